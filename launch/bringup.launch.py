@@ -94,7 +94,7 @@ def after(spec: NodeSpec) -> Callable[[ProcessExited, LaunchContext], list[Actio
         if context.is_shutdown:
             return []
         if event.returncode == EXIT_CONFIGURATION:
-            raise PlannerError(f"{spec.name} cannot run as it is set up")
+            raise PlannerError(f"{spec.name} cannot run as configured")
         if event.returncode == EXIT_FAILED and spec.ends_run:
             raise PlannerError(f"{spec.name} ended without success")
         if event.returncode != 0 and not spec.respawn:

@@ -1,7 +1,7 @@
-"""Household robots that are told things in words: memory, planning, skills, evaluation.
+"""Household robots that take instructions in words: memory, planning, skills, evaluation.
 
 From Python: `planner.load`, `planner.run` and `planner.HouseholdEnv` (docs/python_api.md). They are
-imported when they are first used, so that `import planner` stays fast.
+imported at first use, so that `import planner` stays fast.
 """
 
 from importlib import import_module
@@ -22,7 +22,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """The public names, by PEP 562."""
+    """Imports public names at first use (PEP 562)."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)

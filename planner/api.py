@@ -231,10 +231,10 @@ async def play(
 
 
 def _drawn(settings: RunSettings) -> dict[str, bool]:
-    """Instance ids are rendered only for a privileged memory."""
+    """Whether cameras are rendered; instance ids only for a privileged memory."""
     updater = settings.updater
     return {"instances": updater is None or updater.reads_truth(settings.memory_model)}
 
 
 def _say_nothing(_line: str) -> None:
-    """Drops a line of the story."""
+    """Discards a line of the story."""

@@ -60,7 +60,7 @@ class NodeSpec:
     stops_last: bool = False
 
 
-# By executable, of each managed node a topic that it publishes as soon as it is configured.
+# For each managed node's executable, a topic that it publishes as soon as it is configured.
 _FIRST_TOPICS = {
     "evaluator": EVALUATION,
     "memory": WORLD_GRAPH,
@@ -72,8 +72,8 @@ _FIRST_TOPICS = {
 def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
     """Return the nodes that these arguments ask for, in the order in which they start."""
     return (
-        # First, so that it hears the others from their beginning. It takes topics by the names
-        # that they have in the graph.
+        # First, so that it receives everything the others publish. It records topics by their full
+        # names, so they are not remapped.
         *(_shared(args, spec) for spec in _recorder(args)),
         replace(_shared(args, _bridge(args)), remappings=NAMESPACE_REMAPPINGS),
         *(
@@ -92,7 +92,7 @@ def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
 
 
 def _in_order(specs: Iterable[NodeSpec]) -> Iterator[NodeSpec]:
-    """Each managed node after the one before it, the first after the bridge."""
+    """Makes each managed node start after the one before it, the first after the bridge."""
     before = WORLD_INFO
     for spec in specs:
         if spec.executable not in _FIRST_TOPICS:
@@ -103,7 +103,7 @@ def _in_order(specs: Iterable[NodeSpec]) -> Iterator[NodeSpec]:
 
 
 def restarted(spec: NodeSpec) -> NodeSpec:
-    """A node that is started again after its death: it waits for no other."""
+    """A node as restarted after it died: it waits for no other."""
     parameters = {name: v for name, v in spec.parameters.items() if name != "start_after"}
     return replace(spec, parameters=parameters)
 
@@ -113,7 +113,7 @@ def _simulated(args: Arguments) -> bool:
 
 
 def _shared(args: Arguments, spec: NodeSpec) -> NodeSpec:
-    """A node with what the arguments say of every node."""
+    """A node with the settings that all nodes share."""
     return replace(
         spec, namespace=args.namespace, params_file=args.params_file, log_level=args.log_level
     )
@@ -122,7 +122,8 @@ def _shared(args: Arguments, spec: NodeSpec) -> NodeSpec:
 def _above(args: Arguments, spec: NodeSpec) -> NodeSpec:
     """A node above the bridge, which may follow its time.
 
-    In fast time a tick costs more to hear than to make: only those hear it that need each one.
+    In fast time, receiving a tick costs more than simulating it: only nodes that need every tick
+    follow it.
     """
     parameters = dict(spec.parameters)
     if args.use_sim_time is not None:
@@ -188,7 +189,7 @@ def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
             parameters={
                 "house": args.house,
                 "episode": args.episode,
-                # Its waits and time limits are the world's, in fast time too.
+                # Its timeouts are in the world's time, in fast time too.
                 "use_sim_time": _simulated(args),
             },
         ),
@@ -196,8 +197,8 @@ def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
 
 
 def _evaluator(args: Arguments) -> tuple[NodeSpec, ...]:
-    # Only simulators know the true world; a task may be loaded into them at any time, but a
-    # tour has none. Of a real one what is believed is judged, once somebody names a task.
+    # Only simulators know the true world; a task may be loaded into them at any time, but a tour
+    # has none. In a real world the memory's belief is evaluated, if a task is given.
     perceived = not _simulated(args)
     if args.planner == "tour" or (perceived and not args.episode):
         return ()
@@ -216,12 +217,12 @@ def _evaluator(args: Arguments) -> tuple[NodeSpec, ...]:
 
 
 def _store(args: Arguments, what: str) -> str:
-    return f"{args.record}/{what}" if args.record else _passing_store(what)
+    return f"{args.record}/{what}" if args.record else _temporary_store(what)
 
 
 @cache
-def _passing_store(what: str) -> str:
-    """A folder of this run alone, so that a node that dies in it comes back as it was."""
+def _temporary_store(what: str) -> str:
+    """A folder for this run only, from which a restarted node restores its state."""
     run = f"{os.getpid()}-{time.time_ns()}"
     return str(Path(tempfile.gettempdir()) / f"planner-{os.getuid()}" / f"{what}-{run}")
 
@@ -242,7 +243,7 @@ def _recorder(args: Arguments) -> tuple[NodeSpec, ...]:
 def _recorded(args: Arguments) -> dict[str, ParameterValue]:
     if args.record_full:
         return {"images": "raw", "image_hz": 0.0, "exclude": ""}
-    # A story is for people: a picture a second tells it in a twentieth of the space.
+    # One picture a second is enough for a story and takes a twentieth of the space.
     default_hz = 1.0 if args.narrate else 0.0
     image_hz = default_hz if args.record_image_hz is None else args.record_image_hz
     return {"images": args.record_images, "image_hz": image_hz, "exclude": args.record_exclude}
@@ -259,7 +260,7 @@ def _narrator(args: Arguments) -> tuple[NodeSpec, ...]:
         "bag": f"{args.record}/{BAG_FOLDER}" if args.record else "",
     }
     if not _simulated(args):
-        # A real robot stands up when its operator says so; a planner would give up before.
+        # A real robot stands up when its operator says so; a planner would give up before that.
         parameters["attended"] = True
     return (
         NodeSpec(

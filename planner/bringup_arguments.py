@@ -43,7 +43,7 @@ class Argument:
     choices: tuple[str, ...] = ()
 
 
-# As planner.recorder.node has it: pictures that are drawn only for those who look.
+# As in planner.recorder.node: pictures that are rendered only for subscribers.
 UNRECORDED = r".*/body/(image|camera_info)"
 ARGUMENTS: tuple[Argument, ...] = (
     Argument("backend", "embedded", "the world behind the bridge", BACKENDS.names()),
@@ -162,7 +162,7 @@ class Arguments:
     namespace: str = "/"
     log_level: str = "info"
     use_sim_time: bool | None = None
-    # Of the planner, its model and the memory updater, by their names (`option_arguments`).
+    # Of the planner, its model and the memory updater, by name (`option_arguments`).
     planner_options: Mapping[str, OptionValue] = field(default_factory=dict)
     model_options: Mapping[str, OptionValue] = field(default_factory=dict)
     memory_options: Mapping[str, OptionValue] = field(default_factory=dict)

@@ -128,7 +128,7 @@ def table(findings: Iterable[Finding]) -> str:
     return "\n".join(lines)
 
 
-# ---- checks in a child process ---------------------------------------------------------------
+# Checks in a child process
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def _last_line(output: str) -> str:
     return lines[-1].strip() if lines else ""
 
 
-# ---- the parts -------------------------------------------------------------------------------
+# The parts
 
 
 def _python() -> Iterable[Finding]:

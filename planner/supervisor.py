@@ -1,7 +1,7 @@
-"""Run a set of child processes as one: one log, restarts, one clean stop.
+"""Runs a set of child processes as one: one log, restarts, one clean stop.
 
-Promises: a process is signalled only if it was started here; all of them are gone when `run`
-returns; and when this process itself is killed, the kernel kills its children.
+Guarantees: only processes started here are signalled; all of them are gone when `run` returns; and
+if this process itself is killed, the kernel kills its children.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LONGEST_LINE_BYTES = 64 * 1024
 _LAST_READS = 16
 _PR_SET_PDEATHSIG = 1
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# How a stop grows more urgent, one step for each grace period that passes.
+# Signals of a stop, the next one after each grace period.
 _ESCALATION = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
@@ -38,13 +38,13 @@ class Command:
     Attributes:
         name: of its lines in the log.
         words: program and arguments; no shell reads them.
-        restart_words: the same of a process that is started again; empty = `words`.
+        restart_words: program and arguments for a restart; empty = `words`.
         environment: the whole environment of the process.
-        respawn: started again when it dies, whatever its status. Without it, status 0 is a
-            good end and any other one ends the run.
-        ends_run: the whole run ends when this process ends with status 0.
-        warm: a Python program of ours, started as a fork; see `planner.warm_start`.
-        stops_last: asked to stop only once all others have ended, as who records them must.
+        respawn: whether it is restarted when it dies, whatever its status. If not, status 0 is a
+            normal end and any other one ends the run.
+        ends_run: whether the whole run ends when this process ends with status 0.
+        warm: whether it is a Python program of ours, started as a fork; see `planner.warm_start`.
+        stops_last: whether it is stopped only after all others have ended, such as a recorder.
     """
 
     name: str
@@ -59,13 +59,13 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class RestartPolicy:
-    """When a process that dies is started again.
+    """When a process that died is restarted.
 
     Attributes:
-        first_delay_s: pause before the first restart; doubles with each further one.
-        longest_delay_s: upper bound of the pause.
+        first_delay_s: delay before the first restart; doubles with each further one.
+        longest_delay_s: upper bound of the delay.
         limit: restarts in a row before giving up.
-        healthy_after_s: a process that ran this long starts the counting anew.
+        healthy_after_s: the count of restarts is reset after this uptime.
     """
 
     first_delay_s: float = 0.5
@@ -74,7 +74,7 @@ class RestartPolicy:
     healthy_after_s: float = 30.0
 
     def delay_s(self, restarts: int) -> float:
-        """Return the pause before restart number `restarts + 1`."""
+        """Return the delay before restart number `restarts + 1`."""
         return float(min(self.longest_delay_s, self.first_delay_s * 2.0**restarts))
 
 
@@ -91,20 +91,20 @@ class _Child:
     start_at_s: float = 0.0
     started_s: float = 0.0
     restarts: int = 0
-    process: subprocess.Popen[bytes] | Fork | None = None  # None as soon as it was waited for
+    process: subprocess.Popen[bytes] | Fork | None = None  # None once it was waited for
     output: IO[bytes] | None = None
     pending: bytes = b""
 
 
 @dataclass(slots=True)
 class _Stop:
-    """A stop under way: the status to return, and how far it has escalated."""
+    """A stop in progress: the status to return, and how far it has escalated."""
 
     status: int
     step: int = 0
     next_s: float = 0.0
-    hurried: int = 0  # steps that need not wait
-    last_wave: bool = False  # only those are left that stop last
+    hurried: int = 0  # steps that skip the grace period
+    last_wave: bool = False  # only processes with `stops_last` are left
 
 
 class Supervisor:
@@ -115,9 +115,9 @@ class Supervisor:
     Args:
         commands: what to run; names are unique.
         write: takes one line of the log: the name of its source and the text.
-        policy: when to start a dead process again.
-        stop_grace_s: how long SIGINT, then SIGTERM, may take before the next, harder signal.
-        stopped_status: what `run` returns after a signal that asked it to stop.
+        policy: when to restart a dead process.
+        stop_grace_s: time between SIGINT, SIGTERM and SIGKILL.
+        stopped_status: what `run` returns after a signal that requested a stop.
     """
 
     def __init__(
@@ -136,16 +136,16 @@ class Supervisor:
         self._stopped_status = stopped_status
         self._selector = selectors.DefaultSelector()
         self._stop: _Stop | None = None
-        self._asked: list[signal.Signals] = []
+        self._pending_signals: list[signal.Signals] = []
         self._libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
     def run(self) -> int:
-        """Run until a signal, the good end of everything, or a process that cannot be kept up.
+        """Run until a signal, the normal end of all processes, or one that cannot be kept running.
 
         Returns:
-            `stopped_status` after SIGINT, SIGTERM or SIGHUP; 0 after a good end;
-            `EXIT_CONFIGURATION` where a process exited with it at its first start;
-            `EXIT_FAILED` where one died too often.
+            `stopped_status` after SIGINT, SIGTERM or SIGHUP; 0 after a normal end;
+                `EXIT_CONFIGURATION` if a process exited with it at its first start; `EXIT_FAILED`
+                if one died too often.
         """
         waker, wakened = socket.socketpair()
         waker.setblocking(False)
@@ -156,8 +156,8 @@ class Supervisor:
         if old_handlers[signal.SIGHUP] is signal.SIG_IGN:  # under nohup
             del old_handlers[signal.SIGHUP]
         for number in old_handlers:
-            signal.signal(number, self._note_signal)
-        # With a handler, even an empty one, the end of a child wakes the selector up.
+            signal.signal(number, self._on_signal)
+        # With a handler, even an empty one, the end of a child wakes up the selector.
         old_handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, _ignore)
         try:
             return self._loop(wakened)
@@ -172,7 +172,7 @@ class Supervisor:
 
     def _loop(self, wakened: socket.socket) -> int:
         while True:
-            self._heed_signals()
+            self._handle_signals()
             self._start_due()
             self._reap()
             self._escalate()
@@ -184,7 +184,7 @@ class Supervisor:
                 else:
                     self._read(key.data)
 
-    # ---- starting --------------------------------------------------------------------------
+    # Starting
 
     def _start_due(self) -> None:
         now_s = time.monotonic()
@@ -200,7 +200,7 @@ class Supervisor:
         try:
             process = self._process_of(child.command)
         except OSError as error:
-            self._tell(f"{child.command.name} cannot be started: {error}")
+            self._log(f"{child.command.name} cannot be started: {error}")
             child.phase = _Phase.ENDED
             self._begin_stop(EXIT_CONFIGURATION)
             return
@@ -211,7 +211,7 @@ class Supervisor:
         if child.output is not None:
             os.set_blocking(child.output.fileno(), False)
             self._selector.register(child.output, selectors.EVENT_READ, child)
-        self._tell(f"{child.command.name} started, process {process.pid}")
+        self._log(f"{child.command.name} started, process {process.pid}")
 
     def _process_of(self, command: Command) -> subprocess.Popen[bytes] | Fork:
         if command.warm:
@@ -222,8 +222,8 @@ class Supervisor:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            # A group of its own: Ctrl-C in the terminal reaches us alone, and a stop
-            # reaches whatever the process started in turn.
+            # Its own process group: Ctrl-C in the terminal reaches only the supervisor, and a stop
+            # also reaches the process's own children.
             start_new_session=True,
             preexec_fn=self._die_with_parent(os.getpid()),
         )
@@ -235,25 +235,25 @@ class Supervisor:
             if libc is None:
                 return
             libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            if os.getppid() != parent:  # it died before the call
+            if os.getppid() != parent:  # the parent died before the call
                 os._exit(1)
 
         return before_exec
 
-    # ---- the log ---------------------------------------------------------------------------
+    # Output
 
-    def _tell(self, text: str) -> None:
-        self._log("planner", text)
+    def _log(self, text: str) -> None:
+        self._write_line("planner", text)
 
-    def _log(self, name: str, text: str) -> None:
+    def _write_line(self, name: str, text: str) -> None:
         try:
             self._write(name, text)
-        except OSError:  # nobody reads the log any more; the end is clean all the same
+        except OSError:  # nobody reads the log any more; stop cleanly all the same
             self._write = _discard
             self._begin_stop(EXIT_FAILED)
 
     def _read(self, child: _Child) -> bool:
-        """Copy a piece of what the child has printed; return whether there was any."""
+        """Log a chunk of the child's output; return whether there was any."""
         if child.output is None:
             return False
         try:
@@ -268,7 +268,7 @@ class Supervisor:
             lines.append(child.pending)
             child.pending = b""
         for line in lines:
-            self._log(child.command.name, _text(line))
+            self._write_line(child.command.name, _text(line))
         return True
 
     def _close_output(self, child: _Child) -> None:
@@ -277,23 +277,24 @@ class Supervisor:
             child.output.close()
             child.output = None
         if child.pending:
-            self._log(child.command.name, _text(child.pending))
+            self._write_line(child.command.name, _text(child.pending))
             child.pending = b""
 
-    # ---- ends ------------------------------------------------------------------------------
+    # Ended processes
 
     def _reap(self) -> None:
         for child in self._children:
             process = child.process
             if child.phase is not _Phase.RUNNING or process is None or not has_ended(process.pid):
                 continue
-            # Not yet waited for, or a moment ago, so its number, which is also that of its group,
-            # is still ours: what it left behind can be killed without hitting a stranger.
+            # Not reaped yet, so its pid, which is also its group's id, cannot have been reused:
+            # processes it left behind can be killed safely.
             _signal_group(process.pid, signal.SIGKILL)
             status = process.wait()
             child.process = None
             child.phase = _Phase.ENDED
-            # What it still had to say; bounded, as a daemon it made may hold the pipe and talk on.
+            # Its last output; bounded, as a daemon it started may keep the pipe open and go on
+            # writing.
             for _ in range(_LAST_READS):
                 if not self._read(child):
                     break
@@ -303,22 +304,22 @@ class Supervisor:
     def _ended(self, child: _Child, status: int) -> None:
         name, how = child.command.name, _in_words(status)
         if self._stop:
-            self._tell(f"{name} stopped, {how}")
+            self._log(f"{name} stopped, {how}")
         elif status == 0 and not child.command.respawn:
-            self._tell(f"{name} is done")
+            self._log(f"{name} is done")
             if child.command.ends_run:
                 self._begin_stop(EXIT_OK)
-        # A process that was started again has run as it is set up: what is wrong now may pass,
-        # such as a robot that does not answer over a link that stalls.
+        # A restarted process has already run with this configuration: the error may be temporary,
+        # such as a robot that does not answer over a slow link.
         elif status == EXIT_CONFIGURATION and not child.restarts:
-            self._tell(f"{name} cannot run as it is set up ({how}); stopping everything")
+            self._log(f"{name} cannot run as configured ({how}); stopping everything")
             self._begin_stop(EXIT_CONFIGURATION)
         elif child.command.ends_run and status == EXIT_FAILED:
-            # It came to an end and says so itself: a task not done, a house not all seen.
-            self._tell(f"{name} ended without success; stopping everything")
+            # It ended by itself with a failure: a task not done, a house not fully visited.
+            self._log(f"{name} ended without success; stopping everything")
             self._begin_stop(EXIT_FAILED)
         elif not child.command.respawn:
-            self._tell(f"{name} died, {how}; stopping everything")
+            self._log(f"{name} died, {how}; stopping everything")
             self._begin_stop(EXIT_FAILED)
         else:
             self._restart_later(child, how)
@@ -329,7 +330,7 @@ class Supervisor:
             child.restarts = 0
         name = child.command.name
         if child.restarts >= self._policy.limit:
-            self._tell(
+            self._log(
                 f"{name} died, {how}; giving up after {child.restarts} restarts, "
                 "stopping everything"
             )
@@ -341,23 +342,23 @@ class Supervisor:
         child.command = replace(child.command, words=words)
         child.phase = _Phase.WAITING
         child.start_at_s = now_s + delay_s
-        self._tell(
+        self._log(
             f"{name} died, {how}; restart {child.restarts} of {self._policy.limit} in {delay_s:g} s"
         )
 
-    # ---- stopping --------------------------------------------------------------------------
+    # Stopping
 
-    def _note_signal(self, number: int, _frame: FrameType | None) -> None:
-        # May interrupt anything, even the writing of a line: the loop does the rest.
-        self._asked.append(signal.Signals(number))
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        # May run at any point, even while a line is written: the loop does the rest.
+        self._pending_signals.append(signal.Signals(number))
 
-    def _heed_signals(self) -> None:
-        while self._asked:
-            number = self._asked.pop(0)
+    def _handle_signals(self) -> None:
+        while self._pending_signals:
+            number = self._pending_signals.pop(0)
             if self._stop is None:
-                self._tell(f"{number.name}: stopping")
+                self._log(f"{number.name}: stopping")
                 self._begin_stop(self._stopped_status)
-            else:  # asked again: do not wait out the grace period
+            else:  # asked again: skip the grace period
                 self._stop.hurried += 1
 
     def _begin_stop(self, status: int) -> None:
@@ -383,7 +384,7 @@ class Supervisor:
         number = _ESCALATION[stop.step]
         for child in running:
             if stop.step > 0:
-                self._tell(f"{child.command.name} is still there: {number.name}")
+                self._log(f"{child.command.name} is still there: {number.name}")
             if child.process is not None:
                 _signal_group(child.process.pid, number)
         stop.step += 1
@@ -400,7 +401,7 @@ class Supervisor:
                 child.output.close()
 
     def _wait_s(self) -> float | None:
-        """Return the time until something is due; None = only an event can be next."""
+        """Return the time until something is due; None = nothing is, only an event can be next."""
         due = [c.start_at_s for c in self._children if c.phase is _Phase.WAITING]
         if self._stop and self._stop.step < len(_ESCALATION):
             due.append(0.0 if self._stop.step <= self._stop.hurried else self._stop.next_s)
@@ -408,11 +409,11 @@ class Supervisor:
 
 
 def _ignore(_number: int, _frame: FrameType | None) -> None:
-    """Do nothing: being called is what matters."""
+    """Do nothing; having a handler is what matters."""
 
 
 def _discard(_name: str, _text: str) -> None:
-    """Take a line of the log that nobody reads."""
+    """Discard a line of the log."""
 
 
 def _text(line: bytes) -> str:
@@ -428,11 +429,12 @@ def _drain(receiver: socket.socket) -> None:
 
 
 def has_ended(pid: int) -> bool:
-    """Tell whether our child `pid` has ended, without collecting its status."""
+    """Whether our child `pid` has ended, without reaping it."""
     try:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     except ChildProcessError:
-        # Starting another fork, multiprocessing collects all that have ended, and keeps how.
+        # When multiprocessing starts another fork, it reaps all that have ended and keeps their
+        # status.
         return True
 
 
@@ -440,7 +442,7 @@ def _signal_group(group: int, number: signal.Signals) -> None:
     try:
         os.killpg(group, number)
     except ProcessLookupError:
-        return  # everyone in it has ended already
+        return  # all its processes have ended
 
 
 def _in_words(status: int) -> str:

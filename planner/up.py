@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def require_files(arguments: Arguments, *, episode_argument: str = "episode") -> None:
-    """Refuses an episode or a house that does not exist, before any node starts.
+    """Rejects an episode or a house that does not exist, before any node starts.
 
     Args:
         arguments: of the bring-up.
@@ -79,7 +79,7 @@ def require_files(arguments: Arguments, *, episode_argument: str = "episode") ->
     """
     if not (arguments.episode or arguments.house):
         return
-    # Takes longer to import than all else that --help needs.
+    # Its import takes longer than all else that --help needs.
     from planner.world.house_checks import find_episode, find_house
 
     for name, given, find in (
@@ -103,20 +103,20 @@ def run_nodes(
     *,
     stopped_status: int = EXIT_OK,
 ) -> int:
-    """Run nodes as child processes of this one.
+    """Runs nodes as child processes.
 
     Args:
         specs: what to run.
-        open_log: makes what takes each line of their log with the name of its source; default
-            is all of it on standard output.
-        stopped_status: of a run that was asked to stop.
+        open_log: makes the function that takes each line of their output with the name of its
+            source; the default writes everything to standard output.
+        stopped_status: returned for a run that was asked to stop.
 
     Returns:
-        The supervisor's status; see `Supervisor.run`. `EXIT_CONFIGURATION` where another
-        bridge has this ROS domain and namespace.
+        The supervisor's status; see `Supervisor.run`. `EXIT_CONFIGURATION` if another bridge has
+            this ROS domain and namespace.
 
     Raises:
-        PlannerError: where an executable is not found, or keys do not fit the namespace.
+        PlannerError: if an executable is not found, or keys do not fit the namespace.
     """
     environment = ros_environment(os.environ)
     clear_enclave_override(environment)
@@ -125,7 +125,7 @@ def run_nodes(
             continue
         refuse_namespace_with_keys(environment, spec.namespace)
         try:
-            # Before anything of this run can meddle with the other one.
+            # Check this before anything is started that could interfere with the other run.
             DomainLock(domain_id(environment), spec.namespace).close()
         except PlannerError as error:
             print(f"error: {error}", file=sys.stderr)
@@ -140,10 +140,10 @@ def run_nodes(
 
 
 def find_executable(name: str) -> Path:
-    """Return the file of a node: of this source tree, a ROS workspace or the environment.
+    """Return the file of a node, from this source tree, a ROS workspace or the environment.
 
     Raises:
-        PlannerError: where no such file exists.
+        PlannerError: if there is no such file.
     """
     folders = [
         Path(planner.__file__).resolve().parents[1] / "nodes",
@@ -157,7 +157,7 @@ def find_executable(name: str) -> Path:
 
 
 def log_writer(names: Sequence[str], out: TextIO) -> Callable[[str, str], None]:
-    """Return a function that writes one line under the padded name of its source.
+    """Return a function that writes one line with the padded name of its source.
 
     Names are coloured on a terminal, unless NO_COLOR is set.
     """
@@ -192,8 +192,8 @@ def _command(
 
 
 def _words(spec: NodeSpec, environment: Mapping[str, str], parameters: Path) -> list[str]:
-    # Parameters go through a file: on the command line an empty text, or one that looks like
-    # a number, would arrive with another type.
+    # Parameters go through a file: on the command line an empty text, or one that looks like a
+    # number, would get another type.
     parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": dict(spec.parameters)}}))
     words = [sys.executable, str(find_executable(spec.executable)), "--ros-args"]
     words += ["-r", f"__node:={spec.name}", "-r", f"__ns:={spec.namespace}"]
@@ -201,7 +201,7 @@ def _words(spec: NodeSpec, environment: Mapping[str, str], parameters: Path) -> 
         words += ["-r", f"{source}:={target}"]
     words += ["--params-file", str(parameters)]
     if spec.params_file:
-        # The last one wins.
+        # The last file takes precedence.
         words += ["--params-file", spec.params_file]
     if spec.log_level != "info":
         words += ["--log-level", spec.log_level]

@@ -1,4 +1,4 @@
-"""Asking a model from code that is not asynchronous, such as a memory updater."""
+"""Calls a model from synchronous code, such as a memory updater."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ResultT = TypeVar("ResultT")
 
 
 class BlockingLoop:
-    """An event loop in a thread of its own, which starts with the first use.
+    """An event loop in its own thread, started at first use.
 
     It works whether or not the caller's thread runs a loop of its own.
     """
@@ -20,7 +20,7 @@ class BlockingLoop:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def run(self, work: Coroutine[Any, Any, ResultT]) -> ResultT:
-        """Waits for a coroutine; what it raises comes out."""
+        """Runs a coroutine, waits for its result, and passes on its exceptions."""
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             Thread(target=self._loop.run_forever, name="models", daemon=True).start()

@@ -1,4 +1,4 @@
-"""One role's way to a model: every call of every part goes through here and is traced."""
+"""Calls a model on behalf of one role: every call of every part goes through here and is traced."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[ValueT]):
-    """A model's answer and what it says; `value` is None where it was refused with `error`."""
+    """A model's reply and its parsed value; `value` is None if it was rejected with `error`."""
 
     completion: Completion
     value: ValueT | None = None
     error: PlannerError | CallError | None = None
 
     def accepted(self) -> ValueT:
-        """What it says.
+        """The parsed value.
 
         Raises:
-            PlannerError: where it was refused; CallError where it names no possible call.
+            PlannerError: if the reply was rejected.
+            CallError: if it contains no call that is possible now.
         """
         if self.value is None:
             raise self.error or PlannerError("the reply says nothing")
@@ -38,12 +39,12 @@ class Reply(Generic[ValueT]):
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What the trace is to keep of an accepted reply.
+    """What the trace records about an accepted reply.
 
     Attributes:
         calls: skill calls, one for each agent asked about.
         error: what was wrong with it although it was accepted.
-        parameters: what else.
+        parameters: anything else.
     """
 
     calls: tuple[str, ...] = ()
@@ -53,21 +54,21 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A part that asks a model.
+    """Sends one part's requests to a model.
 
-    Retries and waiting are the model's (`RetryingModel`), the ledger too (`LedgerModel`), so that
-    all callers of a model share them.
+    Retries, waiting (`RetryingModel`) and accounting (`LedgerModel`) belong to the model, so that
+    all its callers share them.
 
     Attributes:
         name: of the planner or other part, for traces.
-        model: asked.
-        role: what its calls are for.
-        seed: of the sampling.
-        deadline_s: wall seconds for one answer, tries included.
-        constrained: whether the model is given the grammar. Replies are parsed in any case.
+        model: the model to call.
+        role: what the calls are for.
+        seed: for sampling.
+        deadline_s: timeout for one reply including retries, wall seconds.
+        constrained: whether the grammar is sent to the model. Replies are parsed in any case.
         accepts_partial: see `Request`.
-        parameters: kept with every call.
-        on_call: hears each call, refused and failed ones too.
+        parameters: recorded with every call.
+        on_call: called for each call, including rejected and failed ones.
     """
 
     name: str
@@ -91,19 +92,19 @@ class Caller:
         parameters: Mapping[str, str] | None = None,
         remark: Callable[[ValueT], Remark] | None = None,
     ) -> Reply[ValueT]:
-        """One reply of the model, parsed and traced.
+        """Sends one request; parses and traces the reply.
 
         Args:
             messages: the whole prompt.
-            form: of the reply.
-            agents: whose action it decides.
-            cycle: of this dialogue, from 1.
+            form: the expected form of the reply.
+            agents: whose actions it decides.
+            cycle: planning cycle of this dialogue, from 1.
             max_tokens: of the reply; 0 = the form's.
-            parameters: what the trace keeps of this call.
-            remark: what the trace keeps of the value.
+            parameters: recorded with this call.
+            remark: what the trace records about the value.
 
         Raises:
-            ModelError: where there is no reply.
+            ModelError: if there is no reply.
         """
         request = Request(
             messages,

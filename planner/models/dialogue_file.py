@@ -1,10 +1,9 @@
-"""Dialogue files: every call of a model in an episode, whole, for training and replay.
+"""Dialogue files: every model call of an episode in full, for training and replay.
 
-JSON lines, version 1 (docs/schema/dialogue.schema.json): first a line `head`, then lines
-`grammar`, each before the first turn that was constrained by it, and lines `turn` in the order in
-which the model was asked. A prompt mostly begins with the one before: a turn keeps only the
-messages that are new. How calls ended and how the task stood is in the episode's trace file;
-`step` joins the two.
+JSON lines, version 1 (docs/schema/dialogue.schema.json): first a `head` line, then `grammar` lines,
+each before the first turn it constrained, and `turn` lines in the order of the calls. A prompt
+usually starts with the previous one, so a turn stores only the new messages. Results of calls and
+the progress of the task are in the episode's trace file; `step` joins the two.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ Seconds = Annotated[float, Field(ge=0)]
 
 
 class HeadLine(FileModel):
-    """Whose dialogue this is."""
+    """The episode and planner of this dialogue."""
 
     version: Literal[1] = 1
     record: Literal["head"] = "head"
@@ -44,7 +43,7 @@ class HeadLine(FileModel):
 
 
 class GrammarLine(FileModel):
-    """A grammar (GBNF) under the hash by which turns name it."""
+    """A grammar (GBNF) and the hash by which turns refer to it."""
 
     record: Literal["grammar"] = "grammar"
     hash: str
@@ -52,7 +51,7 @@ class GrammarLine(FileModel):
 
 
 class MessageRecord(FileModel):
-    """A message of a prompt; of pictures their digests."""
+    """A message of a prompt; pictures as digests."""
 
     speaker: Speaker
     text: str
@@ -60,20 +59,20 @@ class MessageRecord(FileModel):
 
 
 class TurnLine(FileModel):
-    """One call of the model.
+    """One model call.
 
     Attributes:
-        step, stamp_s: of the world when it was asked, which stands still meanwhile.
+        step, stamp_s: of the world at the time of the call; the world is paused meanwhile.
         cycle: planning cycle of this dialogue, from 1; 0 = the model gave no reply.
-        agents: whose action it decides.
-        after: the turn, from 0, whose prompt this one begins with; None = begins anew.
-        kept: how many messages of that prompt.
+        agents: whose actions it decides.
+        after: index of the turn, from 0, whose prompt this one starts with; None = none.
+        kept: how many messages of that prompt it starts with.
         messages: the rest of the prompt.
-        grammar: hash of what constrained the reply; "" = nothing.
-        calls: parsed skill calls in the order of agents, "" where there is none.
-        error: why the reply was refused, or why there is none; "" = accepted.
+        grammar: hash of the grammar that constrained the reply; "" = none.
+        calls: parsed skill calls in the order of `agents`, "" where there is none.
+        error: why the reply was rejected or is missing; "" = accepted.
         first_token_s, total_s: wall seconds; None = not measured.
-        role: what the call is for; files of before have none and mean the planner.
+        role: what the call is for; older files have none, which means the planner.
     """
 
     record: Literal["turn"] = "turn"
@@ -99,7 +98,7 @@ class TurnLine(FileModel):
 
     @property
     def is_answered(self) -> bool:
-        """Whether the model gave a reply at all."""
+        """Whether the model replied at all."""
         return self.cycle > 0
 
 
@@ -109,7 +108,7 @@ LINES: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="reco
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A call of the model with its whole prompt and grammar."""
+    """A model call with its whole prompt and grammar."""
 
     line: TurnLine
     messages: tuple[MessageRecord, ...]
@@ -118,7 +117,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """What was said in one episode."""
+    """All model calls of one episode."""
 
     head: HeadLine
     turns: tuple[Turn, ...]
@@ -126,7 +125,7 @@ class Dialogue:
 
 @dataclass(slots=True)
 class DialogueWriter:
-    """Takes down what is asked and answered; `text` is the file's."""
+    """Records model calls; `text` is the content of the file."""
 
     head: HeadLine
     lines: list[Line] = field(default_factory=list)
@@ -135,7 +134,7 @@ class DialogueWriter:
     _hashes: set[str] = field(default_factory=set)
 
     def add(self, call: ModelCall, step: int, stamp_s: float) -> None:
-        """Takes down one call."""
+        """Records one call."""
         messages = tuple(
             MessageRecord(
                 speaker=m.speaker, text=m.text, pictures=tuple(p.digest for p in m.pictures)
@@ -191,7 +190,7 @@ class DialogueWriter:
         self.lines.append(line)
 
     def text(self) -> str:
-        """The file's text."""
+        """The content of the file."""
         lines: list[Line] = [self.head, *self.lines]
         return "".join(line.model_dump_json() + "\n" for line in lines)
 
@@ -210,10 +209,10 @@ def _measured(seconds: float) -> float | None:
 
 
 def read_dialogue(path: Path) -> Dialogue:
-    """A dialogue file with its prompts whole.
+    """Reads a dialogue file and restores the full prompts.
 
     Raises:
-        FileError: naming the line and the field, and the reason.
+        FileError: naming the line, the field and the reason.
     """
     head: HeadLine | None = None
     grammars: dict[str, str] = {"": ""}
@@ -248,7 +247,7 @@ def _whole(
 
 
 def dialogue_path(run: Path, stem: str) -> Path:
-    """The dialogue of an episode in a run's folder; the stem is `EPISODE-SEED`."""
+    """Path of an episode's dialogue in a run's folder; the stem is `EPISODE-SEED`."""
     return run / "traces" / f"{stem}{DIALOGUE_ENDING}"
 
 

@@ -1,8 +1,8 @@
-"""Reading a grammar in GBNF and telling whether a text belongs to it.
+"""Parses GBNF grammars and checks whether a text matches.
 
-The same text goes to the model's server; here it checks what came back, so it must mean the
-same to both. Only the part of GBNF is read that every engine agrees on: literals, character
-classes, references, groups, `|`, `?`, `*`, `+` and `{m,n}`. Left recursion is refused.
+The same grammar text goes to the model's server and here checks the reply, so both must read it
+alike. Supported is the subset of GBNF that every engine agrees on: literals, character classes,
+references, groups, `|`, `?`, `*`, `+` and `{m,n}`. Left recursion is rejected.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _MANY = 1_000_000
 
 
 class GrammarError(PlannerError):
-    """A text that is no grammar of this kind."""
+    """A text that is not a grammar of the supported subset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One of some literal strings, by their lengths."""
+    """One of several literals, grouped by length."""
 
     by_length: Mapping[int, frozenset[str]]
 
@@ -47,7 +47,7 @@ class Chars:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A reference."""
+    """A reference to another rule."""
 
     name: str
 
@@ -68,7 +68,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A part `min_count` to `max_count` times."""
+    """A part repeated `min_count` to `max_count` times."""
 
     part: Part
     min_count: int
@@ -80,24 +80,24 @@ Part = Word | Chars | Rule | Sequence | Choice | Repeat
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Whether a text belongs to a grammar, and up to where it could."""
+    """Whether a text matches, and the furthest position that a match reached."""
 
     fits: bool
     furthest: int
 
 
 class Grammar:
-    """The rules of one text."""
+    """The rules of one grammar text."""
 
     def __init__(self, rules: Mapping[str, Part]) -> None:
         """Takes the rules by name; see `read_grammar`."""
         self._rules = rules
 
     def match(self, text: str, rule: str = ROOT) -> Match:
-        """Whether a whole text is of a rule.
+        """Whether the whole text matches a rule.
 
         Raises:
-            GrammarError: for a rule that there is not.
+            GrammarError: if there is no such rule.
         """
         if rule not in self._rules:
             raise GrammarError(f"the grammar has no rule {rule}")
@@ -106,19 +106,19 @@ class Grammar:
         return Match(len(text) in ends, walk.furthest)
 
     def accepts(self, text: str, rule: str = ROOT) -> bool:
-        """Whether a whole text is of a rule."""
+        """Whether the whole text matches a rule."""
         return self.match(text, rule).fits
 
 
 class _Walk:
-    """One text against the rules: from a place, all places where a part can end."""
+    """Matches one text: for a start position, all positions at which a part can end."""
 
     def __init__(self, text: str, rules: Mapping[str, Part]) -> None:
         self._text, self._rules = text, rules
         self.furthest = 0
 
     def ends(self, part: Part, at: int) -> set[int]:
-        """Where the part can end when it begins `at`."""
+        """Positions at which the part can end if it starts `at`."""
         if isinstance(part, Rule):
             return self.ends(self._rules[part.name], at)
         if isinstance(part, Word):
@@ -164,10 +164,10 @@ class _Walk:
 
 @lru_cache(maxsize=_CACHED)
 def read_grammar(text: str) -> Grammar:
-    """Reads a grammar; the last few stay in memory.
+    """Reads a grammar; recent ones are cached.
 
     Raises:
-        GrammarError: naming what is not understood, not defined or recursive.
+        GrammarError: naming what is invalid, undefined or recursive.
     """
     rules: dict[str, Part] = {}
     tokens = _tokens(text)
@@ -185,13 +185,13 @@ def read_grammar(text: str) -> Grammar:
 
 
 def quoted(word: str) -> str:
-    """A word as a literal of a grammar."""
+    """A word as a GBNF literal."""
     plain = word.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + plain.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r") + '"'
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
-    """Kind and text of each token, the first one last."""
+    """Kind and text of each token, then an end token."""
     found: list[tuple[str, str]] = []
     at = 0
     while at < len(text):
@@ -272,7 +272,9 @@ def _unescaped(text: str) -> str:
 
 
 def _check(rules: Mapping[str, Part]) -> None:
-    """Every reference has its rule, and none leads back to itself: all languages are finite walks.
+    """Checks that every reference has its rule and that no rule refers to itself.
+
+    Without recursion, matching always ends.
 
     Raises:
         GrammarError: naming the rule.

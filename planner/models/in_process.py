@@ -1,8 +1,8 @@
-"""A language model inside this process: transformers, held to the grammar by llguidance.
+"""A language model in this process: transformers, constrained to the grammar by llguidance.
 
-Requests that come together are answered as one batch, such as those of several episodes or of the
-agents of a team. One thread does all the work; a request that is cancelled or late leaves its
-batch at the next token. Needs the extra `local`.
+Requests that arrive together, such as those of several episodes or of the agents of a team, are
+answered as one batch. One thread does all the work; a canceled or late request leaves its batch at
+the next token. Needs the extra `local`.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ NEEDS_EXTRA = "a model in this process needs the extra `local`: pip install -e '
 MAX_ROWS = 16
 # How long the first request of a batch waits for others.
 GATHER_S = 0.003
-# Tokens of the end of an answer in which stop strings are looked for.
+# Stop strings are searched in this many last tokens of a reply.
 _TAIL = 24
 
 
 @dataclass
 class _Row:
-    """One request on its way."""
+    """One request in a batch."""
 
     prompt: list[int]
     request: Request
@@ -55,7 +55,7 @@ class _Row:
 
 
 class InProcessModel:
-    """One model of a folder, as `save_pretrained` wrote it."""
+    """One model from a folder, as `save_pretrained` wrote it."""
 
     def __init__(
         self,
@@ -72,12 +72,11 @@ class InProcessModel:
             folder: with config.json, model.safetensors, tokenizer.json and a chat template.
             device: `cpu`, `cuda`, ...
             adapter: folder of a LoRA adapter (peft), merged into the weights.
-            temperature: 0 = always the likeliest token.
-            max_rows: greatest batch.
+            temperature: 0 = always the most likely token.
+            max_rows: largest batch.
 
         Raises:
-            ModelError: without the extra, for a folder that holds no model, or a tokenizer
-                without a chat template.
+            ModelError: without the extra, or for a folder without a model or a chat template.
         """
         try:
             import torch
@@ -119,11 +118,11 @@ class InProcessModel:
         return self._name
 
     async def complete(self, request: Request) -> Completion:
-        """The model's answer, one row of a batch.
+        """The model's reply, computed as one row of a batch.
 
         Raises:
-            ContextFullError: where the prompt and the longest answer do not fit.
-            ModelError: for a bad grammar, pictures, or where there is no answer in time.
+            ContextFullError: if the prompt and the longest reply do not fit into the context.
+            ModelError: for a bad grammar, pictures, or a timeout.
         """
         prompt = self._prompt(request.messages)
         if len(prompt) + request.max_tokens > self._context:
@@ -152,7 +151,7 @@ class InProcessModel:
             raise ModelError(f"{self._name}: its chat template failed: {error}") from None
         return [int(t) for t in self._tokenizer(text, add_special_tokens=False)["input_ids"]]
 
-    # In the model's thread
+    # The model's thread
 
     def _serve(self) -> None:
         while (first := self._rows.get()) is not None:
@@ -195,7 +194,7 @@ class InProcessModel:
         row.future.set_result(Completion(text, usage, timings, row.finish))
 
     def _generate(self, rows: list[_Row]) -> None:
-        """All rows token by token, those with shorter prompts padded on the left."""
+        """Generates all rows token by token; shorter prompts are padded on the left."""
         torch, width = self._torch, max(len(row.prompt) for row in rows)
         pad = self._tokenizer.pad_token_id
         ids = torch.tensor([[pad] * (width - len(r.prompt)) + r.prompt for r in rows])
@@ -224,12 +223,13 @@ class InProcessModel:
             mask = torch.cat([mask, torch.ones_like(ids)], dim=1)
 
     def _next(self, row: _Row, logits: Any) -> int:
-        """The next token of a row, which may be its last."""
+        """Picks the next token of a row, which may be its last."""
         torch = self._torch
         if row.matcher is not None:
             row.matcher.forbid(logits)
         if self._temperature > 0:
-            # Gumbel noise from the row's own seed: a row's answer does not hang on its batch.
+            # Gumbel noise from the row's own seed: its reply must not depend on the rest of the
+            # batch.
             uniform = torch.rand(logits.shape, generator=row.noise).clamp(1e-12, 1 - 1e-7)
             logits = logits / self._temperature - torch.log(-torch.log(uniform))
         token = int(logits.argmax())
@@ -254,6 +254,6 @@ class InProcessModel:
             row.error = f"no complete answer within {row.request.deadline_s:.1f} s"
 
     async def close(self) -> None:
-        """Ends the thread when it has answered what it was asked."""
+        """Ends the thread after the pending requests."""
         self._rows.put(None)
         await asyncio.to_thread(self._thread.join, 10.0)

@@ -1,4 +1,4 @@
-"""A vision-language model inside this process, held to a grammar token by token."""
+"""A vision-language model in this process, constrained to a grammar token by token."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from planner.models.vision_model import NEEDS_EXTRA, load_vision_model
 
 
 class InProcessVision:
-    """One LLaVA-OneVision class model of a folder; answers one request after the other."""
+    """One LLaVA-OneVision class model from a folder; answers one request at a time."""
 
     def __init__(self, folder: Path, *, device: str = "cpu", adapter: Path | None = None) -> None:
         """Loads the model.
@@ -43,10 +43,10 @@ class InProcessVision:
         return self._loaded.name
 
     async def complete(self, request: Request) -> Completion:
-        """The likeliest answer; at the deadline what there is of it, where that is accepted.
+        """The most likely reply; at the deadline the part so far, if that is accepted.
 
         Raises:
-            ModelError: for a bad grammar, not exactly one picture, or no answer in time.
+            ModelError: for a bad grammar, not exactly one picture, or a timeout.
         """
         given_up = Event()
         loop = asyncio.get_running_loop()
@@ -97,7 +97,7 @@ class InProcessVision:
 
 
 def _next(fed: dict[str, Any], token: int) -> dict[str, Any]:
-    """The inputs of the next step: the new token alone, the rest is in the cache."""
+    """The inputs of the next step: only the new token; the rest is in the cache."""
     import torch
 
     mask = fed["attention_mask"]

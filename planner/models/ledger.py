@@ -1,4 +1,4 @@
-"""What calls of a model cost: tokens, cached tokens, time and money, per call, episode and run."""
+"""The cost of model calls in tokens, cached tokens, time and money: per call, episode and run."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from planner.models.chat import ChatModel, Completion, Request, Usage, WrappedMo
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Money for a million tokens; what is in a server's cache may be cheaper. Zeros: not known."""
+    """Prices per million tokens; tokens from the server's cache may be cheaper. Zero = unknown."""
 
     prompt: float = 0.0
     cached: float = 0.0
     reply: float = 0.0
 
     def of(self, usage: Usage) -> float:
-        """What a call cost."""
+        """The cost of a call."""
         fresh = max(usage.prompt_tokens - usage.cached_tokens, 0)
         cost = fresh * self.prompt + usage.cached_tokens * self.cached
         return (cost + usage.reply_tokens * self.reply) / 1e6
@@ -38,11 +38,11 @@ class Account:
 
     @property
     def cached_share(self) -> float:
-        """Part of all prompt tokens that came from the server's prefix cache, 0 to 1."""
+        """Share of all prompt tokens that came from the server's prefix cache, 0 to 1."""
         return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
 
     def book(self, answer: Completion) -> None:
-        """Adds a call that was answered."""
+        """Adds an answered call."""
         self.calls += 1
         self.prompt_tokens += answer.usage.prompt_tokens
         self.cached_tokens += answer.usage.cached_tokens
@@ -52,7 +52,7 @@ class Account:
             self.seconds += answer.timings.total_s
 
     def as_evidence(self) -> Mapping[str, str]:
-        """The sums as a result keeps them."""
+        """The sums as stored in a result."""
         return {
             "model_calls": str(self.calls),
             "model_failures": str(self.failed_calls),
@@ -66,18 +66,18 @@ class Account:
 
 
 class LedgerModel(WrappedModel):
-    """A model whose calls are booked; several episodes share one model and one run's account."""
+    """A model whose calls are counted; several episodes share one model and the run's account."""
 
     def __init__(
         self, model: ChatModel, accounts: Sequence[Account], prices: Prices | None = None
     ) -> None:
-        """Books every call to all `accounts`, such as the episode's and the run's."""
+        """Adds every call to all `accounts`, such as the episode's and the run's."""
         super().__init__(model)
         self._accounts = tuple(accounts)
         self._prices = prices or Prices()
 
     async def complete(self, request: Request) -> Completion:
-        """The other model's answer with what it cost."""
+        """The wrapped model's reply with its cost."""
         try:
             answer = await self._model.complete(request)
         except BaseException:

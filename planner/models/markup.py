@@ -1,7 +1,7 @@
-"""Keeping chat models' markup out of what others wrote.
+"""Neutralises chat-template markup in text from outside.
 
-Tokenizers read `<|eot_id|>` as the end of a turn wherever it stands: in an instruction, or in
-what a model or a person wrote of a thing. A space in it makes it mere text.
+Tokenizers read `<|eot_id|>` as the end of a turn wherever it occurs: in an instruction, or in what
+a model or a person wrote about a thing. Inserting a blank makes it plain text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MARKUP = re.compile(r"<(?=\|)|[<\[](?=/?(?:s>|INST\]))|<(?=(?:start|end)_of_tur
 
 
 def plain(messages: Iterable[Message], own_end: str = "") -> tuple[Message, ...]:
-    """The messages without markup, except `own_end`, a caller's own token, where a text ends so."""
+    """The messages without markup, except a trailing `own_end`, a token of the caller's own."""
     return tuple(
         replace(message, text=_plain(message.text, own_end))
         if _MARKUP.search(message.text)

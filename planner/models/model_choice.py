@@ -1,4 +1,4 @@
-"""Models by the names that parameters and command lines use."""
+"""Selects models by the names that parameters and command lines use."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from planner.parts.kinds import MODELS
 from planner.parts.option import OptionValue, read_options
 from planner.world.errors import PlannerError
 
-# What a plain name means: one that a server knows.
+# The part that a plain model name belongs to.
 SERVER = "server"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """Which model, and how it is reached.
+    """Which model to use and how to reach it.
 
     Attributes:
-        model: `PART:SOURCE`, such as `local:FOLDER`; `PART` alone where a part needs no source;
-            any other text is a server's name for its model. Empty = none.
-        url: address of the server, .../v1.
-        options: of the part, those that are not as by default.
-        record: file that gets every call; "" = none.
-        wait_s: how long a model that is away is waited for, wall seconds.
+        model: `PART:SOURCE`, such as `local:FOLDER`; `PART` alone if a part needs no source; any
+            other text is a server's name for its model. Empty = none.
+        url: base URL of the server, .../v1.
+        options: of the part, those that differ from their defaults.
+        record: file to which every call is written; "" = none.
+        wait_s: how long to wait for an unavailable model, wall seconds.
     """
 
     model: str = ""
@@ -39,23 +39,23 @@ class ModelChoice:
 
     @property
     def name(self) -> str:
-        """The part's name; "" where no model is chosen."""
+        """The part's name; "" if no model is chosen."""
         return part_and_source(self.model)[0]
 
     @property
     def part(self) -> ModelPart:
-        """The model's record.
+        """The record of the part.
 
         Raises:
-            PartError: where it cannot be used.
+            PartError: if it cannot be used.
         """
         return MODELS.get(self.name)
 
     def request(self, episode_id: str = "", seed: int = 0) -> ModelRequest:
-        """What the part is made from.
+        """The arguments for making the model.
 
         Raises:
-            PlannerError: where the address is missing or not used, or an option is not allowed.
+            PlannerError: if the URL is missing or not used, or an option is not allowed.
         """
         part, source = self.part, part_and_source(self.model)[1]
         if part.needs_url and not self.url:
@@ -66,7 +66,7 @@ class ModelChoice:
         return ModelRequest(source, self.url, options, episode_id, seed)
 
     def check(self) -> None:
-        """Refuses what cannot be used, without making the model.
+        """Checks the choice without making the model.
 
         Raises:
             PlannerError: naming what is wrong.
@@ -78,7 +78,7 @@ class ModelChoice:
 
 
 def part_and_source(model: str) -> tuple[str, str]:
-    """The part's name and what stands behind its colon; of no model both are empty."""
+    """The part's name and the text after its colon; both empty for no model."""
     if not model:
         return "", ""
     name, colon, source = model.partition(":")
@@ -88,7 +88,7 @@ def part_and_source(model: str) -> tuple[str, str]:
 
 
 def absolute(model: str) -> str:
-    """The same model with a path that holds in every folder."""
+    """The same model with an absolute path, if its source is a path."""
     name, source = part_and_source(model)
     if not name or not MODELS.get(name).source_is_path:
         return model
@@ -96,7 +96,7 @@ def absolute(model: str) -> str:
 
 
 def model_forms() -> str:
-    """How a model may be written, for helps: `NAME (of a server), local:FOLDER, ...`."""
+    """The forms of a model's name, for help texts: `NAME (of a server), local:FOLDER, ...`."""
     forms = [
         f"{name}:{part.source}" if part.source else name
         for name, part in MODELS.usable().items()
@@ -106,10 +106,10 @@ def model_forms() -> str:
 
 
 def make_model(choice: ModelChoice, episode_id: str = "", seed: int = 0) -> RetryingModel | None:
-    """As `open_model`, or None where no model is chosen.
+    """As `open_model`, or None if no model is chosen.
 
     Raises:
-        PlannerError: for an address, a file or an option that cannot be used.
+        PlannerError: for a URL, a file or an option that cannot be used.
     """
     if choice.model:
         return open_model(choice, episode_id, seed)
@@ -118,7 +118,7 @@ def make_model(choice: ModelChoice, episode_id: str = "", seed: int = 0) -> Retr
 
 
 def open_model(choice: ModelChoice, episode_id: str = "", seed: int = 0) -> RetryingModel:
-    """The chosen model with retries and waiting.
+    """Makes the chosen model with retries and waiting.
 
     Args:
         choice: which one.
@@ -126,7 +126,7 @@ def open_model(choice: ModelChoice, episode_id: str = "", seed: int = 0) -> Retr
         seed: likewise.
 
     Raises:
-        PlannerError: for an address, a file or an option that cannot be used.
+        PlannerError: for a URL, a file or an option that cannot be used.
     """
     choice.check()
     made: ChatModel = choice.part.make(choice.request(episode_id, seed))

@@ -1,7 +1,8 @@
-"""A model behind an HTTP server that speaks OpenAI's chat completions, such as vLLM.
+"""A model behind an HTTP server with OpenAI's chat completions API, such as vLLM.
 
-Servers differ in how they take a grammar, and ignore with status 200 what they do not know: the
-dialect says how to send it, or is found out by asking for something that only a held model says.
+Servers differ in how they accept a grammar, and answer unknown fields with status 200. The dialect
+says how to send it; it is configured, or detected by a request whose reply only a constrained model
+would give.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _PROBE_WORD = "a7"
 
 
 class Dialect(StrEnum):
-    """How a server is told a grammar."""
+    """How a grammar is sent to a server."""
 
     AUTO = "auto"
     VLLM = "vllm"
@@ -39,7 +40,7 @@ class Dialect(StrEnum):
 
 
 class OpenAiCompatible:
-    """One model of one server. The key, where a server wants one, is in the environment."""
+    """One model of one server. The API key, if the server needs one, is in the environment."""
 
     def __init__(
         self,
@@ -50,12 +51,12 @@ class OpenAiCompatible:
         temperature: float = 0.0,
         logprobs: bool = False,
     ) -> None:
-        """Takes the server's base address, such as http://127.0.0.1:8000/v1; connects later.
+        """Stores the server's base URL, such as http://127.0.0.1:8000/v1; connects later.
 
-        A LoRA adapter is served under its own name: it is the `model`.
+        A LoRA adapter is served under a name of its own, which is then the `model`.
 
         Raises:
-            ModelError: for an address that is none.
+            ModelError: for an invalid URL.
         """
         if not url.startswith(("http://", "https://")):
             raise ModelError(f"the model's address {url!r} does not begin with http:// or https://")
@@ -71,14 +72,14 @@ class OpenAiCompatible:
 
     @property
     def dialect(self) -> Dialect:
-        """How grammars are sent; AUTO until the first one was."""
+        """How grammars are sent; AUTO until the first one is."""
         return self._dialect
 
     async def complete(self, request: Request) -> Completion:
-        """The server's answer to one try; `RetryingModel` makes more of them.
+        """The server's reply to a single attempt; `RetryingModel` retries.
 
         Raises:
-            ModelError: naming the server and what it did.
+            ModelError: naming the server and what happened.
         """
         if request.grammar and self._dialect is Dialect.AUTO:
             self._dialect = await self._find_dialect(request.deadline_s)
@@ -108,7 +109,7 @@ class OpenAiCompatible:
         return body
 
     async def _find_dialect(self, deadline_s: float) -> Dialect:
-        """Asks for a word that nobody would say unless held to it."""
+        """Requests a word that only a constrained model would reply."""
         probe = Request(
             (Message(Speaker.USER, "Say hello."),),
             grammar=f'root ::= "{_PROBE_WORD}"\n',
@@ -120,14 +121,14 @@ class OpenAiCompatible:
             try:
                 answer = await self._send(probe, dialect)
             except RefusedError:
-                # A server may refuse what it does not know: then it is not its dialect.
+                # A server that rejects the field uses another dialect.
                 continue
             if answer.text.strip() == _PROBE_WORD:
                 return dialect
         return Dialect.NONE
 
     async def _once(self, body: dict[str, Any], deadline_s: float) -> Completion:
-        # Imported here: it takes half a second, which planners without a model do not have to pay.
+        # Imported here: it takes half a second, and planners without a model do not need it.
         import openai
 
         started_s = time.monotonic()
@@ -163,13 +164,13 @@ class OpenAiCompatible:
 
     def _connection(self, openai: Any) -> AsyncOpenAI:
         if self._client is None:
-            # Our own tries, which share one deadline; the library's would multiply it.
+            # No retries of the library: ours share one deadline, and its own would multiply it.
             key = os.environ.get(KEY_VARIABLE, "none")
             self._client = openai.AsyncOpenAI(base_url=self._url, api_key=key, max_retries=0)
         return self._client
 
     async def close(self) -> None:
-        """Ends connections."""
+        """Closes connections."""
         if self._client is not None:
             await self._client.close()
             self._client = None

@@ -61,15 +61,16 @@ class ModelPart:
 
     Attributes:
         summary: one line for the help.
-        make: makes the model, perhaps slowly; raises `PlannerError`.
+        make: makes the model, which may be slow; raises `PlannerError`.
         source: what users write after the name and a colon, such as `FOLDER`; "" = nothing.
         source_is_path: whether that is a path, which command lines make absolute.
         needs_url: whether it is behind a server.
-        per_episode: whether it is made for each episode of a run, as its replies are scripted.
+        per_episode: whether it is made anew for each episode of a run, because its replies are
+            scripted.
         takes_pictures: whether messages may have images.
         holds_grammar: whether its replies always follow the grammar.
         check: raises `PlannerError` for unusable arguments, before the first episode.
-        options: that may be set.
+        options: options that may be set.
         interface: the version of this record that it was written for.
     """
 

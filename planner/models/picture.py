@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 
 from planner.world.errors import PlannerError
 
-# Most who import messages have no pictures: these two are imported where there is one.
+# Imported where a picture is made: most importers of messages have none.
 if TYPE_CHECKING:
     from planner.world.observation import RgbImage
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture as PNG, so that messages compare and hash by what they show."""
+    """A picture as PNG, so that messages compare and hash by its pixels."""
 
     png: bytes
 
     @staticmethod
     def of(image: RgbImage) -> Picture:
-        """Encodes (h, w, 3) uint8, red first.
+        """Encodes an image, (h, w, 3) uint8 RGB.
 
         Raises:
-            PlannerError: where it is no picture.
+            PlannerError: if the array is not such an image.
         """
         import cv2
         import numpy as np
@@ -37,7 +37,7 @@ class Picture:
 
     @property
     def image(self) -> RgbImage:
-        """(h, w, 3) uint8, red first."""
+        """The image, (h, w, 3) uint8 RGB."""
         import cv2
         import numpy as np
 
@@ -48,10 +48,10 @@ class Picture:
 
     @property
     def digest(self) -> str:
-        """Stands for the picture in traces and recordings."""
+        """Identifies the picture in traces and recordings."""
         return hashlib.sha256(self.png).hexdigest()[:16]
 
     @property
     def data_url(self) -> str:
-        """As HTTP servers take it."""
+        """The form that HTTP servers accept."""
         return "data:image/png;base64," + base64.b64encode(self.png).decode()

@@ -1,4 +1,4 @@
-"""Recording what a model was asked and answered, and replaying it exactly.
+"""Records a model's requests and replies, and replays them exactly.
 
 The file has one JSON object a line: first `{"version": 1, "model": ...}`, then one call each.
 """
@@ -41,7 +41,7 @@ class _Head(FileModel):
 class _Turn(FileModel):
     speaker: Speaker
     text: str
-    # Their digests: a replay compares pictures and does not show them.
+    # Digests: a replay compares pictures and does not show them.
     pictures: tuple[str, ...] = ()
 
 
@@ -68,20 +68,20 @@ def _turns_of(messages: Sequence[Message]) -> tuple[_Turn, ...]:
 
 
 class RecordingModel(WrappedModel):
-    """Passes calls on to another model and appends each to a file as it is answered."""
+    """Passes calls on to another model and appends each reply to a file."""
 
     def __init__(self, model: ChatModel, path: Path) -> None:
         """Starts a new file.
 
         Raises:
-            FileError: where it cannot be written.
+            FileError: if it cannot be written.
         """
         super().__init__(model)
         self._path = path
         self._write("w", _Head(model=model.name))
 
     async def complete(self, request: Request) -> Completion:
-        """The other model's answer, written down before it is returned."""
+        """The other model's reply, recorded before it is returned."""
         answer = await self._model.complete(request)
         call = _Call(
             messages=_turns_of(request.messages),
@@ -105,13 +105,13 @@ class RecordingModel(WrappedModel):
 
 
 class RecordedModel:
-    """Answers as a recorded model did, as long as it is asked the same."""
+    """Replays a recorded model's replies to the same prompts."""
 
     def __init__(self, path: Path) -> None:
-        """Reads what `RecordingModel` wrote, or a dialogue file.
+        """Reads a file of `RecordingModel`, or a dialogue file.
 
         Raises:
-            FileError: naming the line that cannot be used.
+            FileError: naming the invalid line.
         """
         self._path = path
         self._next = 0
@@ -124,11 +124,11 @@ class RecordedModel:
         return self._model
 
     async def complete(self, request: Request) -> Completion:
-        """The recorded answer to exactly this dialogue.
+        """The recorded reply to exactly this dialogue.
 
         Raises:
-            ModelError: at the first dialogue that differs, with the difference, and after the
-                last one.
+            ModelError: at the first dialogue that differs, with the difference, and after the last
+                one.
         """
         number = self._next + 1
         if number > len(self._calls):
@@ -153,7 +153,7 @@ class RecordedModel:
         return f"{self._path}: call {number} is not what was recorded:\n" + "\n".join(shown)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing."""
 
 
 def _lines_of(turns: Sequence[_Turn]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Trying again: the one place for deadlines, busy servers and models that are away."""
+"""Retries: the one place for deadlines, busy servers and unavailable models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from planner.models.chat import (
 
 WAITING = "waiting for model"
 _FIRST_WAIT_S, _MAX_WAIT_S = 0.5, 5.0
-# A model that gives what it has at the deadline ends with the token in hand.
+# A model that returns a partial reply at the deadline first finishes the current token.
 _PARTIAL_GRACE_S = 10.0
 
 # Called with `waiting for model: ...` before each wait, and with "" when the model is back.
@@ -28,7 +28,7 @@ OnWait = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a failed request is sent again, and the wait before each, seconds, doubling."""
+    """How often a failed request is sent again, and the pauses in between in seconds, doubling."""
 
     max_count: int = 3
     first_wait_s: float = 0.5
@@ -40,10 +40,10 @@ def _ignore(_line: str) -> None:
 
 
 class RetryingModel(WrappedModel):
-    """Asks the same again while that may help, so that nothing of an episode is lost.
+    """Repeats a request as long as that may help, so that no episode is lost to a passing failure.
 
-    Failures that another try may not have are tried again within the request's deadline. A model
-    that is away is waited for on top of that, with a deadline for each attempt.
+    Failures that may pass are retried within the request's deadline. An unavailable model is waited
+    for in addition, with a deadline for each attempt.
     """
 
     def __init__(
@@ -55,20 +55,20 @@ class RetryingModel(WrappedModel):
         on_wait: OnWait = _ignore,
         first_wait_s: float = _FIRST_WAIT_S,
     ) -> None:
-        """Waits at most `wait_s` wall seconds on end for a model that is away, 0 = not at all."""
+        """Waits at most `wait_s` wall seconds for an unavailable model; 0 = not at all."""
         super().__init__(model)
         self._wait_s, self._first_wait_s = wait_s, first_wait_s
         self._retries = retries or Retries()
         self.on_wait = on_wait
 
     async def complete(self, request: Request) -> Completion:
-        """The other model's answer.
+        """The wrapped model's reply.
 
         Raises:
-            ModelUnavailableError: where the model did not come back in time.
-            ModelError: for all else, with a late answer among it.
+            ModelUnavailableError: if the model did not become available in time.
+            ModelError: for all else, including a late reply.
         """
-        # From the first failure on: a client that takes long to start shortens no patience.
+        # Measured from the first failure: the client's own start-up must not count.
         away_since_s: float | None = None
         wait_s = self._first_wait_s
         while True:

@@ -6,11 +6,11 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """Who asks. Traces and dialogues of before have no role: then it is PLANNER.
+    """Which part calls the model. Older traces and dialogues have no role, which means PLANNER.
 
     PLANNER decides what agents do next. MEMORY edits the memory. ACTOR turns a plan into calls,
-    CORRECTOR mends a call that failed, VERIFIER says whether a sub-task holds. GENERATOR writes
-    episodes.
+    CORRECTOR fixes a call that failed, VERIFIER judges whether a sub-task is complete. GENERATOR
+    writes episodes.
     """
 
     PLANNER = "planner"

@@ -1,4 +1,4 @@
-"""A model whose answers stand in a list, for tests and demonstrations without a model."""
+"""A model with predefined replies, for tests and demonstrations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Reply = Callable[[Sequence[Message]], str]
 
 
 class ScriptedModel:
-    """Answers from a list one after the other, or whatever a function makes of the dialogue."""
+    """Replies from a list in order, or computed by a function of the dialogue."""
 
     name = "scripted"
 
@@ -32,10 +32,10 @@ class ScriptedModel:
         return [request.messages for request in self.requests]
 
     async def complete(self, request: Request) -> Completion:
-        """The next answer, cut at the first stop string as a server would.
+        """The next reply, cut at the first stop string as a server would.
 
         Raises:
-            ModelError: where the list has ended.
+            ModelError: after the last one.
         """
         self.requests.append(request)
         text = cut_at(self._next(request.messages), request.stop)
@@ -52,4 +52,4 @@ class ScriptedModel:
         return self._replies[count - 1]
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing."""

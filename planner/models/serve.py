@@ -1,7 +1,7 @@
-"""`planner serve MODEL`: the vLLM command for a model and the GPUs there are, printed and run.
+"""`planner serve MODEL`: prints and runs the vLLM command for a model on the available GPUs.
 
-vLLM lives in an environment of its own (docs/language_models.md). The memory is reckoned from the
-model's files, or from its name where it is still on the hub; the reckoning is printed too.
+vLLM has an environment of its own (docs/language_models.md). Memory is estimated from the model's
+files, or from its name if it is not on disk yet; the estimate is printed too.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from planner.world.errors import FileError, PlannerError, from_validation
 
 GIB = 1024**3
 UTILIZATION = 0.9
-# Of each GPU: activations, CUDA graphs, the library itself.
+# On each GPU: activations, CUDA graphs and the library itself.
 OVERHEAD_GIB = 2.5
 DEFAULT_CONTEXT = 16_384
 MIN_CONTEXT = 2_048
 MAX_SEQUENCES = 256
-# vLLM takes only these.
+# The only ranks that vLLM accepts.
 LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[bB](?![a-zA-Z])")
 _BYTES_BY_NAME = {
@@ -42,7 +42,7 @@ NEEDS_VLLM = (
 
 
 class _Config(BaseModel):
-    """What is read of a model's config.json."""
+    """The fields used of a model's config.json."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -55,7 +55,7 @@ class _Config(BaseModel):
 
 
 class _Adapter(BaseModel):
-    """What is read of an adapter's adapter_config.json."""
+    """The fields used of an adapter's adapter_config.json."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -64,12 +64,12 @@ class _Adapter(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ModelSize:
-    """What a model takes.
+    """The memory that a model takes.
 
     Attributes:
         weights_gib: of all its weights.
-        kv_bytes: of the key-value cache, for a token.
-        context: the longest that it was made for; 0 = not known.
+        kv_bytes: of the key-value cache, per token.
+        context: its maximum context length, tokens; 0 = unknown.
         source: where the figures come from.
     """
 
@@ -81,7 +81,7 @@ class ModelSize:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a model is served: over how many GPUs, how long its context, how many at once."""
+    """How a model is served: the number of GPUs, the context length, and parallel dialogues."""
 
     gpus: int
     context: int
@@ -113,7 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the reckoning and the command, and runs the server until it ends."""
+    """Prints the estimate and the command, and runs the server until it ends."""
     model, adapters = str(args.model), [_adapter(text) for text in args.adapter]
     if args.cpu:
         command = cpu_command(model, args.context, args.port, args.name, adapters)
@@ -143,10 +143,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def size_of(model: str) -> ModelSize:
-    """What a model takes, by its files or by its name.
+    """The memory that a model takes, from its files or its name.
 
     Raises:
-        PlannerError: where neither tells.
+        PlannerError: if neither is enough.
     """
     folder = Path(model)
     if (folder / "config.json").is_file():
@@ -161,7 +161,7 @@ def size_of(model: str) -> ModelSize:
     bytes_each = next(
         (size for words, size in _BYTES_BY_NAME.items() if re.search(words, name.lower())), 2.0
     )
-    # Between Llama 3's 8B (128 KiB) and 70B (320 KiB).
+    # Interpolated between Llama 3's 8B (128 KiB) and 70B (320 KiB).
     kv_bytes = int(131_072 * (billions / 8) ** 0.42)
     return ModelSize(billions * 1e9 * bytes_each / GIB, kv_bytes, 0, f"by the name, {billions:g}B")
 
@@ -170,7 +170,7 @@ def _size_of_folder(folder: Path) -> ModelSize:
     path = folder / "config.json"
     try:
         document = json.loads(path.read_bytes())
-        # Vision-language models keep their language model's figures one level below.
+        # Vision-language models nest the language model's figures one level deeper.
         config = _Config.model_validate(document.get("text_config") or document)
     except ValidationError as error:
         raise from_validation(path, error) from None
@@ -186,10 +186,10 @@ def _size_of_folder(folder: Path) -> ModelSize:
 
 
 def plan_for(size: ModelSize, memory_gib: float, gpus: int, context: int) -> Plan:
-    """The fewest GPUs that hold the weights and a dialogue, and how many dialogues they hold.
+    """The fewest GPUs that fit the weights and one dialogue, and how many dialogues then fit.
 
     Raises:
-        PlannerError: where all of them together do not.
+        PlannerError: if all GPUs together are too small.
     """
     wanted = min(context, size.context or context)
     count = 1
@@ -214,7 +214,7 @@ def plan_for(size: ModelSize, memory_gib: float, gpus: int, context: int) -> Pla
 def gpu_command(
     model: str, plan: Plan, port: int, name: str, adapters: list[tuple[str, Path]]
 ) -> list[str]:
-    """`vllm serve`, with prefix cache and the usage that the ledger reads."""
+    """`vllm serve`, with prefix cache and the usage figures that the ledger reads."""
     return [
         *["vllm", "serve", model],
         *["--host", "127.0.0.1", "--port", str(port)],
@@ -275,7 +275,7 @@ def _rank_of(folder: Path) -> int:
 
 
 def detect_gpus() -> tuple[float, int]:
-    """GiB of the smallest GPU and how many there are; zeros where none answers."""
+    """Memory of the smallest GPU in GiB, and the number of GPUs; zeros if none is found."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return 0.0, 0

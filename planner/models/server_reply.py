@@ -1,4 +1,4 @@
-"""Answers of OpenAI-compatible servers: events of a stream or one document, and their faults."""
+"""Parses replies of OpenAI-compatible servers: streamed events or one document, and errors."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from planner.models.chat import (
     Usage,
 )
 
-# Nothing that is asked for is as long; an answer without end stops here.
+# Bounds replies that never end; no requested reply is that long.
 MAX_BYTES = 1_000_000
-# What servers say of a prompt that is too long; there is no common code for it.
+# Phrases by which servers report a prompt that is too long; there is no common code for it.
 _CONTEXT_WORDS = (
     "context length",
     "context_length",
@@ -28,13 +28,13 @@ _CONTEXT_WORDS = (
     "exceed_context",
     "max_model_len",
 )
-# A proxy, or a server that is starting or stopping, says these.
+# From a proxy, or a server that is starting or stopping.
 _UNAVAILABLE_STATUSES = (502, 503, 504)
 _MAX_REASON = 300
 
 
 class _Record(BaseModel):
-    """A part of an answer; what else the server says is not read."""
+    """A part of a reply; fields not listed are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -74,18 +74,18 @@ class _Fault(_Record):
 
 
 class _Chunk(_Record):
-    # Some faults are only known when the stream has begun, with status 200.
+    # Some errors are only known once the stream has begun, with status 200.
     error: _Fault | None = None
     choices: tuple[_Choice, ...] = ()
     usage: _Usage | None = None
 
 
 class RefusedError(ModelError):
-    """A request that the server will never take."""
+    """A request that the server will never accept."""
 
 
 def status_error(url: str, error: Any) -> ModelError:
-    """What an HTTP status says, as `openai.APIStatusError` has it."""
+    """The error for an HTTP status, as `openai.APIStatusError` reports it."""
     try:
         wait_s = float(error.response.headers.get("retry-after", "0"))
     except ValueError:
@@ -110,7 +110,7 @@ def _error_of(url: str, status: int, message: str, wait_s: float) -> ModelError:
 
 
 class ReplyReader:
-    """An answer as it arrives: server-sent events, or one whole document."""
+    """Parses a reply as it arrives: server-sent events, or one whole document."""
 
     def __init__(self, url: str, started_s: float) -> None:
         self._url, self._started_s = url, started_s
@@ -126,11 +126,11 @@ class ReplyReader:
         self.over = False
 
     def take(self, part: bytes) -> None:
-        """Reads on.
+        """Parses the next piece.
 
         Raises:
-            ModelBusyError: where it is no answer, or one without end.
-            ModelError: where it is a refusal.
+            ModelBusyError: if it is not a reply, or too long.
+            ModelError: if it is a rejection.
         """
         self._received += len(part)
         if self._received > MAX_BYTES:
@@ -142,7 +142,7 @@ class ReplyReader:
     def _line(self, line: bytes) -> None:
         if not line.startswith(b"data:"):
             if line and not line.startswith((b":", b"event:", b"id:", b"retry:")):
-                # No event: a server that does not stream sends one document.
+                # Not an event: a server that does not stream sends one document.
                 self._whole += line
             return
         self._events = True
@@ -174,10 +174,10 @@ class ReplyReader:
                 self._logprobs += [token.logprob for token in choice.logprobs.content or ()]
 
     def completion(self) -> Completion:
-        """The answer.
+        """The complete reply.
 
         Raises:
-            ModelBusyError: where it was cut off before its end.
+            ModelBusyError: if it was cut off.
         """
         whole = self._whole + self._buffer.strip()
         if not self._events and whole:

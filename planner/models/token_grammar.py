@@ -14,7 +14,7 @@ _CACHED = 256
 
 
 class TokenMatcher:
-    """One answer's place in its grammar."""
+    """The state of one reply within its grammar."""
 
     def __init__(self, matcher: Any, vocabulary: int) -> None:
         self._matcher = matcher
@@ -29,16 +29,16 @@ class TokenMatcher:
         logits.masked_fill_(torch.from_numpy(bits[: logits.shape[0]] == 0), -math.inf)
 
     def take(self, token: int) -> bool:
-        """Takes a token; whether the answer must end after it."""
+        """Advances by a token; returns whether the reply must end after it."""
         self._matcher.consume_token(token)
         return bool(self._matcher.is_stopped())
 
 
 class TokenGrammars:
-    """The grammars of one tokenizer; the last ones stay compiled."""
+    """The grammars of one tokenizer; recent ones stay compiled."""
 
     def __init__(self, name: str, tokenizer: Any, vocabulary: int) -> None:
-        """Takes transformers' tokenizer and the width of the model's output; `name` is its.
+        """Takes transformers' tokenizer, its `name`, and the width of the model's output.
 
         Raises:
             ImportError: without llguidance.
@@ -50,10 +50,10 @@ class TokenGrammars:
         self._compiled: dict[str, Any] = {}
 
     def matcher(self, grammar: str) -> TokenMatcher:
-        """The beginning of an answer.
+        """A matcher at the start of a reply.
 
         Raises:
-            ModelError: for a grammar that cannot be read.
+            ModelError: for an invalid grammar.
         """
         from llguidance import LLMatcher
         from llguidance.gbnf_to_lark import any_to_lark

@@ -1,4 +1,4 @@
-"""Calls of models: everything needed to read, count and train on them."""
+"""Records of model calls: everything needed to read, count and train on them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class ModelCall:
     """One call, or one decision of a planner without a model (`model` is empty then).
 
     Attributes:
-        planner: name of who asks: the planner, or another part with the role.
+        planner: name of the caller: the planner, or another part with its role.
         cycle: planning cycle of this planner, from 1.
         messages: the full dialogue sent.
-        grammar: GBNF that constrained the answer; "" = none.
+        grammar: GBNF that constrained the reply; "" = none.
         reply: the full text received.
         finish: how the reply ended, as in `Completion`.
-        calls: parsed skill calls, one an agent, in the order of `agents`; "" for none.
-        error: why the reply was refused, or why there is none; "" = accepted.
+        calls: parsed skill calls, one for each of `agents`; "" for none.
+        error: why the reply was rejected or is missing; "" = accepted.
         answered: whether there is a reply.
         role: what the call is for.
     """
@@ -52,4 +52,4 @@ OnCall = Callable[[ModelCall], None]
 
 
 def ignore_call(_call: ModelCall) -> None:
-    """For those who want only the answers."""
+    """Ignores the call."""

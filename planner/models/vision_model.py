@@ -1,9 +1,9 @@
-"""LLaVA-OneVision class models of `transformers`, and how a look becomes their tokens.
+"""LLaVA-OneVision class models of `transformers`, and how pictures become their tokens.
 
-Loaded from a folder on disk, never from a hub. The processor is put together from its parts
-without its video part, which alone would need torchvision: a torchvision that does not match the
-installed torch breaks every import of transformers. Used to answer (`in_process_vision`) and to
-train (`planner.training.vision_tuning`). Needs the extra `vlm`.
+Loaded from a folder on disk, never from a hub. The processor is assembled without its video part,
+the only one that needs torchvision: a torchvision that does not match the installed torch breaks
+every import of transformers. Used for inference (`in_process_vision`) and training
+(`planner.training.vision_tuning`). Needs the extra `vlm`.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class VisionModel:
     device: str
 
     def encoded(self, image: RgbImage, prompt: str, answer: str | None = None) -> Mapping[str, Any]:
-        """Tensors of a conversation of one turn, on the device.
+        """Tensors of a one-turn conversation, on the device.
 
         Args:
-            image: (h, w, 3) uint8, red first.
+            image: (h, w, 3) uint8 RGB.
             prompt: the text beside it.
-            answer: what the model says; None ends where its answer begins.
+            answer: what the model says; None ends where its answer starts.
         """
         messages = [Message(Speaker.USER, prompt, (Picture.of(image),))]
         if answer is not None:
@@ -57,10 +57,11 @@ class VisionModel:
         return self.encoded_dialogue(messages)
 
     def encoded_dialogue(self, messages: Sequence[Message]) -> Mapping[str, Any]:
-        """Tensors of a dialogue with one picture, on the device; it goes on after a user's turn.
+        """Tensors of a dialogue with one picture, on the device, ending where the reply starts.
 
         Raises:
-            ModelError: for another number of pictures, or a dialogue that the model cannot have.
+            ModelError: for another number of pictures, or a dialogue that the chat template
+                rejects.
         """
         pictures = [picture for message in messages for picture in message.pictures]
         if len(pictures) != 1:
@@ -137,7 +138,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def _template(folder: Path) -> str:
-    """The chat template of folders that keep it with the processor."""
+    """The chat template of folders that store it with the processor."""
     try:
         read = json.loads((folder / "chat_template.json").read_text(encoding="utf-8"))
         return str(read["chat_template"])
@@ -163,7 +164,7 @@ def _processor(folder: Path, tokenizer: Any, config: Any) -> Any:
     from transformers.processing_utils import ProcessorMixin
 
     class ImageOnlyProcessor(LlavaOnevisionProcessor):  # type: ignore[misc,unused-ignore]
-        # The parts that a processor has are read from this signature, so no video here.
+        # transformers derives a processor's parts from this signature, so it has no video.
         def __init__(self, image_processor: Any = None, tokenizer: Any = None, **_: Any) -> None:
             side = config.vision_config.image_size // config.vision_config.patch_size
             self.num_image_tokens = side * side

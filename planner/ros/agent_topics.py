@@ -75,12 +75,12 @@ class CameraTopics:
 
     @property
     def has_only_memory_subscriber(self) -> bool:
-        """Whether only one looks, at depth and one more picture, as a memory does."""
+        """Whether the only subscriber takes depth and one more picture, as a memory does."""
         others = self._image.subscriber_count + (
             self._instances.subscriber_count if self._instances else 0
         )
-        lenses = self._image_info.subscriber_count + self._depth_info.subscriber_count
-        return self._depth.subscriber_count == 1 and others == 1 and lenses == 0
+        infos = self._image_info.subscriber_count + self._depth_info.subscriber_count
+        return self._depth.subscriber_count == 1 and others == 1 and infos == 0
 
     @property
     def has_new_subscribers(self) -> bool:

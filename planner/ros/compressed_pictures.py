@@ -16,7 +16,7 @@ from planner.world.picture_codec import (
 )
 
 IMAGE, COMPRESSED_IMAGE = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
-# What comes after the name of the picture's topic.
+# Suffixes of the picture's topic.
 COLOUR_SUFFIX, DEPTH_SUFFIX = "/compressed", "/compressedDepth"
 _SUFFIXES = {
     "rgb8": COLOUR_SUFFIX,
@@ -27,7 +27,7 @@ _SUFFIXES = {
 
 
 def compressed(data: bytes) -> tuple[str, bytes]:
-    """The end of the topic's name and the message in its compressed form.
+    """Compresses a picture; returns the suffix of its topic and the message.
 
     Args:
         data: a serialised sensor_msgs/Image.
@@ -36,7 +36,7 @@ def compressed(data: bytes) -> tuple[str, bytes]:
         "" and the same data for pictures that have no compressed form, such as instance ids.
 
     Raises:
-        PlannerError: where the data do not fill the picture.
+        PlannerError: if the data do not fill the picture.
     """
     message: Image = deserialize_message(data, Image)
     suffix = _SUFFIXES.get(message.encoding, "")
@@ -57,7 +57,7 @@ def raw(data: bytes) -> bytes:
         data: a serialised sensor_msgs/CompressedImage.
 
     Raises:
-        PlannerError: where the data are no such picture.
+        PlannerError: if the data are no such picture.
     """
     message: CompressedImage = deserialize_message(data, CompressedImage)
     if "compressedDepth" in message.format:

@@ -63,7 +63,7 @@ def stamped_pose(stamp_s: float, frame: str, pose: Pose) -> PoseStamped:
 
 
 def transform_message(stamp_s: float, parent: str, child: str, pose: Pose) -> TransformStamped:
-    """The pose of frame `child` in frame `parent`, as tf wants it."""
+    """The pose of frame `child` in frame `parent`, as tf expects it."""
     x, y, z = map(float, pose.position_m)
     qx, qy, qz, qw = map(float, pose.orientation)
     return TransformStamped(

@@ -42,13 +42,15 @@ def instances_message(head: Header, instances: InstanceImage) -> Image:
     return _message(head, "32SC1", instances)
 
 
-def camera_info(head: Header, lens: Intrinsics) -> CameraInfo:
+def camera_info(head: Header, intrinsics: Intrinsics) -> CameraInfo:
     """An ideal, rectified pinhole camera."""
-    fx, fy, cx, cy = map(float, (lens.fx_px, lens.fy_px, lens.cx_px, lens.cy_px))
+    fx, fy, cx, cy = map(
+        float, (intrinsics.fx_px, intrinsics.fy_px, intrinsics.cx_px, intrinsics.cy_px)
+    )
     return CameraInfo(
         header=head,
-        width=lens.width_px,
-        height=lens.height_px,
+        width=intrinsics.width_px,
+        height=intrinsics.height_px,
         distortion_model="plumb_bob",
         d=[0.0] * 5,
         k=[fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0],
@@ -77,7 +79,7 @@ def depth_array(message: Image) -> DepthImage:
     """
     if message.encoding == "16UC1":
         raw = _pixels(message, np.dtype(np.uint16), 1)
-        # 65535 is a Spot's other word for "nothing".
+        # 65535 is another value by which a Spot marks pixels without a measurement.
         return np.where(raw == 0xFFFF, np.float32(0), raw.astype(np.float32) / np.float32(1000))
     if message.encoding == "32FC1":
         metres = _pixels(message, np.dtype(np.float32), 1)
@@ -98,10 +100,10 @@ def instance_array(message: Image) -> InstanceImage:
 
 
 def intrinsics(message: CameraInfo) -> Intrinsics:
-    """The lens of a camera_info.
+    """The intrinsics of a camera_info.
 
     Raises:
-        PlannerError: where the camera is not calibrated.
+        PlannerError: if the camera is not calibrated.
     """
     if not message.k[0] > 0:
         raise PlannerError("camera_info of a camera that is not calibrated (k[0] is 0)")
@@ -111,7 +113,7 @@ def intrinsics(message: CameraInfo) -> Intrinsics:
 
 def _message(head: Header, encoding: str, pixels: NDArray[Any]) -> Image:
     height, width = pixels.shape[:2]
-    # Only an array.array is taken over as it is; bytes and lists are checked byte by byte.
+    # Only an array.array is assigned without a copy; bytes and lists are checked byte by byte.
     data = array.array("B")
     data.frombytes(np.ascontiguousarray(pixels).data.cast("B"))
     return Image(

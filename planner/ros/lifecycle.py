@@ -1,4 +1,4 @@
-"""The life of a node's process: start, spin, one clean end, and a status that says which."""
+"""The life of a node's process: start, spin, one clean end, and its exit status."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from planner.network import confine
 from planner.ros.managed_node import ManagedNode
 from planner.world.errors import PlannerError
 
-# How far the thread that shuts ROS down may be behind the signal.
+# Wall seconds: how long the thread that shuts ROS down may lag behind the signal, polling period.
 _SHUTDOWN_S, _POLL_PERIOD_S = 1.0, 0.02
 
 
@@ -31,31 +31,30 @@ def run_node(
     """Run one node until it is asked to stop, and return the process's exit status.
 
     ROS stays on the loopback unless the environment says otherwise, see `planner.network`. The
-    node's `destroy_node` is always called; a node that holds something closes it there.
+    node's `destroy_node` is always called, to release what the node holds.
 
     Args:
-        make_node: called once ROS is up; a `PlannerError` from it means that the node cannot
-            run as it is set up.
+        make_node: called once ROS is up; a `PlannerError` from it is a configuration error.
         argv: the process's arguments, program name first; default `sys.argv`.
-        make_executor: the single-threaded executor is the fastest by far; a node that needs
-            another one says so here.
+        make_executor: the single-threaded executor is the fastest by far; a node that needs another
+            one passes it here.
         large_messages: whether the node sends pictures.
 
     Returns:
-        0 after SIGINT, SIGTERM or a shutdown of ROS; `EXIT_CONFIGURATION` (78) where ROS or the
-        node cannot run as set up; 1 after a `PlannerError` while running. Both errors are told
-        in one line. Any other exception is a defect and passes through.
+        0 after SIGINT, SIGTERM or a shutdown of ROS; `EXIT_CONFIGURATION` (78) if ROS or the node
+            cannot run as configured; 1 after a `PlannerError` while running. These errors are
+            reported in one line. Any other exception is a defect and is passed on.
     """
     sys.unraisablehook = _report_unraisable
     try:
         confine(os.environ, large_messages=large_messages)
     except PlannerError as error:
-        return _tell(str(error), EXIT_CONFIGURATION)
+        return _report(str(error), EXIT_CONFIGURATION)
     try:
         rclpy.init(args=list(sys.argv if argv is None else argv))
     except Exception as error:
-        # rclpy raises a different class for each kind of wrong argument or environment.
-        return _tell(f"ROS cannot start: {error}", EXIT_CONFIGURATION)
+        # rclpy raises different classes for invalid arguments and environments.
+        return _report(f"ROS cannot start: {error}", EXIT_CONFIGURATION)
     node: Node | None = None
     try:
         try:
@@ -63,24 +62,24 @@ def run_node(
             if isinstance(node, ManagedNode):
                 node.start()
         except PlannerError as error:
-            return _tell(str(error), EXIT_CONFIGURATION)
+            return _report(str(error), EXIT_CONFIGURATION)
         executor = make_executor()
         executor.add_node(node)
         try:
             executor.spin()
         finally:
-            # Enough was asked: the clean-up is not interrupted by a second Ctrl-C.
+            # The clean-up must not be interrupted by a second Ctrl-C.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             executor.shutdown(timeout_sec=1.0)
     except PlannerError as error:
-        return _tell(str(error), EXIT_FAILED)
+        return _report(str(error), EXIT_FAILED)
     except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
         return EXIT_OK
     except (InvalidHandle, RuntimeError, TypeError):
-        # The signal's handler shuts ROS down at any moment, also within a callback that sends (an
-        # RCLError, which is a RuntimeError), while a message is taken or one is read (pybind11's
+        # The signal handler shuts ROS down at any moment, also within a callback that publishes (an
+        # RCLError, which is a RuntimeError), or while a message is taken or read (pybind11's
         # RuntimeError and TypeError).
-        if not _ends():
+        if not _is_shutting_down():
             raise
         return EXIT_OK
     finally:
@@ -91,10 +90,10 @@ def run_node(
 
 
 def _report_unraisable(report: "sys.UnraisableHookArgs") -> None:
-    """As Python reports it, but for what Ctrl-C causes at a clean end.
+    """Reports an exception as Python does, except those that Ctrl-C causes at a clean end.
 
     `Future.__del__` reads a field that its `__init__` had not set yet when it was interrupted. A
-    destructor may also be interrupted itself: ROS is shut down by then, so nothing is lost.
+    destructor may be interrupted too: ROS is shut down by then, so nothing is lost.
     """
     if isinstance(report.exc_value, KeyboardInterrupt):
         return
@@ -103,14 +102,14 @@ def _report_unraisable(report: "sys.UnraisableHookArgs") -> None:
     sys.__unraisablehook__(report)
 
 
-def _ends() -> bool:
-    """Whether ROS is shut down, or will be: the signal's thread may be a little behind."""
+def _is_shutting_down() -> bool:
+    """Whether ROS is shut down or will be: the signal's thread may lag a little behind."""
     until_s = time.monotonic() + _SHUTDOWN_S
     while rclpy.ok() and time.monotonic() < until_s:
         time.sleep(_POLL_PERIOD_S)
     return not bool(rclpy.ok())
 
 
-def _tell(message: str, status: int) -> int:
+def _report(message: str, status: int) -> int:
     print(f"error: {message}", file=sys.stderr, flush=True)
     return status

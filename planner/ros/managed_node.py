@@ -21,28 +21,28 @@ from planner.world import topics
 from planner.world.errors import PlannerError
 
 STATUS_PERIOD_S = 1.0
-# Between two looks at the graph; nodes of a bring-up come up within a second of each other.
+# Between two checks of the graph; nodes of a bring-up come up within a second of each other.
 LOOK_PERIOD_S = 0.05
 
 
 class ManagedNode(LifecycleNode, ABC):
     """A node with the states unconfigured, inactive, active and finalized.
 
-    A subclass declares its parameters in its constructor, so that wrong ones end the process. All
-    else comes into being in `configure` and is gone after `cleanup`. While the node is not active,
-    it takes no work: it answers with `refusal`.
+    A subclass declares its parameters in its constructor, so that invalid ones end the process.
+    Everything else is created in `configure` and gone after `cleanup`. While the node is not active
+    it accepts no work and answers with `refusal`.
 
     The state is on `/diagnostics` and in the services and the topic of every managed node.
 
     Attributes:
-        is_active: whether it works; True as soon as `activate` begins.
+        is_active: whether it accepts work; True as soon as `activate` begins.
     """
 
     def __init__(self, name: str) -> None:
         """Declares the parameters of every managed node; `start` brings it up.
 
         Raises:
-            ParameterError: for a wrong one.
+            ParameterError: for an invalid one.
         """
         super().__init__(name)
         try:
@@ -71,7 +71,7 @@ class ManagedNode(LifecycleNode, ABC):
 
     @property
     def refusal(self) -> str:
-        """Why no work is taken now; "" where the node is active."""
+        """Why no work is accepted now; "" if the node is active."""
         if self.is_active:
             return ""
         name = self.get_fully_qualified_name()
@@ -95,19 +95,19 @@ class ManagedNode(LifecycleNode, ABC):
 
     @abstractmethod
     def configure(self) -> None:
-        """Makes topics, services, actions, timers and threads."""
+        """Creates topics, services, actions, timers and threads."""
 
     def activate(self) -> None:
-        """Begins to work: tells what is latched."""
+        """Starts work; publishes latched messages."""
 
     def deactivate(self) -> None:
-        """Ends the work that is under way; what is known stays."""
+        """Ends the work in progress; knowledge is kept."""
 
     def cleanup(self) -> None:
-        """Stores what is to be kept and ends threads; the rest goes by itself."""
+        """Saves what is to be kept and ends threads; entities are destroyed by the base class."""
 
     def destroy_node(self) -> None:
-        """As a transition to finalized."""
+        """Acts as a transition to finalized."""
         if self._is_configured:
             self._is_configured = False
             self.cleanup()
@@ -137,17 +137,17 @@ class ManagedNode(LifecycleNode, ABC):
         return self._try(self._free)
 
     def on_shutdown(self, _state: LifecycleState) -> TransitionCallbackReturn:
-        """Frees everything; the process stays, so that the state can be read."""
+        """Frees everything; the process stays up, so that the state can be read."""
         return self._try(self._free)
 
     def on_error(self, _state: LifecycleState) -> TransitionCallbackReturn:
-        """After an exception in another transition: back to unconfigured."""
+        """Returns to unconfigured after an exception in another transition."""
         return self._try(self._free)
 
     def _try(self, step: Callable[[], None]) -> TransitionCallbackReturn:
         try:
             step()
-        except Exception as error:  # rclpy drops it: it is kept for `start` and for the log
+        except Exception as error:  # rclpy drops it: keep it for `start` and the log
             self._error = error
             if not self._is_starting:
                 self.get_logger().error(f"{self.state}: {error!r}")
@@ -164,9 +164,9 @@ class ManagedNode(LifecycleNode, ABC):
                 destroy(entity)
 
     def _entities(self) -> Iterator[tuple[Callable[[Any], object], Any]]:
-        """What the node has in the graph or serves, with what destroys it."""
+        """The node's ROS entities, with the functions that destroy them."""
         for waitable in self.waitables:
-            # The others belong to subscriptions and publishers.
+            # Other waitables belong to subscriptions and publishers.
             if isinstance(waitable, ActionServer | ActionClient):
                 yield type(waitable).destroy, waitable
         for entities, destroy in (
@@ -203,7 +203,7 @@ class ManagedNode(LifecycleNode, ABC):
                 self._bring_up()
 
     def _publish_state(self) -> None:
-        # What is still coming up is as it should be.
+        # A node that is still coming up is not a problem.
         bad = self._was_active and self.state != "active"
         status = DiagnosticStatus(
             level=DiagnosticStatus.WARN if bad else DiagnosticStatus.OK,

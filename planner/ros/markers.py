@@ -1,4 +1,4 @@
-"""What the robots believe, drawn for rviz, Foxglove and Lichtblick: boxes, labels, ways, a map."""
+"""What the robots believe, drawn for rviz, Foxglove and Lichtblick: boxes, labels, paths, a map."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from planner.world.vocabulary import EntityKind
 MAP = "map"
 MAP_CELL_M = 0.05
 OCCUPIED, FREE = 100, 0
-# A way gets another point when its agent has gone so far; the oldest points are forgotten.
+# Distance between two points of an agent's path, and how many points are kept.
 WAY_STEP_M, WAY_POINTS = 0.1, 2000
-# Drawn for things of unknown size.
+# Drawn for objects of unknown size.
 _UNKNOWN_SIZE_M = 0.08
 _TEXT_M, _LINE_M = 0.14, 0.04
 _COLOURS = {
@@ -73,7 +73,7 @@ def house_markers(stamp_s: float, layout: House) -> MarkerArray:
 
 
 class BeliefMarkers:
-    """Draws things and agents of one belief after another, and the ways that agents went."""
+    """Draws the objects and agents of successive beliefs, and the paths of the agents."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -81,7 +81,7 @@ class BeliefMarkers:
         self._ways: dict[str, list[Point]] = {}
 
     def message(self, belief: Belief) -> MarkerArray:
-        """The whole picture; markers of things that did not change are kept."""
+        """The whole picture; markers of unchanged objects are reused."""
         made: dict[str, tuple[BeliefNode, list[Marker]]] = {}
         markers = [Marker(action=Marker.DELETEALL)]
         for name, node in belief.nodes.items():
@@ -96,7 +96,7 @@ class BeliefMarkers:
         return _array(belief.stamp_s, markers)
 
     def forget(self) -> None:
-        """Another world: ways and numbers begin anew."""
+        """Starts over for another world."""
         for kept in (self._numbers, self._made, self._ways):
             kept.clear()
 

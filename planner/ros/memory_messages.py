@@ -1,4 +1,4 @@
-"""What the memory says, between our records and messages."""
+"""The memory's content, converted between records and messages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _KINDS = {
     EntityKind.OBJECT: WorldGraphNode.KIND_OBJECT,
     EntityKind.AGENT: WorldGraphNode.KIND_AGENT,
 }
-# A furniture's and an agent's edge to its room has no relation of its own.
+# The edge of furniture and agents to their room has no relation.
 _RELATIONS = {None: "in", Relation.ON: "on", Relation.WITHIN: "within", Relation.HELD: "held_by"}
 
 
@@ -77,7 +77,7 @@ def change_message(change: MemoryChange) -> MemoryUpdate:
 
 
 class ListMessages:
-    """Makes snapshots; the messages of entities that did not change are kept."""
+    """Makes snapshots; messages of unchanged entities are reused."""
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[Entity, EntityMessage]] = {}
@@ -101,7 +101,7 @@ class ListMessages:
 
 
 class GraphMessages:
-    """Makes world graphs; the messages of nodes that did not change are kept."""
+    """Makes world graphs; messages of unchanged nodes are reused."""
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[BeliefNode, WorldGraphNode, WorldGraphEdge | None]] = {}

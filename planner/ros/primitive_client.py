@@ -1,4 +1,4 @@
-"""The client of one agent's primitives: what skills drive when the body is behind the bridge."""
+"""The client of one agent's primitives, which skills use to move the body behind the bridge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from planner.world.primitive import (
     PrimitiveStatus,
 )
 
-# How long a bridge that is not (yet) there is waited for, and one that does not answer, wall s.
+# Wall seconds: timeout for a bridge that is not discovered yet, and for its answer.
 WAIT_FOR_BRIDGE_S = 5.0
 CANCEL_TIMEOUT_S = 5.0
 _CHECK_PERIOD_S = 0.2
@@ -36,7 +36,7 @@ Located = Callable[[], tuple[Pose, float] | None]
 
 @dataclass(slots=True)
 class _Task:
-    """A primitive that was asked for; times are of the monotonic wall clock."""
+    """A requested primitive; times are on the monotonic wall clock."""
 
     primitive: Primitive
     began_s: float
@@ -67,7 +67,7 @@ class PrimitiveClient:
         Args:
             node: its clock is the world's.
             agent: the agent's name and namespace.
-            capabilities: what its kind of body can do.
+            capabilities: of its kind of body.
             located: where the memory last saw the agent and when, or None.
             wake: called when a primitive has ended.
             announce: called before each goal, to tell the bridge that the agent is attended.
@@ -93,11 +93,11 @@ class PrimitiveClient:
         return self._agent
 
     def capabilities(self) -> Capabilities:
-        """What the body can do."""
+        """The body's capabilities."""
         return self._capabilities
 
     def base(self) -> Pose | None:
-        """The newest that the bridge or the memory told."""
+        """The newest pose reported by the bridge or the memory."""
         believed = self._located()
         told = self._base
         if told is None or (believed is not None and believed[1] > told[1]):
@@ -109,22 +109,22 @@ class PrimitiveClient:
         return float(self._node.get_clock().now().nanoseconds) * 1e-9
 
     def start(self, primitive: Primitive) -> int:
-        """Asks for a primitive; the bridge is waited for a while."""
+        """Requests a primitive; waits a while for the bridge."""
         self._next += 1
-        # Only the newest is ever asked about again.
+        # Only the newest is ever polled again.
         self._tasks = {self._next: _Task(primitive, time.monotonic())}
         self._send(self._tasks[self._next])
         return self._next
 
     def poll(self, handle: int) -> PrimitiveStatus:
-        """How a primitive stands."""
+        """The state of a primitive."""
         task = self._tasks[handle]
         if task.result is None:
             self._watch(task)
         return PrimitiveStatus(task.phase, task.progress, task.result)
 
     def cancel(self, handle: int) -> None:
-        """Asks the bridge to stop it."""
+        """Requests the bridge to stop it."""
         task = self._tasks[handle]
         if task.result is not None or task.cancel_s is not None:
             return
@@ -135,16 +135,16 @@ class PrimitiveClient:
             task.handle.cancel_goal_async()
 
     def forget(self) -> None:
-        """The world began anew: where the agent was means nothing any more."""
+        """Drops the agent's pose: the world was reset."""
         self._base = None
 
     def destroy(self) -> None:
-        """Takes the client away."""
+        """Removes the client."""
         for handle in self._tasks:
             self.cancel(handle)
         self._client.destroy()
 
-    # Parts of the above
+    # Details
 
     def _send(self, task: _Task) -> None:
         if not self._client.server_is_ready():
@@ -189,7 +189,7 @@ class PrimitiveClient:
         self._base = (pose_record(feedback.pose.pose), stamp_s)
 
     def _watch(self, task: _Task) -> None:
-        """Ends a primitive whose bridge is not there (any more) or does not answer."""
+        """Ends a primitive if its bridge is missing, lost, or does not answer."""
         wall_s = time.monotonic()
         if not task.sent:
             self._send(task)
@@ -206,7 +206,7 @@ class PrimitiveClient:
                 late = wall_s - task.sent_s > accept_timeout_s(task.servers)
                 reason = reason or ("no bridge took the goal" if late else "")
             elif reason:
-                # Should it have been another that left: nothing moves that nobody follows.
+                # If another server was lost instead: nothing may move that nobody follows.
                 task.handle.cancel_goal_async()
             if reason:
                 task.result = _fault(reason)

@@ -31,7 +31,7 @@ def goal_message(primitive: Primitive) -> ExecutePrimitive.Goal:
 
 
 def result_message(result: PrimitiveResult) -> ExecutePrimitive.Result:
-    """The result that tells how a primitive ended."""
+    """The result that reports how a primitive ended."""
     return ExecutePrimitive.Result(
         code=int(result.code),
         text=result.text,

@@ -1,4 +1,4 @@
-"""The action server of one agent's primitives, which end when the world says so."""
+"""The action server of one agent's primitives, which end when the world reports it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PrimitiveServer(GoalServer):
         )
 
     def feedback(self, goal: Goal, phase: str, progress: float, stamp_s: float, base: Pose) -> None:
-        """Tells a goal's client how it stands; `base` is in `map`."""
+        """Sends the progress of a goal to its client; `base` is in `map`."""
         goal.publish_feedback(
             ExecutePrimitive.Feedback(
                 phase=phase, progress=float(progress), pose=stamped_pose(stamp_s, "map", base)

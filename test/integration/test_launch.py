@@ -59,7 +59,7 @@ def test_each_node_gets_its_identity_where_keys_are_used(
 @pytest.mark.parametrize(
     ("executable", "status", "outcome"),
     [
-        ("bridge", 78, "bridge cannot run as it is set up"),
+        ("bridge", 78, "bridge cannot run as configured"),
         ("bridge", 1, "TimerAction"),  # it is started again
         ("narrator", 0, "Shutdown"),
         ("narrator", 1, "narrator ended without success"),

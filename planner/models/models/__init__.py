@@ -1,4 +1,4 @@
-"""The chat models of this project: one module each, whose name is the model's.
+"""The chat models of this project, one module each, named as the model is.
 
-A module imports what it works with only where a model is made.
+A module imports its libraries only when a model is made.
 """

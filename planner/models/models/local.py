@@ -1,4 +1,4 @@
-"""Model `local`: transformers in this process, of text or with pictures."""
+"""Model `local`: transformers in this process, with or without pictures."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def _make(request: ModelRequest) -> ChatModel:
 
 
 def _kind(folder: Path) -> str:
-    """The architecture; "" where the file cannot be read, which loading then reports."""
+    """The architecture; "" if the file cannot be read, which loading then reports."""
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         return str(config.get("model_type", ""))

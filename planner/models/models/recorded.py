@@ -1,4 +1,4 @@
-"""Model `recorded`: what was recorded, as long as it is asked the same."""
+"""Model `recorded`: replays recorded replies to the same prompts."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Model `scripted`: the replies of a file, for tests and demonstrations."""
+"""Model `scripted`: replies from a file, for tests and demonstrations."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""Replies of a form: the grammar that a model is held to, and the parser of what it says."""
+"""Forms of replies: the grammar that constrains a model, and the parser of its text."""

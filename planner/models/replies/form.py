@@ -1,6 +1,6 @@
-"""What a form of reply is: the grammar that the model is held to, and the parser of its text.
+"""The interface of reply forms: the grammar that constrains the model, and the parser of its text.
 
-A model's text is data. It is parsed whether or not the model was held to the grammar.
+A model's text is data, and is parsed whether or not the grammar constrained it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Protocol, TypeVar
 from planner.world.errors import PlannerError
 
 ValueT_co = TypeVar("ValueT_co", covariant=True)
-# Longer replies are not searched: nothing that was asked for stands behind so much text.
+# Longer replies are rejected without a search: no requested form is that long.
 MAX_CHARACTERS = 20_000
 
 
 class ReplyError(PlannerError):
-    """A reply that is not of the form; the text can be shown to the model."""
+    """A reply that does not have the requested form; the text can be shown to the model."""
 
 
 class ReplyForm(Protocol[ValueT_co]):
@@ -23,7 +23,7 @@ class ReplyForm(Protocol[ValueT_co]):
 
     @property
     def grammar(self) -> str:
-        """GBNF, in the part of it that `planner.models.gbnf` reads."""
+        """GBNF, in the subset that `planner.models.gbnf` reads."""
 
     @property
     def stop(self) -> tuple[str, ...]:
@@ -34,23 +34,24 @@ class ReplyForm(Protocol[ValueT_co]):
         """Enough for the longest reply that the grammar allows."""
 
     def read(self, text: str, *, ended: bool) -> ValueT_co:
-        """What a reply says.
+        """Parses a reply.
 
         Args:
             text: as the model gave it.
-            ended: whether it ended by itself or at a stop string, not for want of tokens or time.
+            ended: whether it ended by itself or at a stop string, rather than for lack of tokens or
+                time.
 
         Raises:
-            ReplyError: saying why it is not of the form.
-            CallError: likewise, of a skill call.
+            ReplyError: saying why it does not have the form.
+            CallError: likewise, for a skill call.
         """
 
 
 def check_length(text: str) -> None:
-    """Refuses a text that is too long to be searched.
+    """Rejects a text that is too long to be searched.
 
     Raises:
-        ReplyError: where it is.
+        ReplyError: if it is.
     """
     if len(text) > MAX_CHARACTERS:
         raise ReplyError(f"the reply has {len(text)} characters, at most {MAX_CHARACTERS}")

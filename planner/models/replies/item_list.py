@@ -1,4 +1,4 @@
-"""Replies as lists: one item a line, of known words or of free text."""
+"""Replies as lists: one item per line, from a fixed set of words or as free text."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class ListReply:
     """The form of one list; a `planner.models.replies.form.ReplyForm`.
 
     Attributes:
-        words: what an item can be; empty = any line of text.
-        min_items, max_items: how many.
+        words: the allowed items; empty = any line of text.
+        min_items, max_items: limits of their number.
     """
 
     words: tuple[str, ...] = ()
@@ -47,10 +47,10 @@ class ListReply:
         return f'root ::= {root}\nline ::= "- " item\nitem ::= {item}\n'
 
     def read(self, text: str, *, ended: bool) -> tuple[str, ...]:
-        """The items; bullets, numbers and Python's own lists are read too.
+        """The items; bullets, numbers and Python list literals are accepted too.
 
         Raises:
-            ReplyError: for too few or too many items, or one that is not a known word.
+            ReplyError: for too few or too many items, or an item that is not allowed.
         """
         check_length(text)
         items = _literal(text)
@@ -70,7 +70,7 @@ class ListReply:
 
 
 def _literal(text: str) -> list[str] | None:
-    """The items of `['a', 'b']`, as some papers' models answer; None where there is none."""
+    """The items of `['a', 'b']`, as some papers' models reply; None if it is no such literal."""
     found = _LITERAL.search(text)
     if found is None:
         return None
@@ -83,7 +83,7 @@ def _literal(text: str) -> list[str] | None:
 
 def _lines(text: str) -> list[str]:
     lines: Sequence[str] = [line for line in text.splitlines() if line.strip()]
-    # Around a list with bullets models like to say what it is.
+    # Models tend to put explanations around a bulleted list.
     marked = [line for line in lines if _BULLET.match(line)]
     items = [_BULLET.sub("", line, count=1).strip() for line in marked or lines]
     return [] if [item.casefold() for item in items] == ["none"] else items

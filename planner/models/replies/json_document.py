@@ -1,7 +1,7 @@
-"""Replies as JSON: the grammar is made from a pydantic model, which also checks the reply.
+"""Replies as JSON: a pydantic model defines the grammar and validates the reply.
 
-Grammars are finite walks (`planner.models.gbnf`), so texts and arrays are bounded and a model
-that refers to itself is refused. Fields come in the order of their declaration.
+Grammars are not recursive (`planner.models.gbnf`), so texts and arrays are bounded and models that
+refer to themselves are rejected. Fields come in the order of their declaration.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class JsonReply(Generic[DocumentT]):
         return f"root ::= {root}\n" + rules.text()
 
     def read(self, text: str, *, ended: bool) -> DocumentT:
-        """The document, wherever it stands in the reply, such as in a fence of Markdown.
+        """Parses the document wherever it is in the reply, such as in a Markdown code fence.
 
         Raises:
             ReplyError: naming the field.
@@ -71,7 +71,7 @@ class JsonReply(Generic[DocumentT]):
 
 
 class _Rules:
-    """The rules below the root, as a schema needs them."""
+    """The rules below the root that a schema needs."""
 
     def __init__(self, definitions: dict[str, Any]) -> None:
         self._definitions = definitions
@@ -81,7 +81,7 @@ class _Rules:
         return "".join(f"{name} ::= {body}\n" for name, body in self._rules.items())
 
     def of(self, schema: dict[str, Any], path: tuple[str, ...]) -> str:
-        """The body of a schema's rule; `path` has the definitions that lead here."""
+        """The body of a schema's rule; `path` lists the definitions on the way to it."""
         if "$ref" in schema:
             name = schema["$ref"].rpartition("/")[2]
             if name in path:

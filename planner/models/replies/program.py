@@ -1,7 +1,7 @@
-"""Replies as programs: straight-line Python of known functions, read as a syntax tree.
+"""Replies as programs: straight-line Python with known functions, parsed as a syntax tree.
 
-Nothing of a program is ever executed here. A statement is a call, with its result kept in a name
-or not: `mug = InteractionObject("Mug")`, `mug.go_to()`. Anything else is refused by its line.
+Nothing of a program is executed here. A statement is a call whose result may be assigned to a name:
+`mug = InteractionObject("Mug")`, `mug.go_to()`. Anything else is rejected, naming the line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TEXT = '"\\"" [^"\\\\\\n]{1,80} "\\""'
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name that an earlier statement bound."""
+    """A name bound by an earlier statement."""
 
     name: str
 
@@ -33,10 +33,10 @@ class Statement:
     """One call.
 
     Attributes:
-        function: called.
+        function: its name.
         arguments: texts, numbers, or names of earlier results.
         receiver: the name before the dot; "" = a plain function.
-        target: the name that keeps the result; "" = none.
+        target: the name that the result is assigned to; "" = none.
     """
 
     function: str
@@ -51,9 +51,9 @@ class ProgramReply:
     """The form of one program; a `planner.models.replies.form.ReplyForm`.
 
     Attributes:
-        functions: how many arguments each takes.
+        functions: the number of arguments of each.
         methods: likewise, of results.
-        max_statements: of a program.
+        max_statements: limit for a program.
         known: names that are bound before the first line.
     """
 
@@ -66,7 +66,7 @@ class ProgramReply:
 
     @cached_property
     def grammar(self) -> str:
-        """GBNF of lines of calls; that names are bound before use the parser finds out."""
+        """GBNF of lines of calls; only the parser checks that names are bound before use."""
         calls = [_call(name, count) for name, count in self.functions.items()]
         rules = [
             f'root ::= line ("\\n" line){{0,{self.max_statements - 1}}}',
@@ -82,10 +82,10 @@ class ProgramReply:
         return "\n".join([rules[0], f"line ::= {line}", *rules[1:]]) + "\n"
 
     def read(self, text: str, *, ended: bool) -> tuple[Statement, ...]:
-        """The statements; a fence of Markdown around them is taken off.
+        """Parses the statements; a Markdown code fence around them is removed.
 
         Raises:
-            ReplyError: naming the first line that is not of the form.
+            ReplyError: naming the first invalid line.
         """
         check_length(text)
         fenced = _FENCE.search(text)

@@ -1,4 +1,4 @@
-"""Turns of a dialogue: skill calls, for one agent or a team, with a thought or without."""
+"""Turns of a dialogue: skill calls, for one agent or a team, with or without a thought."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from planner.models.replies.turn_parser import Turn, read_turn
 from planner.world.belief import Belief
 from planner.world.skill import SkillCall
 
-# A character may take four tokens of a tokenizer that falls back to bytes, a thought at worst
-# all of its characters; usual ones have a tenth of it.
+# A character may take four tokens in a tokenizer that falls back to bytes, in the worst case each
+# one of a thought; a typical thought has a tenth of that.
 _MAX_TOKENS = {
     TurnForm.CALL: 128,
     TurnForm.BARE: 128,
@@ -21,7 +21,7 @@ _MAX_TOKENS = {
 
 
 def allow(_call: SkillCall) -> None:
-    """Refuses nothing."""
+    """Accepts every call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class TurnReply:
 
     Attributes:
         of: its grammar.
-        belief: what the names of the reply are looked up in.
+        belief: resolves names in the reply.
         naming: how calls name entities.
-        check: refuses what no grammar can, with a `CallError`.
+        check: rejects what no grammar can, with a `CallError`.
     """
 
     of: TurnGrammar
@@ -47,21 +47,21 @@ class TurnReply:
 
     @property
     def stop(self) -> tuple[str, ...]:
-        """The end of a turn, where the form has one."""
+        """The end-of-turn marker, if the form has one."""
         return () if self.of.form is TurnForm.BARE else (END_OF_TURN,)
 
     @property
     def max_tokens(self) -> int:
-        """Of the longest turn."""
+        """For the longest turn."""
         return _MAX_TOKENS[self.of.form]
 
     def read(self, text: str, *, ended: bool) -> Turn:
-        """The turn.
+        """Parses the turn.
 
         Raises:
-            CallError: where a call is missing, is none, or is not possible now.
+            CallError: if a call is missing, invalid, or not possible now.
         """
-        # A server cuts the stop string off: only an answer that ran out of tokens lacks it.
+        # Servers remove the stop string: only a reply that ran out of tokens lacks it.
         turn = read_turn(text, self.of, self.belief, self.naming, cut=ended)
         for call in turn.calls.values():
             self.check(call)

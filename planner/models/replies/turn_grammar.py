@@ -1,8 +1,8 @@
-"""The grammar of one turn: which calls are possible now, as GBNF (PARTNR-7.4).
+"""The grammar of one turn: the calls that are possible now, as GBNF (PARTNR-7.4).
 
-It is rebuilt before every call of a model from what is known, and kept by content. A call whose
-arguments nothing can be is left out altogether (PARTNR-D53). Blanks and free text are bounded, so
-that no reply can go on for ever; every engine gets the same text.
+It is rebuilt before every model call from the belief, and cached by content. A call that no known
+entity can be the argument of is left out (PARTNR-D53). Blanks and free text are bounded, so that
+every reply ends.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from planner.world.vocabulary import EntityKind
 END_OF_TURN = "Assigned!"
 THOUGHT = "Thought: "
 ASK = "Ask"
-# Characters. The papers' thoughts have 52 tokens with their call.
+# Characters. Thoughts in the papers have 52 tokens including the call.
 MAX_THOUGHT = 500
 MAX_FREE_TEXT = 80
 _CACHED = 256
-# In the paper `[ ]*`; bounded, so that a model cannot fill its budget with blanks.
+# The paper has `[ ]*`; bounded, so that a model cannot spend its tokens on blanks.
 _WS = '" "? " "?'
-# The paper's class of free text, in ranges that every engine reads alike.
+# The paper's character class for free text, written as ranges that every engine reads alike.
 _FREE_TEXT = f"[ \"':,!a-zA-Z_0-9]{{1,{MAX_FREE_TEXT}}}"
 _RULE_OF_ROLE = {
     Role.OBJECT: "object",
@@ -39,7 +39,7 @@ _RULE_OF_ROLE = {
 
 
 class Naming(StrEnum):
-    """What entities are called in calls."""
+    """How calls name entities."""
 
     NUMBERS = "Object.N"
     NAMES = "names"
@@ -61,7 +61,7 @@ class TurnForm(StrEnum):
 
 @dataclass(frozen=True)
 class Words:
-    """What can be named now, each level in the order of its names."""
+    """Names that calls can use now, each level sorted."""
 
     objects: tuple[str, ...]
     furniture: tuple[str, ...]
@@ -70,12 +70,11 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Ability:
-    """What one agent may be told to do.
+    """What one agent can be asked to do.
 
     Attributes:
         verbs: its skills and tools.
-        blocked: calls that are not possible although their arguments are known, because the
-            same call failed again and again.
+        blocked: calls that are excluded because they failed repeatedly.
         may_ask: whether it may ask the person with `Ask[...]`.
     """
 
@@ -90,7 +89,7 @@ class TurnGrammar:
 
     Attributes:
         call_rules: the rule of each agent's call.
-        abilities: what each agent may be told to do.
+        abilities: what each agent can be asked to do.
     """
 
     text: str
@@ -100,16 +99,16 @@ class TurnGrammar:
 
     @cached_property
     def read(self) -> Grammar:
-        """The same text as a recogniser."""
+        """The same grammar, parsed."""
         return read_grammar(self.text)
 
     def allows(self, agent: str, call: str) -> bool:
-        """Whether a call, in its usual spelling, is possible for an agent now."""
+        """Whether a call in canonical spelling is possible for an agent now."""
         return self.read.accepts(call, self.call_rules[agent])
 
 
 def words_of(belief: Belief, naming: Naming) -> Words:
-    """Everything known that a call can name."""
+    """All names in the belief that a call can use."""
     found: dict[EntityKind, list[str]] = {kind: [] for kind in EntityKind}
     for node in sorted(belief.nodes.values(), key=_order):
         word = word_of(node, naming)
@@ -123,14 +122,14 @@ def words_of(belief: Belief, naming: Naming) -> Words:
 
 
 def word_of(node: BeliefNode, naming: Naming) -> str:
-    """What calls name an entity; "" where this way of naming has no word for it."""
+    """The name of an entity in calls; "" if this naming has none for it."""
     if naming is Naming.NAMES:
         return node.name
     return f"Object.{node.entity_id}" if node.entity_id is not None else ""
 
 
 def is_speakable(word: str) -> bool:
-    """Whether a name can stand in a call: models make up names too."""
+    """Whether a name can be part of a call; models make up names too."""
     return (
         bool(word)
         and word.isprintable()
@@ -148,7 +147,7 @@ def _order(node: BeliefNode) -> tuple[str, int, str]:
 
 
 def turn_grammar(words: Words, abilities: Mapping[str, Ability], form: TurnForm) -> TurnGrammar:
-    """The grammar of one turn for one agent, or in the form TEAM for all of them in order."""
+    """The grammar of one turn of one agent, or in the form TEAM of all agents in order."""
     return _turn_grammar(words, tuple(abilities.items()), form)
 
 
@@ -181,12 +180,12 @@ def _turn_grammar(
 
 
 def agent_label(number: int) -> str:
-    """`Agent_0_Action`, by the agent's place in the team."""
+    """`Agent_0_Action`, by the agent's index in the team."""
     return f"Agent_{number}_Action"
 
 
 class _Rules:
-    """The rules below the root, as they are needed."""
+    """Collects the rules below the root."""
 
     def __init__(self, words: Words) -> None:
         self._names: dict[str, Sequence[str]] = {
@@ -214,10 +213,10 @@ class _Rules:
         return name
 
     def _verb(self, agent: str, verb: str, blocked: Collection[SkillCall]) -> str:
-        """The rule of a call, or "" where nothing can be its argument."""
+        """The rule of a call, or "" if there is no possible argument."""
         without = {c.arguments for c in blocked if c.name == verb}
         roles = roles_of(verb)
-        # What is blocked for one agent is not blocked for the others.
+        # A call blocked for one agent is not blocked for the others.
         name = verb.lower() + (agent.removeprefix("call") if without else "")
         if takes_text(verb):
             return self._add(name, f'"{verb}[" {_FREE_TEXT} "]"')
@@ -252,7 +251,7 @@ class _Rules:
         return f'{head} where "]"'
 
     def _argument(self, rule: str, without: set[str | None]) -> str:
-        """A rule, or a list of names, that an argument can be; "" where there is none."""
+        """A rule, or alternatives, for an argument; "" if there is none."""
         if rule in self._names:
             return self._listed(rule, without)
         kinds = ["furniture", "object"] + (["room"] if rule == "target" else [])

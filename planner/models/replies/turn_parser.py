@@ -1,9 +1,9 @@
-"""Reading what a model answered: one turn of the form that was asked for.
+"""Parses a model's reply: one turn of the requested form.
 
-A model's text is data. A reply of the grammar's language is read as it stands. Any other is
-searched for calls, as the papers' own models write them: more thoughts, blanks, other case of
-`none`, the skills' other names, no `Assigned!`. What is found is spelled as usual and must then
-be of the grammar's language too: no call gets through that the grammar does not allow.
+A model's text is data. A reply that matches the grammar is read as it is. Any other is searched for
+calls, as the papers' own models write them: several thoughts, extra blanks, `none` in another case,
+other names of the skills, no `Assigned!`. A call found in this way is normalised and must then
+match the grammar too, so no call passes that the grammar does not allow.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from planner.world.belief import Belief
 from planner.world.skill import CallError, Role, SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import EntityKind, Relation
 
-# Longer answers are not searched: no call stands behind so much text.
+# Longer replies are rejected without a search: no call comes after that much text.
 MAX_CHARACTERS = 20_000
 DONE = SkillCall(SkillName.DONE)
-# Bounded, and begun only where a word begins: a page of letters is read in one go.
+# Bounded, and matched only at the start of a word, so that long replies take linear time.
 _CALL_LINE = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,40}[ \t]{0,8}\[[^\[\]\n]*\]")
 _QUESTION = re.compile(rf"{ASK}\[([^\[\]\n]*)\]")
 _KINDS = {
@@ -44,14 +44,14 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a reply says.
+    """A parsed reply.
 
     Attributes:
-        calls: of each agent that was asked about; empty where the reply is a question.
-        spoken: the reply as it goes on in the dialogue, without the end of the turn.
-        exact: whether the reply was of the grammar's language as it stood.
-        ended: whether it said `Assigned!` itself, or was cut off there by the model's server.
-        question: what the person is asked instead of acting.
+        calls: of each agent asked about; empty if the reply is a question.
+        spoken: the reply as the dialogue continues with it, without the end of the turn.
+        exact: whether the reply matched the grammar as it was.
+        ended: whether it contained `Assigned!`, or the model's server cut it off there.
+        question: to the person, instead of an action; "" if none.
     """
 
     calls: Mapping[str, SkillCall] = field(default_factory=dict)
@@ -64,17 +64,17 @@ class Turn:
 def read_turn(
     text: str, grammar: TurnGrammar, belief: Belief, naming: Naming, *, cut: bool = True
 ) -> Turn:
-    """Reads a reply.
+    """Parses a reply.
 
     Args:
         text: as the model gave it.
         grammar: of this turn.
-        belief: what names are looked up in.
+        belief: resolves names.
         naming: how calls name entities.
         cut: whether the text may have been cut at `Assigned!`, as servers do at a stop string.
 
     Raises:
-        CallError: where a call is missing, is none, or is not possible now.
+        CallError: if a call is missing, invalid, or not possible now.
     """
     if len(text) > MAX_CHARACTERS:
         raise CallError(SkillCode.UNPARSABLE, f"the reply has {len(text)} characters")
@@ -93,7 +93,7 @@ def _read_one(text: str, grammar: TurnGrammar, belief: Belief, naming: Naming) -
     found = _CALL_LINE.findall(text)
     if not found:
         raise CallError(SkillCode.UNPARSABLE, "the reply has no call of the form Skill[arguments]")
-    # Before the end of a turn the last call is meant; a model without one talks on.
+    # The last call before the end of the turn counts; a model without an end of turn talks on.
     word = found[0] if grammar.form is TurnForm.BARE else found[-1]
     asked = _QUESTION.fullmatch(word)
     if asked is not None and grammar.allows(agent, word):
@@ -119,7 +119,7 @@ def _read_team(text: str, grammar: TurnGrammar, belief: Belief, naming: Naming) 
 def _usual(
     text: str, agent: str, grammar: TurnGrammar, belief: Belief, naming: Naming
 ) -> SkillCall:
-    """A call in its usual spelling, if it is possible now.
+    """Normalises a call, if it is possible now.
 
     Raises:
         CallError: saying what is wrong with it.
@@ -139,7 +139,7 @@ def _usual(
 
 
 def check_call(call: SkillCall, belief: Belief, verbs: Collection[str]) -> None:
-    """Says what is wrong with a call, if something is (EPM-2.5).
+    """Checks a call against the belief (EPM-2.5).
 
     Raises:
         CallError: naming what does not fit.
@@ -173,10 +173,10 @@ def _check_entity(word: str | None, role: Role, belief: Belief) -> None:
 
 
 def check_reference(call: SkillCall, belief: Belief) -> None:
-    """Says so where the thing to end up next to is believed elsewhere (EPM-C29).
+    """Checks that the reference of a placement is where the call claims (EPM-C29).
 
     Raises:
-        CallError: naming both.
+        CallError: naming both places.
     """
     if Role.REFERENCE not in roles_of(call.name):
         return
