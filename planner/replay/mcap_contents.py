@@ -1,4 +1,4 @@
-"""What an MCAP file holds: from the summary at its end, or by looking through it."""
+"""The contents of an MCAP file: from the summary at its end, or by scanning it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FOOTER_BYTES = HEAD_BYTES + 20
 # Messages outside of chunks are read together up to this size.
 _SPAN_BYTES = 4 << 20
 _MAX_SUMMARY_BYTES = 256 << 20
-# A file whose chunks unpack to more than so many times its size, and so much besides, is refused.
+# Limits against decompression bombs: total decompressed size relative to the file, and absolute.
 _MAX_UNPACKED_TIMES, _MAX_UNPACKED_BYTES = 1000, 512 << 20
 
 
@@ -52,15 +52,15 @@ class Piece:
 
 @dataclass(slots=True)
 class Contents:
-    """What is known of a file.
+    """The known contents of a file.
 
     Attributes:
         counts: messages by channel.
-        damaged: records that are not whole.
-        unpacked_bytes: of all chunks that were looked through.
-        pieces: all that has messages, in the order of the file.
-        metadata: where the metadata records are.
-        attachments: where the attachments are.
+        damaged: number of incomplete records.
+        unpacked_bytes: decompressed size of all scanned chunks.
+        pieces: everything that has messages, in the order of the file.
+        metadata: positions of the metadata records.
+        attachments: positions of the attachments.
     """
 
     schemas: dict[int, mcap.Schema] = field(default_factory=dict)
@@ -75,13 +75,13 @@ class Contents:
     end_ns: int = 0
 
     def count(self, channel_id: int, messages: int, start_ns: int, end_ns: int) -> None:
-        """Takes note of messages that were received between two times."""
+        """Counts messages that were received between two times."""
         self.counts[channel_id] = self.counts.get(channel_id, 0) + messages
         self.start_ns = start_ns if self.start_ns is None else min(self.start_ns, start_ns)
         self.end_ns = max(self.end_ns, end_ns)
 
     def define(self, opcode: int, data: bytes) -> None:
-        """Takes a schema or a channel; of one number the first."""
+        """Adds a schema or a channel; the first of each id counts."""
         if opcode == Opcode.SCHEMA:
             schema = parsed(mcap.Schema, data)
             self.schemas.setdefault(schema.id, schema)
@@ -91,13 +91,13 @@ class Contents:
 
 
 def read_footer(stream: BinaryIO, end: int) -> Any | None:
-    """The footer of a file that was closed; None of one that was not."""
+    """The footer of a closed file; None if the file was not closed."""
     if end < 2 * len(MAGIC) + FOOTER_BYTES:
         return None
     begin = end - FOOTER_BYTES - len(MAGIC)
     stream.seek(begin)
     tail = exactly(stream, FOOTER_BYTES + len(MAGIC))
-    # Its operation code and length as well: the bytes of the end alone may be within a message.
+    # Check the opcode and length too: the trailing magic bytes alone may be part of a message.
     if tail[-len(MAGIC) :] != MAGIC or tail[:HEAD_BYTES] != _FOOTER_HEAD:
         return None
     return parsed(mcap.Footer, tail[HEAD_BYTES:-8])
@@ -107,7 +107,7 @@ _FOOTER_HEAD = bytes([Opcode.FOOTER]) + (20).to_bytes(8, "little")
 
 
 def from_summary(stream: BinaryIO, footer: Any, end: int) -> Contents | None:
-    """What a file's summary says; None if it does not say all that is needed.
+    """The contents according to the summary; None if the summary is incomplete.
 
     Args:
         stream: of the file.
@@ -155,12 +155,12 @@ def from_summary(stream: BinaryIO, footer: Any, end: int) -> Contents | None:
 
 def _check_sum(stream: BinaryIO, begin: int, end: int) -> int:
     stream.seek(begin)
-    # Up to the check sum in the footer itself.
+    # Up to the checksum in the footer itself.
     return zlib.crc32(exactly(stream, end + FOOTER_BYTES - 4 - begin))
 
 
 def _lacks_something(found: Contents, statistics: Any, indexes: list[Any]) -> bool:
-    """Whether a summary leaves out what its statistics count: all but those are optional."""
+    """Whether a summary lacks something that its statistics count: everything else is optional."""
     return (
         len(found.channels) < statistics.channel_count
         or len(found.metadata) < statistics.metadata_count
@@ -174,7 +174,7 @@ def _lacks_something(found: Contents, statistics: Any, indexes: list[Any]) -> bo
 
 
 def _named(stream: BinaryIO, offsets: list[int], opcode: Opcode, end: int) -> list[Record]:
-    """The records that the summary names, one after another: none is read twice."""
+    """The records that the summary refers to, in file order, each read only once."""
     found: list[Record] = []
     begin = len(MAGIC)
     for offset in sorted(offsets):
@@ -192,7 +192,7 @@ def _chunks(indexes: list[Any], end: int) -> list[Piece]:
     pieces = []
     begin = len(MAGIC)
     for index in sorted(indexes, key=lambda index: index.chunk_start_offset):
-        # One after another: no chunk is read twice.
+        # In file order: no chunk is read twice.
         if index.chunk_start_offset < begin:
             raise DamagedError(f"its summary names a chunk at byte {index.chunk_start_offset}")
         begin = index.chunk_start_offset + index.chunk_length
@@ -213,22 +213,22 @@ def _chunks(indexes: list[Any], end: int) -> list[Piece]:
 
 
 class Damage(Enum):
-    """What a damaged record is when a file is looked through."""
+    """How a scan treats a damaged record."""
 
     ERROR = "error"
-    # All before it counts, nothing after it.
+    # It ends the file: records before it count.
     END = "end"
-    # What is not whole is left out, and all else counts that can still be found.
+    # Incomplete records are skipped; everything else that can be found counts.
     LEFT_OUT = "left out"
 
 
 def from_records(stream: BinaryIO, end: int, damage: Damage) -> Contents:
-    """What a file holds, by looking through it.
+    """The contents of a file, by scanning it.
 
     Args:
         stream: of the file.
-        end: where its data ends at the latest.
-        damage: what a damaged record is.
+        end: upper bound of the end of its data.
+        damage: how to treat a damaged record.
 
     Raises:
         DamagedError: if a record is damaged and that is an error.
@@ -252,7 +252,7 @@ def from_records(stream: BinaryIO, end: int, damage: Damage) -> Contents:
 
 
 def _check_size(unpacked_bytes: int, packed_bytes: int) -> None:
-    """Refuses a small file that would take hours to look through."""
+    """Rejects a small file that would take hours to scan."""
     if unpacked_bytes > _MAX_UNPACKED_TIMES * packed_bytes + _MAX_UNPACKED_BYTES:
         raise DamagedError(f"its chunks unpack to {unpacked_bytes} bytes, too many for its size")
 
@@ -276,7 +276,7 @@ def _take_chunk(record: Record, data: bytes, found: Contents, end: int) -> None:
     chunk = unpacked_chunk(data)
     found.unpacked_bytes += len(chunk)
     _check_size(found.unpacked_bytes, end)
-    # All of it is looked at before any message counts: half a chunk is none.
+    # Scan all of it before any message counts: half a chunk is not used.
     inside = chunk_contents(chunk)
     for opcode, at, length in inside.definitions:
         found.define(opcode, chunk[at : at + length])

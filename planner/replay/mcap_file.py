@@ -1,8 +1,8 @@
-"""One MCAP file: what it holds, and its messages.
+"""One MCAP file: its contents and messages.
 
-A file that was closed ends in a summary, which says where everything is. One without, because it
-is still being written or its recorder was killed, is looked through from its beginning, as far as
-its records are whole.
+A closed file ends in a summary, which has the positions of everything. A file without one, because
+it is still being written or its recorder was killed, is scanned from its beginning up to the last
+complete record.
 """
 
 from __future__ import annotations
@@ -53,11 +53,10 @@ class McapFile(Storage):
 
         Args:
             path: of the file.
-            salvage: whether to look through it for all records that are whole, whatever its
-                summary says.
+            salvage: whether to scan it for all complete records, ignoring its summary.
 
         Raises:
-            FileError: if it is no MCAP file, or one that is damaged.
+            FileError: if it is not an MCAP file, or is damaged.
         """
         self.path = path
         try:
@@ -115,7 +114,7 @@ class McapFile(Storage):
         return {attachment.name: attachment.data for attachment in self.all_attachments()}
 
     def all_attachments(self) -> list[mcap.Attachment]:
-        """The attached files with all that is said of them.
+        """The attachments with their metadata.
 
         Raises:
             FileError: if they cannot be read.
@@ -136,7 +135,7 @@ class McapFile(Storage):
     ) -> Iterator[StoredMessage]:
         """As `Storage`, in the order in which they were written.
 
-        By chunk, and only those chunks that have what is wanted: most of a bag is pictures.
+        Only chunks with wanted channels are read: most of a bag is pictures.
         """
         start = start_ns or 0
         end = _AFTER_EVER if end_ns is None else end_ns
@@ -158,7 +157,7 @@ class McapFile(Storage):
 
 
 def _is_locked(stream: BinaryIO) -> bool:
-    """Whether a recorder holds its lock: an exclusive one (flock), as long as it writes."""
+    """Whether a recorder holds its exclusive lock (flock), which means that it is writing."""
     try:
         fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -183,7 +182,7 @@ def _stored(
 
 
 def _definition(schema: mcap.Schema) -> str:
-    """Its text in ROS 2's own language; "" where there is none that can be used."""
+    """Its definition in ROS 2's .msg format; "" if there is none that is usable."""
     try:
         text = schema.data.decode()
         if schema.encoding in _LANGUAGES_OF_IDL:

@@ -1,6 +1,6 @@
-"""The records of an MCAP file: where each one is, and what a chunk unpacks to.
+"""The records of an MCAP file: their positions, and the content of chunks.
 
-Every length in a file is checked against what there is before anything is read or unpacked.
+Every length in a file is validated before anything is read or decompressed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from planner.replay.storage import StoredMessage
 
 MAGIC = b"\x89MCAP0\r\n"
 HEAD_BYTES = 9
-# No record is read, and no chunk unpacked, that is larger. Writers close a chunk after some
-# megabyte; only a single message can be larger.
+# Larger records are not read, and larger chunks not decompressed. Writers close a chunk after about
+# a megabyte; only a single message can be larger.
 MAX_RECORD_BYTES = 256 << 20
 _HEAD = struct.Struct("<BQ").unpack_from
 _MESSAGE = struct.Struct("<HIQQ").unpack_from
@@ -29,20 +29,20 @@ _CHANNEL_AND_TIME = struct.Struct("<H4xQ").unpack_from
 _CHUNK = struct.Struct("<QQQII").unpack_from
 _CHUNK_BYTES = 32
 _LZ4_TIMES, _LZ4_BYTES = 256, 1 << 16
-# A plain number: it is compared once a message.
+# A plain integer: it is compared once per message.
 _IS_MESSAGE = int(Opcode.MESSAGE)
 _DEFINITIONS = (int(Opcode.SCHEMA), int(Opcode.CHANNEL))
-# A chunk has at most one schema and one channel for each of 65,536 numbers.
+# A chunk has at most one schema and one channel for each of 65,536 ids.
 _MAX_OTHERS = 1 << 17
 _AFTER_EVER = 1 << 64
 
 
 class DamagedError(ValueError):
-    """A file that is not what it says of itself."""
+    """A file that is inconsistent."""
 
 
 class Record(NamedTuple):
-    """Where a record's content is: after its operation code and length."""
+    """The position of a record's content, after its opcode and length."""
 
     opcode: int
     offset: int
@@ -53,7 +53,7 @@ def records(stream: BinaryIO, begin: int, end: int) -> Iterator[Record]:
     """The records between two offsets.
 
     Raises:
-        DamagedError: at the first one that is not whole.
+        DamagedError: at the first incomplete one.
     """
     at = begin
     while at < end:
@@ -70,10 +70,10 @@ def records(stream: BinaryIO, begin: int, end: int) -> Iterator[Record]:
 
 
 def exactly(stream: BinaryIO, length: int) -> bytes:
-    """So many bytes.
+    """Reads exactly this many bytes.
 
     Raises:
-        DamagedError: if there are fewer, or there is no room for them.
+        DamagedError: if there are fewer, or there is not enough memory.
     """
     if length > MAX_RECORD_BYTES:
         raise DamagedError(
@@ -99,23 +99,23 @@ def parsed(kind: Any, data: bytes) -> Any:
         data: the record's content.
 
     Raises:
-        DamagedError: if they are none.
+        DamagedError: if the content is invalid.
     """
     try:
         return kind.read(ReadDataStream(BytesIO(data)))
-    # Whatever the library stumbles over.
+    # The library raises undocumented exceptions.
     except Exception as error:
         raise DamagedError(f"a record {kind.__name__} is damaged: {short(error)}") from None
 
 
 def unpacked_chunk(data: bytes) -> bytes:
-    """The records in a chunk.
+    """The decompressed records of a chunk.
 
     Args:
         data: the chunk's content.
 
     Raises:
-        DamagedError: if it cannot be unpacked or does not unpack to the size it names.
+        DamagedError: if it cannot be decompressed or has another size than it declares.
     """
     if len(data) < _CHUNK_BYTES:
         raise DamagedError("a chunk is too short")
@@ -152,12 +152,12 @@ def _unpack(packed: memoryview, compression: bytes, size: int) -> bytes:
 def _lz4(packed: memoryview, size: int) -> bytes:
     import lz4.frame
 
-    # Room is made for all of them: LZ4 packs no better than that.
+    # Memory is allocated for the declared size: LZ4 cannot compress better than this.
     if size > _LZ4_TIMES * len(packed) + _LZ4_BYTES:
         raise DamagedError(f"a chunk of {size} bytes cannot be packed in {len(packed)}")
     unpacker = lz4.frame.LZ4FrameDecompressor()
     try:
-        # One more than there should be tells that there are more.
+        # One byte more than declared shows whether there are more.
         unpacked: bytes = unpacker.decompress(packed, max_length=size + 1)
     except (RuntimeError, ValueError, EOFError) as error:
         raise DamagedError(f"a chunk cannot be unpacked: {short(error)}") from None
@@ -165,15 +165,15 @@ def _lz4(packed: memoryview, size: int) -> bytes:
 
 
 def unpacked_zstd(packed: memoryview | bytes, max_bytes: int) -> bytes:
-    """Unpacks one frame.
+    """Decompresses one frame.
 
     Raises:
-        DamagedError: if it is damaged or unpacks to more than that.
+        DamagedError: if it is damaged or larger than `max_bytes`.
     """
     import zstandard
 
     try:
-        # Room is made for what the frame names, whatever is allowed.
+        # Memory is allocated for the size in the frame, whatever the limit is.
         named = zstandard.frame_content_size(packed)
         if named > max_bytes:
             raise DamagedError(f"{named} bytes are packed where {max_bytes} may be")
@@ -194,10 +194,10 @@ def unpacked_zstd(packed: memoryview | bytes, max_bytes: int) -> bytes:
 def messages(
     chunk: bytes, wanted: frozenset[int], start_ns: int, end_ns: int
 ) -> Iterator[StoredMessage]:
-    """The messages of some channels among records, received from one time to before another.
+    """Messages of some channels received from `start_ns` on and before `end_ns`.
 
     Raises:
-        DamagedError: at the first record that is not whole.
+        DamagedError: at the first incomplete record.
     """
     view, at, end = memoryview(chunk), 0, len(chunk)
     # A loop over all messages of a bag: written for speed.
@@ -221,13 +221,13 @@ def messages(
 
 
 class ChunkContents(NamedTuple):
-    """What is in a chunk.
+    """The contents of a chunk.
 
     Attributes:
-        definitions: where its schemas and channels are.
-        counts: of its messages by channel.
-        start_ns: when the first of them was received; meaningless without messages.
-        end_ns: when the last one was.
+        definitions: positions of its schemas and channels.
+        counts: messages by channel.
+        start_ns: receipt of the first message; meaningless without messages.
+        end_ns: receipt of the last one.
     """
 
     definitions: list[Record]
@@ -237,10 +237,10 @@ class ChunkContents(NamedTuple):
 
 
 def chunk_contents(chunk: bytes) -> ChunkContents:
-    """What is in a chunk.
+    """Scans a chunk.
 
     Raises:
-        DamagedError: if a record is not whole, or there are too many that are no messages.
+        DamagedError: if a record is incomplete, or there are too many other than messages.
     """
     definitions: list[Record] = []
     counts: dict[int, int] = {}
@@ -277,11 +277,11 @@ def chunk_contents(chunk: bytes) -> ChunkContents:
 
 
 def message_head(data: bytes, length: int) -> tuple[int, int]:
-    """A message's channel, and when it was received.
+    """A message's channel and time of receipt.
 
     Args:
         data: the beginning of the record's content.
-        length: of all of it.
+        length: of the whole content.
 
     Raises:
         DamagedError: if it is too short.

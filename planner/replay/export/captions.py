@@ -1,4 +1,4 @@
-"""A frame of the video: what the agents see side by side, and what is going on in words."""
+"""A frame of the video: the agents' views side by side, with captions of what is going on."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _Colour = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What one agent sees: its pictures are drawn in this size (width, height)."""
+    """One agent's view: its pictures are drawn in this size (width, height)."""
 
     agent: str
     size_px: tuple[int, int]
 
 
 class Captions:
-    """Draws frames; what is written is text of the bag, drawn letter by letter."""
+    """Draws frames; captions are text of the bag, drawn glyph by glyph."""
 
     def __init__(self, story: Story, panels: Sequence[Panel], origin_s: float = 0.0) -> None:
-        """Lays out panels from left to right, in their order; shows times from `origin_s` on."""
+        """Lays out the panels from left to right; shows times relative to `origin_s`."""
         self._story, self._panels, self._origin_s = story, panels, origin_s
         self._font = ImageFont.load_default(_TEXT_PX)
         self._head_px = _HEAD_LINES * _LINE_PX + 2 * _GAP_PX + _BAR_PX
@@ -39,7 +39,7 @@ class Captions:
         self._high_px = max(panel.size_px[1] for panel in panels)
         width = sum(panel.size_px[0] for panel in panels) + _GAP_PX * (len(panels) - 1)
         height = self._head_px + self._high_px + self._foot_px
-        # Of videos with 4:2:0, both are even.
+        # Video with 4:2:0 subsampling needs even sizes.
         self.size_px = (width + width % 2, height + height % 2)
 
     def draw(self, time_s: float, pictures: Mapping[str, RgbImage]) -> RgbImage:
@@ -47,7 +47,7 @@ class Captions:
 
         Args:
             time_s: seconds on the world's clock.
-            pictures: by agent; an agent without one sees nothing yet.
+            pictures: by agent; the panel of an agent without one stays empty.
         """
         page = Image.new("RGB", self.size_px, _PAPER)
         pen = ImageDraw.Draw(page)
@@ -100,7 +100,7 @@ class Captions:
         pen.text(at, text, fill=colour, font=self._font)
 
     def _wrapped(self, text: str, room_px: int, max_lines: int) -> list[str]:
-        """Lines of a text that fit; the last one ends with dots where there is more."""
+        """The first lines of a wrapped text; an ellipsis marks a cut."""
         lines: list[str] = []
         for word in _printable(text).split():
             longer = f"{lines[-1]} {word}" if lines else word
@@ -122,7 +122,7 @@ class Captions:
 
 
 def clock_text(time_s: float) -> str:
-    """Minutes and seconds, tenths included."""
+    """Minutes and seconds, with tenths."""
     tenths = round(max(time_s, 0.0) * 10)
     return f"{tenths // 600:02d}:{tenths // 10 % 60:02d}.{tenths % 10}"
 
@@ -132,5 +132,5 @@ def _result_text(call: Call | None) -> str:
 
 
 def _printable(text: str) -> str:
-    # No more than what a frame can hold, of a text that may be megabytes.
+    # Cut before it is processed: a text in a bag may be megabytes.
     return "".join(c if c.isprintable() else " " for c in text[:2000])

@@ -1,4 +1,4 @@
-"""`planner export BAG... --to rerun|lerobot|csv|video`: bags for other people's tools."""
+"""`planner export BAG... --to rerun|lerobot|csv|video`: bags for other tools."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from planner.world.errors import PlannerError
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One thing that bags are exported to.
+    """One export format.
 
     Attributes:
-        suffix: of what is written, after the bag's name.
-        export: writes it; takes the bags, where to, and the command's arguments; returns what
-            it wrote, in words.
-        options: which of the command's options it takes.
-        several: whether it takes more bags than one.
+        suffix: of the output, after the bag's name.
+        export: writes the output, given the bags, the destination and the command's arguments;
+            returns a summary.
+        options: which of the command's options apply.
+        several: whether it accepts more than one bag.
     """
 
     suffix: str
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Export and say what was written."""
+    """Export and print a summary."""
     chosen = FORMATS[args.to]
     for option in ("topics", "agent", "camera", "fps", "speed", "no_language_columns"):
         if getattr(args, option) is not None and option not in chosen.options:

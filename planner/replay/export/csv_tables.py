@@ -1,4 +1,4 @@
-"""`--to csv`: a table for each topic; `columns.json` lists their columns and what has none.
+"""`--to csv`: a table for each topic; `columns.json` lists their columns and omitted fields.
 
 Deterministic: the same bag gives the same bytes.
 """
@@ -21,7 +21,7 @@ from planner.world.errors import FileError
 
 MANIFEST = "columns.json"
 RECEIVED, STAMP = "received_ns", "stamp_ns"
-# With room for `.csv` and a number, below what file systems take.
+# Leaves room for `.csv` and a number within the limits of file systems.
 _MAX_NAME_CHARS = 120
 
 
@@ -36,11 +36,11 @@ class _Table:
 
 
 def write_csv(source: Source, folder: Path, topics: Sequence[str] = ()) -> int:
-    """Writes the tables of some topics, none named: of all; returns how many rows.
+    """Writes the tables of some topics, or of all if none is named; returns the number of rows.
 
     Raises:
         FileError: if a topic is not in the bag, or the bag cannot be read.
-        OSError: if the disk does not take it.
+        OSError: if the file system refuses.
     """
     chosen = _chosen(source, topics)
     columns = {topic: Columns() for topic in chosen}
@@ -74,10 +74,11 @@ def write_csv(source: Source, folder: Path, topics: Sequence[str] = ()) -> int:
 
 
 def file_names(topics: Sequence[str]) -> dict[str, str]:
-    """A file's name for each topic; no two are the same, not even where case is ignored.
+    """A unique file name for each topic, also where case is ignored.
 
-    `/` becomes `.`, what is not a letter, a digit, `_` or `-` becomes `%` and two hexadecimal
-    digits a byte; a name that is too long is cut, and a hash of the topic makes it another one.
+    `/` becomes `.`; other characters than letters, digits, `_` and `-` become `%` and two
+    hexadecimal digits per byte; a name that is too long is cut and made unique by a hash of the
+    topic.
     """
     names: dict[str, str] = {}
     taken: set[str] = set()
@@ -107,7 +108,7 @@ def _chosen(source: Source, topics: Sequence[str]) -> list[str]:
 def _messages(
     source: Source, topics: Sequence[str], unreadable: dict[str, str]
 ) -> Iterator[tuple[str, int, Any]]:
-    """Messages of the topics that can be read; why another cannot goes into `unreadable`."""
+    """Messages of the readable topics; the reasons for the others go into `unreadable`."""
     for raw in source.bag.raw(topics):
         if raw.topic in unreadable:
             continue
@@ -125,7 +126,7 @@ def _write(
     with ExitStack() as files:
         writers = {}
         for topic, table in tables.items():
-            # A text that is no Unicode, such as half of a pair, is written as Python would.
+            # Invalid Unicode, such as a lone surrogate, is written as Python escapes.
             stream = files.enter_context(
                 (folder / table.file).open(
                     "w", encoding="utf-8", errors="backslashreplace", newline=""

@@ -1,4 +1,4 @@
-"""Where an export goes: whole or not at all, never over something else, never into a bag."""
+"""The destination of an export: written atomically, never over other files, never into a bag."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from planner.world.errors import PlannerError
 
 
 def check_outside(path: Path, bags: Sequence[Path]) -> None:
-    """Refuses a destination that is a bag, lies in one or holds one.
+    """Rejects a destination that is a bag, lies in one or contains one.
 
     Raises:
         PlannerError: naming the bag.
@@ -27,10 +27,10 @@ def check_outside(path: Path, bags: Sequence[Path]) -> None:
 
 @contextmanager
 def new_file(path: Path, *, force: bool) -> Iterator[Path]:
-    """Gives a temporary name beside `path`, which becomes `path` when all went well.
+    """Yields a temporary path beside `path`, which is renamed to `path` on success.
 
     Raises:
-        PlannerError: if `path` exists and `force` is not set, or the disk does not take it.
+        PlannerError: if `path` exists and `force` is not set, or the file system refuses.
     """
     if path.is_dir():
         raise PlannerError(f"{path}: is a folder; this format writes a file")
@@ -50,15 +50,15 @@ def new_file(path: Path, *, force: bool) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(path: Path, *, marker: str, force: bool) -> Iterator[Path]:
-    """Gives a new folder beside `path`, which becomes `path` when all went well.
+    """Yields a temporary folder beside `path`, which is renamed to `path` on success.
 
     Args:
-        path: of the folder to make.
+        path: of the new folder.
         marker: a file that every export of this format has: `force` replaces nothing else.
         force: whether an earlier export of the same format is replaced.
 
     Raises:
-        PlannerError: if `path` exists and may not be replaced, or the disk does not take it.
+        PlannerError: if `path` exists and may not be replaced, or the file system refuses.
     """
     if path.exists() and not force:
         raise PlannerError(f"{path}: exists already; --force replaces it")
@@ -82,7 +82,7 @@ def new_folder(path: Path, *, marker: str, force: bool) -> Iterator[Path]:
 
 
 def require_extra(extra: str, *modules: str) -> None:
-    """Refuses where a library of an optional extra is missing.
+    """Checks that the libraries of an optional extra are installed.
 
     Raises:
         PlannerError: naming the library and how to get it.
@@ -96,5 +96,5 @@ def require_extra(extra: str, *modules: str) -> None:
 
 
 def _temporary(path: Path, word: str = "partial") -> Path:
-    # The process's number: two exports to one place do not write into each other.
+    # With the process id, so that parallel exports do not share a temporary path.
     return path.with_name(f".{path.name}.{word}-{os.getpid()}{path.suffix}")

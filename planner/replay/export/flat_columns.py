@@ -1,7 +1,7 @@
 """Messages of any type as rows: nested fields become columns with dotted names.
 
-`pose.pose.position.x` is a field, `position.0` the first item of an array. Which columns a topic
-has follows from all of its messages, so they are looked at twice.
+`pose.pose.position.x` is a field, `position.0` the first item of an array. The columns of a topic
+depend on all of its messages, so messages are read twice.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(slots=True)
 class _Array:
-    """An array field as found so far."""
+    """An array field as seen so far."""
 
     most: int = 0
     of_messages: bool = False
@@ -30,7 +30,7 @@ class _Array:
 
     @property
     def left_out(self) -> str:
-        """Why it gets no columns; "" where it gets some."""
+        """Why it gets no columns; "" if it gets some."""
         limit = MAX_MESSAGES if self.of_messages else MAX_NUMBERS
         if self.most <= limit:
             return ""
@@ -40,7 +40,7 @@ class _Array:
 
 @dataclass(slots=True)
 class _Node:
-    """A field: a plain value, or one with fields, or an array."""
+    """A field: a plain value, a structure, or an array."""
 
     fields: dict[str, _Node] = field(default_factory=dict)
     array: _Array | None = None
@@ -53,7 +53,7 @@ class Columns:
         self._root = _Node()
 
     def look(self, content: Any) -> None:
-        """Takes a message into account."""
+        """Adds the fields of a message to the columns."""
         _look(self._root, content)
 
     @property
@@ -67,20 +67,20 @@ class Columns:
         return dict(_left_out(self._root, ""))
 
     def row(self, content: Any) -> dict[str, str]:
-        """The cells of a message that was looked at; a column that it lacks has none."""
+        """The cells of a message passed to `look`; empty for columns that it lacks."""
         cells: dict[str, str] = {}
         _fill(self._root, content, "", cells)
         return cells
 
 
 def cell(value: Scalar | np.generic) -> str:
-    """A value as it is written; what a spreadsheet would take for a formula gets a `'` before."""
+    """A value as text; what a spreadsheet would take for a formula gets a leading `'`."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, str):
         return f"'{value}" if value.startswith(_FORMULA) else value
     if isinstance(value, np.generic):
-        # The shortest digits that single precision is read from again.
+        # The shortest digits from which single precision is restored.
         return str(value)
     return repr(value)
 

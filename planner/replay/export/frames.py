@@ -1,4 +1,4 @@
-"""Pictures at a constant rate of the world's time: the newest of each camera up to each instant."""
+"""Pictures at a constant rate of the world's time: at each instant the newest of each camera."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.observation import RgbImage
 from planner.world.picture_codec import decode_colour
 
-# Stamps go through seconds and back.
+# Stamps are converted to seconds and back.
 _EQUAL_S = 1e-6
-# A camera that is so far behind the others is waited for no longer.
+# Stop waiting for a camera that lags this far behind the others.
 _LATE_S = 1.0
 
 
@@ -28,7 +28,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From when to when a camera has pictures, seconds on the world's clock."""
+    """First and last stamp of a camera's pictures, seconds on the world's clock."""
 
     first_s: float
     last_s: float
@@ -36,10 +36,10 @@ class Span:
 
 
 def spans(source: Source, cameras: Sequence[Camera]) -> dict[Camera, Span]:
-    """The span and the size (width, height) of each camera's pictures; none without a picture.
+    """Span and size (width, height) of each camera's pictures; omits cameras without pictures.
 
     Raises:
-        FileError: if the bag cannot be read, or its first picture cannot.
+        FileError: if the bag or its first picture cannot be read.
     """
     by_topic = {camera.rgb: camera for camera in cameras}
     found: dict[Camera, Span] = {}
@@ -55,18 +55,18 @@ def spans(source: Source, cameras: Sequence[Camera]) -> dict[Camera, Span]:
 
 
 def instants(first_s: float, last_s: float, step_s: float) -> list[float]:
-    """Instants from the first to the last one, one step apart."""
+    """Instants from the first to the last, one step apart."""
     count = math.floor((last_s - first_s) / step_s + 1e-6) + 1
     return [first_s + number * step_s for number in range(max(count, 0))]
 
 
 def frames(source: Source, cameras: Sequence[Camera], times_s: Sequence[float]) -> Iterator[Frame]:
-    """The pictures at some times, which grow; of several with one stamp the last one received.
+    """The pictures at ascending times; of several with one stamp the last received.
 
-    Pictures are decoded when they are shown, and a picture that is never shown is not.
+    Only pictures that are shown are decoded.
 
     Raises:
-        FileError: if the bag cannot be read, or a picture that is shown cannot.
+        FileError: if the bag or a shown picture cannot be read.
     """
     by_topic = {camera.rgb: camera for camera in cameras}
     line = _FrameBuffer(source, cameras)
@@ -85,7 +85,7 @@ def frames(source: Source, cameras: Sequence[Camera], times_s: Sequence[float]) 
 
 
 class _FrameBuffer:
-    """What was received of each camera and not shown yet, and what is shown."""
+    """Received pictures of each camera that are not shown yet, and the current ones."""
 
     def __init__(self, source: Source, cameras: Sequence[Camera]) -> None:
         self._source = source
@@ -95,18 +95,18 @@ class _FrameBuffer:
         self._decoded: dict[Camera, tuple[Received, RgbImage]] = {}
 
     def add(self, camera: Camera, message: Received) -> None:
-        """Takes what comes in the order of receipt; one with an older stamp is not shown."""
+        """Takes a message in the order of receipt; ignores one with an older stamp."""
         if message.world_s >= self._heard_s[camera]:
             self._heard_s[camera] = message.world_s
             self._coming[camera].append(message)
 
     def is_past(self, time_s: float) -> bool:
-        """Whether nothing of that time comes any more."""
+        """Whether no more messages up to that time can come."""
         heard = self._heard_s.values()
         return min(heard) > time_s + _EQUAL_S or max(heard) > time_s + _LATE_S
 
     def at(self, time_s: float) -> Frame:
-        """What is seen at a time; later than those asked for before."""
+        """The pictures at a time, which must not be before the previous call's."""
         for camera, coming in self._coming.items():
             while coming and coming[0].world_s <= time_s + _EQUAL_S:
                 self._shown[camera] = coming.popleft()

@@ -1,4 +1,4 @@
-"""`--to lerobot`: bags as a LeRobot data set, version 3.0; an episode a bag and agent."""
+"""`--to lerobot`: bags as a LeRobot data set, version 3.0, with one episode per bag and agent."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class DatasetOptions:
     """What is exported.
 
     Attributes:
-        agents: an episode of each of every bag.
+        agents: each becomes an episode of every bag.
         camera: name of their camera.
-        fps: frames a second, of the world's time.
-        language: whether the language columns are written, which LeRobot has since 0.6.
+        fps: frames per second of the world's time.
+        language: whether the language columns are written, which LeRobot supports since 0.6.
     """
 
     agents: Sequence[str] = (AGENT,)
@@ -67,7 +67,7 @@ class DatasetOptions:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSummary:
-    """What was written; `without_instruction` is how many episodes have no known instruction."""
+    """What was written; `without_instruction` counts episodes without a known instruction."""
 
     episodes: int
     frames: int
@@ -92,10 +92,10 @@ def write_dataset(
     """Writes the data set.
 
     Raises:
-        FileError: if a bag lacks what an episode needs, or has another body or other pictures
-            than the first one.
+        FileError: if a bag lacks what an episode needs, or differs from the first one in body or
+            pictures.
         PlannerError: if FFmpeg lacks the encoder.
-        OSError: if the disk does not take it.
+        OSError: if the file system refuses.
     """
     writer: _Writer | None = None
     for draft in _drafts(sources, options):
@@ -145,7 +145,7 @@ def _check_compatible(plan: Plan, draft: _Draft) -> None:
 
 
 class _Writer:
-    """Writes one episode after another, then what is said of all of them."""
+    """Writes one episode after another, then the metadata of all."""
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.plan = plan
@@ -186,7 +186,7 @@ class _Writer:
             STATE: states,
             ACTION: actions(states, self.plan.fps),
             DONE: np.arange(count) == count - 1,
-            # Reckoned as LeRobot does, in double precision first.
+            # Computed as LeRobot does, in double precision first.
             "timestamp": (np.arange(count) / self.plan.fps).astype(np.float32),
             "frame_index": np.arange(count),
             "episode_index": np.full(count, len(self._entries)),
@@ -212,7 +212,7 @@ class _Writer:
 
 
 def _write_video(path: Path, plan: Plan, draft: _Draft) -> list[RgbImage]:
-    """Writes an episode's pictures; returns some of them for the statistics."""
+    """Writes an episode's pictures; returns a sample for the statistics."""
     chosen, samples = sampled(len(draft.times_s)), []
     with VideoFile(path, plan.size_px, plan.fps, AV1) as video:
         shown = frames(draft.source, [draft.camera], draft.times_s)

@@ -1,4 +1,4 @@
-"""Instruction, calls and results as LeRobot's language columns and as plain texts of each frame."""
+"""Instruction, calls and results as LeRobot's language columns and as plain text for each frame."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _ARGUMENTS: Mapping[Role, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a language column, in LeRobot's words.
+    """One row of a language column, in LeRobot's terms.
 
     Attributes:
         content: None if the row is only a tool call.
         style: None with tool calls.
-        timestamp_s: since the episode's beginning, that of a frame.
+        timestamp_s: since the start of the episode, equal to a frame's.
         tool_calls: JSON texts; None = none.
     """
 
@@ -52,14 +52,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What was said and done in one episode, by frames.
+    """Texts of one episode, by frame.
 
     Attributes:
-        tasks: the instruction of each frame.
+        tasks: the instruction at each frame.
         calls: the agent's running call at each frame; "" = none.
-        results: the text of its last result up to each frame; "" = none yet.
-        persistent: rows that hold from their time on.
-        events: rows of each frame on which something began.
+        results: the text of its last result at each frame; "" = none yet.
+        persistent: rows that are valid from their time on.
+        events: rows of each frame at which something started.
     """
 
     tasks: tuple[str, ...]
@@ -124,7 +124,7 @@ def _rows(
 def _hold(
     rows: list[Row], times_s: Sequence[float], place: int | None, style: str, text: str
 ) -> None:
-    """Adds a row; of one style and frame only the last one, as LeRobot reads no more."""
+    """Adds a row; replaces one with the same style and frame, of which LeRobot reads only one."""
     if place is None:
         return
     since_s = times_s[place] - times_s[0]
@@ -134,7 +134,7 @@ def _hold(
 
 
 def tool_call_of(text: str) -> str | None:
-    """A skill call as the JSON of an OpenAI-style tool call; None if it is none."""
+    """A skill call as the JSON of an OpenAI-style tool call; None if the text is not a call."""
     try:
         call = parse_call(text)
     except CallError:
@@ -163,7 +163,7 @@ def _tool(name: str, roles: Sequence[Role]) -> dict[str, object]:
 
 
 def _argument_names(roles: Sequence[Role]) -> list[str]:
-    """A name for each argument; one that comes again is numbered."""
+    """A name for each argument; repeated names are numbered."""
     names: list[str] = []
     for role in roles:
         word = _ARGUMENTS[role]
@@ -175,14 +175,14 @@ def column(rows_of_frames: Sequence[Sequence[Row]], *, timed: bool) -> pa.Array:
     """A language column: a list of rows for each frame.
 
     Args:
-        rows_of_frames: of each frame.
-        timed: whether rows have their own timestamps (persistent ones), or their frame's.
+        rows_of_frames: the rows of each frame.
+        timed: whether rows have timestamps of their own (persistent ones), or their frame's.
     """
     import pyarrow as pa
 
     rows = [row for rows in rows_of_frames for row in rows]
     texts = [call for row in rows for call in row.tool_calls or ()]
-    # Arrow makes lists of its JSON type only from parts.
+    # Arrow builds lists of its JSON type only from their parts.
     calls = pa.ListArray.from_arrays(
         pa.array(_offsets([len(row.tool_calls or ()) for row in rows]), pa.int32()),
         pa.ExtensionArray.from_storage(pa.json_(), pa.array(texts, pa.string())),

@@ -1,4 +1,4 @@
-"""The files of a LeRobot data set, version 3.0: where they are, and what says so."""
+"""The layout of a LeRobot data set, version 3.0: files, features and metadata."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _COUNTERS = ("frame_index", "episode_index", "index", "task_index")
 
 
 def picture_key(camera: str) -> str:
-    """The feature's name of a camera's pictures."""
+    """The feature name of a camera's pictures."""
     return f"observation.images.{camera}"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What all episodes of a data set have alike.
+    """What all episodes of a data set have in common.
 
     Attributes:
         size_px: width and height of the pictures.
-        language: whether the language columns are written, which LeRobot has since 0.6.
+        language: whether the language columns are written, which LeRobot supports since 0.6.
     """
 
     fps: int
@@ -49,7 +49,7 @@ class Plan:
 
     @property
     def features(self) -> dict[str, dict[str, object]]:
-        """The features as `info.json` lists them, which is also the order of the columns."""
+        """The features as in `info.json`, in the order of the columns."""
         width, height = self.size_px
         video = {
             "video.height": height,
@@ -87,7 +87,7 @@ class EpisodeEntry:
 
     Attributes:
         bag: name of the bag's folder.
-        verdict: success, failure or unknown, as the judge said.
+        verdict: the evaluator's: success, failure or unknown.
     """
 
     index: int
@@ -101,17 +101,17 @@ class EpisodeEntry:
 
 
 def place(index: int) -> dict[str, int]:
-    """Chunk and file of an episode's data and video: each has files of its own."""
+    """Chunk and file index of an episode's data and video: each episode has its own files."""
     return {"chunk_index": index // _FILES_A_CHUNK, "file_index": index % _FILES_A_CHUNK}
 
 
 def data_file(folder: Path, index: int) -> Path:
-    """Where an episode's table is; makes its folder."""
+    """Path of an episode's table; creates its folder."""
     return _made(folder / DATA_PATH.format(**place(index)))
 
 
 def video_file(folder: Path, camera: str, index: int) -> Path:
-    """Where an episode's video is; makes its folder."""
+    """Path of an episode's video; creates its folder."""
     return _made(folder / VIDEO_PATH.format(video_key=picture_key(camera), **place(index)))
 
 
@@ -150,7 +150,7 @@ def write_meta(
 
 
 def tasks_table(tasks: Sequence[str]) -> pa.Table:
-    """The tasks with their numbers; pandas, which LeRobot reads them with, takes them as index."""
+    """The tasks with their numbers, as the index that LeRobot expects in pandas."""
     import pyarrow as pa
 
     table = pa.table({"task_index": pa.array(range(len(tasks)), pa.int64()), "task": list(tasks)})

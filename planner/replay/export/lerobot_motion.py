@@ -1,9 +1,9 @@
-"""What one agent's body did, at a constant rate: LeRobot's `observation.state` and `action`.
+"""The motion of one agent's body at a constant rate: LeRobot's `observation.state` and `action`.
 
 State: the base's pose in `map` and its measured velocity, the joints, the gripper; the newest
-message of each up to the frame's time. Bags hold what a body did, not what its motors were told,
-so an action is what was done until the next frame: the mean velocity of the base in its own frame,
-and where joints and gripper were then. From a state and its action follows the next state.
+message of each up to the frame's time. Bags contain the measured motion, not the motor commands, so
+an action is the motion until the next frame: the mean velocity of the base in its own frame, and
+the positions of joints and gripper at the next frame. A state and its action give the next state.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class BodyNames:
-    """The names of the numbers of state and action, as LeRobot's own mobile robots have them.
+    """Names of the numbers of state and action, as in LeRobot's own mobile robots.
 
-    `x`, `y` in metres and `theta` in radians, `.vel` a second; joints in radians, the gripper's
+    `x`, `y` in metres and `theta` in radians, `.vel` per second; joints in radians, the gripper's
     opening from 0 to 1.
     """
 
@@ -61,7 +61,7 @@ class _Base:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The recorded motion of one agent, with the times between which all of it is known."""
+    """The recorded motion of one agent, and the time span in which all of it is known."""
 
     names: BodyNames
     first_s: float
@@ -86,10 +86,10 @@ class Body:
 
 
 def read_body(source: Source, agent: str) -> Body:
-    """Reads what a bag has of an agent's body.
+    """Reads the motion of an agent's body from a bag.
 
     Raises:
-        FileError: if it has no odometry of the agent, or cannot be read.
+        FileError: if there is no odometry of the agent, or it cannot be read.
     """
     draft = _Draft(agent)
     for message in source.messages((draft.odometry, draft.joints, draft.gripper)):
@@ -119,7 +119,7 @@ class _Draft:
         }
 
     def add(self, message: Received) -> None:
-        """Takes odometry, joints or the gripper."""
+        """Takes a message of odometry, joints or the gripper."""
         if message.topic == self.odometry:
             self._frame = self._frame or str(message.content.header.frame_id)
             self.base.add(message.world_s, _base(message))
@@ -131,14 +131,14 @@ class _Draft:
             self._parts[message.topic].add(message.world_s, positions)
 
     def add_links(self, message: Received) -> None:
-        """Takes where the odometry's frame is in the map."""
+        """Takes a transform from the map to the odometry's frame."""
         for link in message.content.transforms:
             if link.header.frame_id == _MAP and link.child_frame_id == self._frame:
                 moved = link.transform
                 self._frames.add(message.world_s, _pose(moved.translation, moved.rotation))
 
     def body(self) -> Body:
-        """All of it."""
+        """The complete motion."""
         begins_s = [self.base.span_s[0]]
         begins_s += [steps.span_s[0] for steps in self._parts.values() if len(steps)]
         begins_s += [self._frames.span_s[0]] if len(self._frames) else []
@@ -154,9 +154,9 @@ class _Draft:
 
 
 def actions(states: Floats, fps: int) -> Floats:
-    """What was done from each of (n, k) states to the next, (n, k - 2) float32.
+    """The motion from each of (n, k) states to the next, (n, k - 2) float32.
 
-    At the last state nothing more is done: the base stands, joints and gripper stay.
+    After the last state the base stands, and joints and gripper keep their positions.
     """
     after = np.concatenate((states[1:], states[-1:])).astype(np.float64)
     now = states.astype(np.float64)
@@ -183,7 +183,7 @@ def _pose(p: Any, q: Any) -> Pose:
 def _in_order(
     wanted: tuple[str, ...], named: tuple[str, ...], message: Received
 ) -> tuple[float, ...] | None:
-    """A message's positions by the names of the first one; None if it lacks some."""
+    """A message's positions in the order of the first message's names; None if it lacks some."""
     if len(message.content.position) != len(named):
         return None
     positions = dict(zip(named, map(float, message.content.position), strict=True))

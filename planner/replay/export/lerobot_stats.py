@@ -1,4 +1,4 @@
-"""The statistics that LeRobot normalises with: of each episode, and of all of them."""
+"""Statistics with which LeRobot normalises: of each episode, and of the whole data set."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from planner.world.observation import RgbImage
 
 Stats: TypeAlias = Mapping[str, NDArray[np.float64]]
 _QUANTILES = {"q01": 0.01, "q10": 0.1, "q50": 0.5, "q90": 0.9, "q99": 0.99}
-# As LeRobot does: some pictures of an episode, and of each some pixels.
+# As in LeRobot: a sample of an episode's pictures, each downsampled.
 MAX_PICTURES, _MAX_PX = 100, 150
 
 
 def vector_stats(values: NDArray[np.generic]) -> Stats:
-    """Of (n,) or (n, k) numbers: one number a column."""
+    """Statistics of (n,) or (n, k) numbers, per column."""
     columns = np.asarray(values, np.float64).reshape(len(values), -1)
     return _stats(columns, len(values))
 
 
 def picture_stats(samples: Sequence[RgbImage], frames: int) -> Stats:
-    """Of sampled pictures, by channel, from 0 to 1, shaped (3, 1, 1); `frames` is the count."""
+    """Statistics of sampled pictures by channel (3, 1, 1), 0 to 1; `frames` is the count."""
     pixels = np.concatenate([sample.reshape(-1, 3) for sample in samples]).astype(np.float64) / 255
     made = _stats(pixels, frames)
     return {
@@ -32,20 +32,20 @@ def picture_stats(samples: Sequence[RgbImage], frames: int) -> Stats:
 
 
 def thinned(picture: RgbImage) -> RgbImage:
-    """Every so many pixels of a picture."""
+    """A downsampled picture."""
     step = max(max(picture.shape[:2]) // _MAX_PX, 1)
     return picture[::step, ::step].copy()
 
 
 def sampled(count: int) -> frozenset[int]:
-    """Which of so many frames are sampled, evenly."""
+    """Evenly spaced indices of the sampled frames."""
     return frozenset(
         np.linspace(0, count - 1, min(count, MAX_PICTURES)).round().astype(int).tolist()
     )
 
 
 def combined(parts: Sequence[Stats]) -> Stats:
-    """Of all episodes together; quantiles are means weighted by frames, as LeRobot's."""
+    """Statistics of all episodes together; quantiles are means weighted by frames, as LeRobot's."""
     weights = np.array([float(part["count"][0]) for part in parts])
     total = weights.sum()
 

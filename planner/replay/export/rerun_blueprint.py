@@ -1,7 +1,7 @@
-"""What Rerun's viewer shows of an exported bag: the blueprint that goes with every `.rrd`.
+"""What Rerun's viewer shows of an exported bag: the blueprint that is part of every `.rrd`.
 
-`python -m planner.replay.export.rerun_blueprint FOLDER` writes `planner.rbl`, the one that is
-shipped in `config/viewers/`, for two agents.
+`python -m planner.replay.export.rerun_blueprint FOLDER` writes `planner.rbl`, the file for two
+agents that is shipped in `config/viewers/`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ SHIPPED_CAMERAS = (("agent_0", "hand"), ("agent_1", "hand"))
 
 
 def blueprint(cameras: Sequence[tuple[str, str]], house: House | None = None) -> rrb.Blueprint:
-    """The views of a recording: world, cameras and texts above, calls, numbers and logs below.
+    """The views of a recording: world, cameras and texts above; calls, numbers and logs below.
 
     Args:
         cameras: agent and name of each camera that is shown.
-        house: the world is seen from above it; None = from where the viewer chooses.
+        house: the view looks down on it; None = the viewer's default.
     """
     import rerun.blueprint as rrb
 

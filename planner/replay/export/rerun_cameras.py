@@ -1,4 +1,4 @@
-"""Cameras in Rerun: lenses in their optical frames, colour pictures as JPEG, depth as PNG."""
+"""Cameras in Rerun: intrinsics in their optical frames, colour pictures as JPEG, depth as PNG."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Cameras:
         self._planes: dict[str, str] = {}
 
     def add(self, message: Received) -> None:
-        """Takes a picture or a lens.
+        """Takes a picture or a camera_info.
 
         Raises:
             FileError: if a picture cannot be read.
@@ -87,7 +87,7 @@ class Cameras:
         self._recording.log(path, picture)
 
     def _place(self, path: str, content: Any) -> None:
-        """The image plane of the lens that the picture's frame has."""
+        """Logs the image plane of the picture's frame."""
         import rerun as rr
 
         frame = str(content.header.frame_id)
@@ -97,12 +97,13 @@ class Cameras:
 
 
 def _plane(frame: str) -> str:
-    # As Rerun's own reader of bags names it: its lens and its pictures are in two frames.
+    # The name used by Rerun's own reader of bags, which puts intrinsics and pictures into two
+    # frames.
     return f"{frame}_image_plane"
 
 
 def _jpeg(content: Any) -> tuple[bytes, str]:
-    """A colour picture as it was recorded where that is a JPEG or PNG, else as a JPEG."""
+    """A colour picture as recorded if that is a JPEG or PNG, else as a JPEG."""
     if hasattr(content, "format"):
         data = bytes(content.data)
         for magic, media_type in _MAGIC.items():

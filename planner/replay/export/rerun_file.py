@@ -20,16 +20,16 @@ def write_rrd(source: Source, path: Path) -> None:
 
     Raises:
         FileError: if the bag cannot be read.
-        OSError: if the disk does not take it.
+        OSError: if the file system refuses.
     """
     import rerun as rr
 
     name = source.folder.resolve().name
     cameras = [(camera.agent, camera.name) for camera in source.cameras]
-    # Recordings of one identity are one to the viewer: bags of one name are told apart.
+    # The viewer merges recordings with the same id: keep bags with the same name apart.
     identity = f"{name}-{source.bag.start_ns}"
     was_strict = rr.strict_mode()
-    # What Rerun cannot take is an error, and not a line in the log.
+    # Make errors of Rerun exceptions, instead of lines in the log.
     rr.set_strict_mode(True)
     try:
         with rr.RecordingStream(APPLICATION, recording_id=identity) as stream:

@@ -16,14 +16,14 @@ from planner.world.geometry import Pose, Quaternion, Vec3
 from planner.world.house import Door, House
 
 _WALL_M, _SHOWN_M, _SHORTEST_M = 0.06, 0.6, 1e-3
-# A door's opening takes the walls of both rooms away, which may stand so far apart.
+# A door cuts the walls of both rooms, which may be this far apart.
 _OPENING_M = 0.3
 _WALL_RGB, _ROOM_RGB = (170, 170, 178), (225, 225, 235)
 
 
 @dataclass(frozen=True, slots=True)
 class WallPiece:
-    """A straight, upright box of wall: its middle, its half size, its turn about z."""
+    """A straight, upright box of wall: centre, half size, rotation about z."""
 
     center_m: Vec3
     half_size_m: Vec3
@@ -61,7 +61,7 @@ def draw_house(recording: Recording, house: House) -> None:
 
 
 def wall_pieces(house: House) -> Iterator[WallPiece]:
-    """The walls of all rooms without the doors' openings, cut off so that one sees into rooms."""
+    """The walls of all rooms without the door openings, low enough to see into the rooms."""
     walls = union_all([room.shape.exterior for room in house.rooms])
     for door in house.doors:
         walls = walls.difference(_line(door).buffer(_OPENING_M, cap_style="flat"))

@@ -1,6 +1,6 @@
-"""Where things are in a Rerun recording: the entity paths that export and blueprint share.
+"""Entity paths in a Rerun recording, shared by export and blueprint.
 
-Names out of a bag are escaped, so that each is one part of a path whatever is in it.
+Names from a bag are escaped, so that each is one part of a path.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def path(*parts: str) -> str:
     """The entity path of some names, each escaped."""
     import rerun as rr
 
-    # An empty part is none at all to Rerun.
+    # Rerun drops empty parts.
     return "/" + "/".join(rr.escape_entity_path_part(part or "_") for part in parts)
 
 
@@ -50,17 +50,17 @@ def truth(name: str) -> str:
 
 
 def belief(name: str) -> str:
-    """A thing or agent as the memory believes it."""
+    """An object or agent in the memory's belief."""
     return path("world", "belief", name)
 
 
 def way(agent: str) -> str:
-    """Where an agent was."""
+    """The path that an agent took."""
     return path("world", "agents", agent, "way")
 
 
 def camera(agent: str, name: str) -> str:
-    """A camera's lens; its pictures are below."""
+    """A camera's intrinsics; its pictures are below."""
     return path("world", "cameras", agent, name)
 
 
@@ -75,7 +75,7 @@ def depth(agent: str, name: str) -> str:
 
 
 def frame(name: str) -> str:
-    """The transform of a frame of /tf to its parent."""
+    """The transform from a frame of /tf to its parent."""
     return path("tf", *(part for part in name.split("/") if part))
 
 

@@ -1,4 +1,4 @@
-"""What was said and done in Rerun: calls as states, texts, logs, and numbers over time."""
+"""The task in Rerun: calls as states, texts, logs, and numbers over time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OPERATIONS = ("ADD", "UPDATE", "REMOVE")
 
 
 class StoryLogger:
-    """Logs the messages that tell of the task."""
+    """Logs the messages about the task."""
 
     TOPICS = (STATUS, TRACE, RESULTS, EVALUATION, VERDICT, UPDATES, ROSOUT)
 
@@ -46,7 +46,7 @@ class StoryLogger:
         self._tell[message.topic](message.content)
 
     def begin(self, story: Story) -> None:
-        """Logs what holds at all times: the episode's instruction, where no message tells it."""
+        """Logs what is valid at all times: the episode's instruction, if no message has it."""
         import rerun as rr
 
         steps = rr.SeriesLines(interpolation_mode="StepAfter", names="percent complete")
@@ -103,7 +103,7 @@ class StoryLogger:
     def _text(self, path: str, text: str) -> None:
         import rerun as rr
 
-        # Plain, so that no text of a bag is taken for Markdown, with its links and pictures.
+        # Plain, so that no text of a bag is rendered as Markdown, with its links and pictures.
         if self._texts.get(path, "") != text:
             self._texts[path] = text
             self._recording.log(path, rr.TextDocument(text, media_type=rr.MediaType.TEXT))

@@ -1,4 +1,4 @@
-"""The Rerun recording that is being written: one place for its two time lines."""
+"""The Rerun recording being written: the one place for its two time lines."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ MAP = "map"
 
 
 class Recording:
-    """Logs at the times of messages; the world's time is a duration where it is simulated."""
+    """Logs at the times of messages; the world's time is a duration if it is simulated."""
 
     def __init__(self, stream: rr.RecordingStream, *, simulated: bool) -> None:
-        """Takes over a stream: Rerun's own times, which are those of the export, are off."""
+        """Takes a stream and turns off Rerun's own time lines, which have the export's times."""
         self._stream, self._simulated = stream, simulated
         self._in_map: set[str] = set()
         stream.set_log_time_enabled(False)
         stream.set_log_tick_enabled(False)
 
     def at(self, message: Received) -> None:
-        """What is logged from now on was so at that message's times."""
+        """Sets the current times to those of a message."""
         self.at_times(message.received_ns, message.world_ns)
 
     def at_times(self, received_ns: int, world_ns: int) -> None:
-        """What is logged from now on was so at these times."""
+        """Sets the current times."""
         self._stream.set_time(RECEIPT_TIME, timestamp=np.datetime64(received_ns, "ns"))
         if self._simulated:
             self._stream.set_time(WORLD_TIME, duration=np.timedelta64(world_ns, "ns"))
@@ -43,7 +43,7 @@ class Recording:
         self._stream.log(path, *what)
 
     def log_in_map(self, path: str, *what: rr.AsComponents, static: bool = False) -> None:
-        """Logs what is given in the map frame."""
+        """Logs at the current times, in the map frame."""
         import rerun as rr
 
         if path not in self._in_map:
@@ -52,13 +52,13 @@ class Recording:
         self._stream.log(path, *what, static=static)
 
     def log_static(self, path: str, *what: rr.AsComponents) -> None:
-        """Logs what holds at all times."""
+        """Logs what is valid at all times."""
         self._stream.log(path, *what, static=True)
 
     def send(
         self, path: str, messages: Sequence[Received], columns: rr.ComponentColumnList
     ) -> None:
-        """Logs one row a message at once, which is many times as quick."""
+        """Logs many rows at once, which is many times faster."""
         import rerun as rr
 
         world_ns = np.array([message.world_ns for message in messages], np.int64)

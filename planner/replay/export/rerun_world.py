@@ -1,4 +1,4 @@
-"""What moves in Rerun: frames of /tf, the true things, and what the robots believe."""
+"""What moves in Rerun: frames of /tf, the true objects, and the robots' belief."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _TRUE_RGB = {
     EntityKind.AGENT: (150, 70, 190),
 }
 _UNKNOWN_SIZE_M = 0.08
-# Rows of one frame that are logged at once.
+# Rows of one frame that are logged together.
 _BATCH = 10_000
 
 
 class Frames:
-    """The transforms of /tf and /tf_static, and the ways of agents' bases."""
+    """The transforms of /tf and /tf_static, and the paths of the agents' bases."""
 
     TOPICS = (TF, TF_STATIC)
 
@@ -38,7 +38,7 @@ class Frames:
         self._rows: dict[str, list[tuple[Received, Any]]] = {}
 
     def add(self, message: Received) -> None:
-        """Takes a message; its transforms are logged together with many others."""
+        """Takes a message; its transforms are logged in batches."""
         import rerun as rr
 
         for link in message.content.transforms:
@@ -61,7 +61,7 @@ class Frames:
                 self._send(child)
 
     def finish(self) -> None:
-        """Logs what is left."""
+        """Logs the rest."""
         for child in list(self._rows):
             self._send(child)
 
@@ -79,7 +79,7 @@ class Frames:
 
 
 class Truth:
-    """The true world's furniture, things and agents as boxes, whenever they change."""
+    """The true world's furniture, objects and agents as boxes, whenever they change."""
 
     def __init__(self, recording: Recording, source: Source) -> None:
         self._recording, self._source = recording, source
@@ -130,7 +130,7 @@ class Truth:
             quaternions=[entity.pose.orientation],
             colors=[_TRUE_RGB[entity.kind]],
             labels=[label],
-            # What is believed of things bears names; two at each place would hide all.
+            # Labels are shown for the belief; two at each place would hide everything.
             show_labels=is_agent,
         )
         self._recording.log_in_map(rerun_paths.truth(entity.name), box)
@@ -141,7 +141,7 @@ class Truth:
 
 
 class BelievedWorld:
-    """/world_graph as boxes, as a graph and as text, whenever it says something new."""
+    """/world_graph as boxes, as a graph and as text, whenever it changes."""
 
     TOPICS = (WORLD_GRAPH,)
 
@@ -200,7 +200,7 @@ class BelievedWorld:
 
 
 def graph_text(nodes: list[Any], parents: Mapping[str, tuple[str, str]]) -> str:
-    """A world graph in words, by room: what is where, its states, and where that is known from."""
+    """A world graph as text, by room: places, states, and where the information comes from."""
     by_room: dict[str, list[str]] = {}
     for node in nodes:
         kind = _KINDS[int(node.kind) % len(_KINDS)]
@@ -253,7 +253,7 @@ def _vector(value: Any) -> tuple[float, float, float]:
 
 def _turn(value: Any) -> tuple[float, float, float, float]:
     turn = (float(value.x), float(value.y), float(value.z), float(value.w))
-    # All zeros is what a message that nobody filled in has.
+    # All zeros means that the field was not filled in.
     return turn if any(turn) and all(map(math.isfinite, turn)) else (0.0, 0.0, 0.0, 1.0)
 
 

@@ -1,4 +1,4 @@
-"""What an export reads of a bag: its topics, its agents and cameras, and its world's time."""
+"""What an export reads from a bag: its topics, agents and cameras, and its world's time."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from planner.world.house import House
 
 CLOCK = "/clock"
 IMAGE, COMPRESSED_IMAGE = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
-# The clock of a world that is loaded anew goes back by more than messages can be out of order.
+# When another world is loaded, its clock goes back by more than messages can be out of order.
 _NEW_WORLD_NS = 500_000_000
-# A stamp this far ahead of a simulated clock is of another clock: a year.
+# A stamp a year ahead of a simulated clock is of another clock.
 _OTHER_CLOCK_NS = 31_536_000_000_000_000
 _STAMP = struct.Struct("<iI").unpack_from
 _CDR_BYTES = 4
@@ -30,14 +30,14 @@ _CAMERA = re.compile(r"/([^/]+)/(camera|depth_registered)/([^/]+)/image(?:/compr
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """The topics of one camera; "" where the bag has none.
+    """The topics of one camera; "" for those that the bag lacks.
 
     Attributes:
         agent: namespace of the agent that carries it.
         name: such as `hand`.
         rgb: topic of the colour pictures.
         depth: topic of the depth pictures.
-        info: topic of the lens, of the colour pictures where both have one.
+        info: topic of the camera_info, preferably that of the colour pictures.
     """
 
     agent: str
@@ -56,7 +56,7 @@ class Received:
         type_name: such as `sensor_msgs/msg/Image`.
         received_ns: when the recorder received it, since the epoch.
         world_ns: its stamp on the world's clock; without a stamp, the clock at its receipt.
-        content: the message by its fields.
+        content: the deserialised message.
     """
 
     topic: str
@@ -78,7 +78,7 @@ class Source:
         """Opens it.
 
         Raises:
-            FileError: if the folder is no readable bag, or one without a message.
+            FileError: if the folder is not a readable bag, or the bag has no message.
         """
         self.folder = folder
         self.bag = Bag(folder)
@@ -93,15 +93,15 @@ class Source:
         return sorted(topic for topic, name in self.types.items() if name in type_names)
 
     def messages(self, topics: Sequence[str]) -> Iterator[Received]:
-        """The messages of those of some topics that the bag has, in the order of receipt.
+        """The messages of some topics, as far as the bag has them, in the order of receipt.
 
-        Those of worlds that were loaded before the last one are left out.
+        Only those of the last world that was loaded.
 
         Args:
-            topics: their names; none are no messages.
+            topics: their names; empty = no messages.
 
         Raises:
-            FileError: if the bag cannot be read, or a message is none of its type.
+            FileError: if the bag cannot be read, or a message does not match its type.
         """
         wanted = [topic for topic in topics if topic in self.types]
         if not wanted:
@@ -110,7 +110,7 @@ class Source:
             stamp_ns = stamp_of(message.content)
             clock_ns = self._clock.at(message.received_ns)
             if not stamp_ns or (self.simulated and stamp_ns > clock_ns + _OTHER_CLOCK_NS):
-                # As /rosout, which nodes stamp with the wall clock.
+                # Such as of /rosout, which nodes stamp with the wall clock.
                 stamp_ns = clock_ns
             yield Received(
                 message.topic,
@@ -121,10 +121,10 @@ class Source:
             )
 
     def dispatch(self, message: Received, handler: Callable[[Received], None]) -> None:
-        """Gives a message to who reads its fields.
+        """Passes a message to a handler that reads its fields.
 
         Raises:
-            FileError: if it lacks some: another software's, or another version's.
+            FileError: if fields are missing, as in messages of other software or another version.
         """
         try:
             handler(message)
@@ -134,12 +134,12 @@ class Source:
 
     @property
     def simulated(self) -> bool:
-        """Whether the world has a clock of its own, from 0 at its beginning."""
+        """Whether the world has a clock of its own, which starts at 0."""
         return CLOCK in self.types
 
     @property
     def begin_ns(self) -> int:
-        """When the last world's messages begin, time of receipt; 0 = with the bag."""
+        """Receipt of the last world's first message; 0 = with the bag."""
         return self._clock.begin_ns
 
     def world_ns(self, received_ns: int) -> int:
@@ -147,7 +147,7 @@ class Source:
         return self._clock.at(received_ns)
 
     def received_ns(self, world_ns: int) -> int:
-        """When the world's clock showed a time, in time of receipt."""
+        """Time of receipt at a time of the world's clock."""
         return self._clock.when(world_ns)
 
     @cached_property
@@ -164,7 +164,7 @@ class Source:
                 continue
             agent, kind, name = match.groups()
             camera = found.setdefault((agent, name), {})
-            # Compressed ones sort behind the raw, which are exact.
+            # Compressed topics sort after the raw ones, which are exact.
             camera.setdefault("rgb" if kind == "camera" else "depth", topic)
             info = f"/{agent}/{kind}/{name}/camera_info"
             if info in self.types and (kind == "camera" or "info" not in camera):
@@ -175,7 +175,7 @@ class Source:
         """One camera with colour pictures.
 
         Raises:
-            FileError: if the bag has none; names those that it has.
+            FileError: if the bag lacks it; names the cameras that it has.
         """
         for camera in self.cameras:
             if (camera.agent, camera.name) == (agent, name) and camera.rgb:
@@ -189,7 +189,7 @@ class Source:
 
     @cached_property
     def agents(self) -> tuple[str, ...]:
-        """Namespaces of the agents, sorted: who has odometry or a camera."""
+        """Namespaces of the agents, sorted: those with odometry or a camera."""
         found = {camera.agent for camera in self.cameras}
         for topic in self.of_type("nav_msgs/msg/Odometry"):
             match = re.fullmatch(r"/([^/]+)/odometry", topic)
@@ -198,19 +198,19 @@ class Source:
 
     @cached_property
     def house(self) -> House | None:
-        """The house that the bag was recorded in; None if neither bag nor this machine has it.
+        """The house of the bag; None if neither the bag nor this machine has it.
 
         Raises:
-            FileError: if the bag's own is damaged.
+            FileError: if the bag's copy is damaged.
         """
         return self._task[1]
 
     @cached_property
     def instruction(self) -> str:
-        """What the episode asks of the robots; "" where there is none or it is not known here.
+        """The episode's instruction; "" if there is none or it is not known here.
 
         Raises:
-            FileError: if the bag's own is damaged.
+            FileError: if the bag's copy is damaged.
         """
         episode = self._task[0]
         return "" if episode is None else episode.instruction
@@ -220,7 +220,7 @@ class Source:
         try:
             return load_task(self.bag)
         except FileError as error:
-            # A bag that does not say its house is no damaged one.
+            # A bag that does not name its house is not damaged.
             if self.bag.world_info is None and not self.bag.attachments():
                 return None, None
             raise error from None
@@ -229,7 +229,7 @@ class Source:
 
 
 class _Clock:
-    """/clock against the times of receipt, of the last world that the bag has."""
+    """/clock by time of receipt, for the last world of the bag."""
 
     def __init__(self, ticks: Iterator[tuple[int, memoryview]] | tuple[()]) -> None:
         self._received: list[int] = []
@@ -246,13 +246,13 @@ class _Clock:
             self._world.append(stamp_ns)
 
     def at(self, received_ns: int) -> int:
-        """The newest tick at a time of receipt, the first one before all; without any, the time."""
+        """The newest tick at a time of receipt, or the first; without ticks, that time itself."""
         if not self._world:
             return received_ns
         return self._world[max(bisect_right(self._received, received_ns) - 1, 0)]
 
     def when(self, world_ns: int) -> int:
-        """When the clock first showed a time; the last tick where it never did."""
+        """When the clock first reached a time; the last tick if it never did."""
         if not self._world:
             return world_ns
         place = bisect_left(self._world, world_ns)
@@ -260,7 +260,7 @@ class _Clock:
 
 
 def stamp_of(content: Any) -> int:
-    """A message's stamp in nanoseconds, 0 without one or with one of zero."""
+    """A message's stamp in nanoseconds; 0 without one."""
     if header := getattr(content, "header", None):
         stamp = getattr(header, "stamp", None)
     elif transforms := getattr(content, "transforms", None):

@@ -1,7 +1,6 @@
 """The story of a bag over the world's time: instruction, plans, calls, results and progress.
 
-What holds at a time is the newest that was said up to then: nothing is interpolated, and nothing
-is known before it was said.
+The value at a time is the newest reported up to then; nothing is interpolated.
 """
 
 from __future__ import annotations
@@ -26,26 +25,26 @@ ValueT = TypeVar("ValueT")
 
 
 class Steps(Generic[ValueT]):
-    """Values that hold from a time on until the next one; times in seconds, in any order."""
+    """Values that are valid from a time until the next one; times in seconds, in any order."""
 
     def __init__(self) -> None:
         self._times: list[float] = []
         self._values: list[ValueT] = []
 
     def add(self, time_s: float, value: ValueT) -> None:
-        """Adds what holds from a time on; what was added last holds among equal times."""
+        """Adds a value; among equal times the last one added is valid."""
         at = bisect_right(self._times, time_s)
         self._times.insert(at, time_s)
         self._values.insert(at, value)
 
     def at(self, time_s: float) -> ValueT | None:
-        """What holds at a time; None before the first."""
+        """The value at a time; None before the first."""
         place = bisect_right(self._times, time_s)
         return self._values[place - 1] if place else None
 
     @property
     def span_s(self) -> tuple[float, float]:
-        """The times of the first and the last value; there has to be one."""
+        """The times of the first and the last value; must not be empty."""
         return self._times[0], self._times[-1]
 
     def __iter__(self) -> Iterator[tuple[float, ValueT]]:
@@ -65,7 +64,7 @@ class Call:
         began_s: when it began, on the world's clock.
         ended_s: when it ended; None if the bag ends before.
         code: number of the result's code, 0 = success; None if the bag ends before.
-        text: the result in words; "" where the bag ends before.
+        text: the text of the result; "" if the bag ends before.
     """
 
     agent: str
@@ -78,15 +77,15 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What a bag tells beside pictures and motion.
+    """What a bag reports besides pictures and motion.
 
     Attributes:
-        instruction: what the robots were asked.
+        instruction: the robots' task.
         plan: the running plan in words: as /instruct/status says, in older bags the planner's
             replies.
         calls: all of them, by their beginning.
-        progress: the judge's percent complete, 0 to 1.
-        verdict: whether the judge found the task done; None if the bag does not say.
+        progress: the evaluator's percent complete, 0 to 1.
+        verdict: whether the task succeeded; None if the bag has no verdict.
     """
 
     instruction: Steps[str]
@@ -96,20 +95,20 @@ class Story:
     verdict: bool | None
 
     def running(self, agent: str, time_s: float) -> Call | None:
-        """The call of an agent that runs at a time."""
+        """The agent's call that is running at a time."""
         for call in reversed(self.calls):
             if call.agent == agent and call.began_s <= time_s:
                 return None if call.ended_s is not None and call.ended_s <= time_s else call
         return None
 
     def result(self, agent: str, time_s: float) -> Call | None:
-        """The call of an agent that ended last up to a time."""
+        """The agent's call that ended last before a time."""
         ended = [c for c in self.calls if c.agent == agent and (c.ended_s or math.inf) <= time_s]
         return max(ended, key=lambda call: call.ended_s or 0.0, default=None)
 
 
 def read_story(source: Source) -> Story:
-    """Reads it.
+    """Reads the story.
 
     Raises:
         FileError: if the bag cannot be read.
@@ -130,7 +129,7 @@ class _Draft:
     replies: Steps[str] = field(default_factory=Steps)
     progress: Steps[float] = field(default_factory=Steps)
     verdict: bool | None = None
-    # By agent: when the planner named which call.
+    # By agent: when the planner decided on each call.
     named: dict[str, list[tuple[float, str]]] = field(default_factory=dict)
     ended: list[tuple[float, Any]] = field(default_factory=list)
 
@@ -163,7 +162,7 @@ class _Draft:
                 self.named.setdefault(str(agent), []).append((at_s, str(call)))
 
     def all_calls(self) -> tuple[Call, ...]:
-        """Calls that ended, and of each agent the one that ran when the bag ended."""
+        """All calls that ended, and each agent's call that was running when the bag ended."""
         free_s: dict[str, float] = {}
         calls = []
         for ended_s, content in sorted(self.ended, key=lambda pair: pair[0]):
@@ -173,14 +172,15 @@ class _Draft:
             free_s[agent] = ended_s
         for agent, named in self.named.items():
             later = sorted(n for n in named if n[0] >= free_s.get(agent, -math.inf))
-            # What is named anew while it runs is the same call; the last one is the one that runs.
+            # A call that the planner repeats while it runs is the same call; the last one is
+            # running.
             if later and self.verdict is None and not _is_last(later[-1], calls):
                 first_s = min(at_s for at_s, call in later if call == later[-1][1])
                 calls.append(Call(agent, later[-1][1], first_s))
         return tuple(sorted(calls, key=lambda call: (call.began_s, call.agent)))
 
     def _began_s(self, content: Any, ended_s: float, free_s: float | None) -> float:
-        """From how long it took, else when it was named, else when the agent was free."""
+        """From the result's duration, else the planner's decision, else when the agent was idle."""
         earliest_s = -math.inf if free_s is None else free_s
         took_s = duration_of(content)
         if took_s is not None:
@@ -194,5 +194,5 @@ class _Draft:
 
 
 def _is_last(named: tuple[float, str], calls: list[Call]) -> bool:
-    """Whether what was named is a call that ended at that very time."""
+    """Whether the decision belongs to a call that ended at that very time."""
     return any(c.ended_s == named[0] and c.call == named[1] for c in calls)

@@ -1,4 +1,4 @@
-"""`--to video`: an MP4 of what agents see, with what was asked, done and judged in words."""
+"""`--to video`: an MP4 of the agents' views, with instruction, calls and progress as captions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planner.replay.export.video_file import H264, VideoFile
 from planner.world.errors import FileError
 
 FPS, SPEED, CAMERA = 10, 1.0, "hand"
-# An hour at 30 frames a second is 108,000: a stamp far off would ask for endless ones.
+# An hour at 30 frames per second has 108,000: a stamp far off would otherwise yield endless ones.
 MAX_FRAMES = 1_000_000
 
 
@@ -23,10 +23,10 @@ class VideoOptions:
     """What is shown and how fast.
 
     Attributes:
-        agents: whose pictures, from left to right; none = of all that have some.
+        agents: whose pictures, from left to right; empty = all that have some.
         camera: name of their camera.
-        fps: frames a second of the video.
-        speed: seconds of the world in a second of the video.
+        fps: frames per second of the video.
+        speed: seconds of the world per second of the video.
     """
 
     agents: Sequence[str] = ()
@@ -36,12 +36,12 @@ class VideoOptions:
 
 
 def write_video(source: Source, path: Path, options: VideoOptions) -> int:
-    """Writes the video; returns how many frames it has.
+    """Writes the video; returns the number of frames.
 
     Raises:
         FileError: if the bag lacks the pictures or cannot be read.
         PlannerError: if FFmpeg lacks the encoder.
-        OSError: if the disk does not take it.
+        OSError: if the file system refuses.
     """
     seen = [c.agent for c in source.cameras if c.rgb and c.name == options.camera]
     agents = list(dict.fromkeys(options.agents)) or seen or list(source.agents) or ["agent_0"]

@@ -1,4 +1,4 @@
-"""Writing MP4 files of constant frame rate, by PyAV."""
+"""Writes MP4 files of constant frame rate, by PyAV."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from planner.world.observation import RgbImage
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How frames are encoded: FFmpeg's name of the encoder, and its options."""
+    """An encoder: FFmpeg's name and its options."""
 
     encoder: str
     options: Mapping[str, str]
     pixels: str = "yuv420p"
 
 
-# Every player shows it, and browsers do.
+# Supported by every player and browser.
 H264 = Codec("libx264", {"crf": "23", "preset": "veryfast"})
-# LeRobot's own choice: a key frame every other frame, for quick access to any of them.
+# LeRobot's own choice: every other frame is a key frame, for fast random access.
 AV1 = Codec("libsvtav1", {"crf": "30", "g": "2", "preset": "8"})
 
 
 class VideoFile:
-    """A video that is being written; leaving its `with` block completes it."""
+    """A video being written; leaving its `with` block completes it."""
 
     def __init__(self, path: Path, size_px: tuple[int, int], fps: int, codec: Codec = H264) -> None:
-        """Begins it; nothing is there before the first frame.
+        """Prepares the video; the file appears with the first frame.
 
         Args:
             path: of the file.
-            size_px: width and height; odd ones lose a row or column, as 4:2:0 has none.
-            fps: frames a second.
-            codec: how.
+            size_px: width and height; odd ones lose a row or column, since 4:2:0 needs even ones.
+            fps: frames per second.
+            codec: the encoder.
 
         Raises:
             PlannerError: if FFmpeg lacks the encoder.
@@ -55,7 +55,7 @@ class VideoFile:
         if codec.encoder not in av.codecs_available:
             raise PlannerError(f"the installed PyAV has no encoder {codec.encoder}")
         self.frames = 0
-        # SVT-AV1 describes itself in twenty lines otherwise; 1 = errors only.
+        # SVT-AV1 otherwise prints twenty lines about itself; 1 = errors only.
         os.environ.setdefault("SVT_LOG", "1")
         self._container = av.open(str(path), "w", format="mp4", options={"movflags": "faststart"})
         stream = self._container.add_stream(codec.encoder, rate=fps, options=dict(codec.options))
@@ -68,7 +68,7 @@ class VideoFile:
         """Adds a frame, (h, w, 3) uint8.
 
         Raises:
-            PlannerError: if it is of another size than the video.
+            PlannerError: if its size differs from the video's.
         """
         height, width = picture.shape[:2]
         if (height // 2 * 2, width // 2 * 2) != (self.height_px, self.width_px):

@@ -1,1 +1,1 @@
-"""Publishing a bag again at its own pace. Only node.py needs ROS."""
+"""Publishes a bag at its original pace. Only node.py needs ROS."""

@@ -1,4 +1,4 @@
-"""What a person can do while a bag is played, and waiting for it."""
+"""Keyboard controls during playback, and waiting for them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import Protocol
 
 
 class Control(Enum):
-    """What a key asks for."""
+    """The action of a key."""
 
-    PAUSE = auto()  # or to go on
+    PAUSE = auto()  # or resume
     STEP = auto()  # to the next message
     PICTURE = auto()  # to the next picture of a camera
     FASTER = auto()
@@ -44,15 +44,15 @@ _ESCAPE = 0x1B
 
 
 class Controls(Protocol):
-    """Where controls come from."""
+    """A source of controls."""
 
     def wait(self, seconds: float) -> tuple[Control, ...]:
-        """Waits, and returns at once with what was asked for meanwhile."""
+        """Waits; returns early with any controls."""
         ...
 
 
 class NoControls:
-    """Nobody is there: the standard input is no terminal."""
+    """No controls: standard input is not a terminal."""
 
     def wait(self, seconds: float) -> tuple[Control, ...]:
         """Waits."""
@@ -65,7 +65,7 @@ class Keyboard:
     """The keys of a terminal."""
 
     def __init__(self, descriptor: int) -> None:
-        """Listens to a terminal that gives out each key at once."""
+        """Reads from a terminal that passes on each key at once."""
         self._descriptor = descriptor
 
     def wait(self, seconds: float) -> tuple[Control, ...]:
@@ -74,16 +74,16 @@ class Keyboard:
         if not readable:
             return ()
         pressed = os.read(self._descriptor, 64)
-        # Nothing to read: the terminal is gone.
+        # End of file: the terminal is gone.
         return controls_of(pressed) if pressed else (Control.END,)
 
 
 def controls_of(pressed: bytes) -> tuple[Control, ...]:
-    """What the bytes of some keys ask for; other keys ask for nothing."""
+    """The controls for the bytes of some keys; other keys are ignored."""
     found = []
     at = 0
     while at < len(pressed):
-        # The arrows come as three bytes.
+        # Arrow keys are three bytes.
         length = 3 if pressed[at] == _ESCAPE else 1
         control = _KEYS.get(pressed[at : at + length])
         if control is not None:
@@ -94,7 +94,7 @@ def controls_of(pressed: bytes) -> tuple[Control, ...]:
 
 @contextmanager
 def terminal_controls() -> Iterator[Controls]:
-    """The keys of the standard input where that is a terminal, which is left as it was."""
+    """The keys of standard input if that is a terminal, whose mode is restored afterwards."""
     try:
         descriptor = sys.stdin.fileno()
         before = termios.tcgetattr(descriptor)
@@ -102,7 +102,7 @@ def terminal_controls() -> Iterator[Controls]:
         yield NoControls()
         return
     if os.tcgetpgrp(descriptor) != os.getpgrp():
-        # In the background: taking its keys would stop this process.
+        # In the background, reading keys would stop this process.
         yield NoControls()
         return
     tty.setcbreak(descriptor)

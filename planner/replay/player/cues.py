@@ -15,24 +15,24 @@ TF_STATIC = "/tf_static"
 
 
 class CueKind(Enum):
-    """What is to be done with a cue."""
+    """What to do with a cue."""
 
-    BEGIN = auto()  # the time of the bag becomes this moment
-    STATE = auto()  # what stood before that moment: sent at once
-    MESSAGE = auto()  # sent at its moment
-    END = auto()  # the pass ends when this moment is reached
+    BEGIN = auto()  # start the bag's time here
+    STATE = auto()  # latched state from before: send at once
+    MESSAGE = auto()  # send at its time
+    END = auto()  # the pass ends here
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One thing that happens in a pass.
+    """One event of a pass.
 
     Attributes:
-        kind: what is to be done.
+        kind: what to do.
         stamp_ns: when, on the bag's receipt clock.
-        topic: in the bag; "" where nothing is sent.
+        topic: in the bag; "" if nothing is sent.
         data: the message in CDR.
-        raw: of a compressed picture the raw one, where that was unpacked already.
+        raw: the raw picture of a compressed one, if it was decompressed already.
     """
 
     kind: CueKind
@@ -44,14 +44,14 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The part of a bag that is played, from a moment up to another and with it."""
+    """The part of a bag that is played, both ends included."""
 
     start_ns: int
     end_ns: int
 
 
 def passes(bag: Bag, topics: Mapping[str, bool], span: Span, *, loop: bool) -> Iterator[Cue]:
-    """The cues of one pass, or of one after the other without end; see `one_pass`."""
+    """The cues of one pass, or of endless passes; see `one_pass`."""
     while True:
         yield from one_pass(bag, topics, span)
         if not loop:
@@ -64,10 +64,10 @@ def one_pass(bag: Bag, topics: Mapping[str, bool], span: Span) -> Iterator[Cue]:
     Args:
         bag: to play.
         topics: those to play; whether each is latched.
-        span: what to play of it. Before its first message comes what stood then: the last message
-            of each latched topic and of `/clock`, of `/world/state` the newest keyframe and what
-            follows it, and of `/tf_static` every one, because each of its publishers tells its
-            own frames.
+        span: the part to play. Before its first message come the messages that are still valid
+            then: the last message of each latched topic and of `/clock`, of `/world/state` the
+            newest keyframe and the changes after it, and of `/tf_static` all, because each
+            publisher has its own frames.
 
     Raises:
         FileError: if the bag cannot be read.
@@ -87,7 +87,7 @@ def _state_before(bag: Bag, topics: Mapping[str, bool], start_ns: int) -> Iterat
     ]
     before = list(last_of_each(bag, standing, start_ns).values())
     if STATES in standing:
-        # The last message may be a change, which is of no use without what it changes.
+        # The last message may be a change, which is useless without its keyframe.
         before = [message for message in before if message.topic != STATES]
         before += updates_before(bag, start_ns)
     if TF_STATIC in topics:

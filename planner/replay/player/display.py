@@ -1,4 +1,4 @@
-"""What people are told while a bag is played: lines, and on a terminal how far it is."""
+"""Terminal output during playback: lines, and a status line on a terminal."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _CLEAR = "\r\x1b[K"
 
 
 class Display:
-    """Writes to one stream; the status line only where that is a terminal."""
+    """Writes to one stream; the status line only if that is a terminal."""
 
     def __init__(self, out: TextIO, span: Span, timeline: Timeline, *, loop: bool) -> None:
-        """Begins with nothing.
+        """Starts empty.
 
         Args:
             out: the stream.
-            span: what is played.
-            timeline: which moment it is.
+            span: the part being played.
+            timeline: the current time.
             loop: whether passes are counted.
         """
         self._out = out
@@ -41,7 +41,7 @@ class Display:
         self._drawn_s = float("-inf")
 
     def show(self, progress: Progress) -> None:
-        """Draws how far it is, a few times a second."""
+        """Draws the progress, a few times a second."""
         now_s = time.monotonic()
         if self._live and now_s - self._drawn_s >= _REFRESH_S:
             self._drawn_s = now_s
@@ -49,7 +49,7 @@ class Display:
             self._out.flush()
 
     def clear(self) -> None:
-        """Takes the status line away."""
+        """Removes the status line."""
         if self._live:
             self._out.write(_CLEAR)
             self._out.flush()
@@ -76,5 +76,5 @@ def clock_text(nanoseconds: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Text of a bag without what a terminal would obey."""
+    """Text of a bag without control characters."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

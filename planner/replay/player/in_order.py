@@ -1,4 +1,4 @@
-"""The messages of a bag in the order of time, however they were written down."""
+"""The messages of a bag in the order of time, however they were written."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 
 from planner.replay.bag import Bag, RawMessage
 
-# What is read and sorted at a time. A recorder that empties one queue after another writes down
-# what came within two seconds in another order.
+# Messages are read and sorted in windows of this length. A recorder that empties one queue after
+# another may write messages out of order within two seconds.
 _WINDOW_NS = 2_000_000_000
 
 
 def in_order(bag: Bag, topics: Sequence[str], start_ns: int, end_ns: int) -> Iterator[RawMessage]:
-    """Messages of some topics, by the time of their receipt; of one time as they were written.
+    """Messages of some topics in the order of receipt, then of writing.
 
     Args:
         bag: to read.
-        topics: their names; none = no messages.
-        start_ns: only those received at this time or later.
-        end_ns: only those received before this time.
+        topics: their names; empty = no messages.
+        start_ns: earliest receipt.
+        end_ns: latest receipt, exclusive.
 
     Raises:
         FileError: if the bag cannot be read.
@@ -28,8 +28,8 @@ def in_order(bag: Bag, topics: Sequence[str], start_ns: int, end_ns: int) -> Ite
         until_ns = min(begin_ns + _WINDOW_NS, end_ns)
         window = list(_read(bag, topics, begin_ns, until_ns))
         if not window:
-            # Silence of any length, as a wrong clock makes it, is stepped over at once: up to a
-            # message that comes after it, and all those that were written later but came before.
+            # Skip silence of any length, such as from a wrong clock, to the next message, and to
+            # those written later but received before it.
             after = next(_read(bag, topics, until_ns, end_ns), None)
             if after is None:
                 return
@@ -41,7 +41,7 @@ def in_order(bag: Bag, topics: Sequence[str], start_ns: int, end_ns: int) -> Ite
 
 
 def last_of_each(bag: Bag, topics: Sequence[str], end_ns: int) -> dict[str, RawMessage]:
-    """The last message of each topic before a time, by topic; of those that have one.
+    """The last message of each topic before a time, as far as there is one.
 
     Raises:
         FileError: if the bag cannot be read.
@@ -49,7 +49,7 @@ def last_of_each(bag: Bag, topics: Sequence[str], end_ns: int) -> dict[str, RawM
     found: dict[str, RawMessage] = {}
     until_ns, length_ns = end_ns, _WINDOW_NS
     missing = list(topics)
-    # Backwards, in steps that grow: most topics have told something a moment ago.
+    # Backwards, in growing steps: most topics have a recent message.
     while missing and until_ns > bag.start_ns:
         begin_ns = max(until_ns - length_ns, bag.start_ns)
         for message in _read(bag, missing, begin_ns, until_ns):
@@ -62,7 +62,7 @@ def last_of_each(bag: Bag, topics: Sequence[str], end_ns: int) -> dict[str, RawM
 
 
 def _read(bag: Bag, topics: Sequence[str], start_ns: int, end_ns: int) -> Iterator[RawMessage]:
-    """Those of the type that their topic is published with; a bag may hold another one's too."""
+    """Messages of the topic's published type; a bag may hold others too."""
     for message in bag.raw(topics, start_ns=start_ns, end_ns=end_ns):
         info = bag.topics[message.topic]
         if (message.type_name, message.definition) == (info.type_name, info.definition):

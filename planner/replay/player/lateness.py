@@ -7,7 +7,7 @@ from array import array
 
 
 class Lateness:
-    """Counts of how late messages were, in steps of a tenth of a millisecond up to two seconds."""
+    """A histogram of delays in steps of 0.1 ms up to two seconds."""
 
     _STEP_S, _STEPS = 1e-4, 20_000
 
@@ -17,14 +17,14 @@ class Lateness:
         self.max_s = 0.0
 
     def add(self, late_s: float) -> None:
-        """Takes note of a message; one that is early was not late."""
+        """Counts a message; an early one as on time."""
         step = min(math.ceil(max(late_s, 0.0) / self._STEP_S), self._STEPS)
         self._counts[step] += 1
         self.count += 1
         self.max_s = max(self.max_s, late_s)
 
     def quantile_s(self, share: float) -> float:
-        """What this share of the messages was not later than; rounded up to a step."""
+        """The delay that this share of the messages did not exceed, rounded up to a step."""
         wanted, found = share * self.count, 0
         for step, count in enumerate(self._counts):
             found += count

@@ -1,4 +1,4 @@
-"""Whether the messages of a bag are laid out as those of the type that is installed."""
+"""Whether the messages of a bag have the layout of the installed type."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ _MAX_DEFINITION_CHARS = 400_000
 
 
 def is_type_name(name: str) -> bool:
-    """Whether this is the name of a message type, as `sensor_msgs/msg/Image`."""
+    """Whether this is the name of a message type, such as `sensor_msgs/msg/Image`."""
     return bool(_TYPE_NAME.fullmatch(name))
 
 
 def same_layout(type_name: str, recorded: str, installed: str) -> bool:
-    """Whether two definitions of a type have the same fields in the same order, all through.
+    """Whether two definitions of a type have the same fields in the same order, recursively.
 
-    Comments and constants may differ. Nothing of the definitions is run.
+    Comments and constants may differ. Nothing of the definitions is executed.
 
     Args:
         type_name: of the message.
-        recorded: the definition in the bag; one that cannot be read is not the same.
+        recorded: the definition in the bag; an unreadable one differs.
         installed: the definition that nodes have.
     """
     if recorded == installed:
         return True
     if len(recorded) > _MAX_DEFINITION_CHARS:
         return False
-    # Outside of what is caught: an installed one that cannot be read would be a defect of ours.
+    # Outside of `try`: an unreadable installed definition would be a defect of ours.
     expected = _fields(type_name, installed)
     try:
         return _fields(type_name, recorded) == expected
-    # The parser trips over a stranger's text in many ways and names none of them as its errors.
+    # The parser fails with any exception on untrusted text.
     except Exception:
         return False
 
 
 def _fields(type_name: str, text: str) -> dict[str, Any]:
-    """The fields of a type and of all types in it."""
+    """The fields of a type and of all its nested types."""
     types: Any = get_types_from_msg(text, type_name)
     found: dict[str, Any] = {}
     missing = [type_name]

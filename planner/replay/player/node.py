@@ -1,4 +1,4 @@
-"""`planner replay BAG` over ROS: who else is there, and then the bag from beginning to end."""
+"""`planner replay BAG` over ROS: checks who else publishes, then publishes the bag."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ from planner.world.errors import PlannerError
 NAME = "replay"
 # Published by every node, or meant for several publishers.
 _SHARED = {"/rosout", "/parameter_events", "/diagnostics"}
-# DDS finds who is there within so long, on a busy machine too.
+# Wall seconds in which DDS discovers peers, on a busy machine too.
 _DISCOVERY_S, _SETTLED_S, _BRIDGE_S, _NAMES_S = 0.5, 0.3, 5.0, 2.0
 _UNKNOWN = "_NODE_NAME_UNKNOWN_"
 _ACKNOWLEDGE_S = 5.0
 _READ_AHEAD_S = 1.0
 _UNPACKED_CUES = 300
-# A thread that reads must not keep the one that publishes waiting for the interpreter.
+# The reading thread must not keep the publishing one waiting for the interpreter.
 _SWITCH_S = 5e-4
 _IMAGES = {IMAGE, COMPRESSED_IMAGE}
 
 
 def play(bag: Bag, options: PlayOptions) -> int:
-    """Publishes a bag; returns 0 at its end, or where a person ended it.
+    """Publishes a bag; returns 0 at its end, or if the user ended it.
 
     Raises:
         PlannerError: if the bag, an argument or the domain does not allow it.
@@ -113,7 +113,7 @@ def play(bag: Bag, options: PlayOptions) -> int:
 
 @contextmanager
 def _read_ahead(cues: Iterator[Cue], publishers: BagPublishers) -> Iterator[ReadAhead]:
-    """Reads far ahead, and unpacks pictures a moment ahead: by then it is known who listens."""
+    """Reads far ahead; decompresses pictures shortly ahead, when their subscribers are known."""
     with closing(ReadAhead(cues)) as packed:
         raw = with_raw_pictures(iter(packed), publishers.wants_raw, compressed_pictures.raw)
         ahead = ReadAhead(raw, max_cues=_UNPACKED_CUES)
@@ -184,8 +184,8 @@ def _closing(
 
 @contextmanager
 def _node() -> Iterator[Node]:
-    """A node that publishes and does nothing else; Ctrl-C stays an exception."""
-    # As the bridge: Fast DDS's own shared memory holds no two pictures.
+    """A node that only publishes; Ctrl-C stays an exception."""
+    # As the bridge: Fast DDS's default shared memory is too small for two pictures.
     confine(os.environ, large_messages=True)
     keep_freed_memory()
     try:
@@ -211,7 +211,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 def _outgoing(
     topics: Mapping[str, TopicInfo], names: Mapping[str, str], display: Display
 ) -> Iterator[tuple[str, Outgoing]]:
-    """What can be published; of the rest a line says why not."""
+    """The topics that can be published; prints a line for each other one with the reason."""
     for topic, name in names.items():
         info = topics[topic]
         try:
@@ -227,9 +227,9 @@ def _installed_class(info: TopicInfo) -> type:
     """The class of a topic's messages.
 
     Raises:
-        PlannerError: if it is not installed, or is another one than in the bag.
+        PlannerError: if it is not installed, or differs from the bag's.
     """
-    # Before anything is imported: the name is a stranger's.
+    # Checked before anything is imported: the name is untrusted.
     if not is_type_name(info.type_name):
         raise PlannerError(f"{info.type_name!r} is no message type of ROS 2")
     installed = definition(info.type_name)
@@ -240,10 +240,10 @@ def _installed_class(info: TopicInfo) -> type:
 
 
 def _wait_for_subscribers(node: Node, publishers: BagPublishers, options: PlayOptions) -> None:
-    """Waits until it is known who is there.
+    """Waits for discovery and for subscribers.
 
     Raises:
-        PlannerError: if somebody else publishes the same topics.
+        PlannerError: if another node publishes the same topics.
     """
     began_s = time.monotonic()
     bridge_s = _BRIDGE_S if _has_bridge() and not options.force else 0.0
@@ -266,13 +266,13 @@ def _wait_for_subscribers(node: Node, publishers: BagPublishers, options: PlayOp
 
 
 def _check_no_other_publishers(node: Node, publishers: BagPublishers, *, until_s: float) -> None:
-    """Sees that nobody else publishes the same topics.
+    """Checks that no other node publishes the same topics.
 
     Raises:
-        PlannerError: if somebody does.
+        PlannerError: if one does.
     """
     others = _other_publishers(node, publishers)
-    # Nodes' topics are told before their names.
+    # Topics of nodes are discovered before their names.
     while any(_UNKNOWN in nodes for nodes in others.values()) and time.monotonic() < until_s:
         time.sleep(0.05)
         others = _other_publishers(node, publishers)
@@ -310,7 +310,7 @@ def _has_bridge() -> bool:
 
 
 def _pictures(topics: Mapping[str, Outgoing]) -> frozenset[str]:
-    """Topics of pictures for people; depth and instances where there is nothing else."""
+    """Topics of colour pictures; depth and instances if there are no others."""
     images = {topic for topic, outgoing in topics.items() if outgoing.type_name in _IMAGES}
     measured = {t for t in images if fnmatchcase(t, "*depth*") or fnmatchcase(t, "*instances*")}
     return frozenset(images - measured or images)

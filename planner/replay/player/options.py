@@ -1,4 +1,4 @@
-"""What a user asks for when a bag is published again."""
+"""The options for publishing a bag."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ UNLIMITED = "max"
 
 
 class ClockMode(Enum):
-    """Who tells `/clock`."""
+    """Source of `/clock`."""
 
     NONE = "none"
     BAG = "bag"  # its own messages
-    MADE = "made"  # from the time at which messages were received
+    MADE = "made"  # made from the times of receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,15 @@ class PlayOptions:
     """How a bag is played.
 
     Attributes:
-        selection: what of the bag.
-        rate: seconds of the bag in a second; None = every message at once after the last.
+        selection: which topics.
+        rate: seconds of the bag per second; None = as fast as possible.
         start_s: from the bag's beginning.
         duration_s: None = to its end.
-        loop: again and again.
-        paused: whether it begins so.
-        clock: None = the bag's own where it has one, else made.
-        subscribers_s: how long readers are waited for.
-        force: whether to publish on topics that somebody else publishes.
+        loop: whether to repeat it endlessly.
+        paused: whether it starts paused.
+        clock: None = the bag's own if it has one, else made.
+        subscribers_s: how long to wait for subscribers.
+        force: whether to publish on topics that others publish.
     """
 
     selection: Selection = field(default_factory=Selection)
@@ -55,7 +55,7 @@ class PlayOptions:
 
 
 def add_play_arguments(parser: argparse._ArgumentGroup) -> None:
-    """Declares what only publishing takes."""
+    """Declares the arguments for publishing."""
     add = parser.add_argument
     add(
         "--rate",
@@ -90,10 +90,10 @@ def add_play_arguments(parser: argparse._ArgumentGroup) -> None:
 
 
 def options_of(args: argparse.Namespace) -> PlayOptions:
-    """What the arguments say.
+    """Validates the arguments.
 
     Raises:
-        PlannerError: if one is wrong.
+        PlannerError: if one is invalid.
     """
     _check_seconds("--wait-for-subscribers", args.wait_for_subscribers)
     return PlayOptions(
@@ -112,10 +112,10 @@ def options_of(args: argparse.Namespace) -> PlayOptions:
 
 
 def span_of(bag: Bag, options: PlayOptions) -> Span:
-    """The part of a bag that is asked for.
+    """The requested part of a bag.
 
     Raises:
-        PlannerError: if the bag is empty or has nothing there.
+        PlannerError: if that part is empty.
     """
     if not bag.message_count:
         raise FileError(bag.folder, "", "holds no messages")
@@ -131,10 +131,10 @@ def span_of(bag: Bag, options: PlayOptions) -> Span:
 def chosen_topics(
     topics: Mapping[str, TopicInfo], options: PlayOptions
 ) -> tuple[TopicChoice, ClockMode]:
-    """What of a bag is published, and who tells `/clock`, which `--topics` does not touch.
+    """The topics that are published, and the source of `/clock`, on which `--topics` has no effect.
 
     Raises:
-        PlannerError: if a pattern or a new name fits nothing, or the bag lacks a `/clock`.
+        PlannerError: if a pattern or a new name matches nothing, or the bag lacks a `/clock`.
     """
     raw = {info.name: source for source, info in raw_topics(topics).items()}
     chosen = choose([*topics, *raw], options.selection)

@@ -1,4 +1,4 @@
-"""Plays a bag: sends each message when its moment has come, and heeds what is asked meanwhile."""
+"""Plays a bag: sends each message at its time, and handles controls meanwhile."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from planner.replay.player.cues import Cue, CueKind
 from planner.replay.player.lateness import Lateness
 from planner.replay.player.timeline import Timeline
 
-# Between two looks at what is asked for and two status lines, at the longest.
+# Longest time between two polls of the controls, and between two status lines.
 CONTROL_POLL_S = 0.2
-# While the time stands its value is told so often, for those who come meanwhile.
+# While paused, the clock is repeated this often, for late joiners.
 REPEAT_S = 0.2
-# A clock that is made tells each 20 ms of the bag; at high rates fewer, 500 a second.
+# Period of a generated clock in the bag's time; at high rates longer, at most 500 per second.
 TICK_NS = 20_000_000
 _MAX_TICKS_HZ = 500.0
-# Who was stopped so long goes on from there: a burst of all that is overdue would help nobody.
+# After a stall this long, playback continues from there: sending everything overdue at once would
+# help nobody.
 STALL_S = 1.0
-# Nothing is waited for so long: such silence is a wrong clock's, or nobody was there.
+# Longer silence is skipped: it comes from a wrong clock, or nothing was running.
 MAX_SILENCE_S = 3600.0
-# Sent earlier rather than slept again for: shorter than the system's own precision.
+# Messages due this soon are sent at once: the system cannot sleep more precisely.
 _SOON_S = 50e-6
-# Messages that are sent without a look at what people ask for.
+# Messages that are sent without polling the controls.
 _MAX_UNPOLLED = 256
 
 
@@ -36,7 +37,7 @@ class Cues(Protocol):
         ...
 
     def take(self) -> None:
-        """Goes on to the cue after the next."""
+        """Advances to the next cue."""
         ...
 
     @property
@@ -53,22 +54,22 @@ class CueSink(Protocol):
         ...
 
     def tick(self, stamp_ns: int) -> None:
-        """Publishes a clock that is made."""
+        """Publishes a generated clock."""
         ...
 
     def repeat_clock(self) -> None:
-        """Publishes the last clock once more."""
+        """Publishes the last clock again."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far playing is.
+    """Progress of playback.
 
     Attributes:
         stamp_ns: the time of the bag.
         messages: sent so far.
-        passes: begun so far.
+        passes: started so far.
     """
 
     stamp_ns: int
@@ -81,8 +82,8 @@ class Player:
 
     Attributes:
         lateness: of each message that was sent at a rate.
-        messages: how many were sent, standing state included.
-        stalls: how often it fell so far behind that what was overdue moved the rest.
+        messages: number of messages sent, latched state included.
+        stalls: how often playback fell so far behind that the rest was delayed.
     """
 
     def __init__(
@@ -103,11 +104,11 @@ class Player:
             cues: what happens.
             timeline: when.
             sink: where messages go.
-            controls: where what a person asks for comes from, and what waits.
-            clock_is_made: whether `sink.tick` is to be called.
-            pictures: topics of the pictures that can be stepped to.
-            on_progress: called at least each `CONTROL_POLL_S` while there is nothing to do.
-            print_line: takes a line for people.
+            controls: source of the user's controls, and of waiting.
+            clock_is_made: whether `sink.tick` is called.
+            pictures: topics whose pictures can be stepped to.
+            on_progress: called at least every `CONTROL_POLL_S` while idle.
+            print_line: takes a line for the user.
         """
         self._cues = cues
         self._timeline = timeline
@@ -117,7 +118,7 @@ class Player:
         self._pictures = pictures
         self._on_progress = on_progress
         self._print_line = print_line
-        # Up to which message all are sent at once.
+        # Send all messages at once up to the first one that this accepts.
         self._until: Callable[[Cue], bool] | None = None
         self._tick_ns: int | None = None
         self._sent_unheeded = 0
@@ -128,10 +129,10 @@ class Player:
         self.stalls = 0
 
     def run(self) -> None:
-        """Plays until the last cue, or until a person ends it.
+        """Plays until the last cue, or until the user ends it.
 
         Raises:
-            PlannerError: if the bag cannot be read on.
+            PlannerError: if the bag cannot be read further.
         """
         while not self._ended:
             head = self._cues.head(CONTROL_POLL_S)
@@ -143,7 +144,7 @@ class Player:
                 self._poll_controls(0.0)
 
     def _play(self, cue: Cue) -> None:
-        """Does what a cue says, or waits a while for its moment."""
+        """Executes a cue, or waits a while for its time."""
         if cue.kind is CueKind.BEGIN:
             self._begin(cue)
         elif cue.kind is CueKind.STATE:
@@ -164,9 +165,9 @@ class Player:
             self._tick(cue.stamp_ns)
 
     def _may_send(self, cue: Cue) -> bool:
-        """Whether a cue's moment has come; waits for it, or for something else to do."""
+        """Whether a cue is due; waits for it, or for a control."""
         if self._until is not None or (self._timeline.rate is None and not self._timeline.paused):
-            # At the end nothing more is stepped to: who looks wants to stay.
+            # Stepping stops at the end, so that the user can stay there.
             if self._until is not None and cue.kind is CueKind.END:
                 self._until = None
                 return False
@@ -187,7 +188,7 @@ class Player:
         return False
 
     def _follow(self, cue: Cue) -> None:
-        """Makes it the moment of a cue that is not waited for."""
+        """Jumps to the time of a cue that is sent early."""
         self._timeline.jump(max(cue.stamp_ns, self._timeline.now_ns))
         if self._clock_is_made and self._tick_due(cue.stamp_ns):
             self._tick(cue.stamp_ns)
@@ -228,7 +229,7 @@ class Player:
     def _send(self, cue: Cue) -> None:
         self._sink.send(cue)
         self.messages += 1
-        # Where nothing is waited for, people are heeded all the same.
+        # Controls are polled even if nothing is waited for.
         self._sent_unheeded += 1
         if self._sent_unheeded > _MAX_UNPOLLED:
             self._poll_controls(0.0)
@@ -238,7 +239,7 @@ class Player:
             self._until = None
 
     def _poll_controls(self, seconds: float) -> None:
-        """Waits, but for people: does what they ask for."""
+        """Waits, and executes the user's controls."""
         self._sent_unheeded = 0
         for control in self._controls.wait(seconds):
             self._apply(control)

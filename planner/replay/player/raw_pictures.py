@@ -1,7 +1,7 @@
-"""Raw pictures of bags that hold compressed ones: nodes that look through a camera want them.
+"""Raw pictures from bags with compressed ones, for nodes that subscribe to cameras.
 
 A recorder may keep `TOPIC/compressed` or `TOPIC/compressedDepth` instead of `TOPIC`. Such a `TOPIC`
-is offered as well, and its pictures are unpacked where somebody listens.
+is offered as well, and its pictures are decompressed if it has subscribers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SUFFIXES = ("/compressed", "/compressedDepth")
 
 
 def raw_topics(topics: Mapping[str, TopicInfo]) -> dict[str, TopicInfo]:
-    """The raw topics that a bag lacks and whose pictures it has; by the topics that have them.
+    """The raw topics that a bag lacks, by the topics that have the compressed pictures.
 
     They have no definition of their own.
     """
@@ -40,9 +40,9 @@ def with_raw_pictures(
 
     Args:
         cues: of a bag.
-        wanted: whether somebody listens to the raw pictures of a topic of compressed ones.
-        unpack: makes a raw picture of a compressed one, both serialised; a `PlannerError` from it
-            means that its data are damaged.
+        wanted: whether the raw form of a compressed topic has subscribers.
+        unpack: decompresses a picture, both serialised; a `PlannerError` from it means that its
+            data are damaged.
     """
     for cue in cues:
         if cue.data and wanted(cue.topic):
@@ -50,6 +50,6 @@ def with_raw_pictures(
                 yield replace(cue, raw=unpack(cue.data))
                 continue
             except PlannerError:
-                # Told where it is sent and cannot be unpacked either.
+                # Reported when it is sent and cannot be decompressed either.
                 pass
         yield cue

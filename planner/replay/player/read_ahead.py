@@ -1,4 +1,4 @@
-"""Reads a bag ahead of its playing, so that no disk and no unpacking is waited for."""
+"""Reads a bag ahead of playback, which must not wait for disk or decompression."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _PATIENCE_S = 0.2
 
 
 class ReadAhead:
-    """Takes cues in a thread of its own and keeps some of them at hand."""
+    """Reads cues in a thread of its own and buffers some of them."""
 
     def __init__(
         self, cues: Iterator[Cue], *, max_bytes: int = MAX_BYTES, max_cues: int = MAX_CUES
     ) -> None:
-        """Begins to read.
+        """Starts reading.
 
         Args:
-            cues: what is read.
-            max_bytes: of messages that are kept; one that is larger is kept alone.
-            max_cues: that are kept.
+            cues: to read.
+            max_bytes: limit of buffered messages; a larger one is buffered alone.
+            max_cues: limit of buffered cues.
         """
         self._cues = cues
         self._max_bytes, self._max_cues = max_bytes, max_cues
@@ -40,9 +40,9 @@ class ReadAhead:
         """The next cue, which stays the next until `take`; None if none came in time.
 
         Raises:
-            PlannerError: if the bag could not be read on; what was read before it comes first.
+            PlannerError: if the bag could not be read further; what was read before it comes first.
         """
-        # The writer only adds: what is there can be looked at without waiting for its lock.
+        # The writer only appends: the first cue can be read without its lock.
         if self._ready:
             return self._ready[0]
         with self._changed:
@@ -59,7 +59,7 @@ class ReadAhead:
         return self._ended and not self._ready
 
     def take(self) -> None:
-        """Goes on to the cue after the next."""
+        """Advances to the next cue."""
         with self._changed:
             cue = self._ready.popleft()
             self._bytes -= _size(cue)
@@ -67,7 +67,7 @@ class ReadAhead:
                 self._changed.notify()
 
     def __iter__(self) -> Iterator[Cue]:
-        """All cues, waiting for each."""
+        """All cues; waits for each."""
         while True:
             cue = self.head(_PATIENCE_S)
             if cue is not None:
@@ -77,12 +77,12 @@ class ReadAhead:
                 return
 
     def wait_until_full(self, timeout_s: float) -> None:
-        """Waits until as much as fits is at hand, or everything."""
+        """Waits until the buffer is full, or everything was read."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or not self._has_room(), timeout_s)
 
     def close(self) -> None:
-        """Ends reading."""
+        """Stops reading."""
         with self._changed:
             self._ended = True
             self._ready.clear()

@@ -1,4 +1,4 @@
-"""The quality of service that a topic was published with, as bags keep it."""
+"""The quality of service of a topic as recorded in a bag."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RecordedQos:
 
     Attributes:
         reliable: whether lost messages were sent again.
-        latched: whether late joiners were sent what came before (transient local).
+        latched: whether late joiners got earlier messages (transient local).
     """
 
     reliable: bool = True
@@ -27,14 +27,14 @@ class RecordedQos:
 
 
 def recorded_qos(topic: str, profiles: str) -> RecordedQos:
-    """What was offered on a topic, all of its publishers taken together.
+    """The quality of service on a topic, all of its publishers taken together.
 
     The strongest offer counts, because every reader of a weaker one matches it too.
 
     Args:
         topic: its name.
-        profiles: rosbag2's YAML list of the offered profiles; "" where the bag has none. What is
-            no such list counts as none: reliable, and latched for `/tf_static` alone.
+        profiles: rosbag2's YAML list of the offered profiles; "" if not recorded. An invalid list
+            counts as none: reliable, and latched only for `/tf_static`.
     """
     offered = _profiles(profiles)
     if not offered:

@@ -1,4 +1,4 @@
-"""Which topics of a bag are published again, and under which names."""
+"""Which topics of a bag are published, and under which names."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fnmatch import fnmatchcase
 
 from planner.world.errors import PlannerError
 
-# Messages that make a robot or a node act, where it may be a live one that hears them. Nobody who
-# develops a node wants to send them by accident; --all sends them.
+# Messages that make a robot or a node act, possibly a live one. Nobody who develops a node wants to
+# send them by accident; --all sends them.
 COMMANDS = (
     "/lockstep/*",
     "/instruct/answer",
-    # Of bags of before answers named their question.
+    # In older bags, answers named their question.
     "*/safety/approve_at",
     "*/cmd_vel",
     "*/cmd_vel_*",
@@ -27,7 +27,7 @@ COMMANDS = (
     "*/goal_pose",
     "*/move_base_simple/goal",
     "/initialpose",
-    # Nodes take the events of parameters of their own name for their own.
+    # Nodes react to parameter events that carry their own name.
     "/parameter_events",
 )
 _NAME = re.compile(r"/[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z_][A-Za-z0-9_]*)*")
@@ -36,7 +36,7 @@ _MAX_NAME_CHARS = 255
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a user asks for.
+    """The requested topics.
 
     Attributes:
         topics: names or shell patterns; empty = all.
@@ -53,14 +53,13 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class TopicChoice:
-    """What of a bag is published.
+    """The topics to publish.
 
     Attributes:
         names: the name to publish under, by the topic's name in the bag.
-        withheld: topics that were asked for and are left out because they make nodes act.
+        withheld: requested topics left out because they make nodes act.
         nameless: topics left out because ROS allows no such name.
-        pictures: the name to publish raw pictures under, by the topic in the bag that has them
-            compressed.
+        pictures: the name to publish raw pictures under, by their compressed topic in the bag.
     """
 
     names: Mapping[str, str]
@@ -73,7 +72,7 @@ def choose(topics: Collection[str], selection: Selection) -> TopicChoice:
     """Applies a selection to the topics of a bag.
 
     Raises:
-        PlannerError: if a pattern or a new name fits no topic, or two topics would be one.
+        PlannerError: if a pattern or a new name matches no topic, or two topics would get one name.
     """
     remap = selection.remap
     asked = [topic for topic in sorted(topics) if _asked_for(topic, selection)]
@@ -107,15 +106,15 @@ def is_command(topic: str) -> bool:
 
 
 def is_topic_name(name: str) -> bool:
-    """Whether ROS allows a topic of this absolute name."""
+    """Whether this is a valid absolute name of a ROS topic."""
     return len(name) <= _MAX_NAME_CHARS and "__" not in name and bool(_NAME.fullmatch(name))
 
 
 def remappings(words: Sequence[str]) -> dict[str, str]:
-    """The new names by the old ones, of words FROM:=TO.
+    """The new names by the old ones, from arguments FROM:=TO.
 
     Raises:
-        PlannerError: if a word is none, or a topic is renamed twice.
+        PlannerError: if an argument is invalid, or a topic is renamed twice.
     """
     found: dict[str, str] = {}
     for word in words:

@@ -1,4 +1,4 @@
-"""What a bag is of: the task, who did it where and with what, and what a reader must know first."""
+"""What a bag is about: the task, house and software, and what the reader must know first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from planner.replay.world_info import WORLD_INFO
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the bag says of itself, from whatever topic it has; "" and None = nothing."""
+    """What the bag's topics say about it; "" and None = nothing."""
 
     instruction: str
     house: str
@@ -35,7 +35,7 @@ class Facts:
 
 
 def facts_of(scanned: Scanned, world: TrueWorld | None, settings: Mapping[str, str]) -> Facts:
-    """Gathers them; of each topic the last message counts."""
+    """Collects the facts; the last message of each topic counts."""
     infos = [e.content for e in scanned.of(WORLD_INFO, WorldFacts)]
     states = [e.content for e in scanned.of(INSTRUCTIONS, InstructionState)]
     answers = [e.content for e in scanned.of(calls.DECISIONS, Answer)]
@@ -70,7 +70,7 @@ def _first(*texts: str) -> str:
 
 
 def instructions_of(scanned: Scanned, clock: WorldClock) -> tuple[Instruction, ...]:
-    """How instructions went, one entry for each change."""
+    """The states of instructions, one entry for each change."""
     found: list[Instruction] = []
     last: tuple[str, ...] = ()
     for event in scanned.of(INSTRUCTIONS, InstructionState):
@@ -89,7 +89,7 @@ def notices_of(
     missed: Mapping[str, Sequence[Gap]],
     task: Task,
 ) -> tuple[Notice, ...]:
-    """What a reader must know first, the worst before the rest."""
+    """What the reader must know first, the most serious first."""
     notices = []
     if bag.is_open:
         text = "The recording is still going on: the report tells of what was written so far."

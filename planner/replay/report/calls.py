@@ -1,4 +1,4 @@
-"""What each agent did when, and what the planner decided: skill calls and decisions."""
+"""Skill calls and decisions over time."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def calls_of(
 ) -> list[Call]:
     """The calls that ended, in the order of their ends.
 
-    A call began as long before its end as its report says. Where it does not say, it began when
-    the planner's answer with it came, or when the agent was free.
+    A call's start is its end minus the reported duration. Without one, it is when the planner's
+    reply with the call arrived, or when the agent became idle.
     """
     answers: dict[tuple[str, str], list[float]] = {}
     for event in decisions:
@@ -59,7 +59,7 @@ def calls_of(
 def decisions_of(
     events: Sequence[Event[Answer]], calls: Sequence[Call], clock: WorldClock
 ) -> list[Decision]:
-    """The planner's answers in the order of time."""
+    """The planner's replies in the order of time."""
     failures = [call.end_s for call in calls if call.code != SkillCode.SUCCESS]
     found: list[Decision] = []
     before_s = -math.inf
@@ -82,7 +82,7 @@ def decisions_of(
 
 
 def model_calls_of(events: Sequence[Event[Answer]], clock: WorldClock) -> list[ModelCall]:
-    """The planner's answers that a language model gave, whole."""
+    """The planner's replies from a language model, in full."""
     return [
         ModelCall(
             t_s=clock.at(event.stamp_s, event.received_ns),

@@ -1,22 +1,22 @@
-"""Text of a bag in cells of a CSV file, where spreadsheets calculate and terminals obey."""
+"""Text from a bag as safe cells of a CSV file, for spreadsheets and terminals."""
 
 from __future__ import annotations
 
 import re
 
-# What a spreadsheet takes for a formula's beginning (OWASP: CSV injection).
+# Characters at which spreadsheets start a formula (OWASP: CSV injection).
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-# Control characters but line ends and tabs, what changes the direction of text, lone surrogates.
+# Control characters except line ends and tabs, direction overrides, lone surrogates.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
 
 def cell(text: str) -> str:
-    """A text as a cell: one that a spreadsheet would calculate gets an apostrophe before it.
+    """A text as a cell: one that a spreadsheet would evaluate gets a leading apostrophe.
 
-    Control characters become their pictures, such as U+241B for an escape; those that change the
-    direction of text, and lone surrogates, become U+FFFD.
+    Control characters become visible symbols, such as U+241B for an escape; direction overrides and
+    lone surrogates become U+FFFD.
     """
     shown = _UNSEEN.sub(_shown, text.replace("\r\n", "\n"))
     return f"'{shown}" if text.startswith(_FORMULA) else shown

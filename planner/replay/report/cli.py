@@ -1,6 +1,6 @@
 """`planner report BAG [BAG...]`: one HTML page, report.json and tables about one or more bags.
 
-Exit status: 0 if all bags were read, whatever their verdicts; 2 where one could not be.
+Exit status: 0 if all bags were read, whatever their verdicts; 2 if one could not be read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from planner.replay.report.tables import has_parquet, tables_of, write_csv, writ
 from planner.world.errors import FileError, PlannerError
 
 PAGE, DOCUMENT, TABLES = "report.html", "report.json", "tables"
-# All pictures of a page together, before they are written in letters, which takes a third more.
+# All pictures of a page together, before base64, which adds a third.
 _PICTURE_BYTES = 9_000_000
 
 
@@ -82,7 +82,7 @@ def _bags(paths: Sequence[Path]) -> list[Path]:
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """The folders' names, with those of the folders above as far as they differ in them."""
+    """The folders' names, prefixed by parent folders as far as needed to tell them apart."""
     parts = [folder.resolve().parts for folder in folders]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(part[-depth:]).lstrip("/") for part in parts]
@@ -92,7 +92,7 @@ def _names(folders: Sequence[Path]) -> list[str]:
 
 
 def _check_output(output: Path, bags: Sequence[Path], *, force: bool) -> None:
-    """Nothing of a bag, and nothing that is not ours, is written over."""
+    """Refuses to overwrite a bag or anything that is not an earlier report."""
     place = output.resolve()
     known = {bag.resolve() for bag in bags}
     for folder in (place, *place.parents):
@@ -111,7 +111,7 @@ def _write(report: Report, found: Sequence[Collected], output: Path) -> None:
     page = page_html(report, [one.jpegs for one in found])
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Those of the report that was here before, which may have had others.
+        # Including tables of an earlier report, which may have had others.
         for name in tables:
             for ending in ("csv", "parquet"):
                 (folder / f"{name}.{ending}").unlink(missing_ok=True)
@@ -125,7 +125,7 @@ def _write(report: Report, found: Sequence[Collected], output: Path) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Writes a file as a whole or not at all."""
+    """Writes a file atomically."""
     temporary = path.with_name(f"{path.name}.tmp")
     try:
         temporary.write_text(text, encoding="utf-8", newline="\n")
@@ -135,7 +135,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _line(report: BagReport) -> str:
-    """One bag in one line."""
+    """One bag on one line."""
     verdicts = report.verdicts
     best = verdicts.bag or verdicts.live
     if best is None:

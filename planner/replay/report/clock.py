@@ -1,8 +1,8 @@
 """The report's time: seconds of the world's clock since the run began.
 
-Stamps of messages are of the world's clock, which a simulator runs at a pace of its own; some
-messages have only the time of their receipt. Both are brought to one axis that never goes back:
-where a world was loaded anew and its clock began again, time goes on from where it was.
+Messages are stamped with the world's clock, which a simulator runs at its own pace; some have only
+a time of receipt. Both are mapped to one axis that never goes back: if a world is loaded again and
+its clock restarts, the axis continues from where it was.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# Stamps of several publishers overtake one another by less than this.
+# Stamps of several publishers are out of order by less than this.
 _RESTART_S = 1.0
-# A stamp from so long before the beginning or after the end is of another clock.
+# A stamp this long before the beginning or after the end is of another clock.
 _OFF_S = 60.0
 _STAMP = struct.Struct("<iI").unpack_from
 _CDR_LITTLE_ENDIAN = b"\x00\x01"
-# Anchors nearer to one another than this, by both clocks, say nothing new.
+# Anchors closer together than this, on both clocks, add nothing.
 _ANCHOR_NS, _ANCHOR_S = 50_000_000, 0.05
 
 
 class ClockAnchors:
-    """Pairs of receipt and stamp of one topic whose messages begin with a stamp."""
+    """Pairs of receipt and stamp from one topic whose messages start with a stamp."""
 
     def __init__(self, offset: int = 4) -> None:
-        """Takes how many bytes come before the stamp, the 4 of the encapsulation included."""
+        """Takes the number of bytes before the stamp, including 4 of encapsulation."""
         self._offset = offset
         self.received_ns: list[int] = []
         self.stamps_s: list[float] = []
 
     def take(self, received_ns: int, data: memoryview) -> None:
-        """Keeps a message's stamp, unless it is next to the last one by both clocks.
+        """Keeps a message's stamp, unless it is close to the last one on both clocks.
 
         Raises:
-            ValueError: if the bytes are no message that begins with a stamp.
+            ValueError: if the bytes are no message that starts with a stamp.
         """
         stamp_s = stamp_in(data, self._offset)
         if (
@@ -51,7 +51,7 @@ class ClockAnchors:
 
 
 def stamp_in(data: memoryview, offset: int = 4) -> float:
-    """The stamp at a place of a serialised message, in seconds.
+    """The stamp at an offset of a serialised message, in seconds.
 
     Raises:
         ValueError: if there is none.
@@ -67,7 +67,7 @@ def stamp_in(data: memoryview, offset: int = 4) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """The world's clock went back: when, on the report's axis, and from where to where."""
+    """The world's clock went back: when on the report's axis, and from where to where."""
 
     t_s: float
     from_stamp_s: float
@@ -75,12 +75,12 @@ class Restart:
 
 
 class WorldClock:
-    """Receipts and stamps as seconds since the run began."""
+    """Maps receipts and stamps to seconds since the run began."""
 
     def __init__(
         self, start_ns: int, received_ns: Sequence[int] = (), stamps_s: Sequence[float] = ()
     ) -> None:
-        """Takes when the bag began, and pairs of receipt and stamp; without any, receipts count."""
+        """Takes the bag's start and pairs of receipt and stamp; without any, receipts count."""
         self._start_ns = start_ns
         self._received = np.asarray(received_ns, np.float64) - start_ns
         stamps = np.asarray(stamps_s, np.float64)
@@ -103,7 +103,7 @@ class WorldClock:
     def extended(
         start_ns: int, anchors: ClockAnchors, later: Sequence[tuple[int, float]]
     ) -> WorldClock:
-        """A clock that goes on by other messages' receipts and stamps where its own ended early."""
+        """A clock that continues with other messages' receipts and stamps if its own end early."""
         received_ns, stamps_s = list(anchors.received_ns), list(anchors.stamps_s)
         for at_ns, stamp_s in sorted(later):
             if at_ns > received_ns[-1] and 0 < stamp_s - stamps_s[-1] < _OFF_S:
@@ -113,18 +113,18 @@ class WorldClock:
 
     @property
     def from_stamps(self) -> bool:
-        """Whether there is a clock of the world, or only the times of receipt."""
+        """Whether there is a clock of the world, or only times of receipt."""
         return len(self._stamps) > 0
 
     def at_receipt(self, received_ns: int) -> float:
-        """When something was received."""
+        """The report's time of a receipt."""
         since = float(received_ns - self._start_ns)
         if not self.from_stamps:
             return round(max(since * 1e-9, 0.0), 3)
         return round(float(np.interp(since, self._received, self._times)), 3)
 
     def at(self, stamp_s: float | None, received_ns: int) -> float:
-        """When something was so; without a stamp, or with another clock's, as it was received."""
+        """The report's time of a stamp; of the receipt for no stamp or one of another clock."""
         received_s = self.at_receipt(received_ns)
         if stamp_s is None or not self.from_stamps or self.restarts:
             return received_s

@@ -1,4 +1,4 @@
-"""A bag in, its report out."""
+"""Makes the report of one bag."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from planner.replay.report.topics import missed_messages, topics_of
 from planner.replay.report.work import work_of
 from planner.world.errors import FileError
 
-# Messages from which on a bag is judged in a process of its own, beside the pass.
+# Bags with more messages than this are evaluated in a process of its own, in parallel.
 _LONG = 100_000
 # Points of one agent's path.
 _MAX_POINTS = 6000
@@ -47,16 +47,16 @@ def collect(
     picture_bytes: int,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Collected:
-    """Reads a bag and says what happened in it.
+    """Reads a bag and reports what happened.
 
     Args:
         folder: of the bag.
-        name: what the report calls it.
-        picture_bytes: how much its pictures may take.
-        progress: is told now and then which share is done.
+        name: the bag's name in the report.
+        picture_bytes: limit for all pictures.
+        progress: called with the completed share from time to time.
 
     Raises:
-        FileError: if the folder is no readable bag.
+        FileError: if the folder is not a readable bag.
     """
     bag = Bag(folder)
     sources = Sources.of(bag, picture_bytes)
@@ -70,7 +70,7 @@ def collect(
         found = scanned(0.6)
         rejudged = verdicts.rejudged(folder)
     else:
-        # Judging takes about as long as all the rest.
+        # Evaluation takes about as long as all the rest.
         with ProcessPoolExecutor(1) as beside:
             judging = beside.submit(verdicts.rejudged, folder)
             found = scanned(0.9)
@@ -152,7 +152,7 @@ def _assembled(
 
 
 def _paths(sources: Sources, clock: WorldClock) -> tuple[d.Path, ...]:
-    """By the frames where they are connected to the map, else by the true world."""
+    """From /tf if it is connected to the map, else from the true world."""
     true = sources.world.paths if sources.world else {}
     found = []
     for agent in sorted({*sources.frames.paths, *true}):

@@ -1,8 +1,8 @@
-"""Several bags side by side: what differs, metrics with intervals, and paired tests.
+"""Several bags side by side: differences, metrics with intervals, and paired tests.
 
 Bags with the same settings are one arm. Settings are the planner, its model, the version, the
-memory's updater and the parameters of the nodes; the task, the house and the seed are what arms
-have in common, and bags of two arms are paired by them.
+memory's updater and the nodes' parameters; arms have tasks, houses and seeds in common, by which
+bags of two arms are paired.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from planner.replay.report import document as d
 from planner.world.errors import PlannerError
 
 _MAX_ARMS = 12
-# Settings of a recording itself, which differ from run to run and change nothing.
+# Paths of a recording, which differ from run to run and are not settings.
 _PLACES = ("/", "~", "file:")
 _WHICH_RUN = frozenset({"instruction", "house", "episode", "seed"})
 Key = tuple[str, str, int]
@@ -32,7 +32,7 @@ def compare(
 
     Args:
         reports: of each bag.
-        traces: what the metrics read, where the bag could be judged.
+        traces: input of the metrics, if the bag could be evaluated.
     """
     if len(reports) < 2:
         return None
@@ -95,7 +95,7 @@ def _differing(settings: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _is_place(name: str, settings: Sequence[Mapping[str, str]]) -> bool:
-    """Whether a setting says where something lies, such as the bag itself."""
+    """Whether a setting is only a path, such as the bag's own."""
     return any(setting.get(name, "").startswith(_PLACES) for setting in settings)
 
 
@@ -143,7 +143,7 @@ def _tests(
     first: Mapping[Key, Sequence[EpisodeTrace]],
     second: Mapping[Key, Sequence[EpisodeTrace]],
 ) -> list[d.PairedTest]:
-    """Every metric of single episodes over the tasks that both arms did; repeats are averaged."""
+    """Every per-episode metric on the tasks that both arms did; repeats are averaged."""
     found = []
     for metric in metrics().values():
         if not isinstance(metric, Metric):

@@ -1,7 +1,7 @@
-"""What a report says, as records: report.json, version 1 (docs/schema/report.schema.json).
+"""The records of a report: report.json, version 1 (docs/schema/report.schema.json).
 
 Times `t_s` are seconds of the world's clock since the run began (`planner.replay.report.clock`),
-positions metres in the frame `map`. None is for what the bag does not tell.
+positions metres in the frame `map`. None means that the bag does not say.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Point = tuple[float, float]
 
 
 class Level(StrEnum):
-    """How bad something is."""
+    """How serious something is."""
 
     INFO = "info"
     WARNING = "warning"
@@ -23,7 +23,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What a reader must know before anything else, such as that the bag was cut short."""
+    """What the reader must know first, such as that the bag was cut short."""
 
     level: Level
     text: str
@@ -31,12 +31,12 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a bag is of; "" and None if it does not say.
+    """What a bag is about; "" and None if it does not say.
 
     Attributes:
         duration_s: of the world's clock.
-        recorded_s: how long the recording took, by its receipts.
-        clock: what `t_s` counts: the topic of its stamps, or "receipt".
+        recorded_s: length of the recording, by receipts.
+        clock: source of `t_s`: the topic of its stamps, or "receipt".
         settings: parameters and versions, by name: "node.parameter".
     """
 
@@ -72,7 +72,7 @@ class Proposition:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One judgement. `source`: bag (judged again from the states) or live (of the run itself)."""
+    """One verdict. `source`: bag (evaluated from its states) or live (from the run itself)."""
 
     source: Literal["bag", "live"]
     success: bool
@@ -87,12 +87,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Both judgements of a run.
+    """Both verdicts of a run.
 
     Attributes:
-        agree: whether they are the same; None if one is missing.
+        agree: whether they are equal; None if one is missing.
         final: whether the bag's own verdict can be relied on.
-        reason: why there is none, or why it is not final; "" where it is.
+        reason: why there is none, or why it is not final; "" otherwise.
     """
 
     bag: Verdict | None
@@ -104,7 +104,7 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class ProgressPoint:
-    """How much of the task is done from a time on; `satisfied` by proposition."""
+    """The share of the task that is done from a time on; `satisfied` by proposition."""
 
     t_s: float
     percent_complete: float
@@ -113,7 +113,7 @@ class ProgressPoint:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A change of what became of an instruction (/instruct/status)."""
+    """A change in the state of an instruction (/instruct/status)."""
 
     t_s: float
     state: str
@@ -124,7 +124,7 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A skill call that ended; `start_known` is False where its beginning is inferred."""
+    """A skill call that ended; `start_known` is False if its start is inferred."""
 
     agent: str
     call: str
@@ -139,7 +139,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A planner's answer. `replan`: a call has failed since the one before; `error`: refused."""
+    """A planner's reply. `replan`: a call has failed since the previous one; `error`: rejected."""
 
     t_s: float
     planner: str
@@ -168,7 +168,7 @@ class AgentWork:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """A thing that one agent put down and another one took up."""
+    """An object that one agent put down and another one picked up."""
 
     thing: str
     giver: str
@@ -179,7 +179,7 @@ class Handover:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Who did the work."""
+    """Work by agent."""
 
     agents: tuple[AgentWork, ...]
     handovers: tuple[Handover, ...]
@@ -187,7 +187,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """An agent's way: rows of time, x, y and yaw (radians); `source`: tf or world_state."""
+    """An agent's path: rows of time, x, y and yaw (radians); `source`: tf or world_state."""
 
     agent: str
     source: str
@@ -196,7 +196,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a thing is from a time on; `holder` "" = not held, and then x and y count."""
+    """Where an object is from a time on; x and y are meaningful if `holder` is "" = not held."""
 
     t_s: float
     x_m: float
@@ -207,7 +207,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """A thing that can be moved, and where it was."""
+    """A movable object and its places."""
 
     name: str
     class_name: str
@@ -216,7 +216,7 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class PlanRoom:
-    """A room from above, its floor's colour as #rrggbb, and where its name fits."""
+    """A room from above, its floor's colour as #rrggbb, and a place for its name."""
 
     name: str
     class_name: str
@@ -227,7 +227,7 @@ class PlanRoom:
 
 @dataclass(frozen=True, slots=True)
 class PlanDoor:
-    """An opening from above; `leaf_m` is the arc of its leaf, empty if it has none."""
+    """An opening from above; `leaf_m` is the arc of its door leaf, empty if it has none."""
 
     name: str
     polygon_m: tuple[Point, ...]
@@ -245,7 +245,7 @@ class PlanPart:
 
 @dataclass(frozen=True, slots=True)
 class PlanPiece:
-    """A piece of furniture from above: outline, parts from low to high."""
+    """A piece of furniture from above: outline, and parts from low to high."""
 
     name: str
     class_name: str
@@ -260,7 +260,7 @@ class FloorPlan:
 
     Attributes:
         bounds_m: smallest x and y, largest x and y.
-        turned: whether it is better drawn turned by a quarter, with y to the right and x down.
+        turned: whether it is better drawn rotated by 90 degrees, with y to the right and x down.
     """
 
     house: str
@@ -273,12 +273,12 @@ class FloorPlan:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPoint:
-    """The memory at a time, compared with the truth where the bag has it.
+    """The memory at a time, compared with the truth if the bag has it.
 
     Attributes:
-        remembered: things that it has and that are not in a hand.
-        true: things that there are and that are not in a hand.
-        matched: remembered things of the right class within the matching distance of a true one.
+        remembered: objects that it has and believes not to be held.
+        true: objects that exist and are not held.
+        matched: remembered objects of the right class within the matching distance of a true one.
         error_m: mean distance of those.
     """
 
@@ -293,7 +293,7 @@ class MemoryPoint:
 
 @dataclass(frozen=True, slots=True)
 class Believed:
-    """A thing as the memory has it from a time on; `t_end_s` None = until the end."""
+    """An object as the memory has it from a time on; `t_end_s` None = until the end."""
 
     name: str
     class_name: str
@@ -309,8 +309,8 @@ class Memory:
     """The memory over time.
 
     Attributes:
-        updater: what makes entries of what is seen; "" = the bag does not say.
-        distance_m: farthest distance of a match.
+        updater: its updater; "" = the bag does not say.
+        distance_m: largest distance of a match.
     """
 
     updater: str
@@ -323,9 +323,9 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """A call of a language model; `latency_s` and `first_token_s` are wall time.
+    """A model call; `latency_s` and `first_token_s` are wall time.
 
-    `role` says what it was for; bags of before have none and mean the planner.
+    `role` says what it was for; older bags have none, which means the planner.
     """
 
     t_s: float
@@ -347,9 +347,9 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """No message of a topic between two times of the recording, in its own seconds.
+    """A gap in a topic, in seconds of the recording.
 
-    `missing`: how many the recorder says were lost; None = only the silence is known.
+    `missing`: number of lost messages according to the recorder; None = only the silence is known.
     """
 
     from_s: float
@@ -359,13 +359,13 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """How a topic came. Times are of the recording, seconds since its start.
+    """Statistics of a topic. Times are of the recording, seconds since its start.
 
     Attributes:
-        rate_hz: messages a second between the first and the last; None for fewer than two.
+        rate_hz: messages per second between the first and the last; None for fewer than two.
         longest_s: longest time without a message between the first and the last.
         counts: messages in equal parts of the recording.
-        gaps: what is missing, as the recorder says, and silences far longer than usual.
+        gaps: losses according to the recorder, and silences far longer than usual.
     """
 
     name: str
@@ -382,7 +382,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that was wrong, said once however often it came.
+    """A problem, listed once however often it occurred.
 
     `kind`: diagnostics, log, refused, restart or unreadable.
     """
@@ -398,7 +398,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture of a moment; the page alone holds the picture itself."""
+    """A picture and its time; the image itself is only in the page."""
 
     t_s: float
     agent: str
@@ -408,7 +408,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class BagReport:
-    """All that a report says of one bag. `name` is its folder's, made unique."""
+    """The report of one bag. `name` is its folder's, made unique."""
 
     name: str
     notices: tuple[Notice, ...]
@@ -431,7 +431,7 @@ class BagReport:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number over n bags with its interval of 95 %; `interval` names how it was made."""
+    """A value over n bags with its 95 % interval; `interval` names the method."""
 
     value: float | None
     low: float | None
@@ -461,9 +461,9 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """One metric in two arms over the tasks that both did.
+    """One metric in two arms on the tasks that both did.
 
-    `p`: probability of at least such a difference if the arms were alike, two-sided.
+    `p`: two-sided probability of a difference at least this large if the arms were equal.
     """
 
     metric: str
@@ -480,7 +480,7 @@ class PairedTest:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A setting that is not the same in all bags; values by bag, "" = not known."""
+    """A setting that differs between bags; values by bag, "" = unknown."""
 
     setting: str
     values: tuple[str, ...]

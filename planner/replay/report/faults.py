@@ -1,4 +1,4 @@
-"""What was wrong: diagnostics, the log, refused commands, restarts, unreadable messages."""
+"""Problems: diagnostics, the log, refused commands, restarts, unreadable messages."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class _Occurrences:
 
 @dataclass(slots=True)
 class FaultList:
-    """Faults, the same one told once with how often and from when to when."""
+    """Collects problems; equal ones are merged, with their count, first and last time."""
 
     _seen: dict[tuple[Kind, Level, str, str], _Occurrences] = field(default_factory=dict)
 
     def add(self, kind: Kind, level: Level, source: str, text: str, t_s: float) -> None:
-        """Takes up one occurrence."""
+        """Adds one occurrence."""
         key = (kind, level, source, text)
         seen = self._seen.get(key)
         if seen is None:
@@ -42,7 +42,7 @@ class FaultList:
         seen.count += 1
 
     def listed(self) -> tuple[Fault, ...]:
-        """In the order of their first occurrence, errors before warnings of the same time."""
+        """In the order of their first occurrence, errors before warnings at the same time."""
         found = [
             Fault(kind, level, source, text, seen.first_s, seen.last_s, seen.count)
             for (kind, level, source, text), seen in self._seen.items()
@@ -52,7 +52,7 @@ class FaultList:
 
 
 def faults_of(scanned: Scanned, clock: WorldClock) -> tuple[Fault, ...]:
-    """All faults of a bag."""
+    """All problems in a bag."""
     faults = FaultList()
     for reports in scanned.of(DIAGNOSTICS, tuple):
         t_s = clock.at(reports.stamp_s, reports.received_ns)

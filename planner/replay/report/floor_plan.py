@@ -1,4 +1,4 @@
-"""A house from above as polygons that a page draws."""
+"""A house from above as polygons for drawing."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from planner.world.shapes import Axis, Part, Shape
 _LEAF_M = 1.05
 _ARC_STEPS = 8
 _CIRCLE_STEPS = 16
-# A house that is so much higher than wide is turned.
+# A house this much higher than wide is rotated.
 _HIGH = 1.2
 _HALLWAY = "hallway"
 _PLAIN_FLOOR = "#e9e6df"
 
 
 def floor_plan_of(house: House) -> FloorPlan:
-    """The plan of a house, without the things in it."""
+    """The plan of a house, without objects."""
     catalogue = default_catalogue()
     x0, y0, x1, y1 = house.bounds_m
     turned = y1 - y0 > _HIGH * (x1 - x0)
@@ -61,7 +61,7 @@ def _room(
 
 
 def _label_spot(room: Room, pieces: Sequence[Furniture], turned: bool) -> Point:
-    """Where a name covers least furniture, next to the middle."""
+    """The point near the centre where a name covers the least furniture."""
     x0, y0, x1, y1 = room.shape.bounds
     middle = ((x0 + x1) / 2, (y0 + y1) / 2)
     wide, high = 0.085 * len(room.name), 0.2

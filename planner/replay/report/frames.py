@@ -1,6 +1,6 @@
-"""Where the agents are in the map: /tf read by its bytes, and the chain from map to each base.
+"""Where the agents are on the map: /tf parsed by byte offsets, chained from map to each base.
 
-Odometry alone is not the map: its frame drifts, or begins wherever the robot was switched on.
+Odometry alone is not enough: its frame drifts, or starts wherever the robot was switched on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from planner.world.geometry import Pose
 
 MAP = "map"
-# Names of an agent's base, in the order in which they are looked for.
+# Names of an agent's base frame, in order of preference.
 _BASES = ("base_link", "body")
 _U32 = struct.Struct("<I").unpack_from
 _STAMP = struct.Struct("<iI").unpack_from
@@ -23,13 +23,13 @@ _CDR_LITTLE_ENDIAN = b"\x00\x01"
 _MAX_CHAIN = 32
 _MAX_TRANSFORMS = 10_000
 _MAX_DISTANCE_M = 1e6
-# A point of a path is kept where the agent moved or turned by so much, or after so long.
+# A point of a path is kept if the agent moved or turned this far, or after this time.
 _MOVED_M, _TURNED_RAD, _STILL_S = 0.03, math.radians(6.0), 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """Where one transform stands in messages of one layout."""
+    """The byte offset of one transform in messages of one layout."""
 
     parent: str
     child: str
@@ -38,7 +38,7 @@ class _Slot:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Messages with the same frames at the same places: what to compare, and what to read."""
+    """Messages with the same frames at the same offsets: what to compare, and what to read."""
 
     texts: tuple[tuple[int, bytes], ...]
     slots: tuple[_Slot, ...]
@@ -49,7 +49,7 @@ class _Layout:
 
 @dataclass(frozen=True, slots=True)
 class PathPoint:
-    """Where an agent was: when the message came, the stamp of it, the planar pose in the map."""
+    """An agent's position: the message's receipt and stamp, and the planar pose on the map."""
 
     received_ns: int
     stamp_s: float
@@ -59,7 +59,7 @@ class PathPoint:
 
 
 class FrameTree:
-    """The newest transforms, and the paths of the agents' bases through the map.
+    """The newest transforms, and the paths of the agents' bases on the map.
 
     Attributes:
         paths: of each agent whose base is connected to the map.
@@ -70,7 +70,7 @@ class FrameTree:
 
         Args:
             agents: their names, which are the first part of their frames' names.
-            period_s: between two readings of the same frames, on the clock of their stamps.
+            period_s: minimum time between two readings of the same frames, by their stamps.
         """
         self._period_s = period_s
         self._agents = tuple(agents)
@@ -89,7 +89,7 @@ class FrameTree:
         self._take(data)
 
     def take(self, received_ns: int, data: memoryview) -> None:
-        """Takes a message of /tf; of frames that were just read, nothing.
+        """Takes a message of /tf; skips frames that were just read.
 
         Raises:
             ValueError: if the bytes are no TFMessage.
@@ -114,7 +114,7 @@ class FrameTree:
             for slot in layout.slots:
                 x, y, z, *turn = _SEVEN(data, slot.at)
                 qx, qy, qz, qw = turn
-                # What is neither a rotation nor a place in a house is left out; so are NaNs.
+                # Skip what is neither a rotation nor a place in a house, NaN included.
                 if 0.9 < math.hypot(*turn) < 1.1 and math.hypot(x, y, z) < _MAX_DISTANCE_M:
                     self._parents[slot.child] = (slot.parent, Pose((x, y, z), (qx, qy, qz, qw)))
         except struct.error as error:
@@ -145,7 +145,7 @@ class FrameTree:
 
 
 def add_point(path: list[PathPoint], point: PathPoint) -> None:
-    """Adds a point to a path where it differs from the last one, or the last one is old."""
+    """Adds a point to a path if it differs from the last one, or the last one is old."""
     if path:
         last = path[-1]
         turned = math.remainder(point.yaw_rad - last.yaw_rad, math.tau)
@@ -157,7 +157,7 @@ def add_point(path: list[PathPoint], point: PathPoint) -> None:
 
 
 def thinned(path: Sequence[PathPoint], max_points: int) -> list[PathPoint]:
-    """At most so many points of a path, the first and the last among them."""
+    """At most this many points of a path, including the first and the last."""
     if len(path) <= max_points:
         return list(path)
     step = (len(path) - 1) / (max_points - 1)
@@ -178,7 +178,7 @@ def _first_stamp(data: memoryview) -> float | None:
 
 
 def _layout_of(data: bytes) -> _Layout:
-    """Reads where things stand in a serialised TFMessage."""
+    """Finds the offsets in a serialised TFMessage."""
     if data[:2] != _CDR_LITTLE_ENDIAN:
         raise ValueError("no TFMessage: not little-endian CDR")
     (count,) = _U32(data, _ENCAPSULATION)
@@ -190,7 +190,7 @@ def _layout_of(data: bytes) -> _Layout:
         at = _aligned(at, 4) + 8
         begin, (parent, end) = at, _text(data, at)
         texts.append((begin, data[begin:end]))
-        # What lies between two texts is as it happens to be.
+        # Padding between two strings is arbitrary.
         begin = _aligned(end, 4)
         child, at = _text(data, begin)
         texts.append((begin, data[begin:at]))
@@ -203,7 +203,7 @@ def _layout_of(data: bytes) -> _Layout:
 
 
 def _aligned(at: int, size: int) -> int:
-    """The next place at or after one where a number of a size may stand; counted after 4 bytes."""
+    """The next offset aligned for a number of this size; alignment starts after 4 bytes."""
     return at + (-(at - _ENCAPSULATION) % size)
 
 

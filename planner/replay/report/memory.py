@@ -1,4 +1,4 @@
-"""The memory against the truth over time."""
+"""The memory compared with the truth over time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_POINTS = 240
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What the memory has from a receipt on, by the entities' numbers."""
+    """The memory's content from a receipt on, by entity id."""
 
     received_ns: int
     t_s: float
@@ -37,7 +37,7 @@ def memory_of(
     """Follows the memory; None if the bag has none of its topics."""
     history = _History()
     told: list[Event[MemoryState] | Event[MemoryEdits]] = [*snapshots, *updates]
-    # An update before the snapshot that contains it, so that none is taken twice.
+    # An update before the snapshot that contains it, so that none is applied twice.
     told.sort(key=lambda e: (e.received_ns, isinstance(e.content, MemoryState)))
     for event in told:
         t_s = clock.at(event.stamp_s, event.received_ns)
@@ -57,7 +57,7 @@ def memory_of(
 
 
 def _updater(diagnostics: Sequence[Event[tuple[Status, ...]]]) -> str:
-    """The updater's name as the memory's node says it."""
+    """The updater's name according to the memory node's diagnostics."""
     for event in reversed(diagnostics):
         for status in event.content:
             if status.hardware_id == _NODE and "updater" in status.values:
@@ -66,7 +66,7 @@ def _updater(diagnostics: Sequence[Event[tuple[Status, ...]]]) -> str:
 
 
 class _History:
-    """The memory's states one after another."""
+    """The memory's states in order."""
 
     def __init__(self) -> None:
         self.states: list[_State] = []
@@ -147,7 +147,7 @@ def _thinned(moments: Sequence[int]) -> list[int]:
 
 
 def _believed(states: Sequence[_State]) -> Iterator[Believed]:
-    """Each thing with each place it was believed at, from when to when."""
+    """Each object with each place where it was believed to be, and the time span."""
     current: dict[int, tuple[float, Entry]] = {}
     found: list[tuple[float, float | None, Entry]] = []
     for state in states:

@@ -1,7 +1,7 @@
-"""What a report reads of messages by their fields, as records.
+"""Converts messages to the records that a report needs.
 
-A bag defines its types itself, so that a field may be missing or of another type: whatever these
-functions raise then, the message counts as one that cannot be read.
+A bag defines its own types, so a field may be missing or of another type: a message for which these
+functions raise counts as unreadable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from planner.replay.report.document import Level
 from planner.world.memory_wire import duration_of
 
 T = TypeVar("T")
-# Of another bag's types: a field that is not there, or is something else.
+# Raised for other types than expected: a field is missing or has another type.
 MALFORMED = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError)
 _INSTRUCT_STATES = ("idle", "running", "waiting", "done", "failed", "canceled")
 # rcl_interfaces/msg/Log.
@@ -27,7 +27,7 @@ _REMOVE = 2
 
 @dataclass(frozen=True, slots=True)
 class Event(Generic[T]):
-    """A message: when it was received, its stamp (None without one), what it says."""
+    """A message: time of receipt, stamp (None without one), content."""
 
     received_ns: int
     stamp_s: float | None
@@ -47,7 +47,7 @@ class SkillEnd:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A planner's answer; latencies None = not measured. Bags of before have no role."""
+    """A planner's reply; latencies None = not measured. Older bags have no role."""
 
     planner: str
     model: str
@@ -67,7 +67,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPart:
-    """A part of the task as the evaluator sees it; `first_step` None = never."""
+    """A proposition as the evaluator reports it; `first_step` None = never."""
 
     text: str
     satisfied: bool
@@ -77,7 +77,7 @@ class JudgedPart:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the evaluator says; `status`: 0 running, 1 succeeded, 2 failed."""
+    """A report of the evaluator; `status`: 0 running, 1 succeeded, 2 failed."""
 
     episode_id: str
     status: int
@@ -91,7 +91,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A thing of the memory."""
+    """An object in the memory."""
 
     name: str
     class_name: str
@@ -103,7 +103,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class MemoryState:
-    """The memory's things by their numbers, furniture left out."""
+    """The memory's objects by entity id, without furniture."""
 
     sequence: int
     entries: Mapping[int, Entry]
@@ -111,7 +111,7 @@ class MemoryState:
 
 @dataclass(frozen=True, slots=True)
 class MemoryEdits:
-    """Edits of things: the entry after each, None for one that went."""
+    """Changes of objects: the entry after each, None for a removal."""
 
     sequence: int
     edits: tuple[tuple[int, Entry | None], ...]
@@ -119,7 +119,7 @@ class MemoryEdits:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A diagnostic status; `level` None = all is well."""
+    """A diagnostic status; `level` None = OK."""
 
     level: Level | None
     name: str
@@ -130,7 +130,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A line of the log; `level` None = neither a warning nor worse."""
+    """A line of the log; `level` None = below a warning."""
 
     level: Level | None
     name: str
@@ -139,7 +139,7 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class InstructionState:
-    """What became of an instruction."""
+    """The state of an instruction."""
 
     instruction: str
     state: str
@@ -153,7 +153,7 @@ class InstructionState:
 
 @dataclass(frozen=True, slots=True)
 class WorldFacts:
-    """Which world the bridge has."""
+    """The bridge's world."""
 
     backend: str
     house: str
@@ -170,7 +170,7 @@ def seconds(stamp: Any) -> float:
 
 
 def skill_end(content: Any) -> SkillEnd:
-    """Of planner_msgs/SkillReport."""
+    """From planner_msgs/SkillReport."""
     duration_s = duration_of(content)
     return SkillEnd(
         agent=str(content.agent),
@@ -182,7 +182,7 @@ def skill_end(content: Any) -> SkillEnd:
 
 
 def answer(content: Any) -> Answer:
-    """Of planner_msgs/PlannerTrace."""
+    """From planner_msgs/PlannerTrace."""
     return Answer(
         planner=str(content.planner),
         model=str(content.model),
@@ -202,7 +202,7 @@ def answer(content: Any) -> Answer:
 
 
 def judgement(content: Any) -> Judgement:
-    """Of planner_msgs/Evaluation."""
+    """From planner_msgs/Evaluation."""
     share = float(content.percent_complete)
     return Judgement(
         episode_id=str(content.episode_id),
@@ -225,13 +225,13 @@ def judgement(content: Any) -> Judgement:
 
 
 def memory_state(content: Any) -> MemoryState:
-    """Of planner_msgs/EntityList."""
+    """From planner_msgs/EntityList."""
     things = (entity for entity in content.entities if not entity.is_furniture)
     return MemoryState(int(content.sequence), {int(e.id): _entry(e) for e in things})
 
 
 def memory_edits(content: Any) -> MemoryEdits:
-    """Of planner_msgs/MemoryUpdate."""
+    """From planner_msgs/MemoryUpdate."""
     edits: list[tuple[int, Entry | None]] = []
     for operation in content.operations:
         entity = operation.entity
@@ -252,12 +252,12 @@ def _entry(entity: Any) -> Entry:
 
 
 def statuses(content: Any) -> tuple[Status, ...]:
-    """Of diagnostic_msgs/DiagnosticArray."""
+    """From diagnostic_msgs/DiagnosticArray."""
     return tuple(status(item) for item in content.status)
 
 
 def status(content: Any) -> Status:
-    """Of diagnostic_msgs/DiagnosticStatus; what is stale counts as an error."""
+    """From diagnostic_msgs/DiagnosticStatus; stale counts as an error."""
     level = content.level
     number = level[0] if isinstance(level, bytes) else int(level)
     bad = Level.WARNING if number == 1 else Level.ERROR
@@ -271,14 +271,14 @@ def status(content: Any) -> Status:
 
 
 def log_line(content: Any) -> LogLine:
-    """Of rcl_interfaces/Log."""
+    """From rcl_interfaces/Log."""
     number = int(content.level)
     bad = Level.ERROR if number >= _LOG_ERROR else Level.WARNING
     return LogLine(bad if number >= _LOG_WARN else None, str(content.name), str(content.msg))
 
 
 def instruction_state(content: Any) -> InstructionState:
-    """Of planner_msgs/InstructStatus."""
+    """From planner_msgs/InstructStatus."""
     number = int(content.state)
     known = number < len(_INSTRUCT_STATES)
     return InstructionState(
@@ -294,7 +294,7 @@ def instruction_state(content: Any) -> InstructionState:
 
 
 def world_facts(content: Any) -> WorldFacts:
-    """Of planner_msgs/WorldInfo."""
+    """From planner_msgs/WorldInfo."""
     return WorldFacts(
         backend=str(content.backend),
         house=str(content.house),
@@ -307,7 +307,7 @@ def world_facts(content: Any) -> WorldFacts:
 
 
 def read_event(read: Callable[[Any], T], received_ns: int, content: Any) -> Event[T]:
-    """A message with its stamp, by what reads its kind."""
+    """A message with its stamp, converted by `read`."""
     told = getattr(content, "header", content)
     stamp = getattr(told, "stamp", None)
     return Event(received_ns, None if stamp is None else seconds(stamp), read(content))

@@ -1,9 +1,8 @@
-"""The page: one HTML file with everything in it, that asks nothing of a network.
+"""The page: one self-contained HTML file that makes no network requests.
 
-No text of a bag is ever part of the markup: it stands as JSON in a block that no browser runs,
-with the characters that could end it escaped, and the scripts make text nodes of it. A policy in
-the page's head allows nothing but the page's own script and style, by their hashes, and pictures
-that stand in it.
+No text of a bag is ever part of the markup: it is JSON in a block that no browser executes, with
+the characters escaped that could end it, and the scripts make text nodes of it. A policy in the
+page's head allows only the page's own script and style, by their hashes, and embedded pictures.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from pydantic import TypeAdapter
 
 from planner.replay.report.document import ModelCall, Report
 
-# In the order in which each has what it imports before it.
+# Ordered so that each module comes after its imports.
 SCRIPTS = (
     "dom.js",
     "timeline.js",
@@ -36,10 +35,10 @@ SCRIPTS = (
 STYLE = "report.css"
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
-# Of all prompts and replies on the page; report.json has the whole of them.
+# Limit for all prompts and replies on the page; report.json has them in full.
 _TEXT_CHARACTERS = 5_000_000
 _REPORT = TypeAdapter(Report)
-# What could end the block or be read as markup, and what old scripts took for line ends.
+# Characters that could end the block or be read as markup, and the line ends of old JavaScript.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
@@ -109,23 +108,23 @@ def _asset(name: str) -> str:
 
 
 def _script() -> str:
-    """All modules as one: each comes after those it imports, so that imports can go."""
+    """All modules as one script: each comes after its imports, so import lines are removed."""
     texts = (_EXPORT.sub("", _IMPORT.sub("", _asset(name))) for name in SCRIPTS)
     return "\n" + "\n".join(texts)
 
 
 def _embedded(value: object) -> str:
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    # A lone surrogate is no character of UTF-8.
+    # A lone surrogate cannot be encoded in UTF-8.
     return text.encode("utf-8", "replace").decode("utf-8").translate(_ESCAPES)
 
 
 def _shown(report: Report) -> dict[str, Any]:
-    """The document for the page: prompts only with what the one before did not have."""
+    """The document for the page: prompts without the part they share with the previous one."""
     document: dict[str, Any] = _REPORT.dump_python(report, mode="json")
     left = _TEXT_CHARACTERS
     for bag, told in zip(document["bags"], report.bags, strict=True):
-        # As far as the page knows the prompt before, which may have been cut.
+        # The part of the previous prompt that the page has, which may have been cut.
         before = ""
         for row, call in zip(bag["model_calls"], told.model_calls, strict=True):
             short = _shortened(call, before, left)
@@ -136,7 +135,7 @@ def _shown(report: Report) -> dict[str, Any]:
 
 
 class _Short(TypedDict):
-    """A call's texts on the page; `same`: characters that its prompt has of the one before."""
+    """A call's texts on the page; `same`: number of characters shared with the previous prompt."""
 
     same: int
     prompt: str
@@ -145,7 +144,7 @@ class _Short(TypedDict):
 
 
 def _shortened(call: ModelCall, before: str, room: int) -> _Short:
-    """A call without what the page knows already or has no room for."""
+    """A call without text that the page has already or has no room for."""
     same = _shared(before, call.prompt)
     own = call.prompt[same:]
     prompt = own[: max(0, room)]
@@ -156,7 +155,7 @@ def _shortened(call: ModelCall, before: str, room: int) -> _Short:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
+    """Length of the common prefix of two texts."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

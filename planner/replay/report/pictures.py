@@ -1,7 +1,7 @@
-"""The pictures of the moments: a few of each camera, small, as JPEG.
+"""Pictures of a run: a few of each camera, small, as JPEG.
 
-Pictures come raw (sensor_msgs/Image) or compressed (sensor_msgs/CompressedImage); a small JPEG is
-taken as it is. Only those that are kept are decoded.
+Pictures are raw (sensor_msgs/Image) or compressed (sensor_msgs/CompressedImage); a small JPEG is
+used as it is. Only pictures that are kept are decoded.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ RAW = "sensor_msgs/msg/Image"
 COMPRESSED = "sensor_msgs/msg/CompressedImage"
 _SIDE_PX = 320
 _QUALITY = 72
-# A larger file of so few pixels holds more than the picture.
+# A larger file with so few pixels contains more than the picture.
 _MAX_BYTES = 40_000
 _U32 = struct.Struct("<I").unpack_from
 _SIZE = struct.Struct("<II").unpack_from
-# No camera of a robot has more; a larger number is a broken or a hostile message.
+# More than any camera of a robot has; larger numbers are from a broken or hostile message.
 _MAX_PIXELS = 40_000_000
 _CHANNELS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}
 
@@ -43,15 +43,15 @@ class CameraFrame:
 
 @dataclass(slots=True)
 class Camera:
-    """Keeps a picture of each of equal parts of the recording, the first in it.
+    """Keeps the first picture in each of equal parts of the recording.
 
     Attributes:
         agent: whose camera it is.
-        compressed: whether its messages are of the compressed kind.
-        topic: where they come.
-        start_ns: beginning of the recording.
+        compressed: whether its messages are CompressedImage.
+        topic: of its pictures.
+        start_ns: start of the recording.
         slot_ns: length of a part.
-        shots: what was kept.
+        shots: the kept pictures.
     """
 
     agent: str
@@ -63,10 +63,10 @@ class Camera:
     _next_ns: int = 0
 
     def take(self, received_ns: int, data: memoryview) -> None:
-        """Takes a picture where the last one is of an earlier part.
+        """Takes a picture if the last one is from an earlier part.
 
         Raises:
-            ValueError: if the message is none of its kind or holds no picture.
+            ValueError: if the message has another type or no picture.
         """
         if received_ns < self._next_ns:
             return
@@ -80,7 +80,7 @@ class Camera:
         self.shots.append(CameraFrame(received_ns, stamp_s, width, height, jpeg))
 
     def pictures(self, clock: WorldClock) -> list[tuple[Picture, bytes]]:
-        """What was kept, on the report's axis."""
+        """The kept pictures, on the report's axis."""
         return [
             (
                 Picture(
@@ -98,7 +98,7 @@ class Camera:
 def pictures_of(
     cameras: Sequence[Camera], clock: WorldClock, max_bytes: int
 ) -> list[tuple[Picture, bytes]]:
-    """What the cameras kept, in the order of time; every second one where that is too much."""
+    """The pictures of all cameras in the order of time; every second one if they are too large."""
     kept = [camera.pictures(clock) for camera in cameras]
     while sum(len(data) for each in kept for _, data in each) > max_bytes and any(kept):
         kept = [each[::2] if len(each) > 1 else [] for each in kept]
@@ -116,7 +116,7 @@ def _text(data: memoryview, at: int) -> tuple[str, int]:
 
 
 def _read_raw(data: memoryview) -> tuple[int, int, bytes]:
-    """An Image: header, height, width, encoding, byte order, row length, bytes."""
+    """Parses an Image: header, height, width, encoding, byte order, row length, bytes."""
     _, at = _text(data, 12)
     at += -(at - 4) % 4
     height, width = _SIZE(data, at)
@@ -141,7 +141,7 @@ def _read_raw(data: memoryview) -> tuple[int, int, bytes]:
 
 
 def _read_compressed(data: memoryview) -> tuple[int, int, bytes]:
-    """A CompressedImage: header, format, bytes."""
+    """Parses a CompressedImage: header, format, bytes."""
     _, at = _text(data, 12)
     _, at = _text(data, at)
     at += -(at - 4) % 4
@@ -149,7 +149,7 @@ def _read_compressed(data: memoryview) -> tuple[int, int, bytes]:
     packed = bytes(data[at + 4 : at + 4 + length])
     if len(packed) < length:
         raise ValueError("no picture: it is cut off")
-    # No other formats: each decoder more is one more that a hostile bag may break.
+    # No other formats: each additional decoder could be attacked by a hostile bag.
     with Image.open(io.BytesIO(packed), formats=("JPEG", "PNG")) as image:
         width, height = image.size
         if width * height > _MAX_PIXELS:

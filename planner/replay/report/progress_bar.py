@@ -1,4 +1,4 @@
-"""A bar on the terminal while a long bag is read; silent where nobody looks."""
+"""A progress bar for reading long bags; silent unless on a terminal."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import time
 from typing import TextIO
 
 _CELLS = 30
-# Short work needs no bar, and nobody sees more than some changes a second.
+# Seconds until a bar appears, and between updates.
 _AFTER_S, _EVERY_S = 0.7, 0.1
 
 
 class ProgressBar:
-    """Shows how far something is; nothing on what is no terminal."""
+    """Shows progress on a terminal."""
 
     def __init__(self, title: str, stream: TextIO = sys.stderr) -> None:
-        """Takes what is going on, printable text."""
+        """Takes the title, printable text."""
         self._title = title
         self._stream = stream
         self._begun_s = self._told_s = time.monotonic()
         self._shown = False
 
     def show(self, share: float) -> None:
-        """Says which share of it is done, 0 to 1."""
+        """Shows the completed share, 0 to 1."""
         now_s = time.monotonic()
         if not self._stream.isatty() or now_s - self._begun_s < _AFTER_S:
             return

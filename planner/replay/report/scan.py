@@ -1,8 +1,8 @@
-"""One pass through a bag: when each topic's messages came, and those that a report reads.
+"""One pass through a bag: the receipts of each topic, and the messages that a report reads.
 
-Everything that a report needs is taken in one pass, because unpacking the chunks and finding the
-messages in them is most of the cost. What comes often is read by its bytes, what comes seldom by
-its fields, and everything else is only counted.
+A single pass, because decompressing chunks and finding messages in them is most of the cost.
+Frequent messages are parsed by byte offsets, rare ones by their fields, and everything else is only
+counted.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from planner.replay.report.messages import MALFORMED, Event, read_event
 
 T = TypeVar("T")
 TakeBytes = Callable[[int, memoryview], None]
-# Between two calls of `progress`.
+# Minimum time between two calls of `progress`.
 _PROGRESS_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """What one pass found.
+    """The result of a pass.
 
     Attributes:
-        received_ns: by topic, when each message was received, in the order of the bag.
-        sequences: by topic, each message's number.
+        received_ns: by topic, receipts of all messages, in the order of the bag.
+        sequences: by topic, each message's sequence number.
         events: by topic, the messages that were read by their fields.
-        unreadable: by topic, how many messages could not be read, and why the first could not.
+        unreadable: by topic, the number of unreadable messages and the reason for the first.
     """
 
     received_ns: Mapping[str, array[int]]
@@ -40,17 +40,17 @@ class Scanned:
     unreadable: Mapping[str, tuple[int, str]]
 
     def of(self, topic: str, kind: type[T]) -> list[Event[T]]:
-        """The messages of a topic that say something of a kind; none where it has none."""
+        """The events of a topic of one kind; empty if there are none."""
         return [event for event in self.events.get(topic, ()) if isinstance(event.content, kind)]
 
 
 @dataclass(slots=True)
 class Plan:
-    """What to do with which topic; topics of neither kind are counted.
+    """How to read each topic; topics in neither mapping are only counted.
 
     Attributes:
-        fields: what makes a record of the messages of a topic.
-        bytes_of: who is handed a message's bytes; they are valid for the call only.
+        fields: functions that convert a topic's messages.
+        bytes_of: functions that take a message's bytes, which are valid during the call only.
     """
 
     fields: dict[str, Callable[[Any], object]] = field(default_factory=dict)
@@ -61,9 +61,9 @@ def scan(bag: Bag, plan: Plan, progress: Callable[[int], None] = lambda _: None)
     """Reads a bag once.
 
     Args:
-        bag: what to read.
+        bag: to read.
         plan: what to keep of it.
-        progress: is told now and then how far the pass is, as a time of receipt.
+        progress: called from time to time with the current time of receipt.
 
     Raises:
         FileError: if the file cannot be read.

@@ -1,6 +1,6 @@
 """The JSON Schema of report.json, published in docs/schema/.
 
-`python -m planner.replay.report.schema docs/schema` writes it anew.
+`python -m planner.replay.report.schema docs/schema` rewrites it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which topics of a bag a report reads, and how: by their bytes or by their fields."""
+"""Which topics of a bag a report reads, and whether by byte offsets or by fields."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _AGENT_TOPIC = re.compile(
     r"|camera/.*|depth_registered/.*)"
 )
 _CAMERA = re.compile(r"/([A-Za-z0-9_]+)/camera/hand/image(?:/compressed)?")
-# States of the world and messages of /tf that are looked at.
+# Maximum number of states of the world and of messages of /tf that are read.
 _MAX_STATES, _MAX_FRAMES = 4000, 12_000
-# A hundred and fifty pictures show an hour every 24 s.
+# 150 pictures show an hour every 24 s.
 _MAX_PICTURES, _PICTURE_BYTES = 150, 14_000
-# Topics whose stamps are the world's clock, the best first, and where the stamp stands.
+# Topics stamped with the world's clock, best first, and the stamp's offset.
 _CLOCKS = (("/clock", 4), (STATES, 4), ("/tf", 8))
 _FIELDS: Mapping[str, Callable[[Any], object]] = {
     calls.RESULTS: messages.skill_end,
@@ -46,13 +46,13 @@ _FIELDS: Mapping[str, Callable[[Any], object]] = {
 
 @dataclass(slots=True)
 class Sources:
-    """Those who read a bag's bytes.
+    """The readers of a bag's bytes.
 
     Attributes:
-        clocks: the stamps of topics, by their names.
+        clocks: the stamps of topics, by name.
         frames: the frame tree.
-        world: the true world; None if the bag has no states that can be read.
-        states: what reads them, or None.
+        world: the true world; None if the bag has no readable states.
+        states: the reader of the states, or None.
         cameras: one for each agent with pictures.
     """
 
@@ -64,13 +64,13 @@ class Sources:
 
     @staticmethod
     def of(bag: Bag, picture_bytes: int) -> Sources:
-        """Makes them for the topics that a bag has.
+        """Makes readers for the topics of a bag.
 
         Args:
-            bag: what is to be read.
-            picture_bytes: how much its pictures may take.
+            bag: to be read.
+            picture_bytes: limit for all pictures.
         """
-        # Of a long bag not more than of a shorter one.
+        # A long bag yields no more than a short one.
         length_s = (bag.end_ns - bag.start_ns) * 1e-9
         period_s = max(0.5, length_s / _MAX_STATES)
         states = _state_reader(bag)
@@ -83,7 +83,7 @@ class Sources:
         )
 
     def plan(self, bag: Bag) -> Plan:
-        """What to do with the bag's topics."""
+        """How to read the bag's topics."""
         fields = {topic: read for topic, read in _FIELDS.items() if topic in bag.topics}
         receipts = (topic for topic in bag.topics if topic.endswith(faults.RECEIPTS))
         return Plan(fields | dict.fromkeys(receipts, messages.status), self._takers())
@@ -119,7 +119,7 @@ class Sources:
 
 
 def agents_of(topics: Iterable[str]) -> tuple[str, ...]:
-    """The namespaces of the robots that published."""
+    """The namespaces of the robots in the bag."""
     matches = (_AGENT_TOPIC.fullmatch(topic) for topic in topics)
     return tuple(sorted({match[1] for match in matches if match}))
 
@@ -149,7 +149,7 @@ def _cameras(bag: Bag, picture_bytes: int) -> list[pictures.Camera]:
         match = _CAMERA.fullmatch(topic)
         if match and info.type_name in (pictures.RAW, pictures.COMPRESSED):
             found.append((match[1], info.type_name == pictures.COMPRESSED, topic))
-    # Of a camera whose pictures came both ways those that are small already.
+    # If a camera's pictures were recorded in both forms, use the smaller, compressed ones.
     chosen = {agent: (packed, topic) for agent, packed, topic in sorted(found)}
     most = picture_bytes // max(1, len(chosen)) // _PICTURE_BYTES
     count = max(1, min(_MAX_PICTURES, most))

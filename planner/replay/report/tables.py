@@ -1,7 +1,7 @@
-"""The report's tables as CSV and Parquet, one file a table, all bags in it.
+"""The report's tables as CSV and Parquet, one file for each table with all bags in it.
 
-In CSV a cell that a spreadsheet would calculate gets an apostrophe before it, and control
-characters become visible (`planner.replay.report.cells`). Parquet holds the text as it is.
+In CSV, cells that a spreadsheet would evaluate get a leading apostrophe, and control characters
+become visible (`planner.replay.report.cells`). Parquet has the text unchanged.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from planner.world.errors import FileError
 Value = str | int | float | bool | None
 Row = Mapping[str, Value]
 
-# Between the entries of a list in a cell.
+# Separates entries of a list in a cell.
 _AND = "; "
 
 
 def tables_of(report: d.Report) -> dict[str, list[Row]]:
-    """Every table by name; those of which no bag has a row are empty."""
+    """All tables by name; tables without rows are empty."""
     found: dict[str, list[Row]] = {
         "bags": [_bag_row(bag) for bag in report.bags],
         "propositions": [],
@@ -51,12 +51,12 @@ def tables_of(report: d.Report) -> dict[str, list[Row]]:
 
 
 def columns_of(rows: Sequence[Row]) -> list[str]:
-    """The columns of a table in the order in which they first come."""
+    """The columns of a table in the order of their first occurrence."""
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def csv_text(rows: Sequence[Row]) -> str:
-    """A table as CSV (RFC 4180), its first line the names of the columns."""
+    """A table as CSV (RFC 4180) with a header line."""
     out = StringIO()
     columns = columns_of(rows)
     writer = csv.writer(out, lineterminator="\r\n")
@@ -70,7 +70,7 @@ def write_csv(tables: Mapping[str, Sequence[Row]], folder: Path) -> None:
     """Writes each table that has rows.
 
     Raises:
-        FileError: if the folder or the disk does not allow it.
+        FileError: if it cannot be written.
     """
     for name, rows in tables.items():
         if rows:
@@ -82,7 +82,7 @@ def write_csv(tables: Mapping[str, Sequence[Row]], folder: Path) -> None:
 
 
 def has_parquet() -> bool:
-    """Whether the library that Parquet takes is installed."""
+    """Whether the library for Parquet is installed."""
     return importlib.util.find_spec("pyarrow") is not None
 
 
@@ -90,7 +90,7 @@ def write_parquet(tables: Mapping[str, Sequence[Row]], folder: Path) -> None:
     """Writes each table that has rows; needs pyarrow.
 
     Raises:
-        FileError: if the folder or the disk does not allow it.
+        FileError: if it cannot be written.
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -118,7 +118,7 @@ def _csv_value(value: Value) -> Value:
 
 
 def _parquet_value(value: Value) -> Value:
-    # A lone surrogate is no character of UTF-8.
+    # A lone surrogate cannot be encoded in UTF-8.
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
     return value
@@ -194,7 +194,7 @@ def _flat_all(records: Sequence[object]) -> list[Row]:
 
 
 def _flat(record: object, *left_out: str) -> dict[str, Value]:
-    """A record's fields as cells; lists of texts as one text."""
+    """A record's fields as cells; lists of texts are joined."""
     found: dict[str, Value] = {}
     for field in fields(record):  # type: ignore[arg-type]
         if field.name in left_out:

@@ -1,4 +1,4 @@
-"""What a bag carries besides messages, and the house and the task that it is of."""
+"""The house, task and settings of a bag."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from planner.world.house_checks import load_shipped_house
 
 _PARAMETERS = "parameters.yaml"
 _RECORDS = ("planner.start", "planner.recording")
-# Of those records, what tells of the software, and not of one recording.
+# Keys of recorder metadata that describe the software rather than one recording.
 _VERSIONS = ("version", "ros_distro", "python", "platform", "packages", "images", "image_hz")
 _MAX_SETTINGS = 5000
 _MAX_SETTING_CHARS = 400
@@ -27,7 +27,7 @@ _MAX_SETTING_CHARS = 400
 class Task:
     """The house and the episode of a bag; None if neither the bag nor the machine has it.
 
-    `reason`: why something is missing; "" where all is there.
+    `reason`: why something is missing; "" if nothing is.
     """
 
     house: House | None
@@ -36,7 +36,7 @@ class Task:
 
 
 def find_task(bag: Bag, episode_id: str, house: str) -> Task:
-    """Finds the house and the episode: in the bag, else by name among what is shipped."""
+    """Finds the house and the episode: in the bag, else among the shipped ones, by name."""
     if not house and not episode_id:
         return Task(None, None, "the bag names no house")
     try:
@@ -44,7 +44,7 @@ def find_task(bag: Bag, episode_id: str, house: str) -> Task:
     except PlannerError as error:
         reason = str(error).replace(str(bag.folder), bag.folder.name)
     else:
-        # An episode of that name may be of another house here.
+        # The shipped episode of that name may have another house.
         if not house or found.name == house:
             return Task(found, episode)
         reason = f"the shipped episode {episode_id} is of another house"
@@ -55,7 +55,7 @@ def find_task(bag: Bag, episode_id: str, house: str) -> Task:
 
 
 def settings_of(bag: Bag) -> dict[str, str]:
-    """Versions and parameters of the nodes as "node.parameter", as they were while recording.
+    """Versions, and the nodes' parameters as "node.parameter", at the time of recording.
 
     Raises:
         FileError: if the bag cannot be read.
@@ -67,7 +67,7 @@ def settings_of(bag: Bag) -> dict[str, str]:
     text = bag.attachments().get(_PARAMETERS)
     if text is not None:
         try:
-            # The C loader is the same safe one, eight times faster.
+            # The C loader is as safe, and eight times faster.
             document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
             _flatten(document, "", found)
         except (yaml.YAMLError, RecursionError, ValueError):
@@ -90,7 +90,7 @@ def _flatten(value: object, name: str, into: dict[str, str]) -> None:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             word = str(key).strip("/")
-            # Where ROS's parameter files have the parameters of a node.
+            # ROS parameter files have a node's parameters below this key.
             below = name if word == "ros__parameters" else f"{name}.{word}".strip(".")
             _flatten(inner, below, into)
         return

@@ -1,4 +1,4 @@
-"""Where things truly were: tracks of objects and agents from /world/state."""
+"""True positions over time: tracks of objects and agents from /world/state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOVED_M = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a thing is from a state on."""
+    """Where an object is from a state on."""
 
     received_ns: int
     stamp_s: float
@@ -31,15 +31,15 @@ class Location:
 
 @dataclass(slots=True)
 class TrueWorld:
-    """What the sampled states of a recording tell.
+    """Tracks from the sampled states of a recording.
 
     Attributes:
-        period_s: between two states that are looked at, on their own clock.
+        period_s: minimum time between two sampled states, on their own clock.
         spots: of each object.
         classes: of each object.
         paths: of each agent.
-        steps: simulation step, stamp and receipt of the states that were looked at.
-        house, episode_id: as the last state says.
+        steps: simulation step, stamp and receipt of the sampled states.
+        house, episode_id: from the last state.
     """
 
     period_s: float = 0.5
@@ -50,16 +50,16 @@ class TrueWorld:
     house: str = ""
     episode_id: str = ""
     _last_s: float = -math.inf
-    # Entities that changed since the state that was looked at last; None = all.
+    # Entities that changed since the last sampled state; None = all.
     _changed: set[str] | None = None
 
     def take(self, received_ns: int, state: WorldState, changed: Collection[str] | None) -> None:
-        """Takes a state; of those close to one another only the first counts.
+        """Takes a state; of several close to one another only the first is sampled.
 
         Args:
-            received_ns: when it was received.
+            received_ns: its time of receipt.
             state: of the world.
-            changed: names of what is not as in the state before; None = not known.
+            changed: names of the changed entities; None = unknown.
         """
         if changed is None or self._changed is None:
             self._changed = None
@@ -70,7 +70,7 @@ class TrueWorld:
         self._last_s = state.stamp_s
         self.house, self.episode_id = state.house, state.episode_id
         self.steps.append((state.step, state.stamp_s, received_ns))
-        # Only what changed is looked at: most things lie still.
+        # Only changed objects are examined: most do not move.
         names, self._changed = self._changed, set()
         for name in state.entities if names is None else names:
             entity = state.entities.get(name)
@@ -94,7 +94,7 @@ class TrueWorld:
             spots.append(spot)
 
     def placed_at(self, received_ns: int) -> list[Placed]:
-        """The things that lay somewhere, in no hand, when something was received."""
+        """Positions of the objects that were not held at a time of receipt."""
         found = []
         for name, spots in self.spots.items():
             spot = _at(spots, received_ns)
@@ -104,7 +104,7 @@ class TrueWorld:
         return found
 
     def changes_ns(self) -> Iterable[int]:
-        """When anything was put somewhere else."""
+        """When any object was moved."""
         return {spot.received_ns for spots in self.spots.values() for spot in spots}
 
     def things(self, clock: WorldClock) -> tuple[Thing, ...]:
@@ -131,7 +131,7 @@ class TrueWorld:
 def _differs(last: Location, spot: Location) -> bool:
     if (last.parent, last.holder) != (spot.parent, spot.holder):
         return True
-    # What is in a hand is where the hand is.
+    # A held object is at the hand's position.
     if spot.holder:
         return False
     return math.dist((last.x_m, last.y_m, last.z_m), (spot.x_m, spot.y_m, spot.z_m)) > _MOVED_M

@@ -1,4 +1,4 @@
-"""How topics came: counts over time, rates, and where messages are missing."""
+"""Statistics of topics: counts over time, rates, and missing messages."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from planner.replay.report.document import Gap, Topic
 from planner.replay.report.scan import Scanned
 
 _PARTS = 120
-# A silence is a gap where it is so many times longer than usual, and so long.
+# A silence is a gap if it is this many times longer than usual, and at least this long.
 _UNUSUAL, _MIN_GAP_S = 10.0, 2.0
-# What comes less regularly than this has no usual time between messages.
+# Less regular topics than this have no usual period.
 _IRREGULAR = 3.0
 _MAX_GAPS = 50
 _FEW = 20
 
 
 def missed_messages(bag: Bag, scanned: Scanned) -> dict[str, tuple[MissedGap, ...]]:
-    """What is missing of each topic of which anything is, as `Bag.gaps` finds it.
+    """The gaps of each topic that has any, as `Bag.gaps` finds them.
 
     Raises:
-        FileError: if the recorder's own account cannot be read.
+        FileError: if the recorder's own records cannot be read.
     """
     found = {}
     for topic in bag.topics:
@@ -98,7 +98,7 @@ def _since_s(at_ns: int, start_ns: int) -> float:
 
 
 def _silences(since_s: NDArray[np.floating], steps_s: NDArray[np.floating]) -> list[Gap]:
-    """Far longer pauses than usual in what comes regularly."""
+    """Far longer pauses than usual in a regular topic."""
     if len(steps_s) < _FEW:
         return []
     usual, slow = np.quantile(steps_s, (0.5, 0.95))

@@ -1,4 +1,4 @@
-"""The verdicts on a run: judged again from its states, and as it was judged live."""
+"""The verdicts on a run: evaluated again from its states, and as evaluated live."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RUNNING, _SUCCEEDED = 0, 1
 
 
 class StepTimes:
-    """Simulation steps as times of the report."""
+    """Maps simulation steps to times of the report."""
 
     def __init__(self, rows: Sequence[tuple[int, float]]) -> None:
         """Takes steps with their times."""
@@ -36,7 +36,7 @@ class StepTimes:
         self._times = [first[step] for step in self._steps]
 
     def at(self, step: int | None) -> float | None:
-        """When a step was; None if no step's time is known."""
+        """The time of a step; None if no step's time is known."""
         if step is None or not self._steps:
             return None
         return round(float(np.interp(step, self._steps, self._times)), 3)
@@ -44,19 +44,19 @@ class StepTimes:
 
 @dataclass(frozen=True, slots=True)
 class Rejudged:
-    """A bag judged again: the judgement with its trace, or why there is none."""
+    """The evaluation of a bag with its trace, or why there is none."""
 
     judged: Judged | None
     reason: str
 
     @property
     def trace(self) -> EpisodeTrace | None:
-        """What the metrics read."""
+        """The input of the metrics."""
         return self.judged.trace if self.judged else None
 
 
 def rejudged(folder: Path) -> Rejudged:
-    """Judges a bag from its states, as far as it goes."""
+    """Evaluates a bag from its states, as far as it goes."""
     found = next(judge(folder, Request(partial=True, traced=True)), None)
     if isinstance(found, Judged):
         return Rejudged(found, "")
@@ -67,7 +67,7 @@ def rejudged(folder: Path) -> Rejudged:
         reason = f"{found.field}: {found.reason}" if found.field else found.reason
     else:
         reason = str(found or "nothing was judged")
-    # Where a bag lies is no part of what it says.
+    # The reason must not depend on where the bag is.
     return Rejudged(None, reason.replace(str(folder), folder.name))
 
 
@@ -146,7 +146,7 @@ def step_times(
     progress: Sequence[Event[Judgement]],
     clock: WorldClock,
 ) -> StepTimes:
-    """The times of steps from the states and from what the evaluator said live."""
+    """The times of steps, from the states and from the evaluator's live messages."""
     return StepTimes(
         [
             *((step, clock.at(stamp, ns)) for step, stamp, ns in states),
@@ -158,7 +158,7 @@ def step_times(
 def progress_of(
     rejudged: Rejudged, live: Sequence[Event[Judgement]], steps: StepTimes, clock: WorldClock
 ) -> tuple[ProgressPoint, ...]:
-    """How much is done over time, by the bag's states; else as the evaluator said live."""
+    """Progress over time, from the bag's states; else as the evaluator reported it live."""
     if rejudged.trace is not None:
         return tuple(
             ProgressPoint(

@@ -1,4 +1,4 @@
-"""Who did the work: shares of calls, of time and of the task's parts, idle time, handovers."""
+"""Division of work: shares of calls, of time and of propositions, idle time, handovers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def work_of(
     propositions: Sequence[Proposition],
     paths: Sequence[Path],
 ) -> Work:
-    """What each agent did between the first call's beginning and the last one's end."""
+    """What each agent did between the start of the first call and the end of the last."""
     real = [call for call in calls if call.skill not in _NO_WORK]
     span_s = _span_s(real)
     busy = {agent: _covered_s([c for c in real if c.agent == agent]) for agent in agents}
@@ -59,7 +59,7 @@ def _span_s(calls: Sequence[Call]) -> float:
 
 
 def _covered_s(calls: Sequence[Call]) -> float:
-    """How long at least one of the calls was going on."""
+    """Duration for which at least one of the calls was running."""
     total, until = 0.0, -math.inf
     for call in sorted(calls, key=lambda c: c.start_s):
         total += max(0.0, call.end_s - max(call.start_s, until))

@@ -1,1 +1,1 @@
-"""A bag through another memory, planner or judge: in process, without ROS."""
+"""Runs another memory, planner or evaluator over a bag: in process, without ROS."""

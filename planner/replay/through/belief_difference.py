@@ -1,4 +1,4 @@
-"""In what two entity lists of one house differ."""
+"""Differences between two entity lists of one house."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from planner.world.entity import Entity
 
 
 class Kind(StrEnum):
-    """What is different."""
+    """What differs."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -27,9 +27,9 @@ class Difference:
 
     Attributes:
         kind: `added`: only the replayed memory has it; `removed`: only the live one.
-        live: the live memory's name of the entity; "" where it has none.
+        live: the live memory's name of the entity; "" if it has none.
         replayed: the replayed memory's.
-        text: what is different, in words.
+        text: the difference in words.
     """
 
     kind: Kind
@@ -39,15 +39,15 @@ class Difference:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """The same for one difference as long as it lasts."""
+        """Identifies a difference as long as it lasts."""
         return (self.kind.value, self.live, self.replayed)
 
 
 def differences(live: Sequence[Entity], replayed: Sequence[Entity]) -> list[Difference]:
-    """All differences, in the order of the live list's numbers, then of the replayed one's.
+    """All differences, in the order of the live list's ids, then of the replayed one's.
 
-    Entities stand for each other by their names, where these are not made up of a class and a
-    number by the memory itself; else by class and place.
+    Entities are matched by name, unless the memory made up the name from class and number; then by
+    class and place.
     """
     pairs = _pairs(live, replayed)
     partner = {a.entity_id: b for a, b in pairs}
@@ -68,7 +68,7 @@ def differences(live: Sequence[Entity], replayed: Sequence[Entity]) -> list[Diff
 
 
 def is_same(live: Sequence[Entity], replayed: Sequence[Entity]) -> bool:
-    """Whether both lists say exactly the same, as far as messages tell."""
+    """Whether both lists are equal, as far as messages show."""
     return [_text_of(e) for e in live] == [_text_of(e) for e in replayed]
 
 

@@ -1,4 +1,4 @@
-"""Entity lists over the world's time: of the live memory as told, and of the replayed one."""
+"""Entity lists over the world's time: of the live memory as published, and of the replayed one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from planner.world.entity import Entity, OperationKind
 
 
 class History:
-    """What a memory had when.
+    """A memory's content over time.
 
-    A change counts from the newest moment that was told of when it came: what is learned late of
-    an earlier picture is known late.
+    A change counts from the newest time known when it arrived: what is learned late about an
+    earlier picture is known late.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class History:
         self.authors: set[str] = set()
 
     def note(self, stamp_s: float, entities: Sequence[Entity]) -> None:
-        """Takes the list as it is from a moment on."""
+        """Adds the list that is valid from a time on."""
         stamp_s = max(stamp_s, self.stamps[-1] if self.stamps else -math.inf)
         if self.stamps and self.stamps[-1] == stamp_s:
             self.lists[-1] = tuple(entities)
@@ -32,17 +32,17 @@ class History:
         self.lists.append(tuple(entities))
 
     def at(self, stamp_s: float) -> tuple[Entity, ...] | None:
-        """The list at a moment; None before the first."""
+        """The list at a time; None before the first."""
         place = bisect.bisect_right(self.stamps, stamp_s)
         return self.lists[place - 1] if place else None
 
 
 class LiveList:
-    """The live memory's list, from its changes; snapshots begin it and mend gaps.
+    """The live memory's list, from its changes; snapshots start it and repair gaps.
 
     Attributes:
-        history: what it had when.
-        mended: how often changes were missing.
+        history: its content over time.
+        mended: number of repaired gaps.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class LiveList:
         self._entities: dict[int, Entity] = {}
 
     def change(self, message: EntityChangeReceived) -> None:
-        """Takes the next change; one out of order waits for a snapshot."""
+        """Applies the next change; one out of order waits for a snapshot."""
         change = message.change
         if self._sequence is None or change.sequence <= self._sequence:
             return
@@ -80,7 +80,7 @@ class LiveList:
         known = self._sequence
         self._sequence = message.sequence
         self._entities = {entity.entity_id: entity for entity in message.entities}
-        # With a change that was heard comes its own time, which is that of the picture.
+        # Each received change already has its own time, which is that of the picture.
         self._note(message.stamp_s if self._broken or known is None else self.history.stamps[-1])
         self._broken = False
 

@@ -1,4 +1,4 @@
-"""`planner replay BAG --through ...`: a bag through another memory, planner or judge."""
+"""`planner replay BAG --through ...`: runs another memory, planner or evaluator over a bag."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def run_through(args: argparse.Namespace) -> int:
     """Runs what `args.through` names over `args.bag`; 0 if it ran, whatever it found.
 
     Raises:
-        PlannerError: for words that are not understood, a bag that cannot be read or lacks what
-            is needed, and an output that cannot be written.
+        PlannerError: for invalid arguments, a bag that cannot be read or lacks data, or an output
+            that cannot be written.
     """
     request, words = read_request(args.through)
     bag = Bag(args.bag)
@@ -52,7 +52,7 @@ def run_through(args: argparse.Namespace) -> int:
 
 
 def _part(bag: Bag, start_s: float | None, duration_s: float | None) -> tuple[float, float | None]:
-    """The part of a bag that is taken.
+    """The part of a bag to use.
 
     Raises:
         PlannerError: if there is none.
@@ -69,7 +69,7 @@ def _part(bag: Bag, start_s: float | None, duration_s: float | None) -> tuple[fl
 
 
 def output_folder(bag: Path, output: Path | None) -> Path:
-    """Where findings go: never into the bag.
+    """Where findings are written: never into the bag.
 
     Raises:
         PlannerError: for a folder inside the bag, or one that exists.

@@ -25,7 +25,7 @@ from planner.world.memory_wire import stamp_seconds
 from planner.world.skill import CallError, SkillCall, SkillName, SkillResult
 
 DONE = SkillCall(SkillName.DONE)
-# A result and the decision that it led to reach the recorder in any order within so long.
+# A result and the decision that it led to reach the recorder in any order within this time.
 _SKEW_NS = 500_000_000
 _RUNNING, _QUESTION = 1, "question"
 
@@ -35,7 +35,7 @@ class Reply:
     """One message of /planner/trace: a model's reply, or a decision without a model.
 
     Attributes:
-        began_ns: when the model was asked, by the recorder's clock.
+        began_ns: when the model was called, by the recorder's clock.
         calls: of each of `agents`; "" for none.
     """
 
@@ -56,20 +56,20 @@ class Reply:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether something came of it."""
+        """Whether the reply was accepted."""
         return not self.model or any(self.calls) or bool(self.question)
 
     def given(self) -> dict[str, str]:
-        """The calls that there are, by agent."""
+        """The calls by agent, without empty ones."""
         return {a: call for a, call in zip(self.agents, self.calls, strict=False) if call}
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """What was asked for, as /instruct/status says it.
+    """An instruction from /instruct/status.
 
     Attributes:
-        goal: as the planner had it; None = only the words.
+        goal: as the planner had it; None = only the text.
     """
 
     from_ns: int
@@ -88,13 +88,13 @@ class RecordedDecision:
     Attributes:
         began_ns: when the planner was asked, by the recorder's clock.
         received_ns: when it had decided.
-        stamp_s: of the belief that it had, for decisions without a model.
+        stamp_s: of its belief, for decisions without a model.
         idle: the agents that needed a call.
         running: the calls of the others.
-        calls: what idle agents were told; those that are not in it stayed idle.
-        results: calls that ended since the decision before.
+        calls: the decided calls; idle agents that are not in it stayed idle.
+        results: calls that ended since the previous decision.
         ends: how the calls ended, as far as that was recorded.
-        replies: of the model, refused ones included.
+        replies: of the model, including rejected ones.
     """
 
     began_ns: int
@@ -119,7 +119,7 @@ class RecordedWork:
     """One instruction and the decisions for it.
 
     Attributes:
-        instruction: None if the bag does not say what was asked for.
+        instruction: None if the bag does not have it.
         agents: of the task.
         lost_results: calls that were followed by another one and whose end was not recorded.
     """
@@ -131,7 +131,7 @@ class RecordedWork:
 
 
 def recorded_work(recorded: Recorded) -> list[RecordedWork]:
-    """What the recorded planner was asked for and decided.
+    """The instructions and decisions of the recorded planner.
 
     Raises:
         FileError: if the bag has no decision, or one that cannot be read.
@@ -159,7 +159,7 @@ def recorded_work(recorded: Recorded) -> list[RecordedWork]:
 def _reply(event: MessageReceived) -> Reply:
     content = event.content
     latency_s = float(content.latency_s)
-    # An answer that never came, or a clock that was set, would lead far away.
+    # A reply that never came, or a clock that was set, would give an absurd duration.
     usable = math.isfinite(latency_s) and 0.0 <= latency_s <= 3600.0
     calls_by_agent = {str(item.key): str(item.value) for item in content.parameters}
     return Reply(
@@ -201,12 +201,12 @@ def _instruction(event: MessageReceived, at: Path) -> Instruction:
 def _by_instruction(
     instructions: Sequence[Instruction], replies: Sequence[Reply]
 ) -> list[tuple[Instruction | None, list[Reply]]]:
-    """The replies of each instruction; where none is told, a first cycle begins anew."""
+    """The replies of each instruction; without instructions, a first cycle starts a new one."""
     if instructions:
         found: list[tuple[Instruction | None, list[Reply]]] = []
         ends = [instruction.from_ns for instruction in instructions[1:]] + [2**63]
         for number, (instruction, end_ns) in enumerate(zip(instructions, ends, strict=True)):
-            # The first is also of what came before it was heard of.
+            # The first one also has the replies before its status was received.
             from_ns = instruction.from_ns if number else 0
             own = [reply for reply in replies if from_ns <= reply.received_ns < end_ns]
             if own:
@@ -246,7 +246,7 @@ class _Following:
         self._group: list[Reply] = []
 
     def take(self, reply: Reply) -> None:
-        """Takes the next reply; those of one decision are put together."""
+        """Takes the next reply; those of one decision are grouped."""
         if self._group and self._is_another(reply):
             self._close()
         self._group.append(reply)
@@ -254,19 +254,19 @@ class _Following:
             self._close()
 
     def end(self) -> None:
-        """Closes the last decision; how its calls ended is looked up."""
+        """Closes the last decision; looks up how its calls ended."""
         self._close()
         for agent in list(self._running):
             self._finish(agent, 2**63)
 
     def _is_another(self, reply: Reply) -> bool:
-        """Whether a reply begins another decision than those that wait: its agents decided."""
+        """Whether a reply starts another decision than the current group's."""
         decided = {a for r in self._group if r.is_accepted for a in r.agents}
         if not decided:
             return False
         if decided & set(reply.agents):
             return True
-        # All who are idle are asked at once.
+        # All idle agents are asked at the same time.
         return reply.began_ns > max(r.received_ns for r in self._group) + _SKEW_NS
 
     def _close(self) -> None:
@@ -285,8 +285,8 @@ class _Following:
         }
         question = next((reply.question for reply in group if reply.question), "")
         if not calls and not question and not group[-1].model:
-            # A decision without a model is told only where somebody got a call, and of one who
-            # is done no call is told.
+            # A decision without a model is published only if an agent got a call, and an agent that
+            # is done has none.
             calls = dict.fromkeys(idle, DONE)
         decision = RecordedDecision(
             began_ns=began_ns,
@@ -312,7 +312,7 @@ class _Following:
         for agent, (call, _) in list(self._running.items()):
             replaced = agent in calls_by_agent and calls_by_agent[agent] != str(call)
             if calls_by_agent.get(agent) == str(call) and not self._is_repeated(agent, call):
-                # It was not known to have ended, if its result was recorded before.
+                # The planner did not know of its end, if its result was recorded later.
                 continue
             limit_ns = began_ns + _SKEW_NS if replaced else began_ns
             result = self._finish(agent, limit_ns)
@@ -325,7 +325,7 @@ class _Following:
         return [result for _, result in results]
 
     def _is_repeated(self, agent: str, call: SkillCall) -> bool:
-        """Whether an agent's next two results are both of a call: it was given it again."""
+        """Whether an agent's next two results are both of this call, so it was given twice."""
         following = [ended.call for ended in self._ended if ended.agent == agent][:2]
         return following == [call, call]
 

@@ -1,4 +1,4 @@
-"""The judge again over the recorded states, beside what was judged live."""
+"""Runs the evaluator again over the recorded states, for comparison with the live one."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from planner.world.state import WorldState
 
 @dataclass
 class JudgedRun:
-    """One episode, judged live and again.
+    """One episode, evaluated live and again.
 
     Attributes:
-        live: what was said, in order; the verdict last.
-        made: what is said now whenever something changed, by step.
-        verdict: at the end, or where the live judge ended.
-        error: why it could not be judged further; "" = it could.
+        live: the live judgements, in order; the verdict last.
+        made: the new judgements whenever something changed, by step.
+        verdict: at the end, or where the live evaluator ended.
+        error: why evaluation stopped; "" = it did not.
     """
 
     episode_id: str
@@ -58,7 +58,7 @@ class JudgedRun:
     error: str = ""
 
     def at(self, step: int) -> Judgement | None:
-        """What is said of a step: of the newest state that is not after it."""
+        """The judgement at a step: of the newest state that is not after it."""
         place = bisect.bisect_right([judgement.step for judgement in self.made], step)
         return self.made[place - 1] if place else None
 
@@ -66,15 +66,15 @@ class JudgedRun:
 def replay_evaluator(
     recorded: Recorded, request: EvaluatorRequest, on_event: Callable[[int], None]
 ) -> list[JudgedRun]:
-    """Judges the recorded episodes again.
+    """Evaluates the recorded episodes again.
 
     Args:
         recorded: the bag.
-        request: by whose rules.
+        request: the scoring rules.
         on_event: gets the time of each event, nanoseconds of receipt.
 
     Raises:
-        PlannerError: if there is nothing to judge.
+        PlannerError: if there is nothing to evaluate.
     """
     live = _live(recorded)
     judging = _Judging(recorded, request, live)
@@ -110,7 +110,7 @@ class _Judging:
         self._stop_step: int | None = None
 
     def states(self) -> Iterator[tuple[int, WorldState]]:
-        """The states to judge: the true ones, or else those that were perceived."""
+        """The states to evaluate: the true ones, or else those that were perceived."""
         if self._recorded.has(STATES):
             for event in self._recorded.events((STATES,)):
                 if isinstance(event, StateReceived):
@@ -136,7 +136,7 @@ class _Judging:
             self._begin(received_ns, state)
             return
         run = self.runs[-1]
-        # What happened after the live verdict is not part of the run.
+        # Events after the live verdict are not part of the run.
         if run.error or (self._stop_step is not None and state.step > self._stop_step):
             return
         run.states += 1
@@ -194,13 +194,13 @@ class _Judging:
         )
 
     def _judged_live(self, received_ns: int, episode_id: str) -> list[Judgement]:
-        """What was judged of the run that begins, up to its verdict."""
+        """The live judgements of the run that starts, up to its verdict."""
         found: list[Judgement] = []
         for told_ns, judgement in self._live:
             if told_ns < received_ns or judgement.episode_id != episode_id:
                 continue
             if found and judgement.step < found[-1].step:
-                # The same episode began anew.
+                # The same episode started again.
                 break
             found.append(judgement)
             if judgement.is_final:

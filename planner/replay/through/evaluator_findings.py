@@ -1,4 +1,4 @@
-"""Where a judge says otherwise than the live one, step by step, and at the end."""
+"""Where the new evaluator differs from the live one, step by step, and at the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planner.replay.through.result import Findings, plain
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A live judgement beside the new one of its step."""
+    """A live judgement and the new one at its step."""
 
     live: Judgement
     now: Judgement
@@ -22,7 +22,7 @@ class Compared:
 
 
 def compared(run: JudgedRun) -> list[Compared]:
-    """Each judgement of the live judge beside the new one; the verdict last."""
+    """Each live judgement with the new one; the verdict last."""
     steps = []
     for live in run.live:
         now = run.verdict if live.is_final else run.at(live.step)
@@ -34,7 +34,7 @@ def compared(run: JudgedRun) -> list[Compared]:
 def evaluator_findings(
     runs: Sequence[JudgedRun], request: Mapping[str, str], bag: Mapping[str, JsonValue]
 ) -> Findings:
-    """What is saved and printed of a judge."""
+    """The findings about an evaluator, to save and print."""
     records: list[Mapping[str, JsonValue]] = []
     lines: list[str] = []
     parts: list[JsonValue] = []

@@ -1,7 +1,7 @@
-"""Looks of recorded agents: pictures of one exposure with the poses that they were taken at.
+"""Observations of recorded agents: pictures of one exposure with the poses at that time.
 
 The rules are those of the memory node: a picture that is not due is not read, pictures of one
-exposure make a look together, and a look waits until its frames are told.
+exposure make one observation, and an observation waits until its frames are known.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics, Observation
 from planner.world.picture_codec import decode_colour, decode_depth, decode_instances
 
-# Exposures that wait for their missing pictures; older ones are given up.
+# Exposures that wait for their missing pictures; older ones are dropped.
 _MAX_PENDING = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """The pictures of one instant, not read yet, by their kind."""
+    """The pictures of one instant by their kind, not deserialised yet."""
 
     agent: str
     stamp_s: float
@@ -35,10 +35,10 @@ class Exposure:
 
 
 class Exposures:
-    """Puts one agent's pictures of equal stamps together."""
+    """Groups one agent's pictures by stamp."""
 
     def __init__(self, kinds: Sequence[str], is_due: Callable[[float], bool]) -> None:
-        """Takes which pictures make an exposure, and whether one of a stamp is wanted."""
+        """Takes the kinds of a complete exposure, and whether the exposure at a stamp is needed."""
         self._kinds, self._is_due = tuple(kinds), is_due
         self._waiting: dict[float, dict[str, PictureReceived]] = {}
         self.stamps: set[float] = set()
@@ -64,20 +64,20 @@ class Observer:
     """Makes observations of exposures."""
 
     def __init__(self, frames: FrameLinks, intrinsics: Mapping[str, Intrinsics]) -> None:
-        """Takes where frames are, and the lens of each agent's camera."""
+        """Takes the frames, and the intrinsics of each agent's camera."""
         self._frames, self._lenses = frames, intrinsics
         self.hands: dict[str, float] = {}
         self.unreadable: Counter[str] = Counter()
 
     def observation(self, exposure: Exposure) -> Observation | None:
-        """What the agent sensed; None while its frames are not known.
+        """What the agent observed; None while its frames are not known.
 
         Raises:
             PlannerError: for pictures that cannot be read.
         """
         agent, stamp_s = exposure.agent, exposure.stamp_s
         content = {kind: taken.raw.content() for kind, taken in exposure.pictures.items()}
-        # Frames are asked for before pictures are decoded, which takes longer.
+        # Look up frames before decoding pictures, which takes longer.
         first = next(iter(content.values()))
         names = (f"{agent}/base_link", f"{agent}/odom", f"{agent}/hand", first.header.frame_id)
         poses = [self._frames.pose(name, stamp_s) for name in names]
@@ -97,7 +97,7 @@ class Observer:
 
 
 def intrinsics_of(message: Any) -> Intrinsics:
-    """The lens of a sensor_msgs/CameraInfo.
+    """The intrinsics of a sensor_msgs/CameraInfo.
 
     Raises:
         PlannerError: if the camera is not calibrated.
@@ -114,7 +114,7 @@ def _frame(content: Mapping[str, Any], intrinsics: Intrinsics, optical: Pose) ->
     if COLOUR in content:
         rgb = decode_colour(content[COLOUR])
     else:
-        # Who looks at ids looks at no colours; a black picture stands for them.
+        # The privileged updater does not use colours: a black picture takes their place.
         rgb = np.broadcast_to(np.zeros(1, np.uint8), (*depth_m.shape, 3))
     for name, picture in (("colours", rgb), ("ids", instances)):
         if picture is not None and picture.shape[:2] != depth_m.shape:

@@ -1,4 +1,4 @@
-"""What a judge says of a task at a step, recorded or made anew."""
+"""The evaluator's judgement of a task at a step, recorded or new."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SINGLE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class PropositionState:
-    """How one proposition stands; `first_step` -1 = never, `reason` "" = satisfied."""
+    """The state of one proposition; `first_step` -1 = never, `reason` "" = satisfied."""
 
     text: str
     holds: bool
@@ -27,17 +27,17 @@ class PropositionState:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How the task stands.
+    """The state of the task.
 
     Attributes:
-        episode_id: that is judged.
+        episode_id: the episode.
         step: simulation step of the state.
         stamp_s: of the world's clock.
         is_final: whether it is the verdict.
         success: of the verdict; False before.
-        mode: by whose rules.
+        mode: scoring rules.
         percent_complete: 0 to 1.
-        criteria: "met" or "not met"; "" where the episode has none.
+        criteria: "met" or "not met"; "" if the episode has none.
         start_s: when a perceived world's task began; None if steps are the simulator's.
     """
 
@@ -54,7 +54,7 @@ class Judgement:
 
 
 def recorded_judgement(message: Any) -> Judgement:
-    """The judgement of a planner_msgs/Evaluation."""
+    """From a planner_msgs/Evaluation."""
     status, running = int(message.status), int(message.RUNNING)
     return Judgement(
         str(message.episode_id),
@@ -76,12 +76,12 @@ def recorded_judgement(message: Any) -> Judgement:
 
 
 def made_judgement(progress: Progress, episode_id: str, stamp_s: float) -> Judgement:
-    """The judgement that an evaluator's progress is."""
+    """From an evaluator's progress."""
     return _made(progress, episode_id, stamp_s, is_final=False)
 
 
 def made_verdict(verdict: Verdict, stamp_s: float) -> Judgement:
-    """The judgement that an evaluator's verdict is."""
+    """From an evaluator's verdict."""
     return _made(verdict, verdict.episode_id, stamp_s, is_final=True)
 
 
@@ -107,7 +107,7 @@ def _proposition_state(item: PropositionProgress) -> PropositionState:
 
 
 def judgement_differences(live: Judgement, now: Judgement) -> list[str]:
-    """In what a judgement differs from the live one, a sentence each; empty if in nothing."""
+    """The differences of a judgement from the live one, a sentence each."""
     return [
         *_overall_differences(live, now),
         *_proposition_differences(live.standings, now.standings),

@@ -1,4 +1,4 @@
-"""Another memory over the recorded pictures: what it would have believed, beside what was."""
+"""Runs another memory over the recorded pictures, for comparison with the recorded beliefs."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ from planner.world.observation import Intrinsics
 from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind, EntityKind
 
-# As the memory node has them: the world's time well behind what it was began anew, and states that
-# are kept to find that of a picture.
+# As in the memory node: a time this far back means that the world was reset; and the number of
+# states kept to find that of a picture.
 _BACKWARDS_S = 0.5
 _EQUAL_S = 1e-6
 _KEPT_STATES = 128
@@ -57,17 +57,17 @@ _KEPT_STATES = 128
 
 @dataclass
 class WorldBelief:
-    """What both memories had in one world, and what was true.
+    """Both memories in one world, and the truth.
 
     Attributes:
         layout: its house.
         episode: its episode's id; "" = only the house.
         live: of the recorded memory.
         replayed: of the other one.
-        truth: what was true from when on; empty if the bag has no states.
-        looks: pictures that the replayed memory looked through, by agent.
+        truth: the truth over time; empty if the bag has no states.
+        looks: pictures that the replayed memory processed, by agent.
         recorded_looks: exposures of which the bag has pictures, by agent.
-        losses: pictures that it could not use, by the reason.
+        losses: pictures that it could not use, by reason.
     """
 
     layout: House
@@ -84,7 +84,7 @@ class WorldBelief:
 def replay_memory(
     recorded: Recorded, request: MemoryRequest, on_event: Callable[[int], None]
 ) -> list[WorldBelief]:
-    """Feeds a memory with what was recorded.
+    """Feeds a memory with a recording.
 
     Args:
         recorded: the bag.
@@ -92,7 +92,7 @@ def replay_memory(
         on_event: gets the time of each event, nanoseconds of receipt.
 
     Raises:
-        PlannerError: if the memory cannot be made, or the bag lacks what it looks at.
+        PlannerError: if the memory cannot be made, or the bag lacks its inputs.
     """
     updaters = _Updaters(request)
     kinds = (DEPTH, INSTANCES) if updaters.needs_truth else (DEPTH, COLOUR)
@@ -183,7 +183,7 @@ class _Truth:
         self._states.clear()
 
     def now(self) -> WorldState | None:
-        """The state of the picture that is looked at: the newest that is not after it."""
+        """The state at the time of the current picture: the newest that is not after it."""
         for state in reversed(self._states):
             if state.stamp_s <= self.looked_s + _EQUAL_S:
                 return state
@@ -238,7 +238,7 @@ class _Run:
                 world.live.change(event)
 
     def end(self) -> None:
-        """Counts what the last world left."""
+        """Adds the counts of the last world."""
         if self._memory is None:
             return
         world = self.worlds[-1]
@@ -370,7 +370,7 @@ def _kinds(episode: Episode | None, state: WorldState | None) -> dict[str, Agent
 
 
 def _counts(updater: object) -> Mapping[str, int]:
-    """What an updater could not make use of."""
+    """Inputs that an updater could not use, by reason."""
     counts = updater.counts if isinstance(updater, Counting) else {}
     return {name: count for name, count in counts.items() if count}
 

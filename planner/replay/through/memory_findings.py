@@ -1,4 +1,4 @@
-"""Both memories beside each other, step by step, and both against the truth."""
+"""Compares both memories step by step, with each other and with the truth."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _SHOWN_DIFFERENCES = 8
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A moment at which either memory changed, or what is true of things.
+    """A time at which either memory or the truth about objects changed.
 
     Attributes:
         stamp_s: of the world's clock.
-        live: the recorded memory's list; None before the bag tells of one.
-        begun: differences that were not there in the step before.
-        ended: differences that are there no more.
-        left: all that are there now.
-        is_same: whether both lists say exactly the same.
+        live: the recorded memory's list; None before the first in the bag.
+        begun: differences that did not exist in the previous step.
+        ended: differences that no longer exist.
+        left: all current differences.
+        is_same: whether both lists are equal.
     """
 
     stamp_s: float
@@ -69,7 +69,7 @@ def steps_of(world: WorldBelief) -> Iterator[Step]:
 
 
 class _Scores:
-    """Scores; asked again of the same list and truth, the same."""
+    """Scores, cached by list and truth."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[object, object, TruthScore]] = {}
@@ -88,13 +88,13 @@ def memory_findings(
     bag: Mapping[str, JsonValue],
     exposures: Mapping[str, int],
 ) -> Findings:
-    """What is saved and printed of a memory.
+    """The findings about a memory, to save and print.
 
     Args:
-        worlds: one after another.
+        worlds: in order.
         request: the arguments of `--through`.
-        bag: what the summary says of the bag.
-        exposures: how often each agent's camera exposed, where the bag tells.
+        bag: description of the bag for the summary.
+        exposures: number of each agent's exposures, if the bag has it.
     """
     records: list[Mapping[str, JsonValue]] = []
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""What another planner would have decided otherwise, decision by decision."""
+"""Compares another planner's decisions with the recorded ones."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ OPEN_LOOP = (
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What one idle agent was told and would have been told; None = nothing, it stays idle.
+    """The recorded and the new call of one idle agent; None = it stays idle.
 
     Attributes:
         ended_well: how the recorded call ended; None if that was not recorded.
-        live_is_real: whether all that the recorded call names is there in the true world, as
-            believed; None without a call or the truth.
-        replayed_is_real: the same of the other call.
+        live_is_real: whether everything the recorded call names is in the true world as believed;
+            None without a call or the truth.
+        replayed_is_real: the same for the new call.
     """
 
     agent: str
@@ -43,12 +43,12 @@ class Choice:
 
     @property
     def is_same(self) -> bool:
-        """Whether both are the same."""
+        """Whether both calls are equal."""
         return self.live == self.replayed
 
 
 def choices(step: Counterfactual) -> list[Choice]:
-    """What each idle agent was told and would have been told."""
+    """The recorded and the new call of each idle agent."""
     found = []
     for agent in step.recorded.idle:
         live, now = step.recorded.calls.get(agent), step.decision.calls.get(agent)
@@ -78,7 +78,7 @@ def _is_real(call: SkillCall | None, belief: Belief, truth: WorldState | None) -
 
 
 def _is_there(node: BeliefNode, truth: WorldState) -> bool:
-    """Whether a believed thing is a true one of its class, in the same hand or place."""
+    """Whether a believed object exists, with its class, in the same hand or place."""
     if node.kind is not EntityKind.OBJECT:
         return True
     alike = [
@@ -94,7 +94,7 @@ def _is_there(node: BeliefNode, truth: WorldState) -> bool:
 def planner_findings(
     works: Sequence[CounterfactualWork], request: Mapping[str, str], bag: Mapping[str, JsonValue]
 ) -> Findings:
-    """What is saved and printed of a planner."""
+    """The findings about a planner, to save and print."""
     records: list[Mapping[str, JsonValue]] = []
     lines: list[str] = [OPEN_LOOP]
     parts: list[JsonValue] = []
@@ -215,7 +215,7 @@ def _part(made: CounterfactualWork) -> dict[str, JsonValue]:
 
 
 def _prompts(steps: Sequence[Counterfactual]) -> JsonValue:
-    """How many prompts are those that the recorded model got; None if it got none."""
+    """The number of prompts equal to the recorded model's; None if it got none."""
     pairs = []
     for step in steps:
         live = {reply.agents: reply.prompt for reply in reversed(step.recorded.replies)}

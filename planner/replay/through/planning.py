@@ -1,4 +1,4 @@
-"""Another planner at the recorded decisions: what it would have decided of what was believed."""
+"""Runs another planner at the recorded decisions, on the beliefs of that time."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ from planner.world.skill import SkillCall
 from planner.world.state import WorldState
 from planner.world.vocabulary import EntityKind
 
-# Graphs that are kept to find that of a decision, whose model may have thought for long.
+# Graphs that are kept to find that of a decision, whose model may have been slow.
 _KEPT_GRAPHS = 1024
 _EQUAL_S = 1e-6
-# A belief and the decision that rests on it reach the recorder in any order within so long.
+# A belief and the decision based on it reach the recorder in any order within this time.
 _SKEW_NS = 500_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """One recorded decision, and what another planner would have decided there.
+    """One recorded decision, and what another planner decides there.
 
     Attributes:
-        belief: of that moment.
-        truth: the world's state then; None if the bag has none.
+        belief: at that time.
+        truth: the world's state at that time; None if the bag has none.
         decision: of the other planner.
-        model_calls: what it asked its model for it.
-        forced: whether its dialogue went on with what was really done.
+        model_calls: its model calls for the decision.
+        forced: whether its dialogue continued with what was really done.
     """
 
     recorded: RecordedDecision
@@ -75,7 +75,7 @@ class CounterfactualWork:
     """One instruction.
 
     Attributes:
-        unknown: decisions at which no belief was recorded yet.
+        unknown: number of decisions before the first recorded belief.
     """
 
     work: RecordedWork
@@ -89,11 +89,11 @@ def replay_planner(
 ) -> list[CounterfactualWork]:
     """Asks a planner at each recorded decision.
 
-    The world goes on as recorded: what the planner decides is compared, not carried out.
+    The world goes on as recorded: the planner's decisions are compared, not carried out.
 
     Raises:
-        PlannerError: if the bag lacks decisions or beliefs, the planner cannot be made, or
-            its model is not there.
+        PlannerError: if the bag lacks decisions or beliefs, the planner cannot be made, or its
+            model is unavailable.
     """
     if not recorded.has(GRAPHS):
         raise FileError(recorded.bag.folder, GRAPHS, "is not in the bag: nothing was believed")
@@ -147,7 +147,7 @@ def _task(
 
 
 class _Snapshots:
-    """What was believed and true, as far as the bag was read."""
+    """Beliefs and truth, as far as the bag was read."""
 
     def __init__(self) -> None:
         self._graphs: deque[GraphReceived] = deque(maxlen=_KEPT_GRAPHS)
@@ -168,15 +168,15 @@ class _Snapshots:
                 log.snapshot(event.stamp_s, event.sequence, event.entities)
 
     def lacks(self, decision: RecordedDecision) -> bool:
-        """Whether the belief of a decision without a model was not told yet."""
+        """Whether the belief of a decision without a model was not received yet."""
         newest_s = self._graphs[-1].stamp_s if self._graphs else -math.inf
         return not decision.has_model and newest_s < decision.stamp_s - _EQUAL_S
 
     def belief(self, decision: RecordedDecision) -> Belief | None:
-        """The belief that the recorded planner had; None if none was told yet.
+        """The belief that the recorded planner had; None before the first one.
 
         A planner without a model decides at once, and its trace has the belief's own stamp. One
-        with a model had the newest when its model was asked.
+        with a model had the newest when its model was called.
         """
         for graph in reversed(self._graphs):
             if decision.has_model:
@@ -188,7 +188,7 @@ class _Snapshots:
         return None
 
     def truth(self, stamp_s: float) -> WorldState | None:
-        """The state at a moment."""
+        """The state at a time."""
         for state in reversed(self._states):
             if state.stamp_s <= stamp_s + _EQUAL_S:
                 return state
@@ -224,7 +224,7 @@ class _PlannerReplay:
         return make_planner(self._choice, task, self._model, tell)
 
     async def until(self, now_ns: int, moments: _Snapshots) -> None:
-        """Asks at the decisions that were taken before a moment."""
+        """Asks at the decisions that were made before a time."""
         while self._waiting and self._waiting[0].received_ns < now_ns:
             decision = self._waiting[0]
             if now_ns < decision.received_ns + _SKEW_NS and moments.lacks(decision):
@@ -272,9 +272,9 @@ class _PlannerReplay:
             return Decision(failure=words, end=InstructionCode.MODEL_FAULT), other
 
     async def _forced(self, context: Context, recorded: RecordedDecision) -> Planner | None:
-        """A copy of the planner that goes on as if it had decided what was really done.
+        """A copy of the planner that continues as if it had decided what was really done.
 
-        Its dialogue then tells how that ended. None if it cannot say so in its own words.
+        Its dialogue then contains the real results. None if it cannot express those calls.
         """
         model = self._model
         planner = copy.deepcopy(self._planner)
@@ -301,7 +301,7 @@ def _is_same(
 
 
 def canonical_call(call: SkillCall, belief: Belief) -> SkillCall:
-    """A call with the belief's names: planners call one thing by name or by number."""
+    """A call with the belief's names: planners refer to an object by name or by number."""
     words = []
     for word in call.arguments:
         node = belief.find(word) if word is not None else None

@@ -1,4 +1,4 @@
-"""How far a long run has come, on stderr, where somebody looks at it."""
+"""Progress of a long run, on stderr if that is a terminal."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _FIRST_S, _EVERY_S = 2.0, 0.5
 
 
 class Progress:
-    """A line that is written over; none where stderr is no terminal, or the run is short."""
+    """A line that is overwritten; silent if stderr is no terminal, or the run is short."""
 
     def __init__(self, start_ns: int, end_ns: int) -> None:
-        """Takes the times of receipt between which events are."""
+        """Takes the time span of receipts in which events lie."""
         self._start_ns, self._end_ns = start_ns, max(end_ns, start_ns + 1)
         self._shown = sys.stderr.isatty()
         self._next_s = time.monotonic() + _FIRST_S
         self._wrote = False
 
     def on_event(self, received_ns: int) -> None:
-        """Notes the time of the newest event."""
+        """Takes the time of the newest event."""
         if not self._shown or time.monotonic() < self._next_s:
             return
         self._next_s = time.monotonic() + _EVERY_S
@@ -39,6 +39,6 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Leaves an empty line."""
+        """Clears the line."""
         if self._wrote:
             print("\r\033[K", end="", file=sys.stderr)

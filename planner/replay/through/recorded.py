@@ -1,4 +1,4 @@
-"""A bag as a stream of typed events in the order in which they were received."""
+"""A bag as a stream of typed events in the order of receipt."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ RESULTS, TRACES = "/skills/results", "/planner/trace"
 STATUS = "/instruct/status"
 JUDGEMENTS, VERDICTS = "/evaluation", "/evaluation/result"
 CAMERA = "hand"
-# A recorder empties one queue after the other: a message may be written so much later than others
+# A recorder empties one queue after another: a message may be written this much later than others
 # that were received after it.
 _DISORDER_NS = 10_000_000_000
-# Of these the newest before the start counts: they stand until the next one.
+# The newest of these before the start counts: each is valid until the next one.
 _STANDING = frozenset({FIXED_LINKS, LISTS, GRAPHS, STATUS})
 
 
@@ -45,7 +45,7 @@ class StateReceived:
 
 @dataclass(frozen=True, slots=True)
 class TransformsReceived:
-    """A message of /tf, not read yet."""
+    """A message of /tf, not deserialised yet."""
 
     received_ns: int
     stamp_s: float
@@ -62,7 +62,7 @@ class StaticTransformsReceived:
 
 @dataclass(frozen=True, slots=True)
 class PictureReceived:
-    """A picture of an agent's camera, not read yet; `kind` is of `CameraTopics`."""
+    """A picture of an agent's camera, not deserialised yet; `kind` is of `CameraTopics`."""
 
     received_ns: int
     agent: str
@@ -73,7 +73,7 @@ class PictureReceived:
 
 @dataclass(frozen=True, slots=True)
 class GripperReceived:
-    """How far an agent's hand is open, 0 to 1."""
+    """The opening of an agent's gripper, 0 to 1."""
 
     received_ns: int
     agent: str
@@ -92,7 +92,7 @@ class SkillEnded:
 
     @property
     def is_part(self) -> bool:
-        """Whether it is one step of another call that is told as well."""
+        """Whether it is one step of another call that is reported as well."""
         return bool(self.result.part_of)
 
 
@@ -116,7 +116,7 @@ class EntityChangeReceived:
 
 @dataclass(frozen=True, slots=True)
 class GraphReceived:
-    """The memory's belief, read when somebody asks."""
+    """The memory's belief, deserialised on demand."""
 
     received_ns: int
     stamp_s: float
@@ -127,7 +127,7 @@ class GraphReceived:
         """The belief.
 
         Raises:
-            FileError: if the message is none.
+            FileError: if the message is invalid.
         """
         try:
             return graph_record(self.raw.content())
@@ -137,7 +137,7 @@ class GraphReceived:
 
 @dataclass(frozen=True, slots=True)
 class MessageReceived:
-    """A message of a topic that its reader reads by its fields."""
+    """A message of a topic whose reader reads its fields."""
 
     received_ns: int
     topic: str
@@ -167,11 +167,11 @@ _PICTURE_TOPICS = {
 
 @dataclass(frozen=True, slots=True)
 class CameraTopics:
-    """The topics of one agent's camera that a bag has.
+    """The topics of one agent's camera in the bag.
 
     Attributes:
         pictures: by their kind.
-        infos: of the lens, the first that is there is read.
+        infos: of camera_info; the first one available is used.
     """
 
     agent: str
@@ -180,12 +180,12 @@ class CameraTopics:
 
 
 class Recorded:
-    """A bag, or a part of its time.
+    """A bag, or a time span of it.
 
     Attributes:
-        bag: that is read.
+        bag: to read.
         start_ns: receipt of the first message that counts.
-        end_ns: after the last one.
+        end_ns: end of the span, exclusive.
     """
 
     def __init__(self, bag: Bag, start_s: float = 0.0, duration_s: float | None = None) -> None:
@@ -228,11 +228,11 @@ class Recorded:
         return tuple(found)
 
     def first(self, topic: str) -> Any:
-        """The first message of a topic by its fields; None without one."""
+        """The first message of a topic, deserialised; None without one."""
         return next((message.content for message in self.bag.messages((topic,))), None)
 
     def exposures(self) -> Mapping[str, int]:
-        """How often each agent's camera exposed, as its camera_info tells, in the whole bag."""
+        """Number of exposures of each agent's camera in the whole bag, by its camera_info."""
         return {
             camera.agent: self.bag.topics[camera.infos[0]].count
             for camera in self.cameras
@@ -242,15 +242,15 @@ class Recorded:
     def events(
         self, topics: Collection[str], kinds: Collection[str] = (), *, hands: bool = False
     ) -> Iterator[Event]:
-        """What the bag tells, in the order of receipt.
+        """The events of the bag, in the order of receipt.
 
         Args:
             topics: of the constants of this module.
             kinds: of pictures, `DEPTH` and so on.
-            hands: whether the agents' hands are told of.
+            hands: whether gripper events are included.
 
         Raises:
-            FileError: if the bag cannot be read, or a message is none of its type.
+            FileError: if the bag cannot be read, or a message does not match its type.
         """
         readers: dict[str, Callable[[RawMessage], Event | None]] = {
             topic: _READERS.get(topic, _message) for topic in topics
@@ -282,16 +282,16 @@ class Recorded:
     def _in_order(
         self, topics: Collection[str], read: Callable[[RawMessage], Event | None]
     ) -> Iterator[Event | None]:
-        """The events of the part, before them what stands at its beginning."""
+        """The events of the time span, preceded by those that are still valid at its start."""
         standing: dict[tuple[str, int], RawMessage] = {}
         state: Event | None = None
         for raw in _sorted(self.bag.raw(tuple(topics)) if topics else iter(())):
             if raw.received_ns < self.start_ns:
                 if raw.topic == STATES:
-                    # A state is put together from the changes before it.
+                    # A state is composed of the changes before it.
                     state = read(raw) or state
                 elif raw.topic in _STANDING or raw.topic.endswith("/gripper_state"):
-                    # Each message of fixed links is of other frames.
+                    # Each message of /tf_static has other frames.
                     number = raw.received_ns if raw.topic == FIXED_LINKS else 0
                     standing[raw.topic, number] = raw
                 continue
@@ -305,10 +305,9 @@ class Recorded:
 
 
 def _sorted(messages: Iterator[RawMessage]) -> Iterator[RawMessage]:
-    """By their times of receipt, but those of a topic as they were handed out.
+    """Sorted by receipt, but keeping the order within each topic.
 
-    A message that had to be sent again was received after others that come after it: their times
-    are made no earlier than its own.
+    A retransmitted message was received after its successors: their times are raised to its own.
     """
     waiting: list[tuple[int, int, RawMessage]] = []
     newest_ns = 0

@@ -1,4 +1,4 @@
-"""What `--through NAME:=VALUE ...` asks for, checked."""
+"""Parses the arguments of `--through NAME:=VALUE ...`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class MemoryRequest:
-    """A memory; the words are the memory node's parameters.
+    """A memory; the arguments are the memory node's parameters.
 
     Attributes:
         updater: in the catalog of updaters, or `none`.
-        visibility: what counts as seen, of `privileged`.
-        period_s: least time between two looks through one camera.
+        visibility: what counts as seen, for `privileged`.
+        period_s: minimum time between two pictures of one camera.
         options: of the updater.
     """
 
@@ -45,7 +45,7 @@ class MemoryRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlannerRequest:
-    """A planner; the words are the task planner's parameters.
+    """A planner; the arguments are the task planner's parameters.
 
     Attributes:
         seed: of the task; None = as recorded.
@@ -58,7 +58,7 @@ class PlannerRequest:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorRequest:
-    """A judge; `mode` None = by the rules of the recorded one."""
+    """An evaluator; `mode` None = by the recorded one's rules."""
 
     mode: Mode | None = None
 
@@ -67,10 +67,10 @@ Request: TypeAlias = MemoryRequest | PlannerRequest | EvaluatorRequest
 
 
 def read_request(words: Sequence[str]) -> tuple[Request, Mapping[str, str]]:
-    """The request that words make, and the words by their names.
+    """The request, and the arguments by name.
 
     Raises:
-        PlannerError: for a word that is not understood.
+        PlannerError: for an invalid argument.
     """
     given: dict[str, str] = {}
     for word in words:
@@ -90,7 +90,7 @@ def read_request(words: Sequence[str]) -> tuple[Request, Mapping[str, str]]:
 
 
 class _Words:
-    """The words of one part, taken one after another; what is left over is an error."""
+    """The arguments of one part, consumed one by one; unused ones are an error."""
 
     def __init__(self, part: str, words: dict[str, str]) -> None:
         self._part, self._words = part, words

@@ -1,4 +1,4 @@
-"""What a bag through another part gave: records for machines, lines for people."""
+"""Results of running a part over a bag: records for machines, lines for people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Findings:
     """Everything that is printed and saved.
 
     Attributes:
-        records: one a step, for `differences.jsonl`.
+        records: one for each step, for `differences.jsonl`.
         summary: for `summary.json`.
         lines: the steps that differ, then the summary, for the terminal.
     """
@@ -56,7 +56,7 @@ def _text(record: Mapping[str, JsonValue]) -> str:
 
 
 def _rounded(value: JsonValue) -> JsonValue:
-    """Floats with six digits after the point; what is no number becomes null."""
+    """Rounds floats to six decimals; NaN and infinities become null."""
     if isinstance(value, float):
         return round(value, _DIGITS) if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -67,18 +67,18 @@ def _rounded(value: JsonValue) -> JsonValue:
 
 
 def plain(text: str, limit: int = 160) -> str:
-    """Text of a bag on one line of a terminal: nothing in it moves a cursor."""
+    """Text of a bag on one line, without control characters."""
     line = "".join(c if c.isprintable() else " " for c in text)
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def share(value: float | None) -> str:
-    """A rate as people read it."""
+    """A rate as text."""
     return "-" if value is None else f"{value:.3f}"
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table whose first row is its head."""
+    """Lines of a table whose first row is its header."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

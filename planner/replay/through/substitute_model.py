@@ -1,4 +1,4 @@
-"""A model in whose place recorded words can be put, so that a dialogue goes on as it really did."""
+"""A model whose replies can be replaced by recorded ones, so that a dialogue can be continued."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from planner.world.skill import SkillCall, SkillName
 
 
 class SubstituteModel(WrappedModel):
-    """Passes calls on to a model, but for those whose answer is given beforehand."""
+    """Passes calls on to a model, except those whose reply is given in advance."""
 
     def __init__(self, model: ChatModel) -> None:
         """Takes the model."""
@@ -32,7 +32,7 @@ class SubstituteModel(WrappedModel):
         self._said: list[str] | None = None
 
     def __deepcopy__(self, _memo: object) -> SubstituteModel:
-        """Copies of a planner talk to the same model."""
+        """Copies of a planner share the model."""
         return self
 
     @contextmanager
@@ -48,7 +48,7 @@ class SubstituteModel(WrappedModel):
         """See `ChatModel`.
 
         Raises:
-            ModelError: if the given answer was refused and the planner asks again.
+            ModelError: if the given reply was rejected and the planner asks again.
         """
         if self._said is None:
             return await self._model.complete(request)
@@ -60,12 +60,12 @@ class SubstituteModel(WrappedModel):
 def rendered_turn(
     choice: PlannerChoice, context: Context, recorded: RecordedDecision
 ) -> list[tuple[tuple[str, ...], list[str]]]:
-    """What a planner's model would have to say for the recorded calls: agents, and texts each.
+    """What a planner's model would have to reply for the recorded calls: agents and texts.
 
-    Where the same planner was recorded, it is what its model said, refused replies included.
+    If the same planner was recorded, it is what its model said, rejected replies included.
 
     Raises:
-        ModelError: if this planner has no words for it.
+        ModelError: if this planner cannot express the calls.
     """
     own: dict[tuple[str, ...], list[str]] = {}
     for reply in recorded.replies:

@@ -1,4 +1,4 @@
-"""The house and the episode of each world that a bag tells of."""
+"""The house and the episode of each world in a bag."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from planner.world.state import WorldState
 
 
 class RecordedTask:
-    """Finds houses and episodes by what the bag says of them."""
+    """Finds houses and episodes by a bag's messages."""
 
     def __init__(self, recorded: Recorded) -> None:
         """Takes the bag."""
         self._recorded = recorded
 
     def first(self) -> tuple[Episode | None, House]:
-        """The first world of the part of the bag that is read.
+        """The first world in the selected part of the bag.
 
         Raises:
-            FileError: if the bag does not tell of one.
-            PlannerError: if it tells of one that is not known here.
+            FileError: if the bag does not name one.
+            PlannerError: if it is not known here.
         """
         state = self._first_state()
         if state is not None:
@@ -74,7 +74,7 @@ def _of(bag: Bag, state: WorldState) -> tuple[Episode | None, House]:
 
 
 def _judged(recorded: Recorded) -> str:
-    """The episode that a planner or a judge spoke of; "" = none."""
+    """The episode named by a planner or an evaluator; "" = none."""
     for topic in (STATUS, VERDICTS):
         content: Any = recorded.first(topic)
         if content is not None and content.episode_id:

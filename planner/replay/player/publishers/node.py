@@ -1,4 +1,4 @@
-"""Publishers of a bag's topics: bytes as they were recorded, by the quality of service of then."""
+"""Publishers of a bag's topics: recorded bytes with the recorded quality of service."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from planner.replay.player.recorded_qos import RecordedQos
 from planner.ros import compressed_pictures, qos
 from planner.world.errors import PlannerError
 
-# DDS does not tell how many messages a publisher kept, so bags do not know it. Of a latched topic
-# a few, as `ros2 bag play` keeps: late joiners ask for one, and get the last. Of a stream that is
-# latched, and of pictures, so much that readers have been asked what they lack before it is gone.
+# Bags do not record the depth of a publisher's history, as DDS does not announce it. For a latched
+# topic a few, as in `ros2 bag play`: late joiners request one, and get the last. For a latched
+# stream and for pictures, enough to notice missing acknowledgements before messages are dropped.
 _DEPTH, _DEPTH_OF_LARGE, _DEPTH_OF_LATCHED = 1000, 50, 10
 _DEPTHS_BY_NAME = {TF_STATIC: 100, "/world/state": 1000}
 _LARGE = {
@@ -32,16 +32,16 @@ _LARGE = {
     "sensor_msgs/msg/CompressedImage",
     "sensor_msgs/msg/PointCloud2",
 }
-# For readers that have not acknowledged as much as is kept: a late message is better than a lost
-# one, but one reader must not hold up all the others.
+# Waits for readers that have not acknowledged what is in the history: a late message is better than
+# a lost one, but one reader must not hold up all the others.
 PATIENCE_S, PATIENCE_UNLIMITED_S = 0.02, 1.0
-# After so many messages it is looked, without waiting, whether readers have them.
+# After this many messages, acknowledgements are checked without waiting.
 _LOOK_AFTER = 10
 _AT_ONCE = Duration(seconds=0)
-# Not waited for again so soon after that was in vain.
+# A slow reader is not waited for again before this time has passed.
 _SLOW_READER_S = 1.0
-# Readers are asked so often at the latest what they lack. What was kept for longer has arrived, or
-# nobody will ever want it, though the last message is not known to have.
+# Longest time between two checks of acknowledgements. What was kept for longer has arrived or is
+# not needed, even if the last message was never acknowledged.
 _ASKED_EVERY_S = 4.0
 
 
@@ -51,7 +51,7 @@ class Outgoing:
 
     Attributes:
         name: to publish under.
-        type_name: as `sensor_msgs/msg/Image`.
+        type_name: such as `sensor_msgs/msg/Image`.
         kind: its class.
         qos: as in the bag.
     """
@@ -63,12 +63,12 @@ class Outgoing:
 
 
 class BagPublishers:
-    """Publishes a bag's messages; an `CueSink` of the player.
+    """Publishes a bag's messages; a `CueSink` of the player.
 
     Attributes:
         lost: messages that the middleware refused.
         slow: names of topics whose readers did not keep up.
-        damaged: compressed pictures that somebody wanted raw and that cannot be unpacked.
+        damaged: requested raw pictures that cannot be decompressed.
     """
 
     def __init__(
@@ -83,10 +83,10 @@ class BagPublishers:
         """Advertises all topics.
 
         Args:
-            node: that they are published by.
+            node: publishes them.
             topics: by their names in the bag.
-            pictures: topics of raw pictures by the names of those that have them compressed.
-            make_clock: whether `/clock` is told by `tick`.
+            pictures: topics of raw pictures by the names of their compressed topics.
+            make_clock: whether `tick` publishes `/clock`.
             patience_s: how long a slow reader is waited for.
         """
         self._writers = {
@@ -112,13 +112,13 @@ class BagPublishers:
             self._send_raw(cue)
 
     def wants_raw(self, topic: str) -> bool:
-        """Whether somebody listens to the raw pictures of a topic of compressed ones."""
+        """Whether the raw form of a compressed topic has subscribers."""
         writer = self._raw.get(topic)
         return writer is not None and writer.publisher.get_subscription_count() > 0
 
     def _send_raw(self, cue: Cue) -> None:
         try:
-            # Who has just begun to listen comes before the next one that is unpacked ahead.
+            # A new subscriber may appear before the pictures decompressed ahead for it.
             data = cue.raw or compressed_pictures.raw(cue.data)
         except PlannerError:
             self.damaged += 1
@@ -126,7 +126,7 @@ class BagPublishers:
         self._raw[cue.topic].send(data)
 
     def tick(self, stamp_ns: int) -> None:
-        """Publishes a clock that is made."""
+        """Publishes a generated clock."""
         if self._clock is None:
             return
         seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
@@ -134,7 +134,7 @@ class BagPublishers:
         self._publish_clock(self._clock, self._told)
 
     def repeat_clock(self) -> None:
-        """Publishes the last clock once more, the bag's or the one that is made."""
+        """Publishes the last clock again, the bag's or a generated one."""
         if self._told is None:
             return
         if self._clock is not None:
@@ -148,12 +148,12 @@ class BagPublishers:
 
     @property
     def subscribers(self) -> int:
-        """How many subscriptions there are, of all topics."""
+        """Number of subscriptions to all topics."""
         return sum(writer.publisher.get_subscription_count() for writer in self._all)
 
     @property
     def names(self) -> list[str]:
-        """Of the topics that are published."""
+        """Names of the published topics."""
         names = [writer.name for writer in self._all]
         return [*names, CLOCK] if self._clock else names
 
@@ -168,7 +168,7 @@ class BagPublishers:
         return [writer.name for writer in self._all if writer.is_slow]
 
     def finish(self, timeout_s: float) -> list[str]:
-        """Waits until readers have what was sent; returns the topics of which some have not."""
+        """Waits until readers have acknowledged everything; returns topics where some have not."""
         deadline_s = time.monotonic() + timeout_s
         return list(self._unacknowledged(deadline_s))
 
@@ -179,7 +179,7 @@ class BagPublishers:
                 yield writer.name
 
     def _publish_clock(self, publisher: Publisher[Clock], data: bytes) -> None:
-        # Refused only by a middleware that shuts down; the next one tells the time anyway.
+        # Refused only by a middleware that shuts down; the next one has the time anyway.
         try:
             publisher.publish(data)
         except rclpy_implementation.RCLError:
@@ -200,7 +200,7 @@ class _Writer:
         self._reliable = outgoing.qos.reliable
         self._kept = profile.depth
         self._patience = Duration(seconds=patience_s)
-        # Sent since all that was sent before was known to have arrived.
+        # Number of messages sent since everything was last known to have arrived.
         self._open = 0
         self._impatient_until_s = 0.0
         self._sent_s: deque[float] = deque(maxlen=profile.depth)
@@ -211,13 +211,13 @@ class _Writer:
         try:
             self.publisher.publish(data)
         except rclpy_implementation.RCLError:
-            # A reliable writer whose readers do not keep up refuses.
+            # A reliable writer refuses if its readers do not keep up.
             self.lost += 1
         self._open += 1
         self._sent_s.append(time.monotonic())
 
     def _count_subscribers(self) -> None:
-        """Sees whether readers have all, and waits where the next message would push one out."""
+        """Checks acknowledgements; waits if the next message would drop an unacknowledged one."""
         if self.publisher.wait_for_all_acked(_AT_ONCE):
             self._open = 0
         elif self._open >= self._kept and time.monotonic() >= self._impatient_until_s:

@@ -1,1 +1,1 @@
-"""What the page is drawn with: plain JavaScript modules and one style sheet."""
+"""The page's code: plain JavaScript modules and one style sheet."""
