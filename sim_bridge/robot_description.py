@@ -107,10 +107,13 @@ def _link(robot: ET.Element, name: str, parts: Sequence[Part] = ()) -> ET.Elemen
 
 
 def _shape(visual: ET.Element, part: Part) -> None:
-    """Boxes, cylinders and spheres as they are; a capsule as a cylinder, an ellipsoid as a ball."""
-    if part.shape is Shape.BOX:
+    """Boxes, cylinders and spheres as they are; a capsule as a cylinder, an ellipsoid as a ball.
+
+    Open shapes are drawn as if they were full.
+    """
+    if part.shape in (Shape.BOX, Shape.OPEN_BOX):
         _geometry(visual, "box", size=_numbers(part.size))
-    elif part.shape in (Shape.CYLINDER, Shape.CAPSULE):
+    elif part.shape in (Shape.CYLINDER, Shape.CAPSULE, Shape.OPEN_CYLINDER):
         along = "xyz".index(part.axis)
         across = min(extent for i, extent in enumerate(part.size) if i != along)
         length, radius = _number(part.size[along]), _number(across / 2)

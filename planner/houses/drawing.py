@@ -18,7 +18,7 @@ from planner.world.floor_grid import WALL_THICKNESS_M, door_corners
 from planner.world.footprints import furniture_corners, object_corners
 from planner.world.geometry import FloatArray, Pose
 from planner.world.house import Door, Furniture, House, ObjectPlacement, Room
-from planner.world.shapes import Axis, Part, Shape
+from planner.world.shapes import Part, is_round_from_above
 from planner.world.vocabulary import Relation
 
 Colour = tuple[int, int, int]
@@ -331,8 +331,7 @@ class _Plan:
 def _from_above(part: Part, pose: Pose) -> list[tuple[float, float]]:
     """The outline of a part from above, in the map frame."""
     hx, hy = part.size[0] / 2, part.size[1] / 2
-    upright = part.shape in (Shape.CYLINDER, Shape.CAPSULE) and part.axis is Axis.Z
-    if upright or part.shape in (Shape.SPHERE, Shape.ELLIPSOID):
+    if is_round_from_above(part):
         turns = (math.tau * i / _CIRCLE_STEPS for i in range(_CIRCLE_STEPS))
         local = [(hx * math.cos(t), hy * math.sin(t)) for t in turns]
     else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
@@ -32,13 +34,27 @@ Rgb = Annotated[tuple[_Level, _Level, _Level], BeforeValidator(_read_hex)]
 
 
 class Shape(StrEnum):
-    """Cylinders and capsules stand along their `axis`; the others have none."""
+    """Cylinders and capsules stand along their `axis`; the others have none.
+
+    The open ones stand upright: walls and a floor, and nothing above it.
+    """
 
     BOX = "box"
     CYLINDER = "cylinder"
     CAPSULE = "capsule"
     SPHERE = "sphere"
     ELLIPSOID = "ellipsoid"
+    OPEN_BOX = "open_box"
+    OPEN_CYLINDER = "open_cylinder"
+
+
+OPEN_SHAPES = frozenset({Shape.OPEN_BOX, Shape.OPEN_CYLINDER})
+# Thickness of walls and floor of open shapes, as a share of the narrower extent across.
+_WALL_SHARE = 0.04
+# A floor is no thicker than this share of the height.
+_FLOOR_SHARE = 0.3
+# Boxes that make up the wall of an open cylinder.
+_STAVES = 12
 
 
 class Axis(StrEnum):
@@ -58,7 +74,7 @@ class Part(FileModel):
     from -0.5 to 0.5, z from 0 to 1); in a house they are metres.
 
     `size` is the full extent of the tight box around the primitive. `joint`
-    names the joint that the part moves with.
+    names the joint that the part moves with. Open shapes have no `axis`.
     """
 
     shape: Shape = Shape.BOX
@@ -67,6 +83,54 @@ class Part(FileModel):
     rgb: Rgb
     axis: Axis = Axis.Z
     joint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SolidPart:
+    """A part that is not open, turned by a yaw about its own centre."""
+
+    part: Part
+    yaw_rad: float = 0.0
+
+
+def solids(part: Part) -> Iterator[SolidPart]:
+    """The solid parts that a part in metres is made of: a part that is not open is one itself."""
+    if part.shape not in OPEN_SHAPES:
+        yield SolidPart(part)
+        return
+    (x, y, z), (sx, sy, sz) = part.center, part.size
+    wall = _WALL_SHARE * min(sx, sy)
+    floor = min(wall, _FLOOR_SHARE * sz)
+    middle_z = z + floor / 2
+
+    def _solid(shape: Shape, center: Vec3, size: Vec3, yaw_rad: float = 0.0) -> SolidPart:
+        update = {"shape": shape, "center": center, "size": size}
+        return SolidPart(part.model_copy(update=update), yaw_rad)
+
+    is_box = part.shape is Shape.OPEN_BOX
+    ground = (x, y, z - sz / 2 + floor / 2)
+    yield _solid(Shape.BOX if is_box else Shape.CYLINDER, ground, (sx, sy, floor))
+    if is_box:
+        for side in (-1, 1):
+            across = (wall, sy, sz - floor)
+            yield _solid(Shape.BOX, (x + side * (sx - wall) / 2, y, middle_z), across)
+            along = (sx - 2 * wall, wall, sz - floor)
+            yield _solid(Shape.BOX, (x, y + side * (sy - wall) / 2, middle_z), along)
+        return
+    radius = min(sx, sy) / 2
+    stave = (wall, 2 * radius * math.sin(math.pi / _STAVES), sz - floor)
+    out = radius * math.cos(math.pi / _STAVES) - wall / 2
+    for index in range(_STAVES):
+        turn = math.tau * index / _STAVES
+        center = (x + out * math.cos(turn), y + out * math.sin(turn), middle_z)
+        yield _solid(Shape.BOX, center, stave, turn)
+
+
+def is_round_from_above(part: Part) -> bool:
+    """Whether a part's outline seen from above is a circle or an ellipse."""
+    if part.shape in (Shape.CYLINDER, Shape.CAPSULE):
+        return part.axis is Axis.Z
+    return part.shape in (Shape.SPHERE, Shape.ELLIPSOID, Shape.OPEN_CYLINDER)
 
 
 def scale(point: Fraction3, size_m: Vec3) -> Vec3:
@@ -93,7 +157,7 @@ def _rounded(part: Part, size: Vec3) -> Vec3:
     # no renderer's cylinder can draw: the narrowest extent wins, so the part stays in its box.
     if part.shape is Shape.SPHERE:
         return (min(size),) * 3
-    if part.shape not in (Shape.CYLINDER, Shape.CAPSULE):
+    if part.shape not in (Shape.CYLINDER, Shape.CAPSULE, Shape.OPEN_CYLINDER):
         return size
     along = "xyz".index(part.axis)
     across = min(extent for i, extent in enumerate(size) if i != along)

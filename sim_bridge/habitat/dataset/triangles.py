@@ -7,14 +7,14 @@ gives it (14 slices, three stacks a hemisphere), so that outlines fall on the sa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.world.geometry import FloatArray, Vec3
-from planner.world.shapes import Axis, Part, Shape
+from planner.world.shapes import Axis, Part, Shape, SolidPart, solids
 
 SLICES = 14
 STACKS = 3
@@ -46,8 +46,24 @@ class Triangles:
 
 def part_triangles(part: Part) -> Triangles:
     """A part in metres, in its owner's frame."""
+    return _together([_solid_triangles(solid) for solid in solids(part)])
+
+
+def _solid_triangles(solid: SolidPart) -> Triangles:
+    part = solid.part
     half = (part.size[0] / 2, part.size[1] / 2, part.size[2] / 2)
-    return _SHAPES[part.shape](part, half).shifted(part.center)
+    return _SHAPES[part.shape](part, half).turned(solid.yaw_rad).shifted(part.center)
+
+
+def _together(pieces: Sequence[Triangles]) -> Triangles:
+    if len(pieces) == 1:
+        return pieces[0]
+    firsts = np.cumsum([0, *(len(piece.corners) for piece in pieces[:-1])])
+    return Triangles(
+        np.concatenate([piece.corners for piece in pieces]),
+        np.concatenate([piece.normals for piece in pieces]),
+        np.concatenate([p.faces + first for p, first in zip(pieces, firsts, strict=True)]),
+    )
 
 
 def box_triangles(half_m: Vec3) -> Triangles:
