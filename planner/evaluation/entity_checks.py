@@ -14,6 +14,7 @@ from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode
 from planner.world.errors import FileError
 from planner.world.house import House
+from planner.world.receptacle import known_shape
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import AFFORDANCE_OF_STATE, Affordance, EntityKind, floor_name
 
@@ -53,12 +54,16 @@ def facts_of_episode(
         )
     for item in episode.objects:
         cls = catalogue.objects.get(item.class_name)
-        facts[item.name] = EntityFacts(EntityKind.OBJECT, frozenset(cls.affordances if cls else ()))
+        can = frozenset(cls.affordances if cls else ())
+        hollow = cls is not None and cls.hollow is not None
+        facts[item.name] = EntityFacts(EntityKind.OBJECT, can, hollow)
     facts.update((agent.uid, EntityFacts(EntityKind.AGENT)) for agent in episode.agents)
     return facts
 
 
 def _is_hollow(house: House, entity: EntityState) -> bool:
+    if entity.kind is EntityKind.OBJECT and house.graph is None:
+        return known_shape(entity.class_name, entity.size_m).hollow is not None
     piece = house.furniture_by_name.get(entity.name)
     if piece is None:
         # Nobody knows what is in furniture that was only perceived; edges put things in things.

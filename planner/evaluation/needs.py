@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from planner.evaluation.propositions import Watch
 from planner.evaluation.task import STATE_PREDICATES, Predicate, Proposition
-from planner.world.state import EntityState
+from planner.world.state import EntityState, chain_of
 from planner.world.vocabulary import Relation
 
 # Go there, take it, go there, put it down.
@@ -114,10 +114,10 @@ def _need(proposition: Proposition, rows: Mapping[str, frozenset[str]], count: i
 
 def _shut_around(name: str, entities: Mapping[str, EntityState]) -> str | None:
     """The furniture that has to be opened to get at an entity."""
-    entity = entities.get(name)
-    around = entity.parent if entity is not None else None
-    inside = entity is not None and entity.relation is Relation.WITHIN
-    return around if around is not None and inside and _is_shut(around, entities) else None
+    for thing in chain_of(entities, name):
+        if thing.relation is Relation.WITHIN and _is_shut(thing.parent or "", entities):
+            return thing.parent
+    return None
 
 
 def _is_shut(name: str, entities: Mapping[str, EntityState]) -> bool:

@@ -83,13 +83,17 @@ def is_inside(scene: Scene, name: str, receptacle: str) -> bool:
     """The centre lies in a hollow of the receptacle (the box variant of PARTNR-D10).
 
     As with the paper's rays of 1.00 m, two opposing walls of the hollow must be that near.
-    Furniture that was only perceived is hollow all through.
+    Furniture that was only perceived is hollow all through. In a thing is what has the middle
+    of its underside in the thing's hollow: then its lower corners' rays meet the walls, however
+    far it sticks out.
     """
     if scene.told:
         return told_inside(scene.entities, name, receptacle)
     box = scene.box(name)
     if box is None or name == receptacle:
         return False
+    if scene.is_in_hollow(name, receptacle):
+        return True
     bare = scene.bare_furniture(receptacle)
     if bare is not None:
         return _is_within(box.center_m, bare)

@@ -22,7 +22,7 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
 
     CLOSE: less than 1.50 m of floor from an agent's centre to the other one's box, of two things
         from either's, so that neither a robot's height nor a shelf's counts; to a room: in it.
-    INSIDE: as PARTNR's `is_inside`; in a thing: the centre is in its box; furniture that has no
+    INSIDE: as PARTNR's `is_inside`; in a thing, too, if the centre is in its box; furniture with no
         hollow but a top is meant to be put on; a room is where something stands or lies.
     ON: as PARTNR's `is_on_top`; furniture that has only a hollow is meant to be put in; on a room
         is on its floor.
@@ -48,7 +48,8 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
     if scene.told:
         return (is_inside if relation == "INSIDE" else is_on_top)(scene, one, other)
     if b.kind is EntityKind.OBJECT and relation == "INSIDE":
-        return _holds_middle(_box(scene, b), _box(scene, a).center_m)
+        in_box = _holds_middle(_box(scene, b), _box(scene, a).center_m)
+        return in_box or is_inside(scene, one, other)
     if b.kind is EntityKind.AGENT:
         return False
     hollow, top = _shape(scene, other)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from planner.world.errors import PlannerError
 from planner.world.geometry import Box, Vec3
 from planner.world.house import Furniture, House, Interior, Room
+from planner.world.receptacle import ThingShape, known_shape
 from planner.world.state import EntityState
 from planner.world.vocabulary import EntityKind
 
@@ -207,6 +208,8 @@ class Scene:
         self.told = house.graph is not None
         self.entities: dict[str, EntityState] = {}
         self._boxes: dict[str, Box] = {}
+        # Of things with a hollow or a top.
+        self._shapes: dict[str, ThingShape] = {}
         if self.told:
             # Boxes are made where one is asked for.
             self.entities.update(entities)
@@ -242,6 +245,10 @@ class Scene:
             name = entity.name
             self.entities[name] = entity
             self._boxes[name] = box
+            if entity.kind is EntityKind.OBJECT:
+                shape = known_shape(entity.class_name, entity.size_m)
+                if shape.rests_m:
+                    self._shapes[name] = shape
             cells = _cell_range(box) if self._is_bare(entity) else None
             if cells != self._cells_of.get(name):
                 self._leave_cells(name)
@@ -253,6 +260,7 @@ class Scene:
     def _forget(self, name: str) -> None:
         if self.entities.pop(name, None) is not None:
             del self._boxes[name]
+            self._shapes.pop(name, None)
             self._leave_cells(name)
 
     def _leave_cells(self, name: str) -> None:
@@ -342,16 +350,16 @@ class Scene:
         )
 
     def stands_on_furniture(self, name: str) -> bool:
-        """Whether a piece of furniture is under the middle of an entity's box."""
+        """Whether furniture, or a thing with a hollow or a top, is under an entity's middle."""
         box = self._boxes[name]
         x, y, _ = box.center_m
         z = box.minimum_m[2] + RAISED_M
         if self._furniture_hit(name, x, y, z)[1] is not None:
             return True
         return any(
-            self.entities[other].kind is EntityKind.FURNITURE
+            (self.entities[other].kind is EntityKind.FURNITURE or other in self._shapes)
             and other != name
-            and self._boxes[other].maximum_m[2] <= z
+            and self._top_below(other, z) is not None
             and self._is_over(other, x, y)
             for other in self._bare_cells.get(_cell(x, y), ())
         )
@@ -363,8 +371,8 @@ class Scene:
         for other in sorted(self._bare_cells.get(_cell(x_m, y_m), ())):
             if other == name:
                 continue
-            top = self._boxes[other].maximum_m[2]
-            if best_z < top <= z_m and self._is_over(other, x_m, y_m):
+            top = self._top_below(other, z_m)
+            if top is not None and top > best_z and self._is_over(other, x_m, y_m):
                 best_z, best = top, other
         return best_z, best
 
@@ -382,6 +390,41 @@ class Scene:
             if top is not None and top > best_z:
                 best_z, best = top, other
         return best_z, best
+
+    def _top_below(self, name: str, z_m: float) -> float | None:
+        """The highest top of what is judged by its box, no higher than z; None where all are.
+
+        A thing with a hollow or a top has two: its upper end, and where other things rest.
+        """
+        box = self._boxes[name]
+        top = box.maximum_m[2]
+        if top <= z_m:
+            return top
+        shape = self._shapes.get(name)
+        if shape is None:
+            return None
+        tops = [box.minimum_m[2] + rest for rest in shape.rests_m]
+        return max((rest for rest in tops if rest <= z_m), default=None)
+
+    def lowest_top_m(self, name: str) -> float:
+        """From the underside of what is judged by its box to the lowest of its tops."""
+        shape, box = self._shapes.get(name), self.thing_box(name)
+        if shape is not None:
+            return min(shape.rests_m)
+        return box.size_m[2] if box is not None else 0.0
+
+    def is_in_hollow(self, name: str, receptacle: str) -> bool:
+        """Whether the middle of an entity's underside is in the hollow of a thing."""
+        shape, box = self._shapes.get(receptacle), self._boxes.get(name)
+        if shape is None or shape.hollow is None or box is None:
+            return False
+        x, y, _ = box.center_m
+        point = (x, y, box.minimum_m[2] + RAISED_M)
+        local = self.entities[receptacle].pose.inverse().apply(point)
+        return all(
+            abs(at - middle) <= size / 2 + EPSILON_M
+            for at, middle, size in zip(local, shape.hollow.center, shape.hollow.size, strict=True)
+        )
 
     def _is_over(self, name: str, x_m: float, y_m: float) -> bool:
         """Whether a point is over an entity's own box, turned as the entity is."""

@@ -71,8 +71,7 @@ def _may_shadow(scene: Scene, mover: str, around: Box, box: Box | None) -> bool:
     if box is None or not _overlap(box, around, 0.0):
         return False
     # Rays go downwards and meet tops: what rises above where they start is in nobody's way.
-    own = scene.thing_box(mover)
-    lowest_top_m = around.minimum_m[2] + (own.size_m[2] if own is not None else 0.0)
+    lowest_top_m = around.minimum_m[2] + scene.lowest_top_m(mover)
     return lowest_top_m <= box.maximum_m[2] + RAISED_M + _SLACK_M
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planner.world.state import EntityState
-from planner.world.vocabulary import EntityKind, Relation
+from planner.world.state import EntityState, chain_of
+from planner.world.vocabulary import Relation
 
 Entities = Mapping[str, EntityState]
 
@@ -23,12 +23,10 @@ def told_on(entities: Entities, name: str) -> frozenset[str]:
 
 def told_inside(entities: Entities, name: str, receptacle: str) -> bool:
     """Whether an entity is within another one, or on or in something that is."""
-    entity = entities.get(name)
-    while entity is not None and entity.kind is EntityKind.OBJECT and entity.parent is not None:
-        if entity.parent == receptacle and entity.relation is Relation.WITHIN:
-            return True
-        entity = entities.get(entity.parent)
-    return False
+    return any(
+        entity.parent == receptacle and entity.relation is Relation.WITHIN
+        for entity in chain_of(entities, name)
+    )
 
 
 def told_in_room(entities: Entities, name: str, room: str) -> bool:

@@ -20,6 +20,7 @@ from planner.world.vocabulary import Affordance, Relation, State
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 Weight = Annotated[float, Field(gt=0)]
+_ROUNDING_M = 1e-6
 
 
 class SurfaceRecipe(FileModel):
@@ -101,6 +102,31 @@ class LikelyPlace(FileModel):
     weight: Weight = 1.0
 
 
+Metres2 = tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]]
+
+
+class ThingHollow(FileModel):
+    """The inside of a thing, open at its upper end: metres, for a thing of its class's `size_m`.
+
+    `bottom_m` is how high its ground is above the thing's underside, `center_m` its middle.
+    """
+
+    size_m: Size3
+    bottom_m: Annotated[float, Field(ge=0)]
+    center_m: tuple[float, float] = (0.0, 0.0)
+
+
+class ThingTop(FileModel):
+    """Where things are put onto a thing: metres, for a thing of its class's `size_m`.
+
+    `height_m` is how high they rest above the thing's underside, `center_m` its middle.
+    """
+
+    size_m: Metres2
+    height_m: Annotated[float, Field(gt=0)]
+    center_m: tuple[float, float] = (0.0, 0.0)
+
+
 class ObjectClass(FileModel):
     """A class of movable things; every one fits a hand's grasp."""
 
@@ -113,6 +139,31 @@ class ObjectClass(FileModel):
     states: dict[State, bool] = Field(default_factory=dict)
     parts: tuple[Part, ...] = Field(min_length=1)
     places: tuple[LikelyPlace, ...] = Field(min_length=1)
+    hollow: ThingHollow | None = None
+    top: ThingTop | None = None
+
+    @model_validator(mode="after")
+    def _receptacles_are_within(self) -> ObjectClass:
+        for field, part in (("hollow", self.hollow), ("top", self.top)):
+            if part is None:
+                continue
+            for axis, middle, extent, whole in zip(
+                "xy", part.center_m, part.size_m, self.size_m, strict=False
+            ):
+                if abs(middle) + extent / 2 > whole / 2 + _ROUNDING_M:
+                    raise ValueError(f"{self.name}: its {field} is wider along {axis} than itself")
+        if self.hollow is not None:
+            rim = self.hollow.bottom_m + self.hollow.size_m[2]
+            if rim > self.size_m[2] + _ROUNDING_M:
+                raise ValueError(f"{self.name}: its hollow reaches to {rim:.3f} m, above itself")
+        if self.top is not None and self.top.height_m > self.size_m[2] + _ROUNDING_M:
+            raise ValueError(f"{self.name}: its top is at {self.top.height_m} m, above itself")
+        return self
+
+    @property
+    def holds_things(self) -> bool:
+        """Whether other things can be put into it or onto it."""
+        return self.hollow is not None or self.top is not None
 
 
 class RoomClass(FileModel):

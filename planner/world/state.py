@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from planner.world.geometry import Box, Pose, Vec3
 from planner.world.record import record
@@ -44,6 +44,19 @@ class EntityState:
         """The axis-aligned box around the entity in `map`."""
         x, y, z = self.pose.position_m
         return Box.around((x, y, z + self.size_m[2] / 2), self.size_m, self.pose.yaw_rad)
+
+
+def chain_of(entities: Mapping[str, EntityState], name: str) -> Iterator[EntityState]:
+    """A thing, the thing that it is on or in, and so on; the last one's parent is no thing.
+
+    Of a cycle, which no world has but a broken message may, each entity comes once.
+    """
+    seen: set[str] = set()
+    entity = entities.get(name)
+    while entity is not None and entity.kind is EntityKind.OBJECT and entity.name not in seen:
+        seen.add(entity.name)
+        yield entity
+        entity = entities.get(entity.parent or "")
 
 
 @record

@@ -158,7 +158,7 @@ class EmbeddedBackend(KinematicBackend):
         agents = world.agents.values()
         for agent in agents:
             if not can_predict_stance(agent) or (
-                agent.holding is not None and agent.holding in names
+                any(thing.name in names for thing in world.carried_by(agent))
             ):
                 return 0
         sight, limits = self._current_visibility(), Limits(max_distance_m, min_fraction)

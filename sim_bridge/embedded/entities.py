@@ -9,6 +9,7 @@ from typing import NamedTuple
 from planner.world.agents import Body
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import Furniture, Interior, Joint
+from planner.world.receptacle import ThingShape
 from planner.world.state import EntityState
 from planner.world.vocabulary import (
     AFFORDANCE_OF_STATE,
@@ -18,6 +19,9 @@ from planner.world.vocabulary import (
     Relation,
     State,
 )
+
+# [x, y, z, yaw] of a frame.
+Place = tuple[float, float, float, float]
 
 OPEN_ENOUGH = 0.5
 # Arms and backs bend: the hand's camera is also brought lower. Last of all it is held up as high
@@ -54,6 +58,11 @@ class Piece:
     def name(self) -> str:
         """Its name in the house file."""
         return self.record.name
+
+    @property
+    def yaw_rad(self) -> float:
+        """Where its front points in the map."""
+        return self.record.yaw_rad
 
     def to_map(self, point_m: Vec3) -> Vec3:
         """A point of the furniture's frame in the map."""
@@ -162,6 +171,34 @@ class Thing:
     room: str | None
     affordances: tuple[Affordance, ...]
     states: dict[State, bool]
+    shape: ThingShape = field(default_factory=ThingShape)
+
+    @property
+    def pose(self) -> Place:
+        """[x, y, z, yaw] of the map."""
+        return (self.x_m, self.y_m, self.z_m, self.yaw_rad)
+
+    @property
+    def cos(self) -> float:
+        """Of its yaw."""
+        return math.cos(self.yaw_rad)
+
+    @property
+    def sin(self) -> float:
+        """Of its yaw."""
+        return math.sin(self.yaw_rad)
+
+    def to_map(self, point_m: Vec3) -> Vec3:
+        """A point of the thing's frame in the map."""
+        c, s = self.cos, self.sin
+        x, y, z = point_m
+        return (self.x_m + x * c - y * s, self.y_m + x * s + y * c, self.z_m + z)
+
+    def to_local(self, point_m: Vec3) -> Vec3:
+        """A point of the map in the thing's frame."""
+        c, s = self.cos, self.sin
+        dx, dy = point_m[0] - self.x_m, point_m[1] - self.y_m
+        return (dx * c + dy * s, dy * c - dx * s, point_m[2] - self.z_m)
 
     @property
     def center_m(self) -> Vec3:

@@ -28,7 +28,7 @@ from planner.world.state import WorldState
 from sim_bridge.backend import Handle
 from sim_bridge.embedded.encounters import undisturbed_s
 from sim_bridge.embedded.entities import Agent
-from sim_bridge.embedded.motion_bounds import held_object_bounds, moving_furniture_bounds
+from sim_bridge.embedded.motion_bounds import carried_bounds, moving_furniture_bounds
 from sim_bridge.embedded.options import Noise, WorldOptions
 from sim_bridge.embedded.prediction import predicted_stance
 from sim_bridge.embedded.primitive_routines import RoutineContext, routine
@@ -295,11 +295,10 @@ class KinematicBackend(ABC):
         around all that it holds and reaches.
         """
         world = self._loaded()
-        boxes = {
-            agent.holding: held_object_bounds(agent, world.things[agent.holding], dt_s * steps)
-            for agent in world.agents.values()
-            if agent.holding is not None and not agent.is_still
-        }
+        boxes: dict[str, Box] = {}
+        for agent in world.agents.values():
+            if not agent.is_still:
+                boxes.update(carried_bounds(world, agent, dt_s * steps))
         for name, joint in world.opening:
             boxes.update(moving_furniture_bounds(world, world.pieces[name], joint))
         return boxes

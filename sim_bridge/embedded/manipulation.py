@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from planner.world.geometry import Vec3
 from planner.world.house import Joint
@@ -15,6 +16,7 @@ from sim_bridge.embedded.placing import (
     find_spot,
     floor_support,
     nearest_support,
+    support_of_thing,
 )
 from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.walking import FLOOR_HEIGHT_M
@@ -34,20 +36,30 @@ class RefusalError(Exception):
 
 
 def thing_at(world: KinematicWorld, agent: Agent, point_m: Vec3, tolerance_m: float = 0.0) -> Thing:
-    """The thing nearest to a point, the agent's own load aside; a tolerance of 0 is ours.
+    """The thing nearest to a point, what the agent carries aside; a tolerance of 0 is ours.
 
     Raises:
         RefusalError: where none is near.
     """
-    near = [
-        (thing.state().box.distance_m(point_m), _center_gap(thing, point_m), thing.name)
-        for thing in world.things.values()
-        if thing.name != agent.holding
-    ]
-    best = min(near, default=None)
+    best = _nearest_thing(world, agent, point_m, world.things.values())
     if best is None or best[0] > (tolerance_m or POINT_TOLERANCE_M):
         raise RefusalError(PrimitiveCode.NOTHING_THERE, "nothing to take is at the target")
-    return world.things[best[2]]
+    return best[1]
+
+
+def _nearest_thing(
+    world: KinematicWorld, agent: Agent, point_m: Vec3, things: Iterable[Thing]
+) -> tuple[float, Thing] | None:
+    """The thing nearest to a point that the agent does not carry, and how far its box is."""
+    carried = {thing.name for thing in world.carried_by(agent)}
+    near = [(*_gaps(thing, point_m), thing.name) for thing in things if thing.name not in carried]
+    best = min(near, default=None)
+    return None if best is None else (best[0], world.things[best[2]])
+
+
+def _gaps(thing: Thing, point_m: Vec3) -> tuple[float, float]:
+    """How far a point is from a thing's box, and the square of how far from its middle."""
+    return thing.state().box.distance_m(point_m), _center_gap(thing, point_m)
 
 
 def _center_gap(thing: Thing, point_m: Vec3) -> float:
@@ -67,13 +79,14 @@ def check_pick(
             PrimitiveCode.HAND_FULL, "the hand already holds something", holding=agent.holding
         )
     thing = thing_at(world, agent, point_m, tolerance_m)
-    if thing.relation is Relation.HELD:
+    base = world.base_of(thing)
+    if base.relation is Relation.HELD:
         raise RefusalError(
-            PrimitiveCode.HELD_BY_OTHER, "another agent holds it", holder=thing.parent
+            PrimitiveCode.HELD_BY_OTHER, "another agent holds it", holder=base.parent
         )
     if world.is_enclosed(thing):
         raise RefusalError(
-            PrimitiveCode.CLOSED, "it is inside closed furniture", inside=thing.parent
+            PrimitiveCode.CLOSED, "it is inside closed furniture", inside=base.parent
         )
     _check_reach(agent, thing.center_m)
     _check_view(rays, agent, _view_points(thing), frozenset({thing.instance_id}))
@@ -122,17 +135,17 @@ def check_place(
         raise RefusalError(PrimitiveCode.HAND_EMPTY, "the hand holds nothing")
     thing = world.things[agent.holding]
     relation = primitive.relation or Relation.ON
-    support = _support(world, relation, point_m)
     reference = None
     if reference_m is not None:
         reference = thing_at(world, agent, reference_m, primitive.tolerance_m)
-        if (reference.parent, reference.part) != (support.parent, support.part):
-            raise RefusalError(
-                PrimitiveCode.NOTHING_THERE,
-                "the reference is not on the same surface",
-                reference=reference.name,
-                surface=f"{support.parent}/{support.part}",
-            )
+    support = _support(world, agent, primitive, point_m, reference)
+    if reference and (reference.parent, reference.part) != (support.parent, support.part):
+        raise RefusalError(
+            PrimitiveCode.NOTHING_THERE,
+            "the reference is not on the same surface",
+            reference=reference.name,
+            surface=f"{support.parent}/{support.part}",
+        )
     if support.piece is not None and relation is Relation.WITHIN:
         hollow = next(i for i in support.piece.record.interiors if i.name == support.part)
         if not support.piece.is_open(hollow):
@@ -156,7 +169,36 @@ def check_place(
     return spot
 
 
-def _support(world: KinematicWorld, relation: Relation, point_m: Vec3) -> Support:
+def _support(
+    world: KinematicWorld,
+    agent: Agent,
+    primitive: Primitive,
+    point_m: Vec3,
+    reference: Thing | None,
+) -> Support:
+    """What a place puts the held thing on, or into.
+
+    Without a reference a tolerance says that a thing at the target is meant, as for `pick`; what
+    is put next to something in or on a thing goes there, too.
+    """
+    relation = primitive.relation or Relation.ON
+    holder = world.things.get(reference.parent) if reference is not None else None
+    if reference is None and primitive.tolerance_m > 0:
+        holder = _receptacle_at(world, agent, relation, point_m, primitive.tolerance_m)
+    if holder is not None:
+        support = support_of_thing(world, holder, relation)
+        if support is None:
+            part = "top" if relation is Relation.ON else "hollow"
+            text = f"the thing there has no {part} to put anything {relation}"
+            raise RefusalError(PrimitiveCode.NOTHING_THERE, text, thing=holder.name)
+        base = world.base_of(holder)
+        if base.relation is Relation.HELD:
+            text = "another agent holds what it would be put into"
+            raise RefusalError(PrimitiveCode.HELD_BY_OTHER, text, holder=base.parent)
+        if world.is_enclosed(holder):
+            text = "what it would be put into is inside closed furniture"
+            raise RefusalError(PrimitiveCode.CLOSED, text, inside=base.parent)
+        return support
     support = nearest_support(world, relation, point_m, SUPPORT_TOLERANCE_M)
     if (
         relation is Relation.ON
@@ -168,6 +210,17 @@ def _support(world: KinematicWorld, relation: Relation, point_m: Vec3) -> Suppor
         what = "surface" if relation is Relation.ON else "interior"
         raise RefusalError(PrimitiveCode.NOTHING_THERE, f"no {what} is at the target")
     return support
+
+
+def _receptacle_at(
+    world: KinematicWorld, agent: Agent, relation: Relation, point_m: Vec3, tolerance_m: float
+) -> Thing:
+    fitting = [t for t in world.things.values() if support_of_thing(world, t, relation) is not None]
+    best = _nearest_thing(world, agent, point_m, fitting)
+    if best is None or best[0] > tolerance_m:
+        text = f"nothing that things are put {relation} is at the target"
+        raise RefusalError(PrimitiveCode.NOTHING_THERE, text)
+    return best[1]
 
 
 def check_joint(
@@ -253,15 +306,16 @@ def check_state_change(
     needed = AFFORDANCE_OF_STATE[state]
     entity = _entity_at(world, agent, name, point_m, needed, tolerance_m)
     if isinstance(entity, Thing):
-        if entity.relation is Relation.HELD and entity.parent != agent.name:
+        base = world.base_of(entity)
+        if base.relation is Relation.HELD and base.parent != agent.name:
             raise RefusalError(
-                PrimitiveCode.HELD_BY_OTHER, "another agent holds it", holder=entity.parent
+                PrimitiveCode.HELD_BY_OTHER, "another agent holds it", holder=base.parent
             )
         if world.is_enclosed(entity):
             raise RefusalError(
-                PrimitiveCode.CLOSED, "it is inside closed furniture", inside=entity.parent
+                PrimitiveCode.CLOSED, "it is inside closed furniture", inside=base.parent
             )
-        if entity.name != agent.holding:
+        if base.name != agent.holding:
             _check_reach(agent, entity.center_m)
             _check_view(rays, agent, _view_points(entity), frozenset({entity.instance_id}))
     elif agent.distance_m(point_m) > agent.body.reach_m:

@@ -12,14 +12,21 @@ from sim_bridge.embedded.world import KinematicWorld
 _SLACK_M = 1e-3
 
 
-def held_object_bounds(agent: Agent, thing: Thing, seconds: float) -> Box:
-    """The box of the map that a held thing stays in while its agent goes on for some seconds.
+def carried_bounds(world: KinematicWorld, agent: Agent, seconds: float) -> dict[str, Box]:
+    """The boxes of the map that what an agent carries stays in while it goes on for some seconds.
 
     The agent walks its remaining path, or stays where it is and turns or looks about.
     """
+    carried = world.carried_by(agent)
+    return {t.name: _bounds(agent, carried[0], t, seconds) for t in carried}
+
+
+def _bounds(agent: Agent, held: Thing, thing: Thing, seconds: float) -> Box:
+    """Of the held thing, or of one in or on it."""
     hand = agent.hand_in_base()
     arm_m = math.hypot(hand[0], hand[1])
-    around_m = math.hypot(thing.size_m[0], thing.size_m[1]) / 2 + _SLACK_M
+    apart_m = math.hypot(thing.x_m - held.x_m, thing.y_m - held.y_m)
+    around_m = apart_m + math.hypot(thing.size_m[0], thing.size_m[1]) / 2 + _SLACK_M
     if agent.remaining_path:
         points, sway_m = _walked(agent, hand, arm_m, seconds)
     else:
@@ -29,9 +36,10 @@ def held_object_bounds(agent: Agent, thing: Thing, seconds: float) -> Box:
         sway_m = 2 * arm_m * math.sin(min(fastest_rad_s * seconds, math.pi) / 2)
     xs, ys = zip(*points, strict=True)
     half_m = thing.size_m[2] / 2 + _SLACK_M
+    middle_m = hand[2] + thing.center_m[2] - held.center_m[2]
     return Box(
-        (min(xs) - sway_m - around_m, min(ys) - sway_m - around_m, hand[2] - half_m),
-        (max(xs) + sway_m + around_m, max(ys) + sway_m + around_m, hand[2] + half_m),
+        (min(xs) - sway_m - around_m, min(ys) - sway_m - around_m, middle_m - half_m),
+        (max(xs) + sway_m + around_m, max(ys) + sway_m + around_m, middle_m + half_m),
     )
 
 
@@ -52,7 +60,9 @@ def moving_furniture_bounds(world: KinematicWorld, piece: Piece, joint: str) -> 
     for hollow in piece.record.interiors:
         if hollow.joint != joint or not hollow.moves:
             continue
-        for thing in world.resting_on(piece.name, hollow.name):
+        resting = world.resting_on(piece.name, hollow.name)
+        loads = [load for thing in resting for load in world.contents(thing)]
+        for thing in (*resting, *loads):
             box = Box.around(thing.center_m, thing.size_m, thing.yaw_rad)
             ends = [_shifted(box, piece.turned(_scaled(record.axis, way))) for way in ways]
             boxes[thing.name] = _around(ends)

@@ -24,18 +24,23 @@ FLOOR_PART = "floor"
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """A rectangle to put things on: `center` and `size` in the furniture's frame.
+    """A rectangle to put things on: `center` and `size` in its owner's frame.
 
-    For a floor `piece` is None and the frame is the map's.
+    For a floor `owner` is None and the frame is the map's.
     """
 
-    piece: Piece | None
+    owner: Piece | Thing | None
     parent: str
     part: str
     relation: Relation
     center: Vec3
     size: tuple[float, float]
     clearance_m: float
+
+    @property
+    def piece(self) -> Piece | None:
+        """The furniture that it belongs to, or None."""
+        return self.owner if isinstance(self.owner, Piece) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +70,9 @@ def supports_of(piece: Piece, relation: Relation) -> list[Support]:
 
 
 def distance_to_support(support: Support, point_m: Vec3) -> float:
-    """From a point of the map to the nearest point of a furniture's support, metres."""
-    piece = support.piece
-    x, y, z = piece.to_local(point_m) if piece is not None else point_m
+    """From a point of the map to the nearest point of a support, metres."""
+    owner = support.owner
+    x, y, z = owner.to_local(point_m) if owner is not None else point_m
     cx, cy, cz = support.center
     dx = max(0.0, abs(x - cx) - support.size[0] / 2)
     dy = max(0.0, abs(y - cy) - support.size[1] / 2)
@@ -92,13 +97,51 @@ def nearest_support(
     return best[1] if best else None
 
 
+def support_of_thing(world: KinematicWorld, holder: Thing, relation: Relation) -> Support | None:
+    """The hollow (within) or the top (on) of a thing, or None where its class has none.
+
+    A hollow is open: what stands in it may reach as high as what is above the thing allows.
+    """
+    shape, name = holder.shape, holder.name
+    above_m = _free_above_m(world, holder)
+    if relation is Relation.WITHIN:
+        if shape.hollow is None:
+            return None
+        (x, y, z), (depth, width, height) = shape.hollow.center, shape.hollow.size
+        bottom = (x, y, z - height / 2)
+        size, part = (depth, width), shape.hollow.name
+    elif shape.top is not None:
+        bottom, size, part = shape.top.center, shape.top.size, shape.top.name
+    else:
+        return None
+    return Support(holder, name, part, relation, bottom, size, above_m - bottom[2])
+
+
+def _free_above_m(world: KinematicWorld, thing: Thing) -> float:
+    """From a thing's underside to what is above the surface that it is on, or in."""
+    holder = world.things.get(thing.parent)
+    if holder is not None:
+        return _free_above_m(world, holder) - (thing.z_m - holder.z_m)
+    piece = world.pieces.get(thing.parent)
+    if piece is None:
+        return math.inf
+    parts = supports_of(piece, thing.relation)
+    return next((s.clearance_m for s in parts if s.part == thing.part), math.inf)
+
+
+def _height_m(world: KinematicWorld, thing: Thing) -> float:
+    """From a thing's underside to the top of all that is in or on it."""
+    tops = [t.z_m + t.size_m[2] for t in (thing, *world.contents(thing))]
+    return max(tops) - thing.z_m
+
+
 def floor_support(world: KinematicWorld, point_m: Vec3) -> Support | None:
     """The floor of the room at a point near the ground."""
     room = world.house.room_at(point_m[0], point_m[1])
     if room is None:
         return None
     return Support(
-        piece=None,
+        owner=None,
         parent=floor_name(room),
         part=FLOOR_PART,
         relation=Relation.ON,
@@ -120,13 +163,13 @@ def find_spot(
 
     None where nothing fits.
     """
-    if support.clearance_m < thing.size_m[2] + GAP_M / 2:
+    if support.clearance_m < _height_m(world, thing) + GAP_M / 2:
         return None
-    if support.piece is None:
+    if support.owner is None:
         return _floor_spot(world, agent, thing, support, reference)
     for turned in (0.0, math.pi / 2):
         spot = _surface_spot(
-            world, agent, thing, support.piece, support, point_m, reference, turned
+            world, agent, thing, support.owner, support, point_m, reference, turned
         )
         if spot is not None:
             return spot
@@ -137,7 +180,7 @@ def _surface_spot(
     world: KinematicWorld,
     agent: Agent,
     thing: Thing,
-    piece: Piece,
+    owner: Piece | Thing,
     support: Support,
     point_m: Vec3,
     reference: Thing | None,
@@ -148,24 +191,24 @@ def _surface_spot(
     half_y = support.size[1] / 2 - sy / 2
     if half_x < 0 or half_y < 0:
         return None
-    want = piece.to_local(reference.center_m if reference else point_m)
+    want = owner.to_local(reference.center_m if reference else point_m)
     xs = _positions(support.center[0], half_x, want[0])
     ys = _positions(support.center[1], half_y, want[1])
     grid_x, grid_y = (axis.ravel() for axis in np.meshgrid(xs, ys))
     free = np.ones(grid_x.shape, bool)
     for other in world.resting_on(support.parent, support.part):
-        ox, oy, _ = piece.to_local(other.center_m)
-        wx, wy = _extent(other.size_m, other.yaw_rad - piece.record.yaw_rad)
+        ox, oy, _ = owner.to_local(other.center_m)
+        wx, wy = _extent(other.size_m, other.yaw_rad - owner.yaw_rad)
         free &= (np.abs(grid_x - ox) >= (sx + wx) / 2 + GAP_M) | (
             np.abs(grid_y - oy) >= (sy + wy) / 2 + GAP_M
         )
-    record = piece.record
-    map_x = record.x_m + grid_x * piece.cos - grid_y * piece.sin
-    map_y = record.y_m + grid_x * piece.sin + grid_y * piece.cos
+    (x0, y0, _), (c, s) = owner.to_map((0.0, 0.0, 0.0)), (owner.cos, owner.sin)
+    map_x = x0 + grid_x * c - grid_y * s
+    map_y = y0 + grid_x * s + grid_y * c
     free &= np.hypot(map_x - agent.x_m, map_y - agent.y_m) <= agent.body.reach_m
     gap = np.hypot(grid_x - want[0], grid_y - want[1])
     if reference is not None:
-        wx, wy = _extent(reference.size_m, reference.yaw_rad - record.yaw_rad)
+        wx, wy = _extent(reference.size_m, reference.yaw_rad - owner.yaw_rad)
         dx = np.maximum(0.0, np.abs(grid_x - want[0]) - (sx + wx) / 2)
         dy = np.maximum(0.0, np.abs(grid_y - want[1]) - (sy + wy) / 2)
         free &= np.hypot(dx, dy) <= NEXT_TO_M
@@ -173,7 +216,8 @@ def _surface_spot(
         return None
     best = int(np.argmin(np.where(free, gap, np.inf)))
     x, y = float(map_x[best]), float(map_y[best])
-    return Spot(support, (x, y, support.center[2], record.yaw_rad + turned_rad))
+    z = owner.to_map(support.center)[2]
+    return Spot(support, (x, y, z, owner.yaw_rad + turned_rad))
 
 
 def _positions(center: float, half: float, wanted: float) -> FloatArray:

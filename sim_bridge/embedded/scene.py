@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from planner.world.catalogue import Catalogue
 from planner.world.geometry import FloatArray, Vec3, quaternion_from_yaw
 from planner.world.house import Furniture, House
-from planner.world.shapes import Axis, Part, Shape, scale_parts
+from planner.world.shapes import Axis, Part, Shape, scale_parts, solids
 from sim_bridge.embedded.entities import Thing
 from sim_bridge.embedded.rays import NEAR_M
 from sim_bridge.embedded.world import KinematicWorld
@@ -114,6 +114,11 @@ def _add_furniture(spec: mujoco.MjSpec, piece: Furniture) -> None:
 
 def add_part(body: mujoco.MjsBody, part: Part, group: int) -> None:
     """Adds a part in metres to a body."""
+    for solid in solids(part):
+        _add_solid(body, solid.part, solid.yaw_rad, group)
+
+
+def _add_solid(body: mujoco.MjsBody, part: Part, yaw_rad: float, group: int) -> None:
     sx, sy, sz = (s / 2 for s in part.size)
     if part.shape in (Shape.BOX, Shape.ELLIPSOID):
         size = [sx, sy, sz]
@@ -129,7 +134,7 @@ def add_part(body: mujoco.MjsBody, part: Part, group: int) -> None:
         size = [across, max(along - cap, 1e-4), 0.0]
     quat = _LAY.get(part.axis, (1.0, 0.0, 0.0, 0.0))
     if part.shape in (Shape.BOX, Shape.ELLIPSOID, Shape.SPHERE):
-        quat = (1.0, 0.0, 0.0, 0.0)
+        quat = (math.cos(yaw_rad / 2), 0.0, 0.0, math.sin(yaw_rad / 2))
     body.add_geom(
         type=_TYPES[part.shape],
         pos=list(part.center),
@@ -197,8 +202,8 @@ class Scene:
             return
         for agent in world.agents.values():
             self._place(agent.name, (agent.x_m, agent.y_m, 0.0), agent.yaw_rad)
-            if agent.holding is not None:
-                self._place_thing(world.things[agent.holding])
+            for thing in world.carried_by(agent):
+                self._place_thing(thing)
         if self._synced_scenery != world.scenery_revision:
             self._place_scenery()
         mujoco.mj_kinematics(self.model, self.data)
@@ -240,9 +245,9 @@ class Scene:
             return -1, math.inf
         self.model.geom_group[:] = self.groups
         for agent in self.world.agents.values():
-            if agent.holding is not None:
+            for thing in self.world.carried_by(agent):
                 # A hand that would be in the way moves out of it, with all that it holds.
-                held = self.model.geom_bodyid == self._body_of[agent.holding]
+                held = self.model.geom_bodyid == self._body_of[thing.name]
                 self.model.geom_group[held] = GROUP_HIDDEN
         hit = np.full(1, -1, np.int32)
         distance = mujoco.mj_ray(

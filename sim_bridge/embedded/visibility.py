@@ -13,7 +13,6 @@ import numpy as np
 
 from planner.world.geometry import Box
 from planner.world.observation import Sighting
-from planner.world.vocabulary import Relation
 from sim_bridge.embedded.box_view import (
     NOTHING_HIDDEN,
     BoxRows,
@@ -122,7 +121,7 @@ class Visibility:
         looked through, so that it does not matter where they are. `names` has none of them.
         """
         agents = self._world.agents.values()
-        held = tuple(self._rows[a.holding] for a in agents if a.holding is not None)
+        held = tuple(self._rows[t.name] for a in agents for t in self._world.carried_by(a))
         key = (stance, self._world.scenery_revision, held, limits)
         known = self._missed.get(agent.name)
         # Who stands still misses the same later.
@@ -192,13 +191,12 @@ class Visibility:
         for thing in world.things.values():
             if self._put(thing.name, (*thing.center_m, thing.yaw_rad)):
                 self._boxes.regions[self._rows[thing.name]] = self._region(thing)
-            self._boxes.may_show[self._rows[thing.name]] = _may_show(world, thing)
+            self._boxes.may_show[self._rows[thing.name]] = not world.is_enclosed(thing)
 
     def _follow_hands(self) -> None:
         # What is carried is no scenery.
         for agent in self._world.agents.values():
-            if agent.holding is not None:
-                thing = self._world.things[agent.holding]
+            for thing in self._world.carried_by(agent):
                 self._put(thing.name, (*thing.center_m, thing.yaw_rad))
                 row = self._rows[thing.name]
                 self._boxes.regions[row] = self._nowhere
@@ -208,7 +206,7 @@ class Visibility:
         if self._screens is None:
             return self._nowhere
         box = Box.around(thing.center_m, thing.size_m, thing.yaw_rad)
-        for name in (thing.parent, thing.room or ""):
+        for name in (self._world.base_of(thing).parent, thing.room or ""):
             number = self._screens.index.get(name)
             if number is not None and contains(self._screens.regions[number], box):
                 return number
@@ -221,7 +219,3 @@ class Visibility:
         self._places[name] = place
         self._view.place(self._rows[name], place)
         return True
-
-
-def _may_show(world: KinematicWorld, thing: Thing) -> bool:
-    return thing.relation is not Relation.WITHIN or not world.is_enclosed(thing)

@@ -19,9 +19,10 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Pose
 from planner.world.house import Furniture, House, ObjectPlacement
+from planner.world.receptacle import containment_cycle, part_of, shape_of
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation, State, floor_name
-from sim_bridge.embedded.entities import Agent, Piece, Thing, initial_states
+from sim_bridge.embedded.entities import Agent, Piece, Place, Thing, initial_states
 from sim_bridge.embedded.options import Noise, WorldOptions
 from sim_bridge.embedded.paths import PathSearch
 from sim_bridge.embedded.screens import Rectangle, swept
@@ -172,10 +173,14 @@ class KinematicWorld:
         self.pieces = {
             piece.name: _piece(piece, next(ids), episode) for piece in self.house.furniture
         }
-        self._check_names(episode)
+        self._check_names(episode, catalogue)
         self.things = {
             item.name: self._thing(item, next(ids), catalogue) for item in episode.objects
         }
+        # Of each thing that has others in or on it, their places in its frame.
+        self._loads: dict[str, dict[str, Place]] = {}
+        for thing in self.things.values():
+            self._rest(thing)
         self.agents: dict[str, Agent] = {}
         rng = np.random.default_rng([seed, 1])
         bodies = default_bodies()
@@ -197,7 +202,7 @@ class KinematicWorld:
             self._entities[name] = self.entity(name).state()
         self._published = dict(self._entities)
 
-    def _check_names(self, episode: Episode) -> None:
+    def _check_names(self, episode: Episode, catalogue: Catalogue) -> None:
         floors = {floor_name(room.name) for room in self.house.rooms}
         for name in episode.furniture:
             if name not in self.pieces:
@@ -207,14 +212,29 @@ class KinematicWorld:
             field = f"objects.{item.name}"
             if item.parent in floors and item.relation is Relation.ON:
                 continue
-            if item.parent not in self.pieces:
-                reason = f"{self.house.name} has no {item.parent!r}"
-                raise FileError(episode.title, f"{field}.parent", reason)
-            record = self.pieces[item.parent].record
-            parts = record.surfaces if item.relation is Relation.ON else record.interiors
-            if all(part.name != item.part for part in parts):
+            if item.part not in self._parts(item, catalogue):
                 reason = f"{item.parent} has no part {item.part!r} to be {item.relation}"
                 raise FileError(episode.title, f"{field}.part", reason)
+        cycle = containment_cycle(episode.objects)
+        if cycle is not None:
+            field, reason = cycle
+            raise FileError(episode.title, f"objects.{field}.parent", reason)
+
+    def _parts(self, item: ObjectPlacement, catalogue: Catalogue) -> tuple[str, ...]:
+        """The names of the parts of an object's parent that it can be on, or in."""
+        piece = self.pieces.get(item.parent)
+        if piece is not None:
+            parts = (
+                piece.record.surfaces if item.relation is Relation.ON else piece.record.interiors
+            )
+            return tuple(part.name for part in parts)
+        holder = next((o for o in self.episode.objects if o.name == item.parent), None)
+        if holder is None:
+            reason = f"{self.house.name} has no {item.parent!r}"
+            raise FileError(self.episode.title, f"objects.{item.name}.parent", reason)
+        cls = catalogue.objects.get(holder.class_name)
+        part = part_of(cls, item.relation) if cls is not None else None
+        return () if part is None else (part,)
 
     def _thing(self, item: ObjectPlacement, instance_id: int, catalogue: Catalogue) -> Thing:
         cls = catalogue.objects.get(item.class_name)
@@ -235,15 +255,27 @@ class KinematicWorld:
             parent=item.parent,
             relation=item.relation,
             part=item.part,
-            room=self._room_of(item.parent, x, y),
+            room=None,
             affordances=cls.affordances,
             states=initial_states(cls.affordances, cls.states, item.states),
+            shape=shape_of(cls, item.size_m),
         )
 
-    def _room_of(self, parent: str, x_m: float, y_m: float) -> str | None:
+    def _rest(self, thing: Thing) -> None:
+        """Ties a thing to what it rests on or in: its room, and its place where that is a thing."""
+        base = self.base_of(thing)
         # A thing on a table near a wall belongs to the table's room.
-        piece = self.pieces.get(parent)
-        return piece.record.room if piece is not None else self.house.room_at(x_m, y_m)
+        piece = self.pieces.get(base.parent)
+        room = piece.record.room if piece is not None else None
+        if piece is None:
+            room = self.house.room_at(base.x_m, base.y_m)
+        for each in (thing, *self.contents(thing)):
+            each.room = room
+        holder = self.things.get(thing.parent)
+        if holder is not None:
+            x, y, z = holder.to_local((thing.x_m, thing.y_m, thing.z_m))
+            place = (x, y, z, thing.yaw_rad - holder.yaw_rad)
+            self._loads.setdefault(holder.name, {})[thing.name] = place
 
     def _agent(
         self,
@@ -293,12 +325,35 @@ class KinematicWorld:
         """The things on one surface or in one interior."""
         return [t for t in self.things.values() if t.parent == parent and t.part == part]
 
+    def base_of(self, thing: Thing) -> Thing:
+        """The lowest of the things that a thing is on or in; itself where it is on or in none."""
+        holder = self.things.get(thing.parent)
+        while holder is not None:
+            thing, holder = holder, self.things.get(holder.parent)
+        return thing
+
+    def contents(self, thing: Thing) -> list[Thing]:
+        """All things in or on a thing, and in or on those."""
+        found: list[Thing] = []
+        for name in self._loads.get(thing.name, ()):
+            load = self.things[name]
+            found += (load, *self.contents(load))
+        return found
+
+    def carried_by(self, agent: Agent) -> list[Thing]:
+        """What an agent holds, and all that is in or on it."""
+        if agent.holding is None:
+            return []
+        held = self.things[agent.holding]
+        return [held, *self.contents(held)]
+
     def is_enclosed(self, thing: Thing) -> bool:
         """Whether the thing lies behind a closed door, drawer or lid."""
-        piece = self.pieces.get(thing.parent)
-        if piece is None or thing.relation is not Relation.WITHIN:
+        base = self.base_of(thing)
+        piece = self.pieces.get(base.parent)
+        if piece is None or base.relation is not Relation.WITHIN:
             return False
-        interior = next(i for i in piece.record.interiors if i.name == thing.part)
+        interior = next(i for i in piece.record.interiors if i.name == base.part)
         return not piece.is_open(interior)
 
     def snapshot(self) -> WorldState:
@@ -337,7 +392,9 @@ class KinematicWorld:
         if name not in self.agents:
             self.moved_revision += 1
         thing = self.things.get(name)
-        if name in self.pieces or (thing is not None and thing.relation is not Relation.HELD):
+        if name in self.pieces or (
+            thing is not None and self.base_of(thing).relation is not Relation.HELD
+        ):
             self.scenery_revision += 1
             self.handled_revision += 1
 
@@ -370,19 +427,26 @@ class KinematicWorld:
             thing = self.things[agent.holding]
             hand = agent.hand_in_base()
             x, y, z = agent.to_map(hand)
-            thing.z_m = z - thing.size_m[2] / 2
-            if self.ground.is_in_furniture(x, y, thing.z_m):
+            z -= thing.size_m[2] / 2
+            if self.ground.is_in_furniture(x, y, z):
                 share = min(1.0, DRAWN_IN_M / math.hypot(hand[0], hand[1]))
-                x, y, _ = agent.to_map((hand[0] * share, hand[1] * share, z))
-            thing.x_m, thing.y_m = x, y
-            thing.yaw_rad = agent.yaw_rad + agent.pan_rad
-            thing.room = agent.room
-            self.touch(thing.name)
+                x, y, _ = agent.to_map((hand[0] * share, hand[1] * share, 0.0))
+            self._move(thing, (x, y, z, agent.yaw_rad + agent.pan_rad), agent.room)
+
+    def _move(self, thing: Thing, pose: Place, room: str | None) -> None:
+        """Puts a thing elsewhere; what is in or on it goes along."""
+        thing.x_m, thing.y_m, thing.z_m, thing.yaw_rad = pose
+        thing.room = room
+        self.touch(thing.name)
+        for name, (x, y, z, yaw) in self._loads.get(thing.name, {}).items():
+            at = thing.to_map((x, y, z))
+            self._move(self.things[name], (*at, thing.yaw_rad + yaw), room)
 
     def take(self, agent: Agent, thing: Thing) -> None:
         """Puts a thing into an agent's empty hand."""
         if agent.holding is not None or thing.relation is Relation.HELD:
             raise ValueError(f"{agent.name} cannot take {thing.name}")
+        self._loads.get(thing.parent, {}).pop(thing.name, None)
         agent.holding = thing.name
         thing.parent, thing.relation, thing.part = agent.name, Relation.HELD, "hand"
         self.handled_revision += 1
@@ -394,18 +458,23 @@ class KinematicWorld:
         parent: str,
         part: str,
         relation: Relation,
-        pose: tuple[float, float, float, float],
+        pose: Place,
     ) -> Thing:
-        """Puts what an agent holds down at [x, y, z, yaw] of the map."""
+        """Puts what an agent holds, and all that is in or on it, down at [x, y, z, yaw].
+
+        Raises:
+            ValueError: where it holds nothing, or would put it into or onto itself.
+        """
         if agent.holding is None:
             raise ValueError(f"{agent.name} holds nothing")
         thing = self.things[agent.holding]
+        if any(parent == each.name for each in self.carried_by(agent)):
+            raise ValueError(f"{thing.name} cannot be put {relation} itself")
         agent.holding = None
-        thing.x_m, thing.y_m, thing.z_m, thing.yaw_rad = pose
         thing.parent, thing.relation, thing.part = parent, relation, part
-        thing.room = self._room_of(parent, thing.x_m, thing.y_m)
+        self._move(thing, pose, None)
+        self._rest(thing)
         self.touch(agent.name)
-        self.touch(thing.name)
         return thing
 
     def set_opening(self, piece: Piece, joint: str, opening: float) -> None:
@@ -419,12 +488,8 @@ class KinematicWorld:
             for interior in piece.record.interiors:
                 if interior.joint == joint and interior.moves:
                     for thing in self.resting_on(piece.name, interior.name):
-                        thing.x_m, thing.y_m, thing.z_m = (
-                            thing.x_m + mx,
-                            thing.y_m + my,
-                            thing.z_m + dz,
-                        )
-                        self.touch(thing.name)
+                        x, y, z, yaw = thing.pose
+                        self._move(thing, (x + mx, y + my, z + dz, yaw), thing.room)
         self.touch(piece.name)
 
     def set_state(self, name: str, state: State, value: bool) -> None:
@@ -432,7 +497,7 @@ class KinematicWorld:
         entity = self.things.get(name) or self.pieces[name]
         entity.states[state] = value
         self.touch(name)
-        if isinstance(entity, Thing) and entity.relation is Relation.HELD:
+        if isinstance(entity, Thing) and self.base_of(entity).relation is Relation.HELD:
             # It does more than go along.
             self.handled_revision += 1
 

@@ -137,9 +137,13 @@ class MapModel:
         """Where to put what the gripper holds.
 
         Raises:
-            RefusalError: where there is no surface, it is closed, out of reach or too small.
+            RefusalError: where there is no surface, it is closed, out of reach or too small, or a
+                thing is meant.
         """
         agent, relation = self.agent_at(base), primitive.relation or Relation.ON
+        if reference_m is None and primitive.tolerance_m > 0:
+            text = "the arm puts things on and into furniture only, not other things"
+            raise RefusalError(PrimitiveCode.NOT_ABLE, text)
         support = self._support(relation, point_m)
         if support.piece is not None and relation is Relation.WITHIN:
             hollow = next(i for i in support.piece.record.interiors if i.name == support.part)
