@@ -45,6 +45,9 @@ class Evaluator:
 
     `EntityState` records that are the same objects as in the state before count as unchanged;
     propositions look at agents only through what they move.
+
+    Attributes:
+        start_step: simulation step of the instruction; the steps of a verdict count from it.
     """
 
     def __init__(
@@ -89,6 +92,7 @@ class Evaluator:
         self.mode = mode
         self._variant = variant
         self.episode_id = initial.episode_id
+        self.start_step = 0
         self._judge: Judge = _JUDGES[mode](evaluation)
         self._scene = Scene(house, initial.entities)
         self._criteria: CriteriaJudge | None = None
@@ -217,7 +221,7 @@ class Evaluator:
             episode_id=self.episode_id,
             percent_complete=now.percent_complete,
             success=now.success,
-            sim_steps=now.sim_steps,
+            sim_steps=max(0, now.sim_steps - self.start_step),
             propositions=now.propositions,
             explanation=now.explanation,
             mode=now.mode,

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from planner_msgs.msg import Evaluation as EvaluationMessage
-from planner_msgs.msg import PropositionState, WorldGraph
+from planner_msgs.msg import InstructStatus, PropositionState, WorldGraph
 from planner_msgs.msg import WorldState as WorldMessage
 from pydantic import JsonValue
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -21,6 +21,7 @@ from planner.evaluation.latch_file import Latched, LatchFile
 from planner.evaluation.perceived import PerceivedWorld
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict, criteria_word
+from planner.evaluation.task_start import TaskStart, task_steps
 from planner.ros import parameters, qos
 from planner.ros.conversions import header
 from planner.ros.lifecycle import run_node
@@ -97,8 +98,11 @@ class EvaluatorNode(ManagedNode):
         self._state: WorldState | None = None
         self._task: Episode | None = None
         self._evaluator: Evaluator | None = None
+        # The state at which the verdict was given.
+        self._judged: WorldState | None = None
         self._seen_from_step = 0
         self._verdict: Verdict | None = None
+        self._task_start = TaskStart()
         self._problem = "no state of the world was seen yet"
         # Whether somebody who listens lacks the verdict.
         self._unheard = False
@@ -116,6 +120,13 @@ class EvaluatorNode(ManagedNode):
                 topics.WORLD_STATE,
                 self._on_world,
                 qos.TRUTH_INPUT,
+            )
+            # From the first one on, so that a restarted evaluator learns the start of the task.
+            self.create_subscription(
+                InstructStatus,
+                topics.INSTRUCT_STATUS,
+                lambda status: self._task_start.observe(status),
+                qos.TRUTH,
             )
         # A group of its own: while a request waits, states have to come in.
         self.create_service(
@@ -136,6 +147,7 @@ class EvaluatorNode(ManagedNode):
     def cleanup(self) -> None:
         """Says how an episode stands that nobody ended; lets a late listener have the verdict."""
         if self._evaluator is not None and self._verdict is None:
+            self._count_from_instruction(self._evaluator)
             print(f"not finished: {summary(self._evaluator.result())}", flush=True)
         if self._unheard:
             # The middleware sends it again until this process ends. ROS is shut down by now, so
@@ -188,7 +200,10 @@ class EvaluatorNode(ManagedNode):
 
     def _take(self, state: WorldState) -> None:
         before, self._state = self._state, state
-        if before is None or _is_another_run(before, state):
+        if before is None:
+            self._begin(state)
+        elif _is_another_run(before, state):
+            self._task_start = TaskStart()
             self._begin(state)
         else:
             self._go_on(state)
@@ -313,6 +328,8 @@ class EvaluatorNode(ManagedNode):
 
     def _finish(self, evaluator: Evaluator) -> Verdict:
         if self._verdict is None:
+            self._judged = self._state
+            self._count_from_instruction(evaluator)
             self._verdict = evaluator.finish()
             self.get_logger().info(summary(self._verdict))
             self._result.publish(self._message())
@@ -327,6 +344,13 @@ class EvaluatorNode(ManagedNode):
                 self.get_logger().warning("not all who listen have heard the verdict")
         return self._verdict
 
+    def _count_from_instruction(self, evaluator: Evaluator) -> None:
+        state = self._state
+        # Steps of a perceived world count from its first graph.
+        if state is not None and self._perceived is None:
+            steps = task_steps(state.step, state.stamp_s, self._task_start.start_s)
+            evaluator.start_step = state.step - steps
+
     def _on_timer(self) -> None:
         self._publish()
         self._unheard = self._unheard and not self._result.wait_for_acks(0.0)
@@ -336,7 +360,7 @@ class EvaluatorNode(ManagedNode):
             self._publisher.publish(self._message())
 
     def _message(self) -> EvaluationMessage:
-        state = self._state
+        state = self._state if self._verdict is None else self._judged
         message = EvaluationMessage(
             header=header(state.stamp_s if state else 0.0, "map"),
             episode_id=state.episode_id if state else "",
@@ -347,12 +371,11 @@ class EvaluatorNode(ManagedNode):
             seen_from_step=self._seen_from_step,
             unseen_states=self._unseen_states,
         )
-        start_s = self._perceived.start_s if self._perceived is not None else None
+        start_s = (self._perceived or self._task_start).start_s
         message.start_s = math.nan if start_s is None else start_s
         if self._evaluator is not None:
             _fill(message, self._verdict or self._evaluator.progress)
         if self._verdict is not None:
-            message.sim_step = self._verdict.sim_steps
             message.status = (
                 EvaluationMessage.SUCCEEDED if self._verdict.success else EvaluationMessage.FAILED
             )

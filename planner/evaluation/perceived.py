@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from planner.evaluation.episode_goal import evaluation_of
+from planner.evaluation.task_start import STEPS_PER_S
 from planner.world.belief import Belief, BeliefNode
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -19,8 +20,6 @@ from planner.world.stand_ins import StandIns
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind
 
-# A real world has no simulation steps: PARTNR's simulator makes 30 of them a second.
-STEPS_PER_S = 30.0
 FLOOR_CLASS = "floor"
 # Stamps go through nanoseconds and back.
 _STAMP_S = 1e-6

@@ -98,7 +98,12 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The judgement of an episode; fields as in `Progress`."""
+    """The judgement of an episode; fields as in `Progress`, except `sim_steps`.
+
+    Attributes:
+        sim_steps: simulation steps from the instruction, or from the load of the world if there was
+            none, to the last state.
+    """
 
     episode_id: str
     percent_complete: float

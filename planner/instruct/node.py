@@ -19,6 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Task
 from std_msgs.msg import String
 
+from planner.evaluation.task_start import verdict_steps
 from planner.instruct.request import CancelReason, InstructionEnd, InstructRequest
 from planner.narrator import story
 from planner.narrator.live.node import StorySubscriber
@@ -242,7 +243,7 @@ class _InstructClient:
             self._executor.spin_once(timeout_sec=POLL_S)
         verdict = self._verdict
         success = verdict.status == Evaluation.SUCCEEDED
-        percent, steps = float(verdict.percent_complete), int(verdict.sim_step)
+        percent, steps = float(verdict.percent_complete), verdict_steps(verdict)
         line = story.verdict_line(success, percent, steps, {})
         fields = {"success": success, "percent_complete": percent, "sim_steps": steps}
         why = story.one_line(verdict.explanation)

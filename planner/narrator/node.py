@@ -17,6 +17,7 @@ from sensor_msgs.msg import Image
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
+from planner.evaluation.task_start import verdict_steps
 from planner.narrator import story
 from planner.narrator.live.node import StorySubscriber
 from planner.narrator.paths import AgentPaths
@@ -268,7 +269,7 @@ class NarratorNode(Node):
             story.verdict_line(
                 self.succeeded,
                 float(verdict.percent_complete),
-                int(verdict.sim_step),
+                verdict_steps(verdict),
                 self._places(),
             )
         )

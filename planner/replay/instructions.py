@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.evaluation.task_start import TaskStart
 from planner.replay.bag import Bag
 from planner.replay.fields import fields_of
 
@@ -38,6 +39,24 @@ class InstructionOutcome:
     state: InstructionState
     code: int
     text: str
+
+
+def task_start_s(bag: Bag, from_ns: int) -> float | None:
+    """Time of the first instruction with a goal, seconds of the world's clock; None without one.
+
+    Args:
+        bag: of the run.
+        from_ns: instructions received before do not count.
+
+    Raises:
+        FileError: if the instructions cannot be read.
+    """
+    start = TaskStart()
+    for message in bag.messages((INSTRUCT_STATUS,)):
+        with fields_of(bag.folder, INSTRUCT_STATUS):
+            if message.received_ns >= from_ns:
+                start.observe(message.content)
+    return start.start_s
 
 
 def instruction_outcomes(bag: Bag) -> tuple[InstructionOutcome, ...]:

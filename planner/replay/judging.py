@@ -9,12 +9,13 @@ from pathlib import Path
 from planner.evaluation.perceived import PerceivedWorld
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Verdict, criteria_word
+from planner.evaluation.task_start import task_steps
 from planner.evaluation.trace import EpisodeTrace
 from planner.replay.bag import Bag
 from planner.replay.bag_files import SUFFIXES, files_of
 from planner.replay.fields import fields_of
 from planner.replay.gaps import Gap, SequenceGaps
-from planner.replay.instructions import InstructionOutcome, instruction_outcomes
+from planner.replay.instructions import InstructionOutcome, instruction_outcomes, task_start_s
 from planner.replay.live import LiveVerdict, live_verdicts
 from planner.replay.runs import Request, Run, StateGap, StateSample, runs
 from planner.replay.state_log import read_changes
@@ -187,12 +188,24 @@ def _judge_bag(path: Path, request: Request) -> Judged | Unjudged:
         where = f"{topic}, episode {last.episode_id}"
         reason = f"the recording {what} at step {last.last.step}; --partial judges it that far"
         raise FileError(path, where, reason)
+    if last.evaluator is not None and topic == STATES:
+        last.evaluator.start_step = _start_step(bag, last)
     if last.builder is not None:
         add_calls(last.builder, bag, last.first.stamp_s, last.last.stamp_s)
     judged = _ended(last, cut_short=cut_short, recorded_gaps=bag.recorded_gaps(topic))
     if isinstance(judged, PlannerError):
         raise judged
     return judged
+
+
+def _start_step(bag: Bag, run: Run) -> int:
+    """Simulation step from which the steps of a run's verdict count."""
+    if run.live is not None:
+        # The live evaluator may have missed the instruction; bags of before know no start.
+        return run.live.step - run.live.sim_steps
+    # A recorder that joined late receives the instructions, latched, before the first state.
+    start_s = task_start_s(bag, run.received[0] if run.first.step == 0 else 0)
+    return run.last.step - task_steps(run.last.step, run.last.stamp_s, start_s)
 
 
 def _ended(

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from planner.evaluation.task_start import verdict_steps
 from planner.replay.bag import Bag
 from planner.replay.fields import fields_of
 
@@ -18,8 +19,9 @@ class LiveVerdict:
     """A live verdict of the evaluator node.
 
     `propositions`: satisfied, first step (-1 = never) and reason ("" = satisfied) of each;
-    `start_s`: start of the task, if steps are counted from there (perceived worlds). `criteria`:
-    "met" or "not met"; "" if the episode has none.
+    `step`: simulation step of the last state; `sim_steps`: steps since the instruction.
+    `start_s`: time of the instruction, or start of a perceived task; None = unknown.
+    `criteria`: "met" or "not met"; "" if the episode has none.
     """
 
     episode_id: str
@@ -27,6 +29,7 @@ class LiveVerdict:
     mode: str
     success: bool
     percent_complete: float
+    step: int
     sim_steps: int
     propositions: tuple[tuple[bool, int, str], ...]
     start_s: float | None = None
@@ -50,7 +53,8 @@ def live_verdicts(bag: Bag) -> list[LiveVerdict]:
                     mode=str(content.scoring),
                     success=int(content.status) == _SUCCEEDED,
                     percent_complete=float(content.percent_complete),
-                    sim_steps=int(content.sim_step),
+                    step=int(content.sim_step),
+                    sim_steps=verdict_steps(content),
                     propositions=tuple(
                         (bool(p.satisfied), int(p.first_step), str(p.reason))
                         for p in content.propositions
@@ -63,7 +67,7 @@ def live_verdicts(bag: Bag) -> list[LiveVerdict]:
 
 
 def start_of(content: Any) -> float | None:
-    """Start of a perceived world's task, from a planner_msgs/Evaluation; None = unknown."""
+    """Start of the task, from a planner_msgs/Evaluation; None = unknown."""
     start_s = float(content.start_s if hasattr(content, "start_s") else _metric(content, "start_s"))
     return start_s if math.isfinite(start_s) else None
 

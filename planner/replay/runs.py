@@ -106,7 +106,7 @@ class Run:
         """Evaluates the next state."""
         state = seen.state
         # Events after the live verdict are not part of the run.
-        is_after = self.live is not None and state.step > self.live.sim_steps
+        is_after = self.live is not None and state.step > self.live.step
         if self.until_ns is None:
             self.note(seen, seen.gap)
         if is_after:
@@ -125,7 +125,7 @@ class Run:
         self.stamps.append(seen.state.stamp_s)
         if gap is not None:
             self.missing.append(gap)
-        if self.live is not None and seen.state.step >= self.live.sim_steps:
+        if self.live is not None and seen.state.step >= self.live.step:
             self.until_ns = seen.received_ns
 
     def gaps(self, recorded: Sequence[Gap]) -> tuple[StateGap, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from bridge_harness import Client
@@ -14,7 +15,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from planner.app.embedded_run import run_embedded
 from planner.evaluation.progress import Verdict
+from planner.evaluation.task_start import verdict_steps
 from planner.planning.expert.expert import Expert
+from planner.replay.bag_check import check_bag
 from planner.world.house_checks import load_episode
 from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillName
@@ -24,7 +27,7 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 Trace = list[tuple[str, str, int, str]]
 
 
-def over_ros(episode: str, agents: list[str]) -> tuple[Trace, Evaluation]:
+def over_ros(episode: str, agents: list[str], folder: Path) -> tuple[Trace, Evaluation]:
     """What the nodes did, and the judge's result, in lockstep (docs/bridge.md)."""
     with ExitStack() as stack:
         client = Client()
@@ -32,6 +35,7 @@ def over_ros(episode: str, agents: list[str]) -> tuple[Trace, Evaluation]:
         reports = client.listen(SkillReport, "/skills/results", 100)
         verdicts = client.listen(Evaluation, "/evaluation/result", LATCHED)
         instruct = ActionClient(client.node, FollowInstruction, "/instruct")
+        stack.enter_context(running("recorder", folder=folder / "bag", images="none"))
         stack.enter_context(running("bridge", episode=episode, time_mode="fast", idle_time="hold"))
         stack.enter_context(running("memory", episode=episode))
         stack.enter_context(running("skill_executor", episode=episode, use_sim_time=True))
@@ -67,26 +71,34 @@ def in_process(name: str, agents: int) -> tuple[Trace, Verdict]:
     return trace, result.verdict
 
 
-def _is_judged_the_same(verdict: Evaluation, expected: Verdict) -> None:
+def _is_judged_the_same(verdict: Evaluation, expected: Verdict, again: Verdict) -> None:
     assert verdict.status == Evaluation.SUCCEEDED
     assert verdict.percent_complete == pytest.approx(expected.percent_complete)
     before = [(p.text, p.satisfied) for p in expected.propositions]
     assert [(p.text, p.satisfied) for p in verdict.propositions] == before
+    assert verdict_steps(verdict) == again.sim_steps
 
 
-def _is_the_same(name: str, agents: int = 1) -> None:
+def _is_the_same(name: str, folder: Path, agents: int = 1) -> None:
     """Agents do an episode in this process and over ROS, call by call in the same order."""
     expected, judged = in_process(name, agents)
     assert len({agent for agent, *_ in expected}) == agents
-    trace, verdict = over_ros(name, [a.uid for a in load_episode(name)[0].agents[:agents]])
+    acting = [a.uid for a in load_episode(name)[0].agents[:agents]]
+    trace, verdict = over_ros(name, acting, folder)
     assert trace == expected
-    _is_judged_the_same(verdict, judged)
+    bag = check_bag(folder)
+    assert bag.judged is not None, bag.text
+    assert bag.agrees, bag.text
+    _is_judged_the_same(verdict, judged, bag.judged.verdict)
+    # Two agents over DDS are never quite in step.
+    if agents == 1:
+        assert verdict_steps(verdict) == judged.sim_steps
 
 
-def test_a_shipped_episode_is_done_the_same_with_and_without_ros() -> None:
+def test_a_shipped_episode_is_done_the_same_with_and_without_ros(tmp_path: Path) -> None:
     # Its agents start where its seed says.
-    _is_the_same("desk_tidy_0")
+    _is_the_same("desk_tidy_0", tmp_path)
 
 
-def test_two_agents_do_the_same_with_and_without_ros() -> None:
-    _is_the_same("desk_tidy_0", agents=2)
+def test_two_agents_do_the_same_with_and_without_ros(tmp_path: Path) -> None:
+    _is_the_same("desk_tidy_0", tmp_path, agents=2)

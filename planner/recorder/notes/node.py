@@ -8,6 +8,7 @@ from planner_msgs.msg import Evaluation, WorldInfo
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
+from planner.evaluation.task_start import verdict_steps
 from planner.recorder import bag_records
 from planner.recorder.topic_counts import Gap, TopicCounts
 from planner.recorder.verdict_check import VerdictCheck
@@ -73,7 +74,7 @@ class BagNotes:
             "episode": verdict.episode_id,
             "success": str(verdict.status == Evaluation.SUCCEEDED).lower(),
             "percent_complete": f"{verdict.percent_complete:.6f}",
-            "sim_steps": str(verdict.sim_step),
+            "sim_steps": str(verdict_steps(verdict)),
             "scoring": verdict.scoring,
             "explanation": verdict.explanation,
         }

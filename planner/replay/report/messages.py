@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from planner.evaluation.task_start import verdict_steps
 from planner.memory.wording import read_description
 from planner.replay.live import criteria_of
 from planner.replay.report.document import Level
@@ -77,11 +78,15 @@ class JudgedPart:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A report of the evaluator; `status`: 0 running, 1 succeeded, 2 failed."""
+    """A report of the evaluator; `status`: 0 running, 1 succeeded, 2 failed.
+
+    `sim_step`: of the newest state; `task_steps`: steps since the instruction.
+    """
 
     episode_id: str
     status: int
     sim_step: int
+    task_steps: int
     scoring: str
     percent_complete: float
     explanation: str
@@ -208,6 +213,7 @@ def judgement(content: Any) -> Judgement:
         episode_id=str(content.episode_id),
         status=int(content.status),
         sim_step=int(content.sim_step),
+        task_steps=verdict_steps(content),
         scoring=str(content.scoring),
         percent_complete=round(min(max(share, 0.0), 1.0), 4) if math.isfinite(share) else 0.0,
         explanation=str(content.explanation),

@@ -127,7 +127,7 @@ def _live(content: Judgement, steps: StepTimes) -> Verdict:
         source="live",
         success=content.status == _SUCCEEDED,
         percent_complete=content.percent_complete,
-        sim_steps=content.sim_step,
+        sim_steps=content.task_steps,
         mode=content.scoring,
         variant="",
         explanation=content.explanation,

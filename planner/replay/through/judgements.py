@@ -38,7 +38,7 @@ class Judgement:
         mode: scoring rules.
         percent_complete: 0 to 1.
         criteria: "met" or "not met"; "" if the episode has none.
-        start_s: when a perceived world's task began; None if steps are the simulator's.
+        start_s: start of the task; None = unknown.
     """
 
     episode_id: str

@@ -79,6 +79,19 @@ def test_json_has_everything(film, capsys) -> None:
     assert document["summary"][1]["n"] == 1
 
 
+def test_steps_count_from_the_instruction_as_the_live_judge_counted(film, messages) -> None:
+    film.solved()
+    (whole,) = judge(film.bag("whole", live=False), Request(episode=str(film.path)))
+    last = film.states[-1]
+    assert whole.verdict.sim_steps == last.step > 3
+    given_s = last.stamp_s - 3 / 30
+    live = messages.verdict(whole.verdict, last.stamp_s, start_s=given_s)
+    bag = film.bag("live", ("/evaluation/result", live), live=False)
+    (found,) = judge(bag, Request(episode=str(film.path), traced=True))
+    assert (found.verdict.sim_steps, found.live.sim_steps, found.trace.end.sim_steps) == (3, 3, 3)
+    assert found.agrees
+
+
 def test_a_live_verdict_that_differs_is_told(film, messages, capsys) -> None:
     film.solved()
     wrong = messages.verdict(film.verdict(), 9.0, percent_complete=0.5)
