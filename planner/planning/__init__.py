@@ -1,1 +1,1 @@
-"""Planning: prompts, parsers and planners; the chat models behind one protocol in `llm`."""
+"""Planning: prompts, planners and the loop that carries out a task."""

@@ -1,7 +1,6 @@
-"""The cells of the papers' experiments: what a run was given, recorded with its result.
+"""The axes of the papers' experiments (PARTNR-1.3, EPM-1.2), recorded with each result.
 
-PARTNR-1.3 and EPM-1.2. A planner decides control and how it reads the memory; the
-rest is a fact of what runs around it.
+The planner determines `control` and `memory_source`; the other axes describe its surroundings.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from enum import StrEnum
 
 
 class Control(StrEnum):
-    """Whose actions one planner decides: its own agent's, all agents', or one for each agent."""
+    """Whose actions a planner decides: one agent's, all agents', or one planner for each agent."""
 
     SINGLE = "single"
     CENTRALIZED = "centralized"
@@ -20,7 +19,7 @@ class Control(StrEnum):
 
 
 class Observability(StrEnum):
-    """What is known of things: all from the start, what was seen, or what pictures gave."""
+    """What is known of objects: all from the start, what was seen, or what images gave."""
 
     FULL = "full"
     PARTIAL = "partial"
@@ -28,14 +27,14 @@ class Observability(StrEnum):
 
 
 class Skills(StrEnum):
-    """Skills that use the simulator's knowledge, or policies."""
+    """Skills that use the simulator's knowledge, or learned policies."""
 
     ORACLE = "oracle"
     LEARNED = "learned"
 
 
 class Privilege(StrEnum):
-    """Whether perception is told the truth about what it sees, or the planner even the goal."""
+    """Whether perception uses ground truth, or the planner even reads the goal."""
 
     NONE = "none"
     PERCEPTION = "perception"
@@ -45,9 +44,9 @@ class Privilege(StrEnum):
 class MemorySource(StrEnum):
     """How a planner reads the memory.
 
-    DELTAS: the list once, then what changed (EPM-2.5). SUMMARY: all known things after
-    every action. TOOLS: only what it asks the Find... tools. STATE: rooms and past actions in
-    each prompt, no dialogue. BELIEF: the records, without words.
+    DELTAS: the list once, then only changes (EPM-2.5). SUMMARY: all known objects after every
+    action. TOOLS: only what it queries by the Find... tools. STATE: rooms and past actions in each
+    prompt, no dialogue. BELIEF: the records themselves, not as text.
     """
 
     DELTAS = "deltas"
@@ -59,7 +58,7 @@ class MemorySource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """One cell."""
+    """One combination of the axes."""
 
     control: Control = Control.DECENTRALIZED
     observability: Observability = Observability.PARTIAL
@@ -68,5 +67,5 @@ class Axes:
     memory_source: MemorySource = MemorySource.SUMMARY
 
     def as_parameters(self) -> Mapping[str, str]:
-        """The cell as a trace and a result keep it."""
+        """The axes as traces and results store them."""
         return {field.name: str(getattr(self, field.name).value) for field in fields(self)}

@@ -11,7 +11,7 @@ from planner.world.belief import Belief
 from planner.world.errors import PlannerError
 from planner.world.skill import SkillCall
 
-# Wall seconds to wait for the effects of skills; then planning goes on with the belief as it is.
+# Wall seconds to wait for the effects of skills; then planning continues with the current belief.
 EFFECT_TIMEOUT_S = 2.0
 # Wall seconds that a restarted memory has to publish the agents again.
 AGENTS_TIMEOUT_S = 10.0
@@ -24,7 +24,7 @@ class BeliefSource(Protocol):
     def belief(self) -> Belief:
         """The newest belief."""
 
-    async def news(self) -> None:
+    async def changed(self) -> None:
         """Returns when the belief has changed."""
 
 
@@ -44,7 +44,7 @@ class BeliefWait:
                 while not all(
                     is_shown(self._source.belief, agent, call) for agent, call in succeeded.items()
                 ):
-                    await self._source.news()
+                    await self._source.changed()
         except TimeoutError:
             late = ", ".join(f"{agent} did {call}" for agent, call in succeeded.items())
             self._log(f"the memory does not show that {late}; going on with what it shows")
@@ -58,7 +58,7 @@ class BeliefWait:
         try:
             async with asyncio.timeout(AGENTS_TIMEOUT_S):
                 while not self._known <= self._source.belief.nodes.keys():
-                    await self._source.news()
+                    await self._source.changed()
         except TimeoutError:
             lost = ", ".join(sorted(self._known - self._source.belief.nodes.keys()))
             raise PlannerError(f"the memory no longer has {lost}") from None

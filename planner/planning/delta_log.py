@@ -1,4 +1,4 @@
-"""The memory's stream of changes as a planner keeps it, with gaps repaired from snapshots."""
+"""The memory's changes as a planner reads them, with gaps repaired from snapshots."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from planner.memory.wording import delta_lines
 from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
 
-# Changes kept for a dialogue that was last told long ago.
+# Changes kept for dialogues that have not been updated for a long time.
 MAX_CHANGES = 4096
 REPAIRED = "repaired"
 
@@ -16,8 +16,8 @@ REPAIRED = "repaired"
 class DeltaLog:
     """Numbered changes since the first snapshot.
 
-    A missing number means lost changes: nothing more is taken until a snapshot tells how things
-    are, and the difference to what was known stands for all that was lost.
+    A missing number means lost changes: further ones are ignored until a snapshot arrives, whose
+    difference to the last known list then replaces the lost changes.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class DeltaLog:
 
     @property
     def sequence(self) -> int:
-        """The newest number that is known."""
+        """The newest known number."""
         return self._sequence or 0
 
     @property
@@ -37,7 +37,7 @@ class DeltaLog:
         return self._sequence is None
 
     def change(self, change: MemoryChange) -> None:
-        """Takes the next change; an old one is ignored, a later one breaks the log."""
+        """Adds the next change; an old one is ignored, a gap breaks the log."""
         if self._sequence is None or change.sequence <= self._sequence:
             return
         if change.sequence != self._sequence + 1:
@@ -47,10 +47,10 @@ class DeltaLog:
         self._take(change)
 
     def snapshot(self, stamp_s: float, sequence: int, entities: Iterable[Entity]) -> None:
-        """Takes the whole list, where that is needed."""
+        """Sets the whole list if the log is empty or broken, or the memory has restarted."""
         known = self._changes[-1].sequence if self._changes else 0
         if not self.broken:
-            # A memory that began anew counts from the start again.
+            # A restarted memory counts from zero again.
             if sequence >= self.sequence:
                 return
             self.forget()
@@ -60,13 +60,13 @@ class DeltaLog:
         self._take(MemoryChange(sequence, stamp_s, REPAIRED, edits))
 
     def forget(self) -> None:
-        """Another world: nothing of what was known is true of it."""
+        """Discards everything, for another world."""
         self._entities.clear()
         self._changes.clear()
         self._sequence = None
 
     def lines(self, since: int, until: int) -> Sequence[str]:
-        """The planner's lines for the changes after `since` up to `until`, net per entity."""
+        """The text of the changes after `since` up to `until`, net effect per entity."""
         return delta_lines(c for c in self._changes if since < c.sequence <= until)
 
     def _take(self, change: MemoryChange) -> None:

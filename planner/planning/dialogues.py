@@ -1,8 +1,8 @@
-"""A dialogue with a model for each agent, whatever the paper: what `react` and others share.
+"""Model dialogues, one for each agent, independent of the paper: what `react` and others share.
 
-A script (`Script`) brings a paper's words and form of a turn. The rules are here: when the model
-is asked, what counts as a cycle, what is told of a refused reply, what breaks repetition, how a
-full context is met.
+A `Script` supplies a paper's wording and turn format. This file has the rules: when the model is
+called, what counts as a cycle, how refused replies are answered, how repetition is broken, and what
+to do when the context is full.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NO_ANSWER = "No answer came. Go on as seems best."
 
 
 class Script(Protocol):
-    """How one paper's planner talks with its model."""
+    """How one paper's planner talks to its model."""
 
     name: str
     form: TurnForm
@@ -52,22 +52,22 @@ class Script(Protocol):
         """The prompt of the first turn."""
 
     def result(self, agent: str, result: str, context: Context, since: int) -> str:
-        """The user's turn after an action: how it ended, and the world since update `since`."""
+        """The user turn after an action: its result, and changes since update `since`."""
 
     def shortened(self, turn: str) -> str:
-        """A user's turn without what a full context can do without; itself where there is none."""
+        """A user turn without its optional parts; the turn itself if it has none."""
 
     def check(self, call: SkillCall, context: Context) -> None:
-        """Refuses what the grammar cannot.
+        """Refuses calls that the grammar cannot exclude.
 
         Raises:
-            CallError: saying why.
+            CallError: with the reason.
         """
 
 
 @dataclass
 class Dialogue:
-    """One agent's dialogue. `sequence` is the memory's number up to which it was told."""
+    """One agent's dialogue. `sequence` is the last memory update that the model has seen."""
 
     agent: str
     messages: list[Message] = field(default_factory=list)
@@ -89,7 +89,7 @@ def limit_reached(max_cycles: int, evidence: Mapping[str, str]) -> Decision:
 
 
 class AgentDialogues:
-    """One task of one team, each agent with its own dialogue."""
+    """One task of one team, with a dialogue for each agent."""
 
     def __init__(
         self,
@@ -99,10 +99,10 @@ class AgentDialogues:
         options: DialogueOptions | None = None,
         on_call: OnCall = ignore_call,
     ) -> None:
-        """Takes the model and whoever wants to hear of each call of it."""
+        """`on_call` is called after each call of the model."""
         self._script, self._task = script, task
         self._options = options or DialogueOptions()
-        self._most = self._options.max_cycles or script.max_cycles
+        self._max_cycles = self._options.max_cycles or script.max_cycles
         self._model = PlannerModel(
             script.name, task, model, script.naming, script.axes, self._options, on_call
         )
@@ -110,11 +110,11 @@ class AgentDialogues:
 
     @property
     def name(self) -> str:
-        """As in the bring-up's argument `planner`."""
+        """The value of the bring-up argument `planner`."""
         return self._script.name
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
-        """Keeps how calls ended for the next turn."""
+        """Keeps the results for the next turn."""
         for ended in results:
             dialogue = self._dialogues.get(ended.agent)
             if dialogue is not None:
@@ -125,7 +125,7 @@ class AgentDialogues:
         """Asks the model for every idle agent.
 
         Raises:
-            ModelError: where the model gives no usable answer in time.
+            ModelError: if the model gives no usable answer in time.
         """
         for agent in context.idle:
             if agent not in self._dialogues:
@@ -148,7 +148,7 @@ class AgentDialogues:
         exhausted = any(d is not None and d.exhausted for d in over)
         evidence = self._evidence()
         if exhausted and all(d is not None and d.done for d in over):
-            return limit_reached(self._most, evidence)
+            return limit_reached(self._max_cycles, evidence)
         thought = "; ".join(f"{agent}: {call}" for agent, call in calls.items())
         return Decision(calls, thought, question, evidence=evidence)
 
@@ -175,27 +175,27 @@ class AgentDialogues:
         return dialogue
 
     async def _next(self, dialogue: Dialogue, context: Context) -> SkillCall | str:
-        """The next call, or a question; a refused reply is told to the model, a cycle each."""
-        self._hear(dialogue, context)
-        while dialogue.cycles < self._most:
+        """The next call, or a question; each refused reply is reported to the model as a cycle."""
+        self._append_events(dialogue, context)
+        while dialogue.cycles < self._max_cycles:
             asked = await self._ask(dialogue, context)
             if asked is not None:
                 return asked
         dialogue.exhausted = True
         return DONE
 
-    def _hear(self, dialogue: Dialogue, context: Context) -> None:
-        """Adds what happened since the last turn: the end of an action, or an answer."""
+    def _append_events(self, dialogue: Dialogue, context: Context) -> None:
+        """Appends what happened since the last turn: an action's result, or an answer."""
         told = dialogue.result
         for exchange in context.answers[dialogue.answers :]:
             answer = exchange.answer if exchange.answer is not None else NO_ANSWER
             told = f"{told or ''}\nAnswer to {exchange.question!r}: {answer}".strip()
         dialogue.answers = len(context.answers)
         if told is not None:
-            self._tell(dialogue, told, context)
+            self._append_result(dialogue, told, context)
             dialogue.result = None
 
-    def _tell(self, dialogue: Dialogue, result: str, context: Context) -> None:
+    def _append_result(self, dialogue: Dialogue, result: str, context: Context) -> None:
         turn = self._script.result(dialogue.agent, result, context, dialogue.sequence)
         dialogue.sequence = context.belief.sequence
         dialogue.messages.append(Message(Speaker.USER, turn))
@@ -204,8 +204,8 @@ class AgentDialogues:
         ability = self._ability(dialogue, context)
         words = words_of(context.belief, self._script.naming)
         grammar = turn_grammar(words, {dialogue.agent: ability}, self._script.form)
-        asked = await self._fitting(dialogue, grammar, context)
-        # Only now: a cancelled or failed call leaves the dialogue as it was.
+        asked = await self._ask_shortening(dialogue, grammar, context)
+        # Updated after the call, so that a cancelled or failed one leaves the dialogue unchanged.
         dialogue.cycles += 1
         if asked.error is None and asked.turn.question:
             dialogue.questions += 1
@@ -213,17 +213,17 @@ class AgentDialogues:
             return asked.turn.question
         self._said(dialogue, asked.said)
         if asked.error is not None:
-            self._tell(dialogue, f"{FAILURE_PREFIX}{asked.error}.", context)
+            self._append_result(dialogue, f"{FAILURE_PREFIX}{asked.error}.", context)
             return None
         return asked.turn.calls[dialogue.agent]
 
     def _said(self, dialogue: Dialogue, said: str) -> None:
         dialogue.messages.append(Message(Speaker.ASSISTANT, f"{said}\n{END_OF_TURN}"))
 
-    async def _fitting(
+    async def _ask_shortening(
         self, dialogue: Dialogue, grammar: TurnGrammar, context: Context
     ) -> CheckedTurn:
-        """Asks; where the model's context is full, drops old summaries first (PARTNR-D52)."""
+        """Asks the model; if its context is full, shortens old summaries first (PARTNR-D52)."""
         while True:
             notes = {"blocked": "; ".join(str(call) for call in dialogue.repeats.blocked)}
             if dialogue.shortened:

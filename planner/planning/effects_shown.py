@@ -1,7 +1,7 @@
-"""Whether a belief already shows what a skill did.
+"""Whether a belief already shows the effects of a skill.
 
-A skill's end and the memory's news of it travel on different ways. Whoever decides in between
-would decide on a world that is over.
+A skill's result and the memory's update arrive separately; a decision made in between would be
+based on an outdated belief.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from planner.world.vocabulary import Relation
 
 
 def is_shown(belief: Belief, agent: str, call: SkillCall) -> bool:
-    """Whether the belief agrees with a call that succeeded; True where a call shows nothing."""
+    """Whether the belief agrees with a call that succeeded; True for calls without an effect."""
     part = SKILLS.find(call.name)
     return part is None or all(_is_shown(belief, agent, call, e) for e in part.effects)
 
@@ -23,7 +23,7 @@ def _is_shown(belief: Belief, agent: str, call: SkillCall, effect: SkillEffect) 
     def named(index: int) -> BeliefNode | None:
         return belief.find(call.arguments[index] or "")
 
-    # A name that the memory does not have shows nothing, however long one waits.
+    # For a name that the memory does not have, waiting is pointless.
     match effect:
         case PickedUp(index):
             thing = named(index)

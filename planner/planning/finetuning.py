@@ -1,8 +1,8 @@
-"""From traces to what PARTNR's fine-tuned planner learns from (PARTNR-7.7).
+"""Turns traces into training samples for PARTNR's fine-tuned planner (PARTNR-7.7).
 
-Episodes that were solved, cut after the step that solved them, split into one sample for each
-action of the trained agent that succeeded; thoughts are gone. What is learned is only the text
-after the special token.
+Uses solved episodes, cut after the step that solved them, with one sample for each successful
+action of the trained agent, without thoughts. The loss covers only the text after the special
+token.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class TraceStep:
 
     Attributes:
         result: its literal text.
-        complete: whether the whole task was solved after it, by the evaluator.
+        complete: whether the evaluator counted the whole task as solved after it.
     """
 
     agent: str
@@ -34,7 +34,7 @@ class TraceStep:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A prompt, which is not learned, and the target, which is."""
+    """A prompt, without loss, and the target text."""
 
     prompt: str
     target: str
@@ -43,13 +43,13 @@ class Sample:
 def samples_of(
     instruction: str, world: str, steps: Sequence[TraceStep], agent: str
 ) -> list[Sample]:
-    """The samples of one episode; none where it was never solved.
+    """The samples of one episode; none if it was never solved.
 
     Args:
         instruction: the task's words.
-        world: description of the house and what was known at the start.
+        world: description of the house and of what was known at the start.
         steps: of all agents, in the order in which they ended.
-        agent: whose actions are learned.
+        agent: the agent whose actions are learned.
     """
     solved = [number for number, step in enumerate(steps) if step.complete]
     if not solved:
@@ -57,7 +57,7 @@ def samples_of(
     if steps[-1].complete:
         kept = [step for step in steps if step.call.name != SkillName.DONE]
     else:
-        # Solved once and lost by the end: what came after is not worth learning.
+        # An episode that was solved once and then spoilt is still useful up to the solution.
         kept = list(steps[: solved[0] + 1])
     samples: list[Sample] = []
     past: list[PastAction] = []

@@ -1,4 +1,4 @@
-"""Full observability (PARTNR-5.2): a belief that is the truth, for privileged planners."""
+"""Full observability (PARTNR-5.2): a belief equal to ground truth, for privileged planners."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from planner.world.vocabulary import EntityKind
 
 
 def full_belief(state: WorldState) -> Belief:
-    """Everything there is, as it is; numbers are given in the order of names."""
+    """A belief with every entity as it is, numbered in the order of names."""
     nodes: dict[str, BeliefNode] = {}
     number = FIRST_ID
     order = {EntityKind.ROOM: 0, EntityKind.FURNITURE: 1, EntityKind.OBJECT: 2, EntityKind.AGENT: 3}

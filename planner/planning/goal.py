@@ -1,6 +1,6 @@
 """The structured goal of a task, for planners that read it instead of the instruction.
 
-`planner.evaluation.language` defines the format. How a goal is judged is unknown here.
+`planner.evaluation.language` defines the format; how a goal is judged is not known here.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Subgoal:
         first: candidate entities; for `is_clustered` the members of all lists.
         second: candidate furniture, rooms or neighbours; empty for unary predicates.
         same_second: whether all need the same one of `second`.
-        within_m: greatest horizontal gap of neighbours, metres.
-        lists: of `is_clustered`: one entity of each list takes part.
+        within_m: maximum horizontal gap of neighbours, metres.
+        lists: for `is_clustered`: one entity of each list takes part.
     """
 
     index: int
@@ -89,7 +89,7 @@ def read_goal(document: Mapping[str, JsonValue]) -> Goal:
 
 
 def goal_of(evaluation: Evaluation) -> Goal:
-    """The goal that an evaluation judges."""
+    """The goal of an evaluation."""
     count = len(evaluation.propositions)
     before: dict[int, set[int]] = {index: set() for index in range(count)}
     for earlier, later in evaluation.edges:

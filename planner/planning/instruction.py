@@ -1,4 +1,4 @@
-"""From what somebody asks for to a task: whose words they are, whose goal, and for whom."""
+"""Turns a request into a task: words, goal and agents."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
 
-# A page of text; what is longer was not meant as an instruction.
+# About a page of text; anything longer is not an instruction.
 MAX_CHARACTERS = 10_000
 MAX_TURNS = 100
 
 
 class RequestError(PlannerError):
-    """A request that cannot be followed; `code` is the result's."""
+    """A request that cannot be carried out; `code` becomes the result's."""
 
     def __init__(self, code: InstructionCode, text: str) -> None:
         self.code = code
@@ -27,7 +27,7 @@ class RequestError(PlannerError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What came over the action; the fields are those of FollowInstruction."""
+    """A goal of the action; the fields are those of FollowInstruction."""
 
     instruction: str
     agents: tuple[str, ...] = ()
@@ -35,18 +35,18 @@ class Request:
 
 
 def task_of(request: Request, episode: Episode | None, known_agents: Sequence[str]) -> Task:
-    """The task of a request. The text is only data: nothing in it is carried out by itself.
+    """The task of a request. The text is only data; nothing in it is executed.
 
-    An empty instruction means the episode's. The episode's goal belongs to the episode's
-    instruction and to no other words.
+    An empty instruction means the episode's. The episode's goal applies only to the episode's own
+    instruction.
 
     Args:
-        request: from anybody.
-        episode: the one that is loaded, or None.
-        known_agents: those there are, in their order.
+        request: untrusted input.
+        episode: the loaded one, or None.
+        known_agents: in their order.
 
     Raises:
-        RequestError: saying in one sentence what is wrong.
+        RequestError: with the reason in one sentence.
     """
     if not normal(request.instruction) and episode is None:
         raise RequestError(
@@ -77,21 +77,21 @@ def task_of(request: Request, episode: Episode | None, known_agents: Sequence[st
 
 
 def instruction_text(request: Request, episode: Episode | None) -> str:
-    """The instruction as one line: the episode's where the request says nothing else."""
+    """The instruction in one line: the episode's if the request has none."""
     if episode is not None and _is_episodes(request, episode):
         return normal(episode.instruction)
     return normal(request.instruction)
 
 
 def goal_of(request: Request, episode: Episode | None) -> Mapping[str, JsonValue] | None:
-    """The structured goal of a request; None where there are only the words."""
+    """The structured goal of a request; None if there is only text."""
     if episode is not None and _is_episodes(request, episode):
         return episode.evaluation
     return None
 
 
 def is_too_long(request: Request) -> bool:
-    """Whether a request is more than is read."""
+    """Whether a request exceeds the size limit."""
     return _length(request) > MAX_CHARACTERS or len(request.dialogue) > MAX_TURNS
 
 
@@ -104,5 +104,5 @@ def _is_episodes(request: Request, episode: Episode) -> bool:
 
 
 def normal(text: str) -> str:
-    """One line: no character of a text can pass for a line of a dialogue."""
+    """The text in one line, so that no part of it can pass for a line of a dialogue."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

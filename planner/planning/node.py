@@ -55,20 +55,20 @@ from planner.world.memory_wire import change_record, entity_record
 from planner.world.skill import SkillCall
 
 WATCH_S = 0.2
-# Between two words about a memory that is not there, wall seconds.
+# Wall seconds between log messages while the memory is missing.
 LOG_PERIOD_S = 5.0
-# For the judge's answer.
-FINISH_PATIENCE_S = 5.0
-# A client that did not hear that its instruction was accepted gives it again some times, each after
-# `planner.ros.action_peers.ACCEPT_TIMEOUT_S`: it must not be followed twice.
+# Wall seconds to wait for the evaluator's answer.
+FINISH_TIMEOUT_S = 5.0
+# A client that has not received the acceptance sends its instruction again, each time after
+# `planner.ros.action_peers.ACCEPT_TIMEOUT_S`; results are kept so that it is not followed twice.
 RESULT_LIFETIME_S = 60
 ANSWER = topics.INSTRUCT_ANSWER
 NOTHING_YET = Status(0, "", {})
-# The world's clock this far behind what it was: it was started anew, or loaded.
+# If the world's clock jumps back by more than this, the world was restarted or reloaded.
 BACKWARDS_S = 0.5
 
 
-# A memory that has just started tells of the agents one after another.
+# A memory that has just started publishes the agents one after another.
 AGENTS_WAIT_S = 3.0
 
 
@@ -77,13 +77,13 @@ def _agents_of(episode: Episode | None) -> tuple[str, ...]:
 
 
 class TaskPlannerNode(ManagedNode):
-    """Serves /instruct. Deciding and waiting happen in a loop of their own, never in callbacks."""
+    """Serves /instruct. Decisions and waits run in an event loop of their own, not in callbacks."""
 
     def __init__(self) -> None:
         """Reads the parameters.
 
         Raises:
-            PlannerError: for a wrong parameter, episode or model.
+            PlannerError: for an invalid parameter, episode or model.
         """
         super().__init__("task_planner")
         try:
@@ -93,7 +93,7 @@ class TaskPlannerNode(ManagedNode):
             raise
 
     def configure(self) -> None:
-        """Listens and serves."""
+        """Creates subscriptions, publishers and servers."""
         self._hands: dict[str, SkillClient] = {}
         self._losses: Counter[str] = Counter()
         self._goal: Goal | None = None
@@ -108,7 +108,7 @@ class TaskPlannerNode(ManagedNode):
             self, through_skills=True, is_alive=self._loop.is_responsive
         )
         self._inputs = RosInputs()
-        self._inputs.enter(self._layout)
+        self._inputs.set_house(self._layout)
         self._lockstep = LockstepPublisher(self, LockstepChannel.PLANNER, self._losses)
         model = self._settings.model
         self._publisher = StatusPublisher(
@@ -131,7 +131,7 @@ class TaskPlannerNode(ManagedNode):
             fault_code=int(InstructionCode.PLANNER_FAULT),
             result_lifetime_s=RESULT_LIFETIME_S,
         )
-        # Of the wall: what waits for lost peers must not stand still with the world.
+        # Steady clock: the watchdog must run while simulated time is paused.
         self._timer = self.create_timer(WATCH_S, self._watch, clock=wall_clock(), autostart=False)
         WaitingNotice(self, self._missing)
         self._publish_status(
@@ -139,9 +139,9 @@ class TaskPlannerNode(ManagedNode):
         )
 
     def deactivate(self) -> None:
-        """Ends the instruction that is followed, and stops its agents."""
+        """Ends the running instruction and stops its agents."""
         if self._goal is not None:
-            self._break_off(Outcome(InstructionCode.CANCELED, "task_planner was deactivated"))
+            self._abort(Outcome(InstructionCode.CANCELED, "task_planner was deactivated"))
 
     def cleanup(self) -> None:
         """Stops all agents."""
@@ -158,7 +158,7 @@ class TaskPlannerNode(ManagedNode):
             self, "episode", "", "name or file; empty = the one that the bridge runs"
         )
         house = parameters.text(self, "house", "", "name or file; empty = the episode's")
-        self._most = parameters.whole(
+        self._max_calls = parameters.whole(
             self, "max_calls", 0, "planner calls of a task; 0 = the planner's own", min_value=0
         )
         self._wait_s = parameters.number(
@@ -172,7 +172,7 @@ class TaskPlannerNode(ManagedNode):
         if house:
             self._layout = bare(load_house(house))
         if self._layout is not None:
-            # A second's work in a large house that no instruction has to wait for.
+            # Computed in advance: a second's work in a large house.
             walk_map(self._layout)
 
     def _missing(self) -> list[str]:
@@ -180,16 +180,16 @@ class TaskPlannerNode(ManagedNode):
             return []
         return [f"{self.resolve_topic_name(topics.WORLD_GRAPH)} of a memory that knows of an agent"]
 
-    # What is heard
+    # Inputs
 
     def _on_graph(self, message: WorldGraph) -> None:
         for node in message.nodes:
-            # Met before they are needed: finding a server takes longer than asking it.
+            # Create the clients now, since discovering a server takes longer than calling it.
             if node.kind == WorldGraphNode.KIND_AGENT and node.name not in self._hands:
                 self._heartbeat.advertise(node.name)
                 self._hands[node.name] = SkillClient(self, node.name)
         self._clock_of_world.update(seconds(message.header.stamp))
-        self._loop.call(partial(self._inputs.take_graph, message))
+        self._loop.call(partial(self._inputs.set_graph, message))
 
     def _on_update(self, message: MemoryUpdate) -> None:
         self._loop.call(lambda: self._inputs.log.change(change_record(message)))
@@ -204,21 +204,21 @@ class TaskPlannerNode(ManagedNode):
         self._loop.call(mend)
 
     def _on_world(self, info: WorldInfo) -> None:
-        """Follows the bridge into another house or episode."""
+        """Switches to the house and episode that the bridge has loaded."""
         self._follow(info.layout, info.episode_id)
 
     def _watch_world(self) -> None:
-        """Ends the instruction where the world began anew: what was done for it is undone."""
+        """Ends the instruction if the world was restarted, since its effects are undone."""
         before_s, self._world_s = self._world_s, self._clock_of_world.now_s
         if self._world_s < before_s - BACKWARDS_S:
             text = (
                 f"the world began anew: its time went from {before_s:.1f} s back to "
                 f"{self._world_s:.1f} s; give the instruction again"
             )
-            self._break_off(Outcome(InstructionCode.WORLD_LOST, text))
+            self._abort(Outcome(InstructionCode.WORLD_LOST, text))
 
-    def _break_off(self, outcome: Outcome) -> None:
-        """Stops all agents and ends the instruction for a reason that is not its client's."""
+    def _abort(self, outcome: Outcome) -> None:
+        """Stops all agents and ends the instruction for a reason other than its client's."""
         self._lost = outcome
         self._log(f"{outcome.text}; all agents stop")
         self._loop.call(self._stop)
@@ -241,7 +241,7 @@ class TaskPlannerNode(ManagedNode):
                 throttle_duration_sec=30.0,
             )
             return
-        self._loop.call(partial(self._inputs.enter, self._layout))
+        self._loop.call(partial(self._inputs.set_house, self._layout))
 
     # Instructions
 
@@ -293,7 +293,7 @@ class TaskPlannerNode(ManagedNode):
             reason = self._server.lost_client(self._goal)
             if reason:
                 text = f"nobody waits for the instruction any more: {reason}"
-                self._break_off(Outcome(InstructionCode.CANCELED, text))
+                self._abort(Outcome(InstructionCode.CANCELED, text))
         if self._goal is None and not any(client.is_busy for client in self._hands.values()):
             self._timer.cancel()
 
@@ -301,7 +301,7 @@ class TaskPlannerNode(ManagedNode):
         if self._lost is not None and outcome.code is InstructionCode.CANCELED:
             outcome = self._lost
         self._goal = self._lost = None
-        # No agent of it moves any more.
+        # All agents have stopped.
         self._heartbeat.attend(())
         self._log(f"{outcome.code.name}: {outcome.text}")
         self._publish_status(self._publisher.status.ended(outcome))
@@ -321,12 +321,12 @@ class TaskPlannerNode(ManagedNode):
             canceled=outcome.code is InstructionCode.CANCELED,
         )
 
-    # In the executor's thread, asked for by the loop
+    # In the executor's thread, requested by the loop
 
     def _begin(self, agent: str, call: SkillCall, on_end: OnEnd) -> None:
         if agent not in self._hands:
             self._hands[agent] = SkillClient(self, agent)
-        # The loop has decided just now, however long it was at it.
+        # Deciding may have taken long, so report now instead of at the next timer.
         self._heartbeat.send_now()
         self._hands[agent].begin(call, on_end)
         self._keep_watch()
@@ -335,7 +335,7 @@ class TaskPlannerNode(ManagedNode):
         if agent in self._hands:
             self._hands[agent].cancel()
 
-    # In the loop
+    # In the event loop
 
     def _start(self, goal: Goal, episode: Episode | None) -> None:
         work = self._work = asyncio.ensure_future(self._follow_instruction(goal, episode))
@@ -345,7 +345,7 @@ class TaskPlannerNode(ManagedNode):
             if done.cancelled():
                 outcome = Outcome(InstructionCode.CANCELED, "canceled before it began")
             elif done.exception() is not None:
-                # A defect: the node says so and serves on.
+                # A bug in a planner: report it and keep serving.
                 text = f"the planner broke: {done.exception()!r}"
                 outcome = Outcome(InstructionCode.PLANNER_FAULT, text)
             else:
@@ -359,7 +359,7 @@ class TaskPlannerNode(ManagedNode):
             self._work.cancel()
 
     async def _know_agents(self, names: tuple[str, ...]) -> None:
-        """Waits a moment for agents that the memory has not told of yet, if there are such."""
+        """Waits a moment for requested agents that the memory has not published yet."""
         for _ in range(round(AGENTS_WAIT_S / 0.1)):
             if all(name in self._inputs.agents for name in names):
                 return
@@ -376,28 +376,28 @@ class TaskPlannerNode(ManagedNode):
         except RequestError as error:
             return Outcome(error.code, str(error))
         house = self._inputs.layout.name
-        # From the first thought on, and before anything is asked of an agent.
+        # Heartbeats start before anything is requested of an agent.
         self._queue.post(partial(self._heartbeat.attend, task.agents))
         self._queue.post(
             lambda: self._publish_status(self._publisher.status.understood(task, house))
         )
-        told, account = self._settings, Account()
-        if told.choice.part.needs_model and told.model is None:
+        settings, account = self._settings, Account()
+        if settings.choice.part.needs_model and settings.model is None:
             return Outcome(InstructionCode.NO_GOAL, needs_model(self._planner))
         self._log(f"the instruction, for {', '.join(task.agents)}: {task.instruction[:400]}")
-        most = int(goal.request.max_calls) or self._most
+        max_calls = int(goal.request.max_calls) or self._max_calls
         self._status = NOTHING_YET
         announce = partial(self._announce, goal)
         model = None
-        if told.model is not None:
-            told.model.on_wait = announce
-            model = LedgerModel(told.model, (account, told.run), told.prices)
+        if settings.model is not None:
+            settings.model.on_wait = announce
+            model = LedgerModel(settings.model, (account, settings.run), settings.prices)
         try:
-            planner = make_planner(told.choice_for(most), task, model, self._publish_trace)
+            planner = make_planner(settings.choice_for(max_calls), task, model, self._publish_trace)
         except PlannerError as error:
             return Outcome(InstructionCode.BAD_REQUEST, str(error))
         ask = partial(self._ask, announce)
-        asks = told.choice.dialogue.max_questions > 0
+        asks = settings.choice.dialogue.max_questions > 0
         world = RosWorld(
             self._inputs,
             start=lambda *call: self._queue.post(partial(self._begin, *call)),
@@ -405,17 +405,19 @@ class TaskPlannerNode(ManagedNode):
             log=self._log,
             on_status=partial(self._show, goal, task),
         )
-        session = Session(task, planner, world, most, ask if asks else None, self._take_turn)
+        session = Session(
+            task, planner, world, max_calls, ask if asks else None, self._publish_turn
+        )
         outcome = await session.run()
         if model is not None:
             outcome = replace(outcome, evidence={**outcome.evidence, **account.as_evidence()})
         if task.goal is not None and outcome.code is not InstructionCode.CANCELED:
-            await self._let_judge()
+            await self._finish_evaluation()
         return outcome
 
-    def _take_turn(self, agent: str, ours: bool) -> None:
-        """Tells a world in lockstep whether it has to wait for what an agent is told next."""
-        self._queue.post(partial(self._lockstep.publish, agent, 0.0 if ours else math.inf))
+    def _publish_turn(self, agent: str, deciding: bool) -> None:
+        """Tells a world in lockstep whether to wait for the agent's next call."""
+        self._queue.post(partial(self._lockstep.publish, agent, 0.0 if deciding else math.inf))
 
     async def _ready(self) -> bool:
         waited_s = 0.0
@@ -429,12 +431,12 @@ class TaskPlannerNode(ManagedNode):
         return True
 
     def _announce(self, goal: Goal, line: str) -> None:
-        """Says in the feedback what keeps the planner from deciding; "" = nothing any more."""
+        """Puts into the feedback what delays the planner; "" = no longer delayed."""
         self._log(line or "the model is back")
         self._feed_back(goal, replace(self._status, plan=line or self._status.plan))
 
     async def _ask(self, announce: Callable[[str], None], question: str) -> str | None:
-        """Asks the person, and tells everybody that the instruction waits for the answer."""
+        """Asks the person and publishes that the instruction is waiting for the answer."""
         self._queue.post(lambda: self._publish_status(self._publisher.status.asking(question)))
         answer = await self._questions.ask(question, show=announce)
         self._queue.post(lambda: self._publish_status(self._publisher.status.answered(answer)))
@@ -483,12 +485,12 @@ class TaskPlannerNode(ManagedNode):
 
     def _publish_trace(self, call: ModelCall) -> None:
         if not call.answered:
-            # The instruction's feedback or end says so.
+            # The feedback or the result will report it.
             return
         self._queue.post(partial(self._publisher.trace, call, self._inputs.belief.stamp_s))
 
-    async def _let_judge(self) -> None:
-        """Asks the evaluator to fix its verdict; a world without one has none to ask."""
+    async def _finish_evaluation(self) -> None:
+        """Asks the evaluator to fix its verdict, if there is an evaluator."""
         loop = asyncio.get_running_loop()
         judged: asyncio.Future[str] = loop.create_future()
 
@@ -505,7 +507,7 @@ class TaskPlannerNode(ManagedNode):
 
         self._queue.post(ask)
         try:
-            async with asyncio.timeout(FINISH_PATIENCE_S):
+            async with asyncio.timeout(FINISH_TIMEOUT_S):
                 self._log(f"judged: {await judged}")
         except TimeoutError:
             self._log("the judge does not answer")
@@ -524,7 +526,7 @@ def _request_of(goal: Goal) -> Request:
 
 
 def bare(house: House) -> House:
-    """The house without its things, which nobody tells a planner."""
+    """The house without its objects, which planners must not know in advance."""
     return house.model_copy(update={"objects": ()})
 
 

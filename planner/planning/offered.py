@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from planner.parts.kinds import SKILLS
 from planner.world.primitive import Capabilities, PrimitiveName
 
-# Where in a paper's order the skills stand that it does not name.
+# Placeholder in a paper's order for all skills that it does not name.
 OTHERS = ""
-# What every body can do (config/agents.yaml): a dialogue offers it without asking for the body.
+# Skills of every body (config/agents.yaml), offered without checking abilities.
 _COMMON = frozenset(
     {
         PrimitiveName.NAVIGATE,
@@ -23,14 +23,14 @@ _COMMON = frozenset(
 
 
 def is_able(skill: str, able: Capabilities | None) -> bool:
-    """Whether an agent's body has what a skill needs beyond what every body can do."""
+    """Whether a body has the abilities that a skill needs beyond the common ones."""
     part = SKILLS.find(skill)
     primitives = able.primitives if able is not None else frozenset()
     return part is not None and part.abilities - _COMMON <= primitives
 
 
 def in_order(skills: Iterable[str], order: Sequence[str]) -> tuple[str, ...]:
-    """Skills in a paper's order, which has the place `OTHERS` for those that it does not name."""
+    """Sorts skills by a paper's order; those that it does not name go to `OTHERS`."""
     return tuple(
         sorted(skills, key=lambda name: (order.index(name if name in order else OTHERS), name))
     )

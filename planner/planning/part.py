@@ -19,14 +19,14 @@ INTERFACE = 1
 
 @dataclass(frozen=True, slots=True)
 class PlannerRequest:
-    """The arguments for making a planner, one for each task.
+    """The arguments for making a planner; one request for each task.
 
     Attributes:
         name: of the part.
         language_model: for planners that use one; see `model`.
-        axes: the cell of the experiment (PARTNR's `control` and `memory_source` among them).
+        axes: the experiment's axes (PARTNR's `control` and `memory_source` among them).
         dialogue: limits and options of the dialogues with the model.
-        options: the values of all options that the part declares.
+        options: the values of all declared options.
         on_call: called with each call of the model.
     """
 
@@ -43,7 +43,7 @@ class PlannerRequest:
         """The language model.
 
         Raises:
-            PlannerError: where none was named; says which parameters name one.
+            PlannerError: if none was given; names the parameters that set one.
         """
         if self.language_model is None:
             raise PlannerError(needs_model(self.name))
@@ -53,7 +53,7 @@ class PlannerRequest:
         """The value of a text option.
 
         Raises:
-            OptionError: where the part declares no such option.
+            OptionError: if the part declares no such option.
         """
         value = self.options.get(option)
         if not isinstance(value, str):
@@ -73,8 +73,8 @@ class PlannerPart:
         needs_full_memory: whether the memory must be complete from the start.
         reads_changes: whether it reads the changes of the memory instead of its content.
         naming: how the model refers to entities in its replies.
-        bare_replies: whether a reply is one agent's call alone, without a thought before it.
-        options: beyond what all planners have.
+        bare_replies: whether a reply is only one agent's call, without a thought before it.
+        options: beyond those that all planners have.
         interface: the version of this record that it was written for.
     """
 
@@ -91,7 +91,7 @@ class PlannerPart:
 
 
 def needs_model(name: str) -> str:
-    """How to give a planner its model."""
+    """The error message for a planner that was given no model."""
     return (
         f"The planner `{name}` needs a language model: set the parameter `model` to the model's "
         "name and `model_url` to the address of its OpenAI-compatible server, such as "

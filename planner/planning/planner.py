@@ -41,14 +41,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A question to the person and the answer; None where none came in time."""
+    """A question to the person and the answer; None if there was none in time."""
 
     question: str
     answer: str | None
 
 
 def no_deltas(_since: int) -> Sequence[str]:
-    """For planners that read the belief only."""
+    """For planners that read only the belief."""
     return ()
 
 
@@ -100,14 +100,14 @@ class Planner(Protocol):
 
     @property
     def name(self) -> str:
-        """As in the bring-up's argument `planner`."""
+        """The value of the bring-up argument `planner`."""
 
     async def decide(self, context: Context) -> Decision:
         """The calls for the idle agents; may be cancelled.
 
         Raises:
-            PlannerError: where the planner cannot decide, such as without its model.
+            PlannerError: if the planner cannot decide, for instance without its model.
         """
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
-        """Gets the calls that have ended, before the next `decide`."""
+        """Receives the calls that have ended, before the next `decide`."""

@@ -1,4 +1,4 @@
-"""Making the planner that the parameters choose."""
+"""Makes the planner that the parameters select."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from planner.world.errors import PlannerError
 
 @dataclass(frozen=True, slots=True)
 class PlannerChoice:
-    """Which planner, and its options.
+    """The chosen planner and its options.
 
     Attributes:
         name: in the catalog of planners.
         axes: of the experiment; `control` and `memory_source` configure the PARTNR planners, the
-            rest is recorded only.
+            others are only recorded.
         dialogue: limits and options of the dialogues with the model.
-        options: of the planner that differ from their defaults.
+        options: values that differ from the defaults.
     """
 
     name: str = "expert"
@@ -38,7 +38,7 @@ class PlannerChoice:
         """The planner's record.
 
         Raises:
-            PartError: where there is none of this name, or it cannot be used.
+            PartError: if there is no planner of this name, or it cannot be used.
         """
         return PLANNERS.get(self.name)
 
@@ -49,7 +49,7 @@ def make_planner(
     """A planner for one task.
 
     Args:
-        choice: which one, and its options.
+        choice: the planner and its options.
         task: to carry out.
         model: for planners that use one.
         on_call: called with each call of the model.

@@ -97,7 +97,7 @@ class PlannerModel:
             check: raises `CallError` for what the grammar cannot exclude.
 
         Raises:
-            ModelError: where there is no reply.
+            ModelError: if there is no reply.
         """
         form = TurnReply(grammar, belief, self.naming, check)
         agents = tuple(grammar.call_rules)

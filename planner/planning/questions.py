@@ -11,15 +11,15 @@ MAX_CHARACTERS = 1000
 
 
 class Questions:
-    """One open question at a time; everything here runs in the planner's own loop."""
+    """One open question at a time; runs in the planner's event loop."""
 
     def __init__(self, limit_s: float) -> None:
-        """Waits wall seconds for each answer."""
+        """`limit_s`: wall seconds to wait for each answer."""
         self._limit_s = limit_s
         self._open: asyncio.Future[str] | None = None
 
     async def ask(self, question: str, show: Callable[[str], None]) -> str | None:
-        """Shows a question and waits; None where no answer came in time."""
+        """Shows a question and waits; None if no answer came in time."""
         self._open = asyncio.get_running_loop().create_future()
         show(f"question: {question}")
         try:
@@ -31,7 +31,7 @@ class Questions:
             self._open = None
 
     def answer(self, text: str) -> bool:
-        """Takes an answer; False where nothing was asked, or it is empty."""
+        """Accepts an answer; False if there is no open question, or the text is empty."""
         words = normal(text[:MAX_CHARACTERS])
         if self._open is None or self._open.done() or not words:
             return False

@@ -1,7 +1,7 @@
 """Planner `react`: EPM's dialogue with a language model (EPM-2.5).
 
-The entity list is told once, then only what changed; so every prompt begins with the one before
-and a server's prefix cache holds it.
+The entity list is sent once, then only changes, so every prompt starts with the previous one and
+the server's prefix cache applies.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_CALLS = 50
 
 
 class EpmScript:
-    """EPM's words: changes only, entities by number, a turn is a call and `Assigned!`."""
+    """EPM's wording: only changes, entities by number, a turn is a call and `Assigned!`."""
 
     name = "react"
     form = TurnForm.CALL
@@ -31,11 +31,11 @@ class EpmScript:
     max_cycles = MAX_CALLS
 
     def __init__(self, axes: Axes | None = None) -> None:
-        """Takes what else is recorded of the run."""
+        """`axes` are recorded with each call."""
         self.axes = axes or Axes(memory_source=MemorySource.DELTAS)
 
     def verbs(self, able: Capabilities | None) -> tuple[str, ...]:
-        """What everybody can, and what the agent's body adds."""
+        """The common skills, and those of the agent's body."""
         return offered(able)
 
     def opening(self, agent: str, context: Context, ability: Ability) -> tuple[Message, ...]:
@@ -47,16 +47,16 @@ class EpmScript:
         return Message(Speaker.SYSTEM, SYSTEM), Message(Speaker.USER, first)
 
     def result(self, agent: str, result: str, context: Context, since: int) -> str:
-        """How the action ended and what changed in the memory since."""
+        """The action's result and the memory's changes since then."""
         del agent
         return result_turn(result, context.deltas(since))
 
     def shortened(self, turn: str) -> str:
-        """Nothing can be left out: each change is told only once."""
+        """The turn itself: each change is sent only once, so nothing can be left out."""
         return turn
 
     def check(self, call: SkillCall, context: Context) -> None:
-        """EPM-C29: the thing to end up next to must be on the furniture."""
+        """EPM-C29: the reference object of a placement must be on the furniture."""
         check_reference(call, context.belief)
 
 

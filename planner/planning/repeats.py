@@ -1,8 +1,8 @@
-"""What an agent tries again and again: the same call with the same end is taken away.
+"""Breaks an agent's repetition of the same call with the same result.
 
-The papers' traces show models that repeat a failing call until the episode ends
-(PARTNR-11.2) and only warn of it in the prompt. Here a rule breaks it: the call is left
-out of the grammar for a while, and the trace says so.
+The papers' traces show models that repeat a failing call until the episode ends (PARTNR-11.2); the
+papers only warn of it in the prompt. Here the call is removed from the grammar for a while, and the
+trace records it.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 
-# Whether something else was done in between or not.
+# Counted whether or not other calls came in between.
 MAX_FAILURES = 3
-# In a row: what succeeds is repeated with reason more often, but not for ever.
+# Consecutive; successful calls are often repeated for a reason, but not indefinitely.
 MAX_SUCCESSES = 6
-# Other calls of the agent until it may try again.
+# Other calls that the agent must make before it may try again.
 PAUSE_CALLS = 5
-# These say nothing new by nature.
+# These are repeated by nature.
 _FREE = frozenset({SkillName.WAIT, SkillName.DONE})
 
 
 @dataclass
 class Repeats:
-    """One agent's calls; `broken` counts how often the rule was needed."""
+    """One agent's calls; `broken` counts how often repetition was broken."""
 
     broken: int = 0
     _failed: Counter[tuple[SkillCall, SkillCode]] = field(default_factory=Counter)
@@ -34,11 +34,11 @@ class Repeats:
 
     @property
     def blocked(self) -> tuple[SkillCall, ...]:
-        """The calls that are not possible now."""
+        """The calls that are currently excluded."""
         return tuple(self._blocked)
 
     def take(self, call: SkillCall, result: SkillResult) -> str:
-        """Notes the end of a call; a sentence for the model where it is taken away, else ""."""
+        """Records a result; returns a sentence for the model if the call is now excluded."""
         self._blocked = {c: left - 1 for c, left in self._blocked.items() if left > 1}
         if call.name in _FREE:
             return ""

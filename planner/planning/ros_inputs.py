@@ -1,4 +1,4 @@
-"""What the planner receives over ROS; everything here runs in the planner's event loop."""
+"""What the planner receives over ROS; runs in the planner's event loop."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class RosInputs:
 
     # Inputs
 
-    def take_graph(self, graph: Any) -> None:
-        """Takes a planner_msgs/WorldGraph, converted only when the belief is read."""
+    def set_graph(self, graph: Any) -> None:
+        """Sets a planner_msgs/WorldGraph, converted only when the belief is read."""
         self._graph, self._belief = graph, None
-        self.ring()
+        self.notify()
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Wakes the waiters."""
         listeners, self._listeners = self._listeners, []
         for listener in listeners:
             if not listener.done():
                 listener.set_result(None)
 
-    def enter(self, house: House | None) -> None:
+    def set_house(self, house: House | None) -> None:
         """Sets the house."""
         self._house = house
-        self.ring()
+        self.notify()
 
     @property
     def ready(self) -> bool:
@@ -89,8 +89,8 @@ class RosInputs:
         """The memory's lines since a number up to the belief's."""
         return self.log.lines(since, self.belief.sequence)
 
-    async def news(self) -> None:
-        """Returns after the next input."""
+    async def changed(self) -> None:
+        """Waits for the next input."""
         listener: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._listeners.append(listener)
         await listener

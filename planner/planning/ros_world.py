@@ -1,4 +1,4 @@
-"""The world of a session over ROS; everything here runs in the planner's event loop."""
+"""The world of a session over ROS; runs in the planner's event loop."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from planner.world.house import House
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 
-# Starts a call; the last argument gets its result, from any thread.
+# Starts a call; the last argument receives its result, from any thread.
 StartSkill = Callable[[str, SkillCall, Callable[[SkillResult], None]], None]
 
 
 class RosInputs(BeliefSource, Protocol):
-    """What was received over ROS; see `planner.planning.inputs.RosInputs`."""
+    """What was received over ROS; see `planner.planning.ros_inputs.RosInputs`."""
 
     @property
     def layout(self) -> House:
@@ -32,7 +32,7 @@ class RosInputs(BeliefSource, Protocol):
     def deltas(self, since: int) -> Sequence[str]:
         """The memory's lines since a number up to the belief's."""
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Wakes the waiters."""
 
 
@@ -47,7 +47,7 @@ class RosWorld:
         log: Callable[[str], None],
         on_status: Callable[[Status], None],
     ) -> None:
-        """Takes the functions that start and cancel a call, log, and publish the status."""
+        """`start` and `cancel` act on an agent's skill executor."""
         self._inputs, self._start, self._cancel = inputs, start, cancel
         self._log, self._on_status = log, on_status
         self._wait = BeliefWait(inputs, log)
@@ -70,7 +70,7 @@ class RosWorld:
         return self.belief.stamp_s
 
     def capabilities(self) -> Mapping[str, Capabilities]:
-        """What each agent that the memory knows can do."""
+        """The capabilities of each agent that the memory knows."""
         return self._inputs.capabilities()
 
     def deltas(self, since: int) -> Sequence[str]:
@@ -78,7 +78,7 @@ class RosWorld:
         return self._inputs.deltas(since)
 
     def start(self, agent: str, call: SkillCall) -> None:
-        """Sends a call to the agent's skill executor; Done needs none."""
+        """Sends a call to the agent's skill executor; Done does not need one."""
         if call.name == SkillName.DONE:
             self._ended.append(AgentResult(agent, call, SkillResult.success(), self.now_s))
             return
@@ -93,7 +93,7 @@ class RosWorld:
     def _end(self, agent: str, call: SkillCall, result: SkillResult) -> None:
         del self._running[agent]
         self._ended.append(AgentResult(agent, call, result, self.now_s))
-        self._inputs.ring()
+        self._inputs.notify()
 
     def take_results(self) -> Sequence[AgentResult]:
         """The calls that have ended since the last call of this method."""
@@ -101,9 +101,9 @@ class RosWorld:
         return ended
 
     async def next_event(self, *, or_belief_change: bool) -> bool:
-        """Waits until a call has ended or, with `or_belief_change`, something came in."""
+        """Waits until a call has ended or, with `or_belief_change`, any input has arrived."""
         while not self._ended:
-            await self._inputs.news()
+            await self._inputs.changed()
             if or_belief_change:
                 break
         return True
@@ -118,14 +118,14 @@ class RosWorld:
         for agent in self._running:
             self._cancel(agent)
         while self._running:
-            await self._inputs.news()
+            await self._inputs.changed()
 
     def on_event(self, event: Event) -> None:
-        """Logs it."""
+        """Logs the event."""
         self._log(_line(event))
 
     def on_status(self, status: Status) -> None:
-        """Passes it on."""
+        """Passes the status on."""
         self._on_status(status)
 
 

@@ -14,7 +14,7 @@ from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCall, SkillName
 
 Ask = Callable[[str], Awaitable[str | None]]
-# Called with an agent and whether the planner is deciding its next call, which lockstep waits for.
+# Called with an agent and whether its next call is being decided, which lockstep waits for.
 OnTurn = Callable[[str, bool], None]
 
 
@@ -23,7 +23,7 @@ class Outcome:
     """The end of a task.
 
     Attributes:
-        question: of the planner, where nobody could answer it.
+        question: from the planner, if nobody could answer it.
         evidence: counts, and the evidence of the planner's decisions.
         error: the exception behind a fault.
     """
@@ -70,7 +70,7 @@ class Session:
         self.evidence: dict[str, str] = {}
 
     async def run(self) -> Outcome:
-        """Runs to the end; after a cancellation all agents have stopped when it returns."""
+        """Runs to the end; all agents have stopped when it returns, also after a cancellation."""
         self._set_turns(self._task.agents, True)
         try:
             return await self._run_and_stop()
@@ -158,7 +158,7 @@ class Session:
             for agent, call in decision.calls.items():
                 if agent in idle:
                     self._start_call(agent, call)
-            # Some end at once.
+            # Some calls end immediately.
             self._collect()
             if decision.calls:
                 self._report(decision.thought)
@@ -176,7 +176,7 @@ class Session:
         self._world.on_status(Status(self.cycle, plan, calls))
 
     def _collect(self) -> bool:
-        """Takes the calls that ended to the planner; whether there were such."""
+        """Passes ended calls to the planner; returns whether there were any."""
         ended = tuple(self._world.take_results())
         for one in ended:
             del self._running[one.agent]
@@ -184,7 +184,7 @@ class Session:
             if not one.result.succeeded:
                 self.failed += 1
             elif one.call.name == SkillName.DONE:
-                # PARTNR-D3: Done is for good.
+                # PARTNR-D3: Done is final.
                 self._done.add(one.agent)
             else:
                 self._succeeded[one.agent] = one.call
@@ -193,7 +193,7 @@ class Session:
         return bool(ended)
 
     async def _settle(self) -> None:
-        """Lets the memory show what calls did, those that end meanwhile too."""
+        """Waits until the memory shows the calls' effects, including calls that end meanwhile."""
         settled = False
         while not settled:
             await self._world.settle(self._task.agents, self._succeeded)

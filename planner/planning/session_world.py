@@ -70,14 +70,14 @@ class World(Protocol):
         """Waits until the belief has the agents and the effects of successful calls.
 
         Raises:
-            PlannerError: where a known agent has disappeared from the memory.
+            PlannerError: if a known agent has disappeared from the memory.
         """
 
     async def stop(self) -> None:
         """Cancels every running call; returns when all agents have stopped."""
 
     def on_event(self, event: Event) -> None:
-        """Gets each call that starts or ends, in order."""
+        """Receives each call that starts or ends, in order."""
 
     def on_status(self, status: Status) -> None:
-        """Gets the status after each decision that gave calls."""
+        """Receives the status after each decision that gave calls."""

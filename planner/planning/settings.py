@@ -19,12 +19,12 @@ from planner.ros.part_options import declare_options
 
 @dataclass
 class Settings:
-    """What the node was told.
+    """The node's settings.
 
     Attributes:
         model: waits for its server, if it has one; None = no model.
-        run: what all instructions of this node cost so far.
-        answer_wait_s: how long a question to the person waits for its answer.
+        run: total cost of all instructions of this node.
+        answer_wait_s: how long to wait for the answer to a question.
     """
 
     choice: PlannerChoice
@@ -34,7 +34,7 @@ class Settings:
     run: Account = field(default_factory=Account)
 
     def choice_for(self, max_cycles: int) -> PlannerChoice:
-        """The planner of one instruction; 0 = as many cycles as the planner itself takes."""
+        """The planner of one instruction; 0 = the planner's own limit."""
         return replace(self.choice, dialogue=replace(self.choice.dialogue, max_cycles=max_cycles))
 
 
@@ -42,7 +42,7 @@ def declare(node: Any) -> Settings:
     """Declares the parameters and makes the model.
 
     Raises:
-        PlannerError: for a wrong parameter, or a model that cannot be used.
+        PlannerError: for an invalid parameter, or a model that cannot be used.
     """
     name = parameters.text(
         node, "planner", "expert", "planner to use", choices=list(PLANNERS.names())

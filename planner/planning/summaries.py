@@ -1,4 +1,4 @@
-"""What a dialogue leaves out where its model's context is full (PARTNR-D52)."""
+"""What a dialogue leaves out when its model's context is full (PARTNR-D52)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from planner.models.chat import Message, Speaker
 
 
 def shorten(messages: list[Message], shortened: Callable[[str], str]) -> int:
-    """Shortens the older half of the user's turns that can be; never the newest one.
+    """Shortens the older half of the user turns that can be shortened; never the newest one.
 
     Args:
         messages: the dialogue, changed in place.
-        shortened: a turn without what can be left out; the turn itself where there is nothing.
+        shortened: a turn without its optional parts; the turn itself if it has none.
 
     Returns:
-        How many turns were shortened; 0 = nothing is left that could be.
+        The number of shortened turns; 0 = nothing is left to shorten.
     """
     places = [
         (place, short)

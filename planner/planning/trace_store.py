@@ -1,8 +1,8 @@
-"""Successful traces in one SQLite file, found by how alike their instructions are.
+"""Successful traces in an SQLite file, retrieved by similarity of their instructions.
 
-For planner `partnr_rag` (PARTNR-7.6): dot product of sentence vectors, exact search, the
-best one. Instructions that a planner is evaluated on are never in the store: they are named in
-it, and what is named cannot be added.
+For planner `partnr_rag` (PARTNR-7.6): exact search for the largest dot product of sentence vectors.
+Instructions used for evaluation are registered in the store and their traces refused, so that
+examples never leak into an evaluation.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS evaluated (key TEXT PRIMARY KEY);
 
 @dataclass(frozen=True, slots=True)
 class SolvedTask:
-    """A trace worth showing: the dialogue of a task that was solved.
+    """The dialogue of a solved task, for use as an example.
 
     Attributes:
         source: where it comes from, such as a run's folder and episode.
@@ -51,28 +51,28 @@ class SolvedTask:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A trace with the dot product of its instruction's vector and the query's."""
+    """A trace and the dot product of its instruction's vector with the query's."""
 
     task: SolvedTask
     similarity: float
 
 
 class EvaluatedError(PlannerError):
-    """A trace whose instruction is one that planners are evaluated on."""
+    """A trace whose instruction is used for evaluation."""
 
 
 class TraceStore:
     """The store; use it with `with`."""
 
     def __init__(self, path: Path, embedder: Embedder | None = None) -> None:
-        """Opens or makes the file. Vectors of another embedder are made anew.
+        """Opens or creates the file. Vectors of another embedder are recomputed.
 
         Args:
             path: the SQLite file.
             embedder: None = `HashedWords`, which compares words only.
 
         Raises:
-            FileError: for a file that is no such store.
+            FileError: if the file is not a trace store.
         """
         self._path = path
         self.embedder = embedder or HashedWords()
@@ -92,10 +92,10 @@ class TraceStore:
 
     @classmethod
     def existing(cls, path: Path, embedder: Embedder | None = None) -> TraceStore:
-        """A store that is there already.
+        """Opens an existing store.
 
         Raises:
-            FileError: where there is none.
+            FileError: if there is none.
         """
         if not path.is_file():
             raise FileError(
@@ -104,7 +104,7 @@ class TraceStore:
         return cls(path, embedder)
 
     def __enter__(self) -> TraceStore:
-        """Itself."""
+        """Returns the store."""
         return self
 
     def __exit__(
@@ -124,7 +124,7 @@ class TraceStore:
         return int(self._db.execute("SELECT COUNT(*) FROM trace").fetchone()[0])
 
     def keep_out(self, instructions: Iterable[str]) -> int:
-        """Names instructions of an evaluation; how many traces of such were thrown out."""
+        """Registers evaluation instructions; returns how many of their traces were removed."""
         keys = [(normal(instruction),) for instruction in instructions]
         with self._db:
             self._db.executemany("INSERT OR IGNORE INTO evaluated VALUES (?)", keys)
@@ -139,10 +139,10 @@ class TraceStore:
         return [said for said in instructions if self._has("key = ?", normal(said))]
 
     def add(self, tasks: Sequence[SolvedTask]) -> int:
-        """Adds the traces that are not here yet, all or none; how many.
+        """Adds the traces that are missing, all or none; returns how many.
 
         Raises:
-            EvaluatedError: for an instruction that was named as one of an evaluation.
+            EvaluatedError: for an instruction registered as used for evaluation.
         """
         for task in tasks:
             key = normal(task.instruction)
@@ -178,7 +178,7 @@ class TraceStore:
         return found.fetchone() is not None
 
     def nearest(self, instruction: str, count: int = 1) -> list[Found]:
-        """The most similar traces, best first; of equals the older one."""
+        """The most similar traces, best first; among equals the older one first."""
         matrix = self._vectors()
         if not self._ids:
             return []
@@ -187,7 +187,7 @@ class TraceStore:
         return [Found(self._task(self._ids[i]), float(likeness[i])) for i in best]
 
     def example_for(self, instruction: str) -> str:
-        """The best trace as a prompt shows it; "" where the store is empty."""
+        """The best trace in the format of a prompt; "" if the store is empty."""
         found = self.nearest(instruction)
         return f"{EXAMPLE}\n{found[0].task.transcript}" if found else ""
 
@@ -198,7 +198,7 @@ class TraceStore:
         return SolvedTask(*row)
 
     def _vectors(self) -> Vectors:
-        """All vectors, one a row; read once, and after each change."""
+        """All vectors, one per row; reread after each change."""
         if self._matrix is None:
             self._embed_anew()
             rows = self._db.execute("SELECT id, vector FROM trace ORDER BY id").fetchall()

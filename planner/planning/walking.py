@@ -9,12 +9,12 @@ from functools import lru_cache, partial
 from planner.world.floor_grid import DistanceField, FloorGrid, preload_path_search
 from planner.world.house import Furniture, House
 
-# Coarser than the bodies' own grid: an estimate is enough, and a field takes a quarter of the time.
+# Coarser than the bodies' own grid: an estimate is enough, and takes a quarter of the time.
 CELL_M = 0.2
 RADIUS_M = 0.28
-# How far before its front edge one stands at a piece of furniture.
+# Distance from the front edge of furniture at which an agent stands.
 FRONT_M = 0.4
-# Stands for "no way is known": worse than every way, but still comparable.
+# Distance if no way is known: longer than any walk, but finite, so that it can be compared.
 FAR_M = 500.0
 MAX_HOUSES = 16
 
@@ -28,15 +28,15 @@ class WalkMap:
         self._grid = FloorGrid.of(layout, RADIUS_M, CELL_M)
         self._stands: dict[str, int | None] = {}
         self._cells: dict[tuple[float, float], int | None] = {}
-        # By the cell of each place: some 15 kB each, and no house has many more than a hundred.
+        # By destination cell: some 15 kB each, at most about a hundred in a house.
         self._fields: dict[int, DistanceField] = {}
 
     def distance_m(self, from_m: tuple[float, float], to: str) -> float:
-        """From a point of the map to a furniture, a floor or a room by name; `FAR_M` if no way."""
+        """From a point of the map to furniture, a floor or a room by name; `FAR_M` if no way."""
         return self._distance_m(self._cell(from_m), to)
 
     def distances_m(self, from_m: tuple[float, float]) -> Callable[[str], float]:
-        """The same from one point to several."""
+        """The same from one point to several destinations."""
         return partial(self._distance_m, self._cell(from_m))
 
     def _distance_m(self, start: int | None, to: str) -> float:
@@ -63,7 +63,7 @@ class WalkMap:
         return self._stands[name]
 
     def _cell(self, point_m: tuple[float, float]) -> int | None:
-        # Agents stop at the same few places; a tenth of a metre is all that matters here.
+        # Agents stop at the same few places, so rounding makes keys repeat.
         key = (round(point_m[0], 1), round(point_m[1], 1))
         if key not in self._cells:
             self._cells[key] = self._grid.nearest_free(*key)
@@ -85,7 +85,7 @@ def walk_map(layout: House) -> WalkMap:
 
 
 class _Key:
-    """A house compared by where its furniture stands; hashing whole records takes too long."""
+    """A house compared by the positions of its furniture; hashing whole records is too slow."""
 
     def __init__(self, layout: House, shape: tuple[object, ...]) -> None:
         self.layout, self._shape = layout, shape
@@ -103,5 +103,5 @@ def _walk_map(key: _Key) -> WalkMap:
 
 
 def forget_walk_maps() -> None:
-    """Lets go of all maps that are kept."""
+    """Frees all cached maps."""
     _walk_map.cache_clear()

@@ -1,4 +1,4 @@
-"""Which of the things and places that a goal allows are meant: ties first, then the nearest."""
+"""Picks one of the things and places that a goal allows: ties first, then the nearest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planner.world.skill import SkillName
 
 Cost = Callable[[str, str], float]
 
-# Costs are metres of walking; these outweigh every walk.
+# Costs are metres of walking; these penalties outweigh any walk.
 _BAD = 10_000.0
 _KEPT = -100_000.0
 _UNKNOWN = 1_000.0
@@ -23,9 +23,9 @@ _UNKNOWN = 1_000.0
 def narrowed(
     goal: Goal, progress: Progress, facts: Facts, notes: Notes, cost: Cost
 ) -> tuple[Subgoal, ...]:
-    """The wishes with what ties decide: a common argument, or a different one for each.
+    """Applies the choices that ties require: a common argument, or distinct ones.
 
-    Only ties that are being worked on are decided; a decision stands while it can be kept.
+    Only ties of open subgoals are resolved; a choice is kept as long as it stays feasible.
     """
     subgoals = list(goal.subgoals)
     open_now = {w.index for w in progress.open_subgoals()} | progress.latched
@@ -37,7 +37,7 @@ def narrowed(
         else:
             _different(tie, subgoals, progress, facts, notes, cost)
     for subgoal in subgoals:
-        # Ties have numbers from 0, wishes here from -1 downwards.
+        # Ties are numbered from 0, subgoals without one from -1 downwards.
         if subgoal.same_second and len(subgoal.second) > 1 and subgoal.index in open_now:
             alone = Tie(TieKind.SAME, ((subgoal.index, 1),))
             _same(-1 - subgoal.index, alone, subgoals, progress, facts, notes, cost)
@@ -59,7 +59,7 @@ def _narrow(subgoal: Subgoal, argument: int, value: str) -> Subgoal:
 def _value_cost(
     subgoal: Subgoal, argument: int, value: str, progress: Progress, facts: Facts, cost: Cost
 ) -> float:
-    """How dear it is that a wish uses a value; far below zero where it does so already."""
+    """The cost of using a value for a subgoal; strongly negative where it is already in use."""
     witnesses = progress.witness.get(subgoal.index, ())
     if subgoal.index in progress.now or subgoal.index not in progress.goal.terminal:
         using = sum(1 for pair in witnesses if pair[argument] == value)
@@ -87,21 +87,21 @@ def _same(
     if all(argument == 0 for _, argument in members) and not any(facts.known(v) for v in common):
         return
 
-    def dear(value: str) -> tuple[float, int]:
+    def cost_of(value: str) -> tuple[float, int]:
         total = sum(_value_cost(w, a, value, progress, facts, cost) for w, a in members)
-        total += sum(_spoilt(w, a, value, notes) for w, a in members)
+        total += sum(_failure_cost(w, a, value, notes) for w, a in members)
         total += sum(_clash(_narrow(w, a, value), subgoals, facts) for w, a in members)
         sticky = -5.0 if notes.value.get(number) == value else 0.0
         return (total + sticky, common.index(value))
 
-    best = min(common, key=dear)
+    best = min(common, key=cost_of)
     notes.value[number] = best
     for subgoal, argument in members:
         subgoals[subgoal.index] = _narrow(subgoals[subgoal.index], argument, best)
 
 
-def _spoilt(subgoal: Subgoal, argument: int, value: str, notes: Notes) -> float:
-    """What failures say against a value."""
+def _failure_cost(subgoal: Subgoal, argument: int, value: str, notes: Notes) -> float:
+    """The penalty of a value because of earlier failures with it."""
     if argument == 0:
         return _BAD if notes.unusable(value, SkillName.PICK) else 0.0
     bad = {(thing, spot) for _, thing, spot in notes.bad_spots if spot[1] == value}
@@ -110,7 +110,7 @@ def _spoilt(subgoal: Subgoal, argument: int, value: str, notes: Notes) -> float:
 
 
 def _clash(narrow: Subgoal, subgoals: list[Subgoal], facts: Facts) -> float:
-    """What it costs that no spot of a narrowed wish fulfils another one for the same thing."""
+    """The cost if no spot of a narrowed subgoal also fulfils another subgoal of the same thing."""
     if narrow.predicate not in PLACING:
         return 0.0
     mine = spots_of(narrow, facts)
@@ -134,7 +134,7 @@ def _different(
     members = [(subgoals[index], argument) for index, argument in tie.members]
     costs = [
         {
-            v: _value_cost(w, a, v, progress, facts, cost) + _spoilt(w, a, v, notes)
+            v: _value_cost(w, a, v, progress, facts, cost) + _failure_cost(w, a, v, notes)
             for v in _values(w, a)
         }
         for w, a in members
@@ -147,10 +147,10 @@ def _different(
 
 
 def _representatives(costs: Sequence[dict[str, float]]) -> list[str] | None:
-    """A different value for each, the cheapest first; None where there are too few.
+    """Assigns a distinct value to each, the cheapest first; None if there are too few values.
 
-    Augmenting paths, only where no value is left free: who is first served is pushed to
-    another value no earlier than needed.
+    Augmenting paths are used only when no value is left free, so an earlier assignment changes
+    as late as possible.
     """
     owner: dict[str, int] = {}
 
@@ -180,7 +180,7 @@ def _representatives(costs: Sequence[dict[str, float]]) -> list[str] | None:
 def things_for(
     subgoal: Subgoal, facts: Facts, progress: Progress, notes: Notes, cost: Cost
 ) -> tuple[list[str], list[str]]:
-    """The things still to be worked on for a wish, and those that would have to be found first."""
+    """The things of a subgoal that can be worked on, and those that must be found first."""
     serving = {a for a, _ in facts.pairs(subgoal)}
     lacking = subgoal.number - len(serving)
     if lacking <= 0:
@@ -190,7 +190,7 @@ def things_for(
     unknown = [name for name in left if name not in known]
     promised = _promised(subgoal, progress)
 
-    def dear(name: str) -> tuple[float, int]:
+    def cost_of(name: str) -> tuple[float, int]:
         target = subgoal.second[0] if subgoal.second else name
         spoilt = _BAD * notes.unusable(name, SkillName.PICK, SkillName.NAVIGATE)
         held = -50.0 if facts.holder(name) is not None else 0.0
@@ -200,12 +200,12 @@ def things_for(
             subgoal.first.index(name),
         )
 
-    chosen = sorted(known, key=dear)[:lacking]
+    chosen = sorted(known, key=cost_of)[:lacking]
     return chosen, unknown if len(chosen) < lacking else []
 
 
 def _promised(subgoal: Subgoal, progress: Progress) -> set[str]:
-    """Things that another wish has no alternative to, and would have to be moved back for it."""
+    """Things that another subgoal needs, and that would have to be moved back for it."""
     found: set[str] = set()
     for other in progress.goal.subgoals:
         if other.index == subgoal.index or other.predicate is Predicate.IS_NEXT_TO:

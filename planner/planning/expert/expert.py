@@ -1,15 +1,15 @@
 """Planner `expert`: carries out a structured goal without a language model.
 
-It knows what the memory knows and nothing else. Each decision starts from the belief anew: what
-holds, what may be done now, which jobs follow, who does which. Only what no belief can tell is
-noted down: where agents stand, what was searched, what failed (expert_notes).
+It uses only what the memory knows. Each decision starts afresh from the belief: what holds, what
+may be done now, which jobs follow from that, and which agent does which. Only what the belief does
+not contain is kept in `Notes`: where agents stand, what was searched, what failed.
 """
 
 from __future__ import annotations
 
 from planner.evaluation.task import GateRelation
 from planner.planning.expert.choice import narrowed
-from planner.planning.expert.facts import Facts, spoken, spots_of
+from planner.planning.expert.facts import Facts, in_memory_names, spots_of
 from planner.planning.expert.jobs import Job, JobMaker, Work
 from planner.planning.expert.location_hints import location_hints
 from planner.planning.expert.notes import MAX_FAILURES, MAX_FAULTS, MAX_ROUNDS, Notes
@@ -29,11 +29,11 @@ NO_GOAL = (
     "episode (parameter `episode`) and give its own instruction, or choose the planner `react` "
     "with a language model (parameters `planner`, `model` and `model_url`) for free text."
 )
-# Calls of one task before it is taken to go in circles.
+# Calls in one task before the planner is assumed to be going in circles.
 MAX_CALLS = 600
-# Decisions in a row that only wait.
+# Consecutive decisions that only wait.
 MAX_WAITS = 8
-# Attempts to put down what nobody needs before it is kept.
+# Attempts to put down an unneeded object before the agent keeps it.
 MAX_PUT_DOWNS = 6
 
 WAIT = SkillCall(SkillName.WAIT)
@@ -41,13 +41,13 @@ DONE = SkillCall(SkillName.DONE)
 
 
 class Expert:
-    """One task of one team."""
+    """The planner's state for one task of one team."""
 
     def __init__(self, task: Task) -> None:
-        """Reads the task's goal.
+        """Reads the goal from the task.
 
         Raises:
-            FileError: where the goal cannot be read.
+            FileError: if the goal cannot be read.
         """
         goal = self._goal = read_goal(task.goal) if task.goal is not None else None
         self._progress = Progress(goal) if goal is not None else None
@@ -61,18 +61,18 @@ class Expert:
 
     @property
     def name(self) -> str:
-        """As in the bring-up's argument `planner`."""
+        """The value of the bring-up argument `planner`."""
         return "expert"
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
-        """Notes how calls ended."""
+        """Records how calls ended."""
         for ended in results:
             self._notes.take(ended)
         if results:
             self._last = ()
 
     async def decide(self, context: Context) -> Decision:
-        """The next call of each idle agent; it never has to wait for anything."""
+        """Returns the next call of each idle agent; never awaits anything."""
         if self._progress is None:
             return Decision(failure=NO_GOAL, end=InstructionCode.NO_GOAL)
         situation = (context.belief.sequence, context.idle, tuple(context.running))
@@ -89,7 +89,7 @@ class Expert:
         if self._notes.faults >= MAX_FAULTS:
             return Decision(failure=f"the world does not answer: {self._notes.last_fault}")
         if self._stand_ins.update(context.belief) and self._goal is not None:
-            progress.goal = spoken(self._goal, self._stand_ins.given)
+            progress.goal = in_memory_names(self._goal, self._stand_ins.given)
         self._notes.agents = context.task.agents
         if self._likelihood is None:
             hints = location_hints(context.task.instruction, progress.goal, context.layout)
@@ -122,7 +122,7 @@ class Expert:
     def _take_stock(
         self, progress: Progress, facts: Facts, distance: Distances
     ) -> tuple[Subgoal, ...]:
-        """What holds now; what came true may open gates, so until nothing new comes true."""
+        """Updates the progress until nothing new comes true, since each success may open gates."""
         while True:
             subgoals = narrowed(progress.goal, progress, facts, self._notes, distance)
             if not progress.update(subgoals, facts):
@@ -139,7 +139,7 @@ class Expert:
         facts: Facts,
         distance: Distances,
     ) -> Decision | None:
-        """A decision, or None where another try with forgotten failures may find one."""
+        """Returns a decision, or None if retrying with failures forgotten may produce one."""
         likelihood = self._likelihood or Likelihood(context.layout)
         avoid = {
             (thing, spot)
@@ -176,7 +176,7 @@ class Expert:
         return self._wait(context, "wait for the world to settle")
 
     def _finish(self, context: Context, team: Team, facts: Facts) -> Decision:
-        """Hands empty, then `Done[]` for all at once: one agent's may not be taken back."""
+        """Empties the hands, then sends `Done[]` for all agents at once, as it is final."""
         if context.running:
             return Decision(thought="all is done; waiting for the last skill to end")
         for agent in context.idle:
@@ -187,7 +187,7 @@ class Expert:
         if team.calls:
             return Decision(team.calls, "; ".join(team.story))
         if not self._settled:
-            # What counts only after something else needs one more instant to count.
+            # Some propositions count only one step after others do.
             self._settled = True
             return self._wait(context, "all is done; one more moment for the last of it to count")
         return Decision(dict.fromkeys(context.idle, DONE), "everything asked for is done")
@@ -197,7 +197,7 @@ class Expert:
         return Decision({context.idle[0]: WAIT} if context.idle else {}, thought)
 
     def _clear_away(self, progress: Progress, facts: Facts, distance: Distances) -> list[Job]:
-        """Ends what has to end before something else may begin (`after_unsatisfied`)."""
+        """Jobs that end what must end before something else may begin (`after_unsatisfied`)."""
         jobs = []
         for subgoal in progress.in_the_way():
             for thing, where in facts.pairs(subgoal):
@@ -222,7 +222,7 @@ class Expert:
         return jobs
 
     def _give_up(self, progress: Progress, stuck: dict[int, str]) -> Decision:
-        """The failure in words: what is missing, and the last reason known."""
+        """Reports the failure: what is missing, and the last known reason."""
         left = [w for w in progress.goal.subgoals if not progress.done(w.index)]
         asked = "; ".join(str(subgoal) for subgoal in left[:5])
         reasons = list(dict.fromkeys(stuck.values())) or list(self._notes.why.values())[-1:]

@@ -1,4 +1,4 @@
-"""What `expert` takes to be true: the belief, the layout and the goal's names brought together."""
+"""The facts that `expert` plans with: belief, layout and the goal's names combined."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from planner.world.geometry import Box, Vec3
 from planner.world.house import House
 from planner.world.vocabulary import EntityKind, Relation, State, floor_name
 
-# How and where a thing rests.
+# How and where a thing rests, such as (on, table_0).
 Spot = tuple[Relation, str]
 OPEN_ENOUGH = 0.5
 
 
-def spoken(goal: Goal, given: Mapping[str, str]) -> Goal:
-    """A goal in the names of the memory, `given` for each of its own that has another there."""
+def in_memory_names(goal: Goal, given: Mapping[str, str]) -> Goal:
+    """Renames a goal's things to the memory's names; `given` maps the names that differ."""
 
     def named(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(given.get(name, name) for name in names)
@@ -35,7 +35,7 @@ def spoken(goal: Goal, given: Mapping[str, str]) -> Goal:
 
 
 class Facts:
-    """Answers about one belief; names are those of the memory."""
+    """Answers questions about one belief; names are those of the memory."""
 
     def __init__(
         self,
@@ -44,17 +44,17 @@ class Facts:
         beside: Mapping[frozenset[str], str],
         hands: Mapping[str, str | None],
     ) -> None:
-        """Takes also what was put next to what and where, and what is in hands (expert_notes)."""
+        """`beside` and `hands` come from `Notes`: pairs put next to each other, and held things."""
         self.belief, self.layout = belief, layout
         self._beside, self._hands = beside, hands
         self._holders = {thing: agent for agent, thing in hands.items() if thing is not None}
 
     def node(self, name: str) -> BeliefNode | None:
-        """The believed entity of a name, or None while it is unknown."""
+        """The believed entity with this name, or None if unknown."""
         return self.belief.nodes.get(name)
 
     def known(self, name: str) -> bool:
-        """Whether it is known where something is."""
+        """Whether the location is known."""
         return name in self.layout.furniture_by_name or self._placed(name)
 
     def _placed(self, name: str) -> bool:
@@ -62,7 +62,7 @@ class Facts:
         return node is not None and (node.parent is not None or node.kind is not EntityKind.OBJECT)
 
     def is_thing(self, name: str) -> bool:
-        """Whether a name is of a movable thing, as far as the layout says."""
+        """Whether the name denotes a movable thing, as far as the layout says."""
         return (
             name not in self.layout.furniture_by_name
             and name not in self.layout.rooms_by_name
@@ -70,7 +70,7 @@ class Facts:
         )
 
     def spot(self, thing: str) -> Spot | None:
-        """How and where a thing rests; None while it is held or unknown."""
+        """How and where a thing rests; None if it is held or unknown."""
         node = self.node(thing)
         if thing in self._holders or node is None or node.parent is None:
             return None
@@ -79,7 +79,7 @@ class Facts:
         return (node.relation or Relation.ON, node.parent)
 
     def holder(self, thing: str) -> str | None:
-        """The agent that holds a thing."""
+        """The agent holding a thing, if any."""
         node = self.node(thing)
         if thing in self._holders:
             return self._holders[thing]
@@ -88,14 +88,14 @@ class Facts:
         return None
 
     def held_by(self, agent: str) -> str | None:
-        """The believed name of what an agent holds."""
+        """The believed name of the thing that an agent holds."""
         if agent in self._hands:
             return self._hands[agent]
         node = self.belief.nodes.get(agent)
         return node.holding if node is not None else None
 
     def position_m(self, name: str) -> Vec3:
-        """Where something is, in `map`; the furniture's or room's middle for those."""
+        """A position in `map`; the centre for furniture and rooms."""
         node = self.node(name)
         if node is not None:
             return node.position_m
@@ -107,7 +107,7 @@ class Facts:
         return (middle.x, middle.y, 0.0)
 
     def size_m(self, thing: str) -> Vec3:
-        """The extent of a thing, from the belief or else its class."""
+        """The extent of a thing, from the belief or else from its class."""
         node = self.node(thing)
         if node is not None and any(node.size_m):
             return node.size_m
@@ -116,27 +116,27 @@ class Facts:
         return cls.size_m if cls is not None else (0.15, 0.15, 0.15)
 
     def room_of(self, furniture: str) -> str:
-        """The room of a furniture or floor."""
+        """The room of a piece of furniture or a floor."""
         piece = self.layout.furniture_by_name.get(furniture)
         return piece.room if piece is not None else furniture.removeprefix("floor_")
 
     def is_closed(self, furniture: str) -> bool:
-        """Whether it is believed to be shut; what opens is shut until it is seen open."""
+        """Whether it is believed closed; openable furniture is closed until seen open."""
         piece = self.layout.furniture_by_name.get(furniture)
         node = self.belief.nodes.get(furniture)
         openness = node.openness if node is not None else None
         return piece is not None and bool(piece.joints) and (openness or 0.0) < OPEN_ENOUGH
 
     def state(self, name: str, state: State) -> bool | None:
-        """A state of a thing or furniture, None while unknown."""
+        """A state of a thing or furniture; None if unknown."""
         node = self.node(name)
-        # What the layout tells of furniture's states is how it usually is, not how it is today.
+        # For furniture the layout gives the usual state, not the current one.
         if node is None or (node.kind is EntityKind.FURNITURE and node.source is Source.TOLD):
             return None
         return node.states.get(state)
 
     def pairs(self, subgoal: Subgoal) -> list[tuple[str, str]]:
-        """The (first, second) that stand as the wish wants; second is '' where there is none."""
+        """The (first, second) pairs that satisfy the subgoal; second is '' if there is none."""
         if subgoal.state is not None:
             state, value = subgoal.state
             return [(a, "") for a in subgoal.first if self.state(a, state) is value]
@@ -157,7 +157,7 @@ class Facts:
         ]
 
     def holds(self, subgoal: Subgoal) -> bool:
-        """Whether enough of them do (PARTNR-3.2)."""
+        """Whether enough pairs satisfy the subgoal (PARTNR-3.2)."""
         found = self.pairs(subgoal)
         if subgoal.predicate is Predicate.IS_CLUSTERED:
             near = {a for a, _ in found}
@@ -200,8 +200,8 @@ class Facts:
             return False
         if low.horizontal_gap_m(high) <= within_m:
             return True
-        # The belief has no headings, so the gap of two turned boxes is uncertain. The skill that
-        # put one next to the other knew better.
+        # The belief has no headings, so the gap between two rotated boxes is uncertain. The result
+        # of the skill that placed one next to the other is more reliable.
         together = self._beside.get(frozenset((a, b)))
         spots = (self.spot(a), self.spot(b))
         return together is not None and all(s is None or s[1] == together for s in spots)
@@ -214,17 +214,17 @@ class Facts:
         if node is None or self.spot(name) is None:
             return None
         sx, sy, sz = self.size_m(name)
-        # As wide as it is narrow, whichever way it is turned: never nearer than it is.
+        # Assume the narrow side in both directions, so the distance is never underestimated.
         narrow = min(sx, sy)
         return Box.around(node.position_m, (narrow, narrow, sz))
 
     def surfaces_of(self, room: str) -> list[str]:
-        """Furniture of a room that things can be put on, then its floor."""
+        """Furniture in a room that things can be put on, then its floor."""
         pieces = [p.name for p in self.layout.furniture if p.room == room and p.surfaces]
         return [*pieces, floor_name(room)]
 
     def free_fraction(self, thing: str, relation: Relation, furniture: str) -> float:
-        """How much of a furniture's room for things looks free, 0 where the thing cannot fit."""
+        """The fraction of a surface or inside that looks free; 0 if the thing cannot fit."""
         piece = self.layout.furniture_by_name.get(furniture)
         if piece is None:
             return 1.0
@@ -256,7 +256,7 @@ def planar_m(a: Vec3, b: Vec3) -> float:
 
 
 def spots_of(subgoal: Subgoal, facts: Facts) -> list[Spot]:
-    """Every spot where a thing would fulfil a placing wish."""
+    """Every spot where a thing would fulfil a placement subgoal."""
     if subgoal.predicate is Predicate.IS_ON_TOP:
         return [(Relation.ON, name) for name in subgoal.second]
     if subgoal.predicate is Predicate.IS_INSIDE:
@@ -269,7 +269,7 @@ def spots_of(subgoal: Subgoal, facts: Facts) -> list[Spot]:
 
 
 def fulfils(spot: Spot, subgoal: Subgoal, facts: Facts) -> bool:
-    """Whether a thing at a spot fulfils a placing wish."""
+    """Whether a thing at this spot fulfils a placement subgoal."""
     if subgoal.predicate is Predicate.IS_IN_ROOM:
         return facts.room_of(spot[1]) in subgoal.second
     return spot in spots_of(subgoal, facts)

@@ -1,8 +1,8 @@
 """Planner `heuristic_expert`: PARTNR's privileged baseline (PARTNR-7.1 b).
 
-It reads the goal itself and a belief that knows everything, plans all steps of all agents before
-the first one, by ability, and then carries the plan out without looking again. So it is fast and
-not perfect: what a plan made at the start does not foresee, it gets wrong.
+It reads the goal directly and uses a belief that knows everything. It plans all steps of all agents
+in advance, according to their abilities, and then executes the plan open loop. That makes it fast
+but not perfect: whatever the plan did not foresee goes wrong.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NO_GOAL = (
     "The planner `heuristic_expert` reads the structured goal and this instruction has none: name "
     "an episode and give its own instruction."
 )
-# Of one step, then it is left.
+# Attempts at one step before its job is dropped.
 MAX_TRIES = 2
 DONE, WAIT = SkillCall(SkillName.DONE), SkillCall(SkillName.WAIT)
 _SKILL_OF = {
@@ -38,7 +38,7 @@ _SKILL_OF = {
 
 @dataclass
 class _Job:
-    """Calls that one agent makes one after the other; `level` is its place in the order."""
+    """A sequence of calls for one agent; `level` is its position in the goal's order."""
 
     calls: deque[SkillCall]
     needs: str
@@ -54,19 +54,19 @@ class _Plan:
     skipped: list[str] = field(default_factory=list)
 
     def level(self) -> int:
-        """The earliest place in the order that is not finished."""
+        """The lowest level that is not finished."""
         levels = [job.level for queue in self.jobs.values() for job in queue]
         return min(levels, default=0)
 
 
 class HeuristicExpert:
-    """One task of one team."""
+    """The planner's state for one task of one team."""
 
     def __init__(self, task: Task, axes: Axes | None = None) -> None:
-        """Reads the task's goal.
+        """Reads the goal from the task.
 
         Raises:
-            FileError: where the goal cannot be read.
+            FileError: if the goal cannot be read.
         """
         self._goal = read_goal(task.goal) if task.goal is not None else None
         self._axes = replace(
@@ -80,11 +80,11 @@ class HeuristicExpert:
 
     @property
     def name(self) -> str:
-        """As in the bring-up's argument `planner`."""
+        """The value of the bring-up argument `planner`."""
         return NAME
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
-        """A step that failed is tried once more, then the job is left."""
+        """Retries a failed step once, then drops its job."""
         if self._plan is None:
             return
         for ended in results:
@@ -104,7 +104,7 @@ class HeuristicExpert:
                 queue.popleft()
 
     async def decide(self, context: Context) -> Decision:
-        """The next step of each idle agent's plan; it never has to wait for anything."""
+        """Returns the next planned step of each idle agent; never awaits anything."""
         if self._goal is None:
             return Decision(failure=NO_GOAL, end=InstructionCode.NO_GOAL)
         if self._plan is None:
@@ -127,7 +127,7 @@ class HeuristicExpert:
 
 
 class _Planning:
-    """Making the plan, from one look at the world."""
+    """Makes the plan from one snapshot of the world."""
 
     def __init__(self, goal: Goal, context: Context) -> None:
         self._goal, self._context = goal, context
@@ -137,7 +137,7 @@ class _Planning:
         self._plan = _Plan({agent: deque() for agent in context.task.agents})
 
     def plan(self) -> _Plan:
-        """All jobs, earlier places of the order first."""
+        """All jobs, lower levels first."""
         levels = self._levels()
         for subgoal in sorted(
             self._goal.subgoals, key=lambda w: (levels[w.index], _rank(w), w.index)
@@ -147,7 +147,7 @@ class _Planning:
         return self._plan
 
     def _levels(self) -> dict[int, int]:
-        """Each wish's place in the order: after all that comes before it or opens its gate."""
+        """The level of each subgoal: above everything that precedes it or opens its gate."""
         before = {index: set(earlier) for index, earlier in self._goal.before.items()}
         for gate in self._goal.gates:
             if gate.relation is not GateRelation.WHILE_SATISFIED:
@@ -173,7 +173,7 @@ class _Planning:
         return is_able(skill, self._context.capabilities.get(agent))
 
     def _calls(self, subgoal: Subgoal) -> list[tuple[list[SkillCall], str]]:
-        """The jobs of one wish; [] where nothing is to be done or no step makes it true."""
+        """The jobs of one subgoal; [] if nothing is to be done or no step can satisfy it."""
         if subgoal.state is not None:
             return [
                 job
@@ -204,7 +204,7 @@ class _Planning:
         return [SkillCall(SkillName.REARRANGE, arguments)], SkillName.REARRANGE
 
     def _neighbours(self, subgoal: Subgoal) -> list[tuple[list[SkillCall], str]]:
-        """Each of the first list beside one of the second; of a cluster, each beside the last."""
+        """Places each of the first list beside one of the second; in a cluster, beside the last."""
         if subgoal.predicate is Predicate.IS_CLUSTERED:
             members = [names[0] for names in subgoal.lists]
             pairs = list(zip(members[1:], members, strict=False))
@@ -235,7 +235,7 @@ class _Planning:
         return self._fill(name, subgoal)
 
     def _fill(self, name: str, subgoal: Subgoal) -> list[tuple[list[SkillCall], str]]:
-        """To a faucet and back: what is filled stays where it was."""
+        """Takes a thing to a faucet, fills it and brings it back."""
         wet = [
             node.name
             for node in self._belief.of_kind(EntityKind.FURNITURE)
@@ -264,7 +264,7 @@ class _Planning:
 
 
 def _rank(subgoal: Subgoal) -> int:
-    """States first, at the old place; what stands beside something after that is there."""
+    """Sort key: states first, at the old place; `next_to` last, when things have moved."""
     if subgoal.state is not None:
         return 0
     return 2 if subgoal.predicate in (Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED) else 1

@@ -1,4 +1,4 @@
-"""From open propositions to jobs: what is to be moved where, and what is to be changed."""
+"""Derives jobs from open propositions: what to move where, and which states to change."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from planner.world.catalogue import default_catalogue
 from planner.world.skill import SkillName
 from planner.world.vocabulary import Affordance, EntityKind, Relation, State
 
-# What opening a door, or stooping to the floor, is worth in metres of walking.
+# The cost of opening a door, or of reaching the floor, in metres of walking.
 OPENING_M = 4.0
 FLOOR_M = 6.0
 UNLIKELY_M = 1.5
 CROWDED_M = 3.0
-# On less than this, things are put down one after the other.
+# On surfaces smaller than this, things are put down one at a time.
 TIGHT_M2 = 0.35
-# Furniture is next to what stands this near to it.
+# Furniture closer than this counts as next to each other.
 BESIDE_FURNITURE_M = 0.4
 
 _SKILL_OF_STATE = {
@@ -37,14 +37,14 @@ _SKILL_OF_STATE = {
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something for one agent to do with one thing.
+    """One thing for one agent to do with one object.
 
     Attributes:
-        thing: the goal's name of a thing, or of furniture whose state changes.
+        thing: the goal's name of the object, or of furniture whose state changes.
         skill: Place to move it to `spot`, otherwise the skill that changes its state.
-        beside: what it shall be put next to, where it is already there.
-        after: the thing that has to be put down first, being brought next to this one.
-        wish: the proposition that it serves; -1 for putting something out of the way.
+        beside: what to put it next to, if that is already in place.
+        after: the thing that is being brought next to this one and must be put down first.
+        subgoal: the proposition that it serves; -1 for moving something out of the way.
     """
 
     thing: str
@@ -74,7 +74,7 @@ class Work:
 
 
 class JobMaker:
-    """Makes the jobs of one decision."""
+    """Makes the jobs for one decision."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class JobMaker:
         cost: Cost,
         able: Callable[[str], bool],
     ) -> None:
-        """Takes the narrowed wishes and whether any agent of the task has a skill."""
+        """Takes narrowed subgoals; `able` says whether any agent of the task has a skill."""
         self._subgoals, self._progress = subgoals, progress
         self._facts, self._notes, self._cost, self._able = facts, notes, cost, able
         self._open = progress.open_subgoals()
@@ -97,7 +97,7 @@ class JobMaker:
         self._promised: dict[Spot, int] = defaultdict(int)
 
     def make(self) -> Work:
-        """Everything that could be done now, changes of state before moves of the same thing."""
+        """Everything that could be done now, state changes before moves of the same thing."""
         for subgoal in self._open:
             if subgoal.state is not None:
                 self._change(subgoal)
@@ -115,7 +115,7 @@ class JobMaker:
         return Work(self._largest_first(), list(self._missing), self._stuck)
 
     def _largest_first(self) -> list[Job]:
-        """Where little room is shared, the largest thing goes first: it fits nowhere later."""
+        """Sorts by size where space is scarce: the largest thing would not fit later."""
         largest: dict[Spot, tuple[float, str]] = {}
         for job in self._jobs:
             if job.spot is not None and self._is_tight(job.spot):
@@ -172,7 +172,7 @@ class JobMaker:
         return any(Affordance.FAUCET in p.affordances for p in self._facts.layout.furniture)
 
     def _pour(self, subgoal: Subgoal, thing: str) -> None:
-        """Empties `thing` into another container, or fills it from one: a source in the hand."""
+        """Empties `thing` into another container, or fills it from one held in the hand."""
         empties = subgoal.state == (State.FILLED, False)
         others = [
             node
@@ -184,8 +184,10 @@ class JobMaker:
         if not others:
             self._stuck[subgoal.index] = f"there is nothing to pour {'into' if empties else 'from'}"
             return
-        spoken = {n for w in self._progress.goal.subgoals for n in w.first}
-        other = min(others, key=lambda n: (n.name in spoken, self._cost(thing, n.name), n.name))
+        goal_things = {n for w in self._progress.goal.subgoals for n in w.first}
+        other = min(
+            others, key=lambda n: (n.name in goal_things, self._cost(thing, n.name), n.name)
+        )
         source, sink = (thing, other.name) if empties else (other.name, thing)
         self._jobs.append(Job(source, SkillName.POUR, subgoal.index, beside=sink))
 
@@ -193,7 +195,7 @@ class JobMaker:
 
     def _next_to(self, subgoal: Subgoal) -> None:
         facts = self._facts
-        # Who is about to be moved has no neighbour yet.
+        # A thing that is about to be moved has no neighbour yet.
         served = {
             a for a, b in facts.pairs(subgoal) if a not in self._placing and b not in self._placing
         }
@@ -219,7 +221,7 @@ class JobMaker:
         return (self._cost(a, b) - 100.0 * moving, a, b)
 
     def _join(self, a: str, b: str, subgoal: int) -> None:
-        """One of two goes to the other: whichever is on its way anyway, else the first."""
+        """Moves one of the two to the other: the one already being moved, or else the first."""
         movable_a, movable_b = self._facts.is_thing(a), self._facts.is_thing(b)
         if movable_a and (a in self._placing or b not in self._placing):
             self._neighbours[a].append((b, subgoal))
@@ -306,23 +308,23 @@ class JobMaker:
         )
 
     def _spots(self, thing: str, subgoals: list[Subgoal]) -> list[Spot] | None:
-        """Where all of the wishes of a thing would hold; None where nothing restricts it."""
+        """The spots that satisfy all subgoals of a thing; None if nothing restricts it."""
         bound = [w for w in self._progress.kept() if w.predicate in PLACING and thing in w.first]
         bound = [w for w in bound if any(a == thing for a, _ in self._facts.pairs(w))]
         spots: list[Spot] | None = None
-        # A room is met by every spot in it, also those that its own list leaves out.
+        # Any spot in a room satisfies that room's subgoal, even one missing from its own list.
         for subgoal in sorted(
             (*subgoals, *bound), key=lambda w: w.predicate is Predicate.IS_IN_ROOM
         ):
             if spots is None:
                 spots = spots_of(subgoal, self._facts)
             else:
-                # Wishes that exclude each other come true one after the other.
+                # Subgoals that exclude each other are satisfied one after the other.
                 spots = [spot for spot in spots if fulfils(spot, subgoal, self._facts)] or spots
         return spots
 
     def _reference(self, thing: str, spots: list[Spot] | None) -> tuple[str | None, str | None]:
-        """The neighbour to be put next to, or the neighbour that has to be put down first."""
+        """The neighbour to place next to, or the neighbour that must be put down first."""
         pending = None
         for neighbour, _ in self._neighbours.get(thing, ()):
             if not self._facts.is_thing(neighbour):
@@ -356,5 +358,5 @@ class JobMaker:
                 and other.box.horizontal_gap_m(piece.box) <= BESIDE_FURNITURE_M
             )
         ]
-        # Any other spot keeps the placing right where only the neighbour is out of reach.
+        # If only the neighbour is out of reach, any other spot still gets the placement right.
         return near or spots

@@ -1,9 +1,9 @@
-"""What the words of an instruction tell about where things are now.
+"""Extracts hints from an instruction about where things are now.
 
 "The candle from the living room", "they are somewhere in the kitchen", "the cups in the sink are
-dirty": such a place is where to look first. "Somebody took it out of the bathroom": there it is no
-more, so look elsewhere first. "Put it on the table" says where it shall go, and nothing about where
-it is. Nothing is derived that the words do not name.
+dirty": search these places first. "Somebody took it out of the bathroom": it is no longer there, so
+search elsewhere first. "Put it on the table" names a destination and says nothing about where the
+thing is. Nothing is inferred that the words do not name.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _DETERMINERS = frozenset(
 _LEAVING = frozenset({"from", "off", "leave", "leaves"})
 _RESTING = frozenset({"in", "on", "inside", "at", "around", "over", "under", "within"})
 _GOING = frozenset({"to", "into", "onto"})
-# "Were left in the kitchen" tells where something is, "should be in the kitchen" where it shall be.
+# "Were left in the kitchen" gives a location, "should be in the kitchen" a destination.
 _LYING = frozenset(
     [
         "is",
@@ -99,11 +99,11 @@ _DESIRED = frozenset(
         "kept",
     ]
 )
-# "Once both are on the bench", "make sure that it is on the table": not yet.
+# "Once both are on the bench", "make sure that it is on the table": not the case yet.
 _NOT_YET = frozenset({"once", "when", "before", "until", "if", "sure"})
-# "Turn off the lamp" leaves nothing.
+# The "off" of "turn off the lamp" does not mean that something leaves a place.
 _SWITCHING = frozenset({"turn", "switch", "turned", "switched", "power", "powered"})
-# "Was taken from the kitchen" tells what is done, "should be taken from the kitchen" what is not.
+# "Was taken from the kitchen" has happened, "should be taken from the kitchen" has not.
 _REMOVED = frozenset({"taken", "removed", "carried", "moved", "borrowed", "stolen"})
 _DONE_TO = frozenset({"was", "were", "been", "got"})
 _VERBS_AFTER = _LYING | _DESIRED
@@ -113,13 +113,13 @@ _LISTING = _DETERMINERS | _JOINING | frozenset(NUMBER_WORDS)
 
 @dataclass(frozen=True, slots=True)
 class LocationHint:
-    """A place that is named for a thing.
+    """A place named in connection with a thing.
 
     Attributes:
-        furniture: classes of furniture; empty for all that is in the room.
-        rooms: classes of rooms; empty where none is named.
-        sure: said of the thing; otherwise only named besides, and not as where it shall go.
-        left: said to be where the thing is no more; then not `sure`.
+        furniture: classes of furniture; empty means anything in the room.
+        rooms: classes of rooms; empty if none is named.
+        sure: stated of the thing itself; otherwise only mentioned, and not as a destination.
+        left: the thing is said to have left this place; then `sure` is False.
     """
 
     furniture: frozenset[str]
@@ -128,7 +128,7 @@ class LocationHint:
     left: bool = False
 
     def fits(self, furniture_class: str | None, room_class: str) -> bool:
-        """Whether a piece (None: the floor) in a room of some class is meant."""
+        """Whether the hint covers a piece of furniture (None: the floor) in a room."""
         if self.rooms and room_class not in self.rooms:
             return False
         return not self.furniture or furniture_class in self.furniture
@@ -136,7 +136,7 @@ class LocationHint:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A place in a clause, from its first item to the one after its last."""
+    """A place in a clause, as a half-open range of items."""
 
     first: int
     end: int
@@ -152,53 +152,53 @@ def _lexicon() -> Lexicon:
 def location_hints(
     instruction: str, goal: Goal, layout: House
 ) -> dict[str, tuple[LocationHint, ...]]:
-    """Where the words say that the goal's things are, by class of things."""
-    wanted = _destinations(goal, layout)
-    told: dict[str, dict[LocationHint, None]] = {}
+    """Where the words say the goal's things are, by object class."""
+    destinations = _destinations(goal, layout)
+    hints: dict[str, dict[LocationHint, None]] = {}
     before: list[Noun] = []
     for clause in _clauses(_lexicon().items(instruction)):
         reader = _Clause(clause, before)
         for place, nouns in reader.sure:
-            _note(told, wanted, LocationHint(place.furniture, place.rooms, sure=True), nouns)
+            _note(hints, destinations, LocationHint(place.furniture, place.rooms, sure=True), nouns)
         for place, nouns in reader.left:
             _note(
-                told,
-                wanted,
+                hints,
+                destinations,
                 LocationHint(place.furniture, place.rooms, sure=False, left=True),
                 nouns,
             )
         for place, is_within in reader.besides:
             hint = LocationHint(place.furniture, place.rooms, sure=False)
-            if not _is_destination(hint, wanted, is_within=is_within):
-                _note(told, wanted, hint, None)
+            if not _is_destination(hint, destinations, is_within=is_within):
+                _note(hints, destinations, hint, None)
         before = _objects(clause) or before
-    return {name: tuple(found) for name, found in told.items()}
+    return {name: tuple(found) for name, found in hints.items()}
 
 
 def _note(
-    told: dict[str, dict[LocationHint, None]],
-    wanted: Iterable[str],
+    hints: dict[str, dict[LocationHint, None]],
+    destinations: Iterable[str],
     hint: LocationHint,
     nouns: list[Noun] | None,
 ) -> None:
-    for class_name in wanted:
+    for class_name in destinations:
         if nouns is None or any(class_name in noun.classes for noun in nouns):
-            told.setdefault(class_name, {})[hint] = None
+            hints.setdefault(class_name, {})[hint] = None
 
 
 def _is_destination(
-    hint: LocationHint, wanted: dict[str, set[tuple[str, str]]], *, is_within: bool
+    hint: LocationHint, destinations: dict[str, set[tuple[str, str]]], *, is_within: bool
 ) -> bool:
-    """Whether a place is named only as, or around, where something shall go."""
+    """Whether a place is named only as a destination, or as the room around one."""
     return any(
         (not kind or bool(hint.furniture) or is_within) and hint.fits(kind, room)
-        for goes_to in wanted.values()
+        for goes_to in destinations.values()
         for kind, room in goes_to
     )
 
 
 def _destinations(goal: Goal, layout: House) -> dict[str, set[tuple[str, str]]]:
-    """The (class of furniture or '', class of room) that each class of things shall go to."""
+    """The destinations of each object class: (furniture class or '', room class)."""
     found: dict[str, set[tuple[str, str]]] = {}
     for subgoal in goal.subgoals:
         for name in subgoal.first:
@@ -241,14 +241,14 @@ def _objects(items: Iterable[Item]) -> list[Noun]:
 
 
 class _Clause:
-    """The places of one clause and of which things they are said."""
+    """The places in one clause, and the things that each of them refers to."""
 
     def __init__(self, items: list[Item], before: list[Noun]) -> None:
-        """Takes also the objects of the clause before: "they are in the kitchen"."""
+        """`before` are the objects of the previous clause, for "they are in the kitchen"."""
         self._items, self._before = items, before
         self.sure: list[tuple[_Place, list[Noun]]] = []
         self.left: list[tuple[_Place, list[Noun]]] = []
-        # With whether the place is said by "in" or the like: "in the kitchen, lay the table".
+        # The flag: whether a preposition such as "in" precedes it ("in the kitchen, lay ...").
         self.besides: list[tuple[_Place, bool]] = []
         places = self._places()
         last: list[Noun] | None = None
@@ -290,7 +290,7 @@ class _Clause:
         return found
 
     def _place(self, at: int) -> _Place | None:
-        """The place that begins here: "kitchen table", "table in the kitchen", either alone."""
+        """The place starting here: "kitchen table", "table in the kitchen", or either alone."""
         noun = self._items[at]
         if not isinstance(noun, Noun) or noun.kind is NounKind.OBJECT:
             return None
@@ -319,14 +319,14 @@ class _Clause:
         return self._word(at) if at < len(self._items) else ""
 
     def _preposition(self, place: _Place) -> int:
-        """The index of the last word before the place that is no article or the like."""
+        """The index of the last word before the place, skipping articles and the like."""
         at = place.first - 1
         while at >= 0 and self._word(at) in _DETERMINERS and self._word(at - 1) != "out":
             at -= 1
         return at
 
     def _between(self, at: int) -> set[str]:
-        """The words between a preposition and the noun before it, or the clause's beginning."""
+        """The words between a preposition and the preceding noun, or the clause's start."""
         found = set()
         at -= 1
         while at >= 0 and not isinstance(self._items[at], Noun):
@@ -353,13 +353,13 @@ class _Clause:
         return attached and (self._word_at(place.end) in _VERBS_AFTER or moved_on)
 
     def _leaves(self, at: int, word: str) -> bool:
-        """Whether a preposition says that something comes from the place."""
+        """Whether a preposition says that something leaves the place."""
         if self._word(at - 1) in _SWITCHING:
             return False
         return word in _LEAVING or (word == "of" and self._word(at - 1) == "out")
 
     def _is_left_behind(self, at: int) -> bool:
-        """What somebody took out of a place, or is missing from it, is no longer there."""
+        """Whether a thing was taken out of the place, or is missing from it."""
         words = [self._word(i) for i in range(at)]
         return (
             "took" in words
@@ -383,7 +383,7 @@ class _Clause:
         return at < len(self._items) and _is_object(self._items[at])
 
     def _listed(self, at: int) -> list[Noun]:
-        """The things that are named last before a preposition, all that one "and" connects."""
+        """The nouns named last before a preposition, joined by a single "and"."""
         found: list[Noun] = []
         for item in reversed(self._items[: max(at, 0)]):
             if isinstance(item, Noun) and item.kind is NounKind.OBJECT:

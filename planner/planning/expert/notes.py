@@ -1,4 +1,4 @@
-"""What `expert` notes down while it works: where agents stand, what was searched, what failed."""
+"""What `expert` remembers while it works: agents' places, searched places, failures."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from planner.world.geometry import Vec3
 from planner.world.skill import SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import Relation
 
-# A call is tried this often before its target is set aside.
+# Failed attempts at a call before its target is set aside.
 MAX_TRIES = 3
-# Then everything that was set aside is tried again.
+# How often everything that was set aside is tried again.
 MAX_ROUNDS = 2
-# The whole house is searched again only where that may show more than before, and no oftener.
+# Repeated searches of the whole house, each only if it may show something new.
 MAX_SEARCHES = 4
-# Another that is nobody of the team has moved, and may have put something down, from so far on.
+# An agent outside the team that moved at least this far may have put something down.
 STIRRED_M = 0.5
-# Failures of a whole task before it is given up.
+# Failures in one task before it is given up.
 MAX_FAILURES = 80
 
-# Codes that no second try of the same call would change.
+# Codes for which repeating the same call is pointless.
 HOPELESS = frozenset(
     {
         SkillCode.UNPARSABLE,
@@ -37,7 +37,7 @@ HOPELESS = frozenset(
         SkillCode.NO_AFFORDANCE,
     }
 )
-# Codes that standing elsewhere, or somebody else standing elsewhere, may change.
+# Codes that may change once this agent, or another one, stands elsewhere.
 OBSTRUCTED = frozenset(
     {
         SkillCode.TOO_FAR,
@@ -48,15 +48,15 @@ OBSTRUCTED = frozenset(
         SkillCode.NO_PLACEMENT,
     }
 )
-# Nobody's fault but the world's: the call says nothing about its target.
+# Faults of the world; they say nothing about the call's target.
 FAULTS = frozenset({SkillCode.BACKEND_FAULT, SkillCode.NOT_ALLOWED, SkillCode.BUSY})
-# So many of these in a row, and the world is taken to be gone.
+# This many faults in a row mean that the world is gone.
 MAX_FAULTS = 12
 _WALKING = frozenset({SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE, SkillName.EXPLORE})
 
 
 class Look(NamedTuple):
-    """A place to look at: a furniture's outside, its inside, or a floor."""
+    """A place to look at: the outside or inside of furniture, or a floor."""
 
     furniture: str
     inside: bool
@@ -64,36 +64,37 @@ class Look(NamedTuple):
 
 @dataclass
 class Notes:
-    """The short memory of one task; everything else is read from the belief each time.
+    """The short-term memory for one task; everything else is read from the belief each time.
 
     Attributes:
-        at: where each agent last walked to, until it walks elsewhere or something fails there.
-        hands: what each agent holds, as its newest result told; the memory may have missed it.
+        at: where each agent last walked to, until it walks elsewhere or fails there.
+        hands: what each agent holds according to its last result; the memory may have missed it.
         looked: furniture whose outside was looked at.
-        looked_by: (agent, furniture) of all looks of the whole task.
-        glanced_into: furniture that was opened, which shows most of what is inside.
-        looked_into: furniture that was looked into while open.
+        looked_by: (agent, furniture) of all looks of the task.
+        glanced_into: furniture that was opened, which shows most of its inside.
+        looked_into: furniture whose inside was looked at while it was open.
         shut: furniture that turned out to be closed, whatever the belief says.
         beside: pairs that a skill put next to each other, and the furniture they are on.
         choice: the spot chosen for a thing, kept while it can be used.
         value: the value chosen for a tie.
-        found_in: the room that each thing of the goal was first seen in.
-        seen: the things of the goal whose place was known since the house was last begun with.
-        strangers: where agents of nobody's team were then; `stirred` once one of them moved.
-        unreached: whether a place counts as looked at since then that nobody got to.
+        found_in: the room in which each thing of the goal was first seen.
+        seen: the goal's things that have been located since the current search of the house began.
+        strangers: positions of agents outside the team at that time.
+        stirred: whether one of them has moved since.
+        unreached: whether a place that nobody could reach counts as looked at since then.
         searching: what each searching agent is about to look at.
         bad_spots: (agent, thing, spot) that did not work.
         bad_things: (agent, thing, skill) that did not work.
-        agents: those of the task.
-        gone: things that were not where they were believed, and when that was found.
-        drawers: furniture in which nothing but drawers opens.
-        why: the last failure's text of each thing or furniture.
-        inside_of: the furniture that a thing was believed to be inside of.
-        doing: the thing that each agent was last given a job with.
-        detours: how often a thing could not be reached the usual way.
-        obstructed: (who, target) of the failures since which nobody was sent out of the way.
-        placed: how often each placing succeeded; what is undone again and again does not help.
-        blocked: how often in a row another agent stood in an agent's way.
+        agents: the agents of the task.
+        gone: things that were not where they were believed to be, and when that was noticed.
+        drawers: furniture in which only drawers open.
+        why: the text of the last failure for each thing or furniture.
+        inside_of: the furniture that a thing was believed to be inside.
+        doing: the thing of each agent's latest job.
+        detours: how often a thing could not be reached in the usual way.
+        obstructed: (agent, target) of failures for which nobody has made way yet.
+        placed: how often each placement succeeded; more than a few means that it gets undone.
+        blocked: consecutive times that an agent was blocked by another.
         tries: failures of each call since it last succeeded.
     """
 
@@ -133,7 +134,7 @@ class Notes:
     search_rounds: int = 1
 
     def take(self, ended: AgentResult) -> None:
-        """Notes how a call ended."""
+        """Records how a call ended."""
         if ended.result.holding is not None:
             self.hands[ended.agent] = ended.result.holding or None
         if ended.result.succeeded:
@@ -160,7 +161,7 @@ class Notes:
             self.shut.discard(target)
             self.glanced_into.add(target)
             if target in self.drawers:
-                # Each was looked into from above as it opened, and now they hide one another.
+                # The drawers were seen from above as they opened; open, they hide one another.
                 self.looked_into.add(target)
                 self.looked_by.add((agent, target))
             if self.searching.get(agent) == Look(target, inside=True):
@@ -193,7 +194,7 @@ class Notes:
         if target is None:
             return
         thing = self.doing.get(ended.agent, target)
-        # However it is approached, it is the thing that cannot be reached.
+        # Count failures for the thing that is out of reach, whatever the approach was.
         key = f"{ended.agent} {call}"
         if call.name == SkillName.NAVIGATE:
             key = f"{ended.agent} reach {thing}"
@@ -210,7 +211,7 @@ class Notes:
             self.gone[target] = ended.ended_s
         hopeless = code in HOPELESS or self.tries[key] >= MAX_TRIES
         if call.name == SkillName.PLACE:
-            # No room there from one side may be room from another, but not twice.
+            # A surface without room from one side may have some from another; try that once.
             if code is SkillCode.NO_PLACEMENT and self.tries[key] > 1:
                 self._place_failed(self.agents, call, target)
             elif hopeless:
@@ -231,7 +232,7 @@ class Notes:
             self.choice.pop(thing, None)
 
     def _set_aside(self, agent: str, skill: str, target: str, thing: str) -> None:
-        """Stops trying a call: its furniture as a place to look at or to bring a thing to."""
+        """Stops trying a call: its furniture is no longer searched, or no longer a destination."""
         self.searching.pop(agent, None)
         self.unreached |= not {target} <= self.looked & self.looked_into
         self.looked.add(target)
@@ -245,11 +246,11 @@ class Notes:
         self.tries[f"{agent} reach {thing}"] = 0
 
     def unusable(self, thing: str, *skills: str) -> bool:
-        """Whether every agent tried to do something to a thing too often."""
+        """Whether every agent has failed too often with a thing."""
         return all(self.cannot(agent, thing, *skills) for agent in self.agents)
 
     def cannot(self, agent: str, thing: str, *skills: str) -> bool:
-        """Whether an agent tried one of the skills on a thing too often."""
+        """Whether an agent has failed too often with one of the skills on a thing."""
         return any((agent, thing, skill) in self.bad_things for skill in skills)
 
     def is_bad_spot(self, thing: str, spot: Spot) -> bool:
@@ -257,7 +258,7 @@ class Notes:
         return all((agent, thing, spot) in self.bad_spots for agent in self.agents)
 
     def start_over(self) -> bool:
-        """Forgets what did not work, so that it is tried again; False when that was done enough."""
+        """Forgets failures so that everything is tried again; False if done too often already."""
         if self.rounds >= MAX_ROUNDS or not (self.bad_spots or self.bad_things or self.tries):
             return False
         self.rounds += 1
@@ -268,23 +269,23 @@ class Notes:
         return True
 
     def find(self, thing: str, room: str) -> None:
-        """Notes that it is known where a thing of the goal is."""
+        """Records where a thing of the goal was located."""
         self.found_in.setdefault(thing, room)
         self.seen.add(thing)
 
     def meet(self, stranger: str, position_m: Vec3) -> None:
-        """Notes where an agent is that is not of the team."""
+        """Records the position of an agent outside the team."""
         at_m = self.strangers.setdefault(stranger, position_m)
         self.stirred |= math.dist(at_m, position_m) > STIRRED_M
 
     def search_again(self, missing: Iterable[str]) -> bool:
-        """Forgets what was looked at, where the next look at it may show something that is missing.
+        """Marks places as not looked at where another look may reveal a missing thing.
 
-        That is so where a thing was known before and is no more where it was, as often as that
-        happens; and once where a stranger moved, or where places could not be reached.
+        A place is searched again whenever a thing is no longer where it was known to be, and once
+        more if a stranger moved or some places could not be reached.
 
         Returns:
-            False where nothing has changed since all was looked at, or it was often enough.
+            False if nothing has changed since the last search, or the limit is reached.
         """
         is_lost = any(name in self.seen for name in missing)
         may_show = self.search_rounds == 1 and (self.stirred or self.unreached)

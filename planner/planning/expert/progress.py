@@ -12,10 +12,10 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 class Progress:
-    """Remembers which propositions have come true, in the order that the goal asks for.
+    """Remembers which propositions have come true, in the goal's order.
 
-    A proposition counts once it holds while its gates are open (PARTNR-3.3). The wishes
-    of an update may be narrower than the goal's: ties decided which arguments are meant.
+    A proposition counts once it holds while its gates are open (PARTNR-3.3). The subgoals
+    of an update may be narrower than the goal's, once ties have fixed their arguments.
     """
 
     def __init__(self, goal: Goal) -> None:
@@ -26,7 +26,7 @@ class Progress:
         self._subgoals: tuple[Subgoal, ...] = goal.subgoals
 
     def update(self, subgoals: tuple[Subgoal, ...], facts: Facts) -> bool:
-        """Takes a new belief; True where something came true for the first time."""
+        """Evaluates a new belief; True if something came true for the first time."""
         self._subgoals = subgoals
         held = {w.index for w in subgoals if facts.holds(w)}
         self.now = {i for i in held if all(self._is_open(g, held) for g in self.goal.gates_of[i])}
@@ -44,18 +44,18 @@ class Progress:
         return _heads(gate, lambda head: head in self.latched and head not in held)
 
     def done(self, index: int) -> bool:
-        """Whether nothing is left to do for a proposition as things are."""
+        """Whether nothing is left to do for a proposition at the moment."""
         if index not in self.latched:
             return False
         return index in self.now or index not in self.goal.terminal
 
     @property
     def finished(self) -> bool:
-        """Whether all is done."""
+        """Whether every proposition is done."""
         return all(self.done(w.index) for w in self.goal.subgoals)
 
     def open_subgoals(self) -> list[Subgoal]:
-        """The propositions that are not done and that may come true now without breaking order."""
+        """The unfinished propositions that may come true now without violating the order."""
         return [w for w in self._subgoals if not self.done(w.index) and self._may(w.index)]
 
     def _may(self, index: int) -> bool:
@@ -65,12 +65,12 @@ class Progress:
 
     def _gate_may(self, gate: Dependency) -> bool:
         if gate.relation is GateRelation.WHILE_SATISFIED:
-            # The heads come true together with it: one placing serves both.
+            # One placement can satisfy both, so the heads may come true at the same time.
             return _heads(gate, lambda head: head in self.now or self._may(head))
         return self._is_open(gate, self.now)
 
     def in_the_way(self) -> list[Subgoal]:
-        """Propositions that hold but have to end first, for `after_unsatisfied`."""
+        """Propositions that hold but must end first, for `after_unsatisfied`."""
         found: dict[int, Subgoal] = {}
         for gate in self.goal.gates:
             if gate.relation is GateRelation.AFTER_UNSATISFIED and not all(
@@ -81,11 +81,11 @@ class Progress:
         return list(found.values())
 
     def kept(self) -> list[Subgoal]:
-        """The propositions that hold and must go on holding."""
+        """The propositions that hold and must keep holding."""
         return [w for w in self._subgoals if w.index in self.now and w.index in self.goal.terminal]
 
     def untimely(self) -> list[Subgoal]:
-        """The propositions that must not come true now: their time has not come, or is over."""
+        """The propositions that must not come true now: too early, or already over."""
         after = {
             head
             for gate in self.goal.gates

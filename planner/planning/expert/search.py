@@ -1,4 +1,4 @@
-"""Where to look for things that nobody has seen yet: likely places first, near ones first."""
+"""Where to look for things not seen yet: likely places first, then near ones."""
 
 from __future__ import annotations
 
@@ -15,66 +15,65 @@ from planner.world.catalogue import ObjectClass, default_catalogue
 from planner.world.house import Furniture, House
 from planner.world.vocabulary import Relation, floor_name
 
-# What a look at furniture, a look around in a room and opening something are worth in metres of
-# walking, from what they took on average.
+# Costs of looking at furniture, looking around in a room and opening something, in metres of
+# walking; from their average durations.
 LOOK_M = 2.5
 AROUND_M = 5.0
 OPEN_M = 7.0
-# How a class's likelihood is shared between the places that the catalogue names, and all others:
-# about as the things of the goals of the training episodes lie.
+# How a class's likelihood is split between the places that the catalogue names and all others,
+# estimated from where the goals' things lie in the training episodes.
 NAMED, INSIDE, OUTSIDE, FLOORS = 0.43, 0.14, 0.35, 0.08
-# What usually lies on furniture often lies in it, and the other way round.
+# What usually lies on furniture often lies inside it, and vice versa.
 SAME_PIECE = 0.25
-# How much more than elsewhere a thing may be somewhere in a room of a kind that it belongs to.
+# Factors for a thing inside and outside furniture in a kind of room that it belongs to.
 USUAL_INSIDE, USUAL_OUTSIDE = 8.0, 2.0
-# And inside of furniture of a class that it belongs to, wherever that stands; and of a class that
-# is for other kinds of things.
+# Factors for insides of a furniture class that it belongs to, in any room, and of a class that is
+# for other kinds of things.
 OWN_CLASS, STRANGE_CLASS = 3.0, 0.6
-# Insides wait until the outside of the same furniture was looked at.
+# Factor for an inside while the outside of the same furniture has not been looked at.
 UNSEEN_OUTSIDE = 0.5
-# How much of what is near enough one look around from the middle of a room shows: on open tops,
-# and under boards; and of what is not near enough: on the way there an agent comes by. Of what lies
-# about in six training houses it was 0.97, 0.83 and 0.52; but what is missed is not missed by
-# chance, and nobody looks there again for long.
+# How much of what is near enough one look around from the middle of a room shows, on open tops and
+# under boards; and of what is too far away but is passed on the way there. Measured in six training
+# houses: 0.97, 0.83 and 0.52. Lower here, because misses are systematic and a missed place is not
+# searched again for a long time.
 SHOWN, SHOWN_UNDER, SHOWN_FAR = 0.9, 0.7, 0.4
 OPEN_TOP_M, EYE_HEIGHT_M = 0.7, 1.1
-# What may still be in furniture that was looked into only while it was opened: robots miss a
-# twentieth of what is behind doors, people a sixth, and that at the back.
+# What may remain unseen in furniture that was looked into only while opening it: robots miss a
+# twentieth of what is behind doors, people a sixth, namely at the back.
 GLANCED = 0.2
-# From so far a thing of 1 m by 1 m still fills 0.1 % of a camera's picture (EPM-1.2), seen
-# aslant and not quite filling its box.
+# From this distance a thing of 1 m by 1 m, seen at an angle and not filling its box, still covers
+# 0.1 % of a camera's picture (EPM-1.2).
 SEEN_FROM_M = 16.0
-# What is asked for together often lies together: how much likelier the rooms are in which other
-# things of the goal were found.
+# Factor for rooms in which other things of the goal were found.
 TOGETHER = 3.0
-# Where an agent looked in vain another one, of other height and from elsewhere, may see more.
+# After a look without success: the part that an agent of another height may still see.
 SEEN_BY_SELF = 0.4
-# What may still lie under boards where an agent with eyes of another height did not look.
+# The same for places under boards.
 UNDER_BOARDS = 0.12
 LOW_M = 0.9
-# How likely a thing is where the words say that it is: "it" may be another of its kind.
+# The likelihood that a hint is right: "it" may refer to another thing of the same kind.
 HINTED = 0.75
-# How much likelier a place is that the words name besides, and not as where something shall go.
+# Factor for places that the words only mention, and not as a destination.
 BESIDES = 2.0
-# And one that the words say it was taken from: there may be another of its kind.
+# Factor for places that the thing was taken from: another of its kind may still be there.
 LEFT = 0.1
-# From one piece of a room to the next.
+# Average walk from one piece of furniture to the next within a room.
 STEP_M = 3.0
-# A room in which another agent is looking already.
+# Factor for a room in which another agent is already looking.
 SHARED = 0.35
-# Of two rooms that are as good, the one where the agent is: it would have to come back.
+# Factor for the agent's own room: with equal rooms it would have to come back.
 HERE = 1.25
 
 
 class Place(NamedTuple):
-    """What a house tells of one of its places.
+    """A place in a house where things can be.
 
     Attributes:
         piece: None for a floor.
         room: the name of its room.
-        floor: of that room.
-        away_m: how far it is from the middle of its room.
-        shown: how much of what is at an outside a look around from there shows.
+        floor: the floor of that room.
+        away_m: distance from the middle of its room.
+        shown: the part of what is outside on it that a look around from the middle shows.
     """
 
     piece: Furniture | None
@@ -88,13 +87,13 @@ class Likelihood:
     """How likely things of a class are at each place of one house, by the catalogue.
 
     Attributes:
-        places: all there are.
+        places: every place in the house.
     """
 
     def __init__(
         self, layout: House, hints: Mapping[str, tuple[LocationHint, ...]] | None = None
     ) -> None:
-        """Takes also what the words tell of things by their class (expert_words)."""
+        """`hints` are the places that the instruction names for each object class."""
         self._layout, self._hints = layout, hints or {}
         middles = {room.name: room.shape.representative_point() for room in layout.rooms}
         self.places = {
@@ -105,12 +104,12 @@ class Likelihood:
         self._spreads: dict[str, dict[Look, float]] = {}
 
     def is_hinted(self, class_name: str, look: Look) -> bool:
-        """Whether the words say that things of a class are there."""
+        """Whether the instruction says that things of a class are there."""
         hints = self._hints.get(class_name, ())
         return any(hint.sure and _fits(self._layout, hint, look) for hint in hints)
 
     def of(self, class_name: str) -> dict[Look, float]:
-        """The share of every place, together about 1."""
+        """The share of every place; they add up to about 1."""
         if class_name not in self._spreads:
             cls = default_catalogue().objects.get(class_name)
             spread = _spread(self._layout, cls)
@@ -157,7 +156,7 @@ def _spread(layout: House, cls: ObjectClass | None) -> dict[Look, float]:
 
 
 def _suits(layout: House, cls: ObjectClass | None, look: Look) -> float:
-    """How much likelier than in any closed furniture a thing is in one of this class."""
+    """The factor for a place by its class and room, relative to any closed furniture."""
     furniture = layout.furniture_by_name[look.furniture].class_name
     if cls is None:
         return 1.0
@@ -168,7 +167,7 @@ def _suits(layout: House, cls: ObjectClass | None, look: Look) -> float:
 
 @cache
 def _closets() -> Mapping[str, frozenset[str]]:
-    """By class of things, the furniture in which the catalogue has things of a common group."""
+    """For each object class, the furniture where the catalogue has things of the same group."""
     classes = default_catalogue().objects.values()
     held: dict[str, set[str]] = defaultdict(set)
     for cls in classes:
@@ -182,7 +181,7 @@ def _closets() -> Mapping[str, frozenset[str]]:
 def _weighted_by_hints(
     layout: House, spread: dict[Look, float], hints: tuple[LocationHint, ...]
 ) -> dict[Look, float]:
-    """The spread with most of it where the words say that the thing is."""
+    """Shifts most of the likelihood to where the instruction says the thing is."""
     named = dict(spread)
     for hint in (hint for hint in hints if not hint.sure):
         for look in named:
@@ -216,7 +215,7 @@ def _room(layout: House, look: Look) -> str:
 
 
 def places(layout: House) -> Iterable[Look]:
-    """Every place of a house that things can be at."""
+    """Every place of a house where things can be."""
     for piece in layout.furniture:
         if piece.surfaces or any(i.joint is None for i in piece.interiors):
             yield Look(piece.name, inside=False)
@@ -227,7 +226,7 @@ def places(layout: House) -> Iterable[Look]:
 
 
 def drawers_of(layout: House) -> frozenset[str]:
-    """The furniture in which nothing but drawers opens."""
+    """The furniture in which only drawers open."""
     return frozenset(
         piece.name
         for piece in layout.furniture
@@ -248,7 +247,7 @@ def _shuts(piece: Furniture) -> bool:
 
 
 class Search:
-    """The order of looking for some missing things in one house."""
+    """The order in which to look for the missing things in one house."""
 
     def __init__(
         self, facts: Facts, notes: Notes, missing: Iterable[str], likelihood: Likelihood
@@ -257,11 +256,11 @@ class Search:
         self._value: dict[Look, float] = {}
         self._agent = ""
         self._walk_m: Callable[[str], float] = lambda _: 0.0
-        # What a look around in each room would still show.
+        # Likelihood that a look around in each room would still show, in total
         self._around: dict[str, float] = {}
-        # And how much of it is at each place.
+        # and for each place.
         self._shows: dict[Look, float] = {}
-        # Places that are left only for agents that did not look there.
+        # Places left only for agents that have not looked there themselves.
         self._for_others: set[Look] = set()
         found_in = frozenset(notes.found_in.values())
         for name in missing:
@@ -289,7 +288,7 @@ class Search:
         self._value[look] = self._value.get(look, 0.0) + weight
 
     def _left_for_others(self, look: Look) -> float:
-        """What part of a place that was looked at somebody else may still see."""
+        """The part of a place already looked at that another agent may still see."""
         piece = self._places[look].piece
         if look.inside or piece is None or not _has_low_boards(piece):
             return 0.0
@@ -304,18 +303,18 @@ class Search:
         return look.furniture in self._notes.looked
 
     def is_left(self, look: Look) -> bool:
-        """Whether a place was not looked at yet."""
+        """Whether a place remains to be looked at."""
         return look in self._value
 
     def best(self, agent: str, walk_m: Callable[[str], float], taken: set[str]) -> Look | None:
-        """An agent's next place; None where all is looked at.
+        """An agent's next place to look at; None if everything was looked at.
 
-        First the room that has the most likelihood for the effort of a round in it, so that
-        agents do not go to and fro between rooms, then the place in it to begin with.
+        Picks first the room with the most likelihood per effort, so that agents do not alternate
+        between rooms, and then the place in it to start with.
 
         Args:
-            agent: who looks.
-            walk_m: how far it is from the agent to a piece of furniture or a floor.
+            agent: the agent that looks.
+            walk_m: the distance from the agent to a piece of furniture or a floor.
             taken: what other agents are about to look at.
         """
         self._agent, self._walk_m = agent, walk_m
@@ -338,7 +337,7 @@ class Search:
         return max(looks, key=lambda look: (self._worth(look), look.furniture, look.inside))
 
     def _round(self, looks: list[Look]) -> tuple[float, list[Look]]:
-        """The best round of one room: its likelihood a metre, and what is looked at in it."""
+        """The best tour of a room: its likelihood per metre, and the places looked at."""
         gains = {look: self._gain(look) for look in looks}
         efforts = {look: self._effort_m(look) + STEP_M for look in looks}
         ordered = sorted(looks, key=lambda look: -gains[look] / efforts[look])
@@ -354,7 +353,7 @@ class Search:
         return best, chosen
 
     def _gain(self, look: Look) -> float:
-        """What a look shows that a look around in the room, which is due first, does not."""
+        """What a look adds to a look around in the room, which comes first."""
         value = self._value[look] * self._again(look)
         if self._places[look].piece is None:
             return value + self._around.get(look.furniture, 0.0)
@@ -387,7 +386,7 @@ def _has_low_boards(piece: Furniture) -> bool:
 
 
 def _shown(piece: Furniture) -> float:
-    """How much of what lies on or openly in furniture is seen from the middle of its room."""
+    """The part of what lies openly on or in furniture that is visible from the room's middle."""
     tops = [s.clearance > OPEN_TOP_M and s.center[2] < EYE_HEIGHT_M for s in piece.surfaces]
     tops += [False for hollow in piece.interiors if hollow.joint is None]
     share = sum(tops) / len(tops) if tops else 0.0

@@ -1,4 +1,4 @@
-"""The next skill call of a job, from what is believed and where the agent stands."""
+"""The next skill call of a job, given the belief and where the agent stands."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from planner.world.vocabulary import Affordance, Relation
 
 
 class Steps:
-    """Turns jobs into calls; nothing is remembered here, so a lost step is simply done again."""
+    """Turns jobs into calls; stateless, so a lost step is simply repeated."""
 
     def __init__(self, facts: Facts, notes: Notes, distance: Callable[[str, str], float]) -> None:
-        """Takes also how far it is from an agent to a place, metres."""
+        """`distance` gives metres from an agent to a place."""
         self._facts, self._notes, self._distance = facts, notes, distance
 
     def next_call(self, agent: str, job: Job) -> SkillCall:
-        """What an agent does next for a job."""
+        """The next call of an agent for a job."""
         if job.skill == SkillName.PLACE:
             return self._move(agent, job)
         if job.skill == SkillName.POUR:
@@ -29,24 +29,24 @@ class Steps:
         return self._change(agent, job)
 
     def look(self, agent: str, look: Look) -> SkillCall:
-        """What an agent does next to see a place."""
+        """The next call of an agent in order to see a place."""
         if look.inside and self._is_shut(look.furniture):
             return self._near(agent, look.furniture) or _call(SkillName.OPEN, look.furniture)
         return _call(SkillName.EXPLORE_FURNITURE, look.furniture)
 
     def as_it_is(self, look: Look) -> Look:
-        """The look that one gets: of the inside too, where it stands open."""
+        """The look that results: it includes the inside if that is open."""
         piece = self._facts.layout.furniture_by_name.get(look.furniture)
         opens = piece is not None and bool(piece.joints) and not self._is_shut(look.furniture)
         return Look(look.furniture, inside=look.inside or opens)
 
     def put_down(self, agent: str, thing: str, furniture: str) -> SkillCall:
-        """Towards having a hand free again."""
+        """The next call to free a hand."""
         near = self._near(agent, furniture)
         return near or _place(thing, Relation.ON, furniture, None)
 
     def _near(self, agent: str, target: str) -> SkillCall | None:
-        """The walk to a target that the agent does not stand at."""
+        """The walk to a target, or None if the agent already stands there."""
         if self._notes.at.get(agent) == target:
             return None
         return _call(SkillName.NAVIGATE, target)
@@ -59,19 +59,19 @@ class Steps:
         return self._facts.held_by(agent) == thing
 
     def _fetch(self, agent: str, thing: str) -> SkillCall | None:
-        """Towards having a thing in the hand; None once it is there."""
+        """The next call to get a thing into the hand; None once it is there."""
         if self.holds(agent, thing):
             return None
         return self._reach(agent, thing) or _call(SkillName.PICK, thing)
 
     def _reach(self, agent: str, thing: str) -> SkillCall | None:
-        """Towards standing where a thing can be touched; None once that is so."""
+        """The next call to get within reach of a thing; None once it is."""
         spot = self._facts.spot(thing)
         if spot is not None and spot[0] is Relation.WITHIN:
             self._notes.inside_of[thing] = spot[1]
             if self._is_shut(spot[1]):
                 return self._near(agent, spot[1]) or _call(SkillName.OPEN, spot[1])
-        # Every other time from the furniture's front, where the thing itself is hard to get at.
+        # If the thing is hard to reach, approach the furniture's front every other time.
         aside = spot is not None and self._notes.detours[thing] % 2 == 1
         return self._near(agent, spot[1] if spot is not None and aside else thing)
 
@@ -83,7 +83,7 @@ class Steps:
         if relation is Relation.WITHIN and self._is_shut(furniture):
             return self._near(agent, furniture) or _call(SkillName.OPEN, furniture)
         reference = job.beside
-        # Long furniture is not in reach as a whole: stand where the neighbour is.
+        # Long furniture is not within reach as a whole, so stand at the neighbour.
         near = self._near(agent, reference or furniture)
         return near or _place(job.thing, relation, furniture, reference)
 
@@ -104,7 +104,7 @@ class Steps:
         return self._near(agent, faucet) or _call(SkillName.FILL, name)
 
     def _faucet(self, agent: str, thing: str) -> str:
-        """The nearest faucet; the next one where it cannot be reached."""
+        """The nearest faucet that can be reached."""
         faucets = sorted(
             (self._distance(agent, piece.name), piece.name)
             for piece in self._facts.layout.furniture

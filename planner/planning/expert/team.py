@@ -1,4 +1,4 @@
-"""Who does which job: by ability, by what is already in a hand, by walking distance."""
+"""Assigns jobs to agents: by ability, by what they hold, by walking distance."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from planner.planning.walking import FAR_M, WalkMap
 from planner.world.skill import SkillCall, SkillName
 from planner.world.vocabulary import Relation
 
-# It is worth this much walking to leave to others what they can do, as long as there is
-# something that they cannot.
+# Walking that it is worth to leave a job to an agent with fewer abilities, while there are jobs
+# that only this one can do.
 SPARE_M = 30.0
-# And this much not to reach for the same furniture at the same time.
+# Walking that it is worth not to use the same furniture at the same time.
 ELBOW_M = 2.0
-# Who began goes on, whatever the distances say.
+# Bonus for continuing a job already begun, larger than differences in distance.
 BEGUN_M = 20.0
-# Agents nearer than this to a target may be what keeps another from it.
+# Other agents closer than this to a target may be obstructing it.
 IN_THE_WAY_M = 2.5
-# Being blocked so often in a row means that the other cannot get away.
+# After being blocked this often in a row, assume that the other agent cannot get away.
 PATIENCE = 2
 
 
 class Distances:
-    """Walking distances between agents, things and places as they are believed to be."""
+    """Walking distances between agents, things and places, by belief."""
 
     def __init__(self, facts: Facts, walks: WalkMap) -> None:
         self._facts, self._walks = facts, walks
         self._known: dict[tuple[str, str], float] = {}
 
     def __call__(self, start: str, end: str) -> float:
-        """From one named entity to another, metres; `FAR_M` where one is nowhere known."""
+        """From one named entity to another, metres; `FAR_M` if one has no known location."""
         key = (start, end)
         if key not in self._known:
             self._known[key] = self._measure(start, end)
@@ -65,7 +65,7 @@ class Distances:
 
 
 class Team:
-    """Shares the work of one decision among the idle agents."""
+    """Assigns the work of one decision to the idle agents."""
 
     def __init__(
         self,
@@ -77,9 +77,9 @@ class Team:
         likelihood: Likelihood,
         avoid: set[tuple[str, Spot]],
     ) -> None:
-        """Takes `jobs`, the job that each busy agent is doing, and adds what it gives out.
+        """`jobs` holds the job of each busy agent; assigned jobs are added to it.
 
-        Nothing is put down at the spots of `avoid`, where it would count for something.
+        Nothing is put down at the spots in `avoid`, where it would satisfy something too early.
         """
         self._context, self._facts, self._notes = context, facts, notes
         self._jobs, self._distance, self._likelihood = jobs, distance, likelihood
@@ -91,13 +91,13 @@ class Team:
         self.story: list[str] = []
 
     def able(self, agent: str, skill: str) -> bool:
-        """Whether an agent's body has what a skill needs."""
+        """Whether an agent's body has the abilities that a skill needs."""
         part = SKILLS.find(skill)
         capabilities = self._context.capabilities.get(agent)
         return bool(part and capabilities and part.abilities <= capabilities.primitives)
 
     def _may_do(self, agent: str, job: Job) -> bool:
-        """Whether an agent is able to do a job and has not failed at it too often."""
+        """Whether an agent can do a job and has not failed at it too often."""
         name = job.thing
         failed = self._notes.cannot(agent, name, SkillName.NAVIGATE, SkillName.PICK, job.skill)
         return self.able(agent, job.skill) and not failed and not self._failed_spot(agent, job)
@@ -107,7 +107,7 @@ class Team:
         return job.spot is not None and (agent, name, job.spot) in self._notes.bad_spots
 
     def assign(self, work: Work) -> None:
-        """Fills `calls` as far as there is something to do."""
+        """Fills `calls` as long as there is something to do."""
         for agent in list(self._idle):
             self._go_on_with_load(agent, work)
         self._share_out(work)
@@ -128,11 +128,11 @@ class Team:
         if mine:
             self._give(agent, mine[0])
         elif jobs:
-            # What this agent cannot finish, another may.
+            # Another agent may be able to finish what this one cannot.
             self.put_down(agent, held)
 
     def _free_hand(self, agent: str, work: Work) -> None:
-        """An agent whose load nobody asks for now puts it down, if it has something else to do."""
+        """Makes an agent put down an unneeded load, if it has something else to do."""
         held = self._facts.held_by(agent)
         if held is None:
             return
@@ -141,7 +141,7 @@ class Team:
             self.put_down(agent, held)
 
     def put_down(self, agent: str, held: str) -> bool:
-        """Towards a free hand; False where no place for the load is left."""
+        """Starts freeing a hand; False if there is no place left for the load."""
         spot = self._nearest_surface(agent, held)
         if spot is None:
             return False
@@ -163,7 +163,7 @@ class Team:
             and (agent, held, (Relation.ON, name)) not in self._notes.bad_spots
             and facts.free_fraction(held, Relation.ON, name) > 0
         ]
-        # Not on the floor while anything else is near.
+        # Use the floor only if nothing else is near.
         return min(
             usable,
             key=lambda n: (
@@ -223,7 +223,7 @@ class Team:
         return cost
 
     def _give(self, agent: str, job: Job) -> bool:
-        """Lets an agent go on with a job; it waits while its neighbour is being put down."""
+        """Continues an agent's job; it waits while the neighbour is being put down."""
         self._idle.remove(agent)
         self._jobs[agent] = job
         self._notes.doing[agent] = job.thing
@@ -247,9 +247,9 @@ class Team:
         )
 
     def _step_back(self, agent: str, target: str) -> SkillCall | None:
-        """Out of the way of one that cannot get out itself, after being blocked again and again.
+        """Makes way for an agent that cannot get out, after being blocked repeatedly.
 
-        Two that block each other do not both go back: the one named first is more patient.
+        If two block each other, only one steps back: the agent named first waits longer.
         """
         agents = self._context.task.agents
         patience = PATIENCE + len(agents) - 1 - agents.index(agent)
@@ -263,7 +263,7 @@ class Team:
         return SkillCall(SkillName.NAVIGATE, (room,))
 
     def _room_away_from(self, agent: str, target: str) -> str | None:
-        """The nearest room well away from a target, best one that nobody near is on the way to."""
+        """The nearest room away from a target, preferably one that no nearby agent heads for."""
         facts = self._facts
         here = facts.position_m(target)
         mine = facts.position_m(agent)
@@ -282,7 +282,7 @@ class Team:
         return min(away, key=cost, default=None)
 
     def _make_way(self) -> None:
-        """Sends agents with nothing to do away from where others could not get at something."""
+        """Sends idle agents away from places where they may obstruct others."""
         facts = self._facts
         for agent in list(self._idle):
             for who, target in self._notes.obstructed:

@@ -1,1 +1,1 @@
-"""PARTNR's planners: a dialogue for each agent, one for the team, a finetuned model."""
+"""PARTNR's planners: a dialogue for each agent, one for the team, a fine-tuned model."""

@@ -1,4 +1,4 @@
-"""Which of PARTNR's planners with a dialogue a request asks for."""
+"""Makes PARTNR's dialogue planner for a request."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from planner.world.errors import PlannerError
 def make_partnr(
     request: PlannerRequest, *, source: MemorySource | None = None, example: str = ""
 ) -> Planner:
-    """One dialogue an agent, or one for the team, as the axis `control` says.
+    """One dialogue for each agent, or one for the team, according to the axis `control`.
 
     Args:
-        request: what is asked.
-        source: how the memory is read, whatever the axes say; None = as they say.
+        request: the arguments.
+        source: how the memory is read, overriding the axes; None = as in the axes.
         example: a solved task for the prompt.
 
     Raises:
-        PlannerError: where no model is named, or one agent's planner shall plan for several.
+        PlannerError: if no model is given, or a single-agent planner has several agents.
     """
     from planner.planning.partnr.react import make_partnr_react
     from planner.planning.partnr.team import PartnrTeam

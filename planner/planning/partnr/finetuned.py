@@ -1,7 +1,7 @@
 """Planner `partnr_finetuned`: PARTNR's planner for a model trained on traces (PARTNR-7.7).
 
-Every prompt is made anew from the task, the house and all past actions of both agents; the model
-answers with the next call alone. The adapter is served under its own name: it is the `model`.
+Every prompt is composed from the task, the house and all past actions of both agents; the model
+answers with only the next call. The adapter is served under its own name, which is the `model`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Seat:
 
 
 class PartnrFinetuned:
-    """One task of one team, a prompt for each decision of each agent."""
+    """One task of one team, with a prompt for each decision of each agent."""
 
     def __init__(
         self,
@@ -51,11 +51,11 @@ class PartnrFinetuned:
         on_call: OnCall = ignore_call,
         axes: Axes | None = None,
     ) -> None:
-        """Takes the model and whoever wants to hear of each call of it."""
+        """`on_call` is called after each call of the model."""
         control = Control.SINGLE if len(task.agents) == 1 else Control.DECENTRALIZED
         self._axes = replace(axes or Axes(), control=control, memory_source=MemorySource.STATE)
         self._options = options or DialogueOptions()
-        self._most = self._options.max_cycles or MAX_CYCLES
+        self._max_cycles = self._options.max_cycles or MAX_CYCLES
         self._model = PlannerModel(
             NAME, task, model, Naming.NAMES, self._axes, self._options, on_call
         )
@@ -63,11 +63,11 @@ class PartnrFinetuned:
 
     @property
     def name(self) -> str:
-        """As in the bring-up's argument `planner`."""
+        """The value of the bring-up argument `planner`."""
         return NAME
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
-        """Every agent hears of every action; of the others' without its result."""
+        """Records every action for every agent; those of other agents without results."""
         for ended in results:
             for seat in self._seats.values():
                 own = seat.agent == ended.agent
@@ -79,7 +79,7 @@ class PartnrFinetuned:
         """Asks the model for every idle agent.
 
         Raises:
-            ModelError: where the model gives no usable answer in time.
+            ModelError: if the model gives no usable answer in time.
         """
         seats = [self._seats[agent] for agent in context.idle]
         found = await asyncio.gather(*(self._next(seat, context) for seat in seats))
@@ -88,18 +88,18 @@ class PartnrFinetuned:
             seat.done = call == DONE
         team = self._seats.values()
         if any(seat.exhausted for seat in team) and all(seat.done for seat in team):
-            return limit_reached(self._most, self._evidence())
+            return limit_reached(self._max_cycles, self._evidence())
         thought = "; ".join(f"{agent}: {call}" for agent, call in calls.items())
         return Decision(calls, thought, evidence=self._evidence())
 
     async def _next(self, seat: _Seat, context: Context) -> SkillCall:
         verbs = offered(context.capabilities.get(seat.agent), with_tools=False)
-        # The environment as it was at the start: what happened since stands below it, so each
-        # prompt has all of the last one but its end in common with it.
+        # The environment stays as at the start, and later actions are appended, so consecutive
+        # prompts share a long prefix.
         seat.world = seat.world or world_description(
             context.belief, states=self._options.show_states
         )
-        while seat.cycles < self._most:
+        while seat.cycles < self._max_cycles:
             ability = Ability(verbs, seat.repeats.blocked)
             words = words_of(context.belief, Naming.NAMES)
             grammar = turn_grammar(words, {seat.agent: ability}, TurnForm.BARE)

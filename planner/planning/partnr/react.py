@@ -1,7 +1,7 @@
-"""Planner `partnr_react`: PARTNR's ReAct, for one agent alone or one dialogue for each agent.
+"""Planner `partnr_react`: PARTNR's ReAct, for a single agent or one dialogue for each agent.
 
-Its memory is a summary of all known things after every action, or, as ReAct-Tools, nothing but
-what it asks the Find... tools (PARTNR-7.1, PARTNR-7.2).
+Its memory is a summary of all known objects after every action or, as ReAct-Tools, only what it
+queries by the Find... tools (PARTNR-7.1, PARTNR-7.2).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall
 from planner.world.vocabulary import AgentKind
 
-# PARTNR-1.4: of each planner, where each agent has its own.
+# PARTNR-1.4: for each planner, if each agent has its own.
 MAX_CYCLES = 50
 
 
 class PartnrScript:
-    """PARTNR's words for one agent: a thought, a call by names, `Assigned!`."""
+    """PARTNR's wording for one agent: a thought, a call by names, `Assigned!`."""
 
     form = TurnForm.THOUGHT
     naming = Naming.NAMES
@@ -39,17 +39,17 @@ class PartnrScript:
         examples: str = "",
         show_states: bool = False,
     ) -> None:
-        """Takes the cell of the experiment and what was retrieved for the task."""
+        """`examples` are the traces retrieved for the task."""
         self.name, self.axes = name, axes
         self._examples, self._states = examples, show_states
         self._with_tools = axes.memory_source is MemorySource.TOOLS
 
     def verbs(self, able: Capabilities | None) -> tuple[str, ...]:
-        """What the agent's body can; the tools only where no summary is given (PARTNR-7.4)."""
+        """The skills of the body; the tools only if there is no summary (PARTNR-7.4)."""
         return partnr.offered(able, with_tools=self._with_tools)
 
     def opening(self, agent: str, context: Context, ability: Ability) -> tuple[Message, ...]:
-        """System, examples, task, world, actions, question: the paper's order."""
+        """System, examples, task, world, actions, question, in the paper's order."""
         able = context.capabilities.get(agent)
         seat = partnr.Seat(
             agent,
@@ -70,7 +70,7 @@ class PartnrScript:
         )
 
     def result(self, agent: str, result: str, context: Context, since: int) -> str:
-        """How the action ended and, where the memory is a summary, what is known now."""
+        """The action's result and, if the memory is a summary, what is known now."""
         del since
         if self._with_tools:
             return partnr.result_turn(result, "")
@@ -83,7 +83,7 @@ class PartnrScript:
         return partnr.shortened(turn)
 
     def check(self, call: SkillCall, context: Context) -> None:
-        """Nothing more: the executor judges (PARTNR-7.4)."""
+        """Accepts every call: the skill executor decides (PARTNR-7.4)."""
 
 
 def make_partnr_react(
@@ -96,7 +96,7 @@ def make_partnr_react(
     name: str = "partnr_react",
     examples: str = "",
 ) -> AgentDialogues:
-    """The planner for one task; control is `single` where the task has one agent."""
+    """The planner for one task; control is `single` if the task has one agent."""
     cell = axes or Axes()
     control = Control.SINGLE if len(task.agents) == 1 else Control.DECENTRALIZED
     script = PartnrScript(

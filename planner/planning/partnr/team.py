@@ -1,7 +1,7 @@
 """Planner `partnr_react`, centralized: one dialogue decides for all agents (PARTNR-7.3).
 
-It is asked whenever an agent's skill ends and must name the running action of the others again;
-naming the same does not restart it (PARTNR-D55), and another one does not stop it.
+The model is called whenever an agent's skill ends, and must repeat the running actions of the
+others; repeating an action does not restart it (PARTNR-D55), and naming another does not stop it.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from planner.planning.repeats import Repeats
 from planner.planning.summaries import shorten
 from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
 
-# PARTNR-1.4: of the one planner of all agents.
+# PARTNR-1.4: for one planner of all agents.
 MAX_CYCLES = 100
 
 
 class PartnrTeam:
-    """One task of one team, decided by one dialogue."""
+    """One task of one team, decided in one dialogue."""
 
     def __init__(
         self,
@@ -49,10 +49,10 @@ class PartnrTeam:
         examples: str = "",
         name: str = "partnr_react",
     ) -> None:
-        """Takes the model and whoever wants to hear of each call of it."""
+        """`on_call` is called after each call of the model."""
         self._task, self._name, self._examples = task, name, examples
         self._options = options or DialogueOptions()
-        self._most = self._options.max_cycles or MAX_CYCLES
+        self._max_cycles = self._options.max_cycles or MAX_CYCLES
         self._axes = replace(axes or Axes(), control=Control.CENTRALIZED)
         self._with_tools = self._axes.memory_source is MemorySource.TOOLS
         self._model = PlannerModel(
@@ -66,21 +66,21 @@ class PartnrTeam:
 
     @property
     def name(self) -> str:
-        """As in the bring-up's argument `planner`."""
+        """The value of the bring-up argument `planner`."""
         return self._name
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
-        """Keeps how calls ended for the next turn."""
+        """Keeps the results for the next turn."""
         for ended in results:
             if ended.agent in self._repeats:
                 notice = self._repeats[ended.agent].take(ended.call, ended.result)
                 self._results[ended.agent] = f"{ended.result.text} {notice}".strip()
 
     async def decide(self, context: Context) -> Decision:
-        """Asks the model once for everybody; a refused reply is told to it, a cycle each.
+        """Asks the model once for all agents; each refused reply is reported to it as a cycle.
 
         Raises:
-            ModelError: where the model gives no usable answer in time.
+            ModelError: if the model gives no usable answer in time.
         """
         if self._over:
             return Decision(dict.fromkeys(context.idle, DONE), "done", evidence=self._evidence())
@@ -88,24 +88,24 @@ class PartnrTeam:
         if not self._messages:
             self._messages = self._opening(context, abilities)
         elif self._results:
-            self._tell(self._result_lines(context), context)
+            self._append_result(self._result_lines(context), context)
         self._results.clear()
-        while self._cycles < self._most:
+        while self._cycles < self._max_cycles:
             words = words_of(context.belief, Naming.NAMES)
             grammar = turn_grammar(words, abilities, TurnForm.TEAM)
-            asked = await self._fitting(grammar, context)
+            asked = await self._ask_shortening(grammar, context)
             self._cycles += 1
             self._messages.append(Message(Speaker.ASSISTANT, f"{asked.said}\n{END_OF_TURN}"))
             if asked.error is not None:
-                self._tell(f"Result: {FAILURE_PREFIX}{asked.error}.", context)
+                self._append_result(f"Result: {FAILURE_PREFIX}{asked.error}.", context)
                 continue
             return self._decision(asked.turn.calls, context)
-        return limit_reached(self._most, self._evidence())
+        return limit_reached(self._max_cycles, self._evidence())
 
     def _decision(self, calls: Mapping[str, SkillCall], context: Context) -> Decision:
         given = {agent: calls[agent] for agent in context.idle}
         if DONE in given.values():
-            # While somebody still acts the end is not verified; who only waits is as good as done.
+            # The task is not over while an agent is acting; waiting counts as done.
             self._over = all(c.name == SkillName.WAIT for c in context.running.values())
             if not self._over:
                 given = dict.fromkeys(given, SkillCall(SkillName.WAIT))
@@ -149,14 +149,14 @@ class PartnrTeam:
                 lines.append(f"Result of {agent_label(number)}: {told}")
         return "\n".join(lines)
 
-    def _tell(self, result: str, context: Context) -> None:
+    def _append_result(self, result: str, context: Context) -> None:
         world = []
         if not self._with_tools:
             world = [partnr.summary(context.belief, "", states=self._options.show_states)]
         self._messages.append(Message(Speaker.USER, "\n".join([result, *world])))
 
-    async def _fitting(self, grammar: TurnGrammar, context: Context) -> CheckedTurn:
-        """Asks; where the model's context is full, drops old summaries first (PARTNR-D52)."""
+    async def _ask_shortening(self, grammar: TurnGrammar, context: Context) -> CheckedTurn:
+        """Asks the model; if its context is full, shortens old summaries first (PARTNR-D52)."""
         blocked = {call for repeats in self._repeats.values() for call in repeats.blocked}
         while True:
             notes = {"blocked": "; ".join(str(call) for call in blocked)}
@@ -176,7 +176,7 @@ class PartnrTeam:
         return {
             **self._axes.as_parameters(),
             "cycles_by_agent": f"team {self._cycles}",
-            "planner_limit": "team" if self._cycles >= self._most else "",
+            "planner_limit": "team" if self._cycles >= self._max_cycles else "",
             "repeats_broken": str(sum(r.broken for r in self._repeats.values())),
             "summaries_dropped": str(self._dropped),
         }

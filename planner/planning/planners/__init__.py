@@ -1,5 +1,5 @@
-"""The planners of this project: one module each, whose name is the planner's.
+"""The planners of this project, one per module; the module's name is the planner's.
 
-A module imports what it works with only where a planner is made, as lists of planners are shown
-by commands that make none.
+A module imports its implementation only when a planner is made, since commands that just list
+planners load all of these modules.
 """

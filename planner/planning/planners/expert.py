@@ -1,4 +1,4 @@
-"""Planner `expert`: reads the structured goal and looks for what it needs; asks no model."""
+"""Planner `expert`: reads the structured goal and searches for objects; uses no model."""
 
 from planner.planning.part import PlannerPart, PlannerRequest
 from planner.planning.planner import Planner

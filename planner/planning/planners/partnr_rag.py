@@ -30,7 +30,7 @@ def _make(request: PlannerRequest) -> Planner:
 
 @lru_cache(maxsize=1)
 def _encoder(folder: Path) -> Embedder:
-    """Kept, as every episode needs it and reading it takes longer than asking it."""
+    """Cached: every episode needs it, and loading takes longer than encoding."""
     from planner.world.embedding import SentenceEncoder
 
     return SentenceEncoder(folder)

@@ -1,4 +1,4 @@
-"""Planner `partnr_react`: PARTNR's, with the memory's source as the axes say."""
+"""Planner `partnr_react`: PARTNR's, with the memory source set by the axes."""
 
 from planner.planning.part import PlannerPart
 from planner.planning.partnr.factory import make_partnr

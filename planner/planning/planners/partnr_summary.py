@@ -1,4 +1,4 @@
-"""Planner `partnr_summary`: PARTNR's, which gets a summary of the memory in each prompt."""
+"""Planner `partnr_summary`: PARTNR's, with a summary of the memory in each prompt."""
 
 from functools import partial
 

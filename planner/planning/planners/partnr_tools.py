@@ -1,4 +1,4 @@
-"""Planner `partnr_tools`: PARTNR's, which asks the memory by perception tools."""
+"""Planner `partnr_tools`: PARTNR's, which queries the memory by perception tools."""
 
 from functools import partial
 

@@ -1,1 +1,1 @@
-"""What planners say to language models: our own words around the papers' literal syntax."""
+"""What planners send to language models: our own wording around the papers' literal syntax."""

@@ -1,6 +1,6 @@
 """The dialogue of EPM's high-level planner (EPM-2.5).
 
-The order of the parts and the syntax are the paper's, which models are trained on; the sentences
+The order of the parts and the syntax are the paper's, on which models are trained; the sentences
 are our own.
 """
 
@@ -42,7 +42,7 @@ ACTIONS = "Possible Actions:"
 UPDATED = "The following objects were updated:"
 UNCHANGED = "No object updates."
 
-# The paper's; what only people can do, and what the paper does not have, stands before Done.
+# The paper's order; skills that it does not have go before Done.
 _ORDER = (
     SkillName.CLOSE,
     SkillName.EXPLORE_FURNITURE,
@@ -80,26 +80,26 @@ def opening(
 
 
 def offered(able: Capabilities | None) -> tuple[str, ...]:
-    """The skills of this dialogue that an agent's body can do, in the order of its actions."""
+    """The skills that an agent's body can do, in the order of the dialogue's actions."""
     skills = SKILLS.usable().items()
     return in_order((n for n, part in skills if part.epm_text and is_able(n, able)), _ORDER)
 
 
 def numbered(belief: Belief) -> list[BeliefNode]:
-    """The entities that have a number, by number."""
+    """The entities with a number, by number."""
     nodes = [node for node in belief.nodes.values() if node.entity_id is not None]
     return sorted(nodes, key=lambda node: node.entity_id or 0)
 
 
 def entity_line(node: BeliefNode) -> str:
     """`Object.100: washer dryer in bathroom_2`."""
-    # One line: what a model or a person wrote of a thing cannot pass for a line of the prompt.
+    # One line, so that a description cannot pass for a line of the prompt.
     words = " ".join((node.description or node.class_name.replace("_", " ")).split())
     room = f" in {node.room}" if node.room is not None else ""
     return f"Object.{node.entity_id}: {words}{room}"
 
 
 def result_turn(result: str, deltas: Sequence[str]) -> str:
-    """The next user turn: how the action ended and what changed in the memory since."""
+    """The next user turn: the action's result and the memory's changes since then."""
     changes = [UPDATED, *deltas] if deltas else [UNCHANGED]
     return "\n".join([f"Result: {result}", *changes])

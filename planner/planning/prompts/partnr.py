@@ -1,4 +1,4 @@
-"""The words of PARTNR's planners (PARTNR-5.5, PARTNR-7.2, PARTNR-7.3).
+"""The wording of PARTNR's planners (PARTNR-5.5, PARTNR-7.2, PARTNR-7.3).
 
 The order of the parts and the syntax are the paper's; the sentences are our own.
 """
@@ -19,7 +19,7 @@ from planner.world.vocabulary import Affordance, EntityKind, Relation, State
 NO_OBJECTS = "No objects found yet"
 OBJECTS = "Objects:"
 _UNKNOWN_PLACE = "unknown in an unknown room"
-# A memory that holds many copies of one thing must not drown the rest (PARTNR-11.2).
+# Limits copies of one object in a prompt, so that they do not crowd out others (PARTNR-11.2).
 MAX_OF_CLASS = 12
 
 _COMMON = (
@@ -109,7 +109,7 @@ _AFFORDANCE = {
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Whose dialogue it is: the agent, whether it gave the task, whether others take part."""
+    """The agent of a dialogue: whether it gave the task, and whether others take part."""
 
     agent: str
     is_giver: bool
@@ -117,7 +117,7 @@ class Seat:
 
 
 def system(seat: Seat, examples: str = "") -> str:
-    """The system turn of one agent's dialogue, with a retrieved example after it."""
+    """The system turn of one agent's dialogue, followed by a retrieved example."""
     words = [_SYSTEM_ALONE if seat.is_alone else _SYSTEM, _COMMON]
     if not seat.is_alone:
         words.append(_GIVER if seat.is_giver else _RECEIVER)
@@ -138,7 +138,7 @@ def opening(
 
 
 def offered(able: Capabilities | None, *, with_tools: bool) -> tuple[str, ...]:
-    """What an agent's body can do; the tools only where no summary is given (PARTNR-7.4)."""
+    """The skills of an agent's body; the tools only if there is no summary (PARTNR-7.4)."""
     found = [
         name
         for name, part in SKILLS.usable().items()
@@ -171,7 +171,7 @@ def team_opening(instruction: str, world: str, verbs: Sequence[Iterable[str]]) -
 
 
 def tool_lines(verbs: Iterable[str], may_ask: bool) -> str:
-    """One line a tool, in the order of the alphabet."""
+    """One line per tool, in alphabetical order."""
     texts = [(verb, SKILLS.get(verb).partnr_text) for verb in verbs]
     lines = [f"- {verb}: {text}" for verb, text in texts if text]
     if may_ask:
@@ -180,7 +180,7 @@ def tool_lines(verbs: Iterable[str], may_ask: bool) -> str:
 
 
 def world_description(belief: Belief, *, objects: bool = True, states: bool = False) -> str:
-    """Rooms with their furniture, faucets, and the objects that are known (PARTNR-5.5)."""
+    """Rooms with their furniture, faucets, and the known objects (PARTNR-5.5)."""
     lines = ["Furniture:"]
     furniture = belief.of_kind(EntityKind.FURNITURE)
     by_room: dict[str, list[BeliefNode]] = {}
@@ -205,8 +205,8 @@ def _floor_first(node: BeliefNode) -> tuple[bool, int, str]:
 
 
 def summary(belief: Belief, agent: str, *, states: bool = False) -> str:
-    """All known objects with where they are; `agent` is who reads it."""
-    # A name that no call can hold says nothing here either, and might be more than a name.
+    """All known objects and their locations; `agent` is the reader."""
+    # Skip names that no call can contain; their text might pass for something else.
     known = [node for node in belief.of_kind(EntityKind.OBJECT) if is_speakable(node.name)]
     nodes = sorted(known, key=_by_class)
     if not nodes:
@@ -253,7 +253,7 @@ def _states(node: BeliefNode, shown: bool) -> str:
 
 
 def result_turn(result: str, world: str) -> str:
-    """How an action ended, then the world as it is known now."""
+    """An action's result, then the world as known now."""
     return "\n".join([f"Result: {result}", *([world] if world else [])])
 
 

@@ -1,6 +1,6 @@
 """The state-based prompt of PARTNR's fine-tuned planner (PARTNR-7.7).
 
-One text, no dialogue and no thoughts; a model is trained on what follows the special token.
+One text without dialogue or thoughts; a model is trained on what follows the special token.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class PastAction:
 
 
 def prompt(instruction: str, world: str, past: Iterable[PastAction]) -> str:
-    """The prompt up to the special token, after which the model says the next call."""
+    """The prompt up to the special token, after which the model gives the next call."""
     lines = [f"Task: {instruction}", "", ENVIRONMENT, world, "", ACTIONS]
     for action in past:
         if action.is_own:

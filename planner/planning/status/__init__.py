@@ -1,1 +1,1 @@
-"""What the task planner tells of itself: how the instruction stands, and each call of a model."""
+"""What the task planner publishes: the status of the instruction, and each model call."""

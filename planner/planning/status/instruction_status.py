@@ -25,7 +25,7 @@ MAX_CHARACTERS_OF_NAME = 80
 _ENDS = {
     InstructionCode.DONE: InstructState.DONE,
     InstructionCode.CANCELED: InstructState.CANCELED,
-    # Asked back by the result: the goal has to be sent again with the answer.
+    # The result asks a question; the goal has to be sent again with the answer.
     InstructionCode.QUESTION: InstructState.WAITING,
 }
 
@@ -37,8 +37,8 @@ class InstructionStatus:
     Attributes:
         goal_id: of the action, hexadecimal digits; "" before the first instruction.
         dialogue: question, answer, ...; an answer that never came is empty.
-        goal: the structured goal as JSON; "" where there are only the words.
-        code: of the result; 0 while it runs.
+        goal: the structured goal as JSON; "" if there is only text.
+        code: of the result; 0 while running.
         calls: the running call of each of `agents`; "" = none.
     """
 
@@ -102,10 +102,10 @@ def accepted(
 
     Args:
         goal_id: of the action.
-        request: what was asked.
-        episode: the one that is loaded, or None.
+        request: the client's request.
+        episode: the loaded one, or None.
         house: name of the house; "" = not known yet.
-        agents: who does it where the request names nobody, as far as is known.
+        agents: used if the request names none, as far as known.
     """
     goal = goal_of(request, episode)
     names = [name[:MAX_CHARACTERS_OF_NAME] for name in request.agents[:MAX_AGENTS]]
@@ -113,7 +113,7 @@ def accepted(
     return InstructionStatus(
         state=InstructState.RUNNING,
         goal_id=goal_id,
-        # A refused, too long instruction is not republished in full.
+        # A request that was refused for its length is not republished in full.
         instruction=instruction_text(request, episode)[:MAX_CHARACTERS],
         agents=who,
         dialogue=() if is_too_long(request) else request.dialogue,

@@ -20,10 +20,10 @@ class StatusPublisher:
     """Publishes the instruction status and planner trace; runs in the executor thread."""
 
     def __init__(self, node: Node, planner: str, model: str, losses: Counter[str]) -> None:
-        """Advertises; `planner` and `model` are names for the messages, "" = no model."""
+        """`planner` and `model` are names for the messages; "" = no model."""
         self._planner, self._model = planner, model
         self._current = InstructionStatus()
-        # Latched, and deep enough that a recorder that is busy for a moment misses none.
+        # Latched, and deep enough that a recorder that is briefly busy misses nothing.
         self._status_outlet = SafePublisher(
             node, InstructStatus, topics.INSTRUCT_STATUS, qos.TRUTH, losses
         )
@@ -61,5 +61,5 @@ class StatusPublisher:
         )
 
     def trace(self, call: ModelCall, now_s: float) -> None:
-        """Publishes a call of a model, or a decision of a planner without one."""
+        """Publishes a model call, or a decision of a planner without a model."""
         self._trace.publish(trace_message(call, now_s))

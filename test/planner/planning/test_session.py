@@ -89,15 +89,15 @@ class Around:
 
     def _show(self, belief: Belief) -> None:
         self._belief = belief
-        self.ring()
+        self.notify()
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         listeners, self._listeners = self._listeners, []
         for listener in listeners:
             if not listener.done():
                 listener.set_result(None)
 
-    async def news(self) -> None:
+    async def changed(self) -> None:
         listener: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._listeners.append(listener)
         await listener
