@@ -33,9 +33,9 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import default_options
 from sim_bridge.opening import Opened, open_world
 
-# Short, since a person is waiting; benches wait longer.
+# Short, since a person is waiting; benchmarks wait longer.
 MODEL_WAIT_S = 30.0
-# In one episode, where `ask` is given.
+# Per episode, if `ask` is given.
 MAX_QUESTIONS = 10
 
 
@@ -67,7 +67,7 @@ class Run:
         """Draws the house with all paths and pictures into a folder; returns the file.
 
         Raises:
-            PlannerError: where it cannot be written.
+            PlannerError: if the file cannot be written.
         """
         return self.story.draw(folder)
 
@@ -90,7 +90,7 @@ def _is_house(name: str) -> bool:
         path = find_house(name)
     except PlannerError:
         return False
-    # A shipped house is known by its name; a file by what is in it.
+    # A shipped house is found by its name; a file is told apart by its content.
     return path.name != name.rpartition("/")[2] or _has_rooms(path)
 
 
@@ -126,7 +126,7 @@ def run(
         model: language model for planners that need one; as `planner run --model`.
         model_url: address of the model's server.
         pictures: whether cameras are rendered, for the memory to use.
-        options: of the planner that differ from their defaults.
+        options: values of planner options that differ from the defaults.
         ask: answers questions of the planner; None = a question ends the run.
         say: called with each line of the story as it happens.
 

@@ -96,7 +96,7 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
         """Carries out a skill call.
 
         Raises:
-            PlannerError: where the simulation fails.
+            PlannerError: if the simulation fails.
             RuntimeError: before `reset`, or after the end.
         """
         playing = self._playing
@@ -169,7 +169,7 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
 
 
 class _Policy:
-    """The planner of the session: decides what `act` is given."""
+    """The planner of the session: returns the call that `act` receives."""
 
     name = "policy"
 
@@ -189,7 +189,7 @@ class _Policy:
             self.result = ended.result
 
     def act(self, call: SkillCall) -> None:
-        """Decides."""
+        """Stores the agent's next call."""
         self.wants_action.clear()
         self.result = None
         if self._call is not None:

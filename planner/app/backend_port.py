@@ -1,4 +1,4 @@
-"""A backend in this process as the body that skills drive."""
+"""Adapts a backend in this process to the port through which skills drive an agent."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sim_bridge.backend import Backend, Handle
 class BackendPort:
     """One agent of a backend; see `planner.skills.port.PrimitivePort`.
 
-    Whoever owns the backend makes time pass with its `step`.
+    The owner of the backend advances time with its `step`.
     """
 
     def __init__(self, backend: Backend, agent: str) -> None:
-        """Takes a backend whose loaded episode has the agent."""
+        """`backend` has an episode loaded in which the agent exists."""
         self._backend = backend
         self._agent = agent
         self._capabilities = backend.capabilities(agent)
@@ -25,25 +25,25 @@ class BackendPort:
         return self._agent
 
     def capabilities(self) -> Capabilities:
-        """What the body can do."""
+        """The capabilities of the agent's body."""
         return self._capabilities
 
     def base(self) -> Pose | None:
-        """`base_link` in `map` as the backend localises it."""
+        """`base_link` in `map` as localised by the backend."""
         return self._backend.observe(self._agent, ()).base
 
     def start(self, primitive: Primitive) -> int:
-        """Begins a primitive; a refusal is the polled result."""
+        """Starts a primitive; a refusal appears as its polled result."""
         return self._backend.start(self._agent, primitive)
 
     def poll(self, handle: int) -> PrimitiveStatus:
-        """How a primitive stands."""
+        """The status of a primitive."""
         return self._backend.poll(Handle(handle))
 
     def cancel(self, handle: int) -> None:
-        """Ends a primitive and stops the agent."""
+        """Cancels a primitive and stops the agent."""
         self._backend.cancel(Handle(handle))
 
     def now_s(self) -> float:
-        """Seconds on the backend's clock."""
+        """Seconds of the backend's clock."""
         return self._backend.now_s()

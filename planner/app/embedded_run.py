@@ -43,7 +43,7 @@ def run_embedded(
     updater: MemoryUpdater | None = None,
     watch: Callable[[Observation, Memory], None] | None = None,
 ) -> RunResult:
-    """Runs one episode from its start to its verdict; arguments as of `prepare_embedded`."""
+    """Runs one episode from start to verdict; arguments as in `prepare_embedded`."""
     acting = backend_agents(episode)[: agents or None]
     run = prepare_embedded(
         backend,
@@ -84,28 +84,28 @@ def prepare_embedded(
     mode: Mode = Mode.STRICT,
     all_known: bool = False,
 ) -> EpisodeRun:
-    """An episode that is loaded and ready to run.
+    """Loads an episode and returns it ready to run.
 
     Args:
         backend: may have run other episodes before.
         house: the episode's.
         episode: with an evaluation or criteria.
-        make_planner: makes the planner of the task.
-        acting: the agents that act; none named = all of the episode.
-        seed: instead of the episode's.
-        images: whether the memory looks at pictures; without, rays tell what a camera shows.
-        on_event: gets each event as it happens.
-        leaps: whether steps in which nothing happens are taken in one go; the events, their
-            times and the verdict are the same without, only later.
-        trace: hears each state and how the task stands in it.
-        updater: makes the memory's edits of pictures, instead of the privileged one.
-        watch: is shown each observation, and the memory before it learns from it.
-        mode: by whose rules is judged.
-        all_known: whether planners and skills are told the truth instead of what the memory
-            believes: full observability (PARTNR-1.3).
+        make_planner: makes the planner for the task.
+        acting: the agents that act; empty = all of the episode.
+        seed: replaces the episode's.
+        images: whether the memory uses rendered images; otherwise visibility is computed by rays.
+        on_event: called with each event as it happens.
+        leaps: whether idle steps are skipped; events, their times and the verdict are the same
+            without, only slower.
+        trace: receives each state and its progress.
+        updater: replaces the privileged memory updater.
+        watch: called with each observation, and the memory before its update.
+        mode: the evaluator's rules, strict or published.
+        all_known: whether planners and skills get ground truth instead of the memory's belief:
+            full observability (PARTNR-1.3).
 
     Raises:
-        PlannerError: where the episode asks for nothing, or does not fit the house.
+        PlannerError: if the episode has no goal, or does not fit the house.
     """
     evaluation = evaluation_of(episode)
     backend.reset(house, episode, episode.seed if seed is None else seed)
@@ -172,7 +172,7 @@ def prepare_embedded(
 
 @dataclass(frozen=True, slots=True)
 class _Observer:
-    """See `planner.app.time_steps.Observer`; `watch` is to see every look."""
+    """See `planner.app.time_steps.Observer`; `watch` is called for every frame."""
 
     backend: EmbeddedBackend
     privileged: PrivilegedUpdater
@@ -181,7 +181,7 @@ class _Observer:
     watch: Callable[[Observation, Memory], None] | None
 
     def look(self, agent: str) -> None:
-        """Shows the memory what an agent senses now."""
+        """Updates the memory with what the agent senses now."""
         now_s, memory = self.backend.now_s(), self.memory
         if self.watch is None and not self.privileged.needs_look(agent, now_s, memory.entities):
             base_m, holds = self.backend.localised_position(agent)
@@ -193,9 +193,9 @@ class _Observer:
         memory.observe(observation)
 
     def redundant_frames(self, seconds: Sequence[float]) -> int:
-        """From how many of looks, so many seconds from now, the memory would surely learn nothing.
+        """The number of coming frames that certainly will not change the memory.
 
-        Counted up to the first from which it may.
+        `seconds` are the frames' times from now; counting ends at the first that might.
         """
         if self.watch is not None:
             return 0
@@ -203,7 +203,7 @@ class _Observer:
         return self.privileged.redundant_frames(backend.agents, backend.now_s(), seconds, known)
 
     def pass_over(self, seconds: float) -> None:
-        """Tells the memory that all looked in some seconds, and from where."""
+        """Tells the memory that all agents looked `seconds` from now, and from where."""
         backend = self.backend
         for agent in backend.agents:
             base_m, holds = backend.predicted_position(agent, seconds)
@@ -211,14 +211,14 @@ class _Observer:
 
 
 class _Truth:
-    """A belief that is the truth, made anew only where the state is another one."""
+    """A belief equal to ground truth, rebuilt only when the state has changed."""
 
     def __init__(self, backend: EmbeddedBackend) -> None:
         self._backend = backend
         self._known: tuple[WorldState, Belief] | None = None
 
     def belief(self) -> Belief:
-        """Everything as it is now."""
+        """Every entity as it is now."""
         state = self._backend.world_state()
         if state is None:
             raise PlannerError("the backend provides no world state")

@@ -1,4 +1,4 @@
-"""Runs of episodes in the graph world: skills, memory and judge as anywhere, without pictures."""
+"""Runs episodes in the graph world: the usual skills, memory and evaluator, without images."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def prepare_graph(
     make_planner: Callable[[Task], Planner],
     on_event: Callable[[Event], None] | None = None,
 ) -> EpisodeRun:
-    """An episode that is loaded and ready to run; the memory learns what the field of view shows.
+    """Loads an episode, ready to run; the memory learns what is in the field of view.
 
     Raises:
-        PlannerError: where the episode asks for nothing, or does not fit the house.
+        PlannerError: if the episode has no goal, or does not fit the house.
     """
     evaluation = evaluation_of(episode)
     backend.reset(house, episode, episode.seed)
@@ -68,12 +68,12 @@ class _Observer:
     memory: Memory
 
     def look(self, agent: str) -> None:
-        """Shows the memory what an agent senses now."""
+        """Updates the memory with what the agent senses now."""
         self.memory.observe(self.backend.observe(agent))
 
     def redundant_frames(self, seconds: object) -> int:  # noqa: ARG002 - no foresight
-        """Of no look is it known that it tells nothing."""
+        """Always 0: no frame is known to be redundant."""
         return 0
 
     def pass_over(self, seconds: float) -> None:
-        """Nothing to do: no look is redundant."""
+        """Does nothing: no frame is skipped."""

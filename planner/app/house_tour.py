@@ -1,4 +1,4 @@
-"""A full tour of a house in this process: every room from its middle, every piece from nearby."""
+"""A full tour of a house in this process: every room from its middle, all furniture close up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_bridge.backend import Backend, Handle
 
 AGENT = "agent_0"
 STEP_S = 1 / 30
-# EPM looks once in ten steps (EPM-1.1).
+# EPM captures one image in ten steps (EPM-1.1).
 STEPS_A_LOOK = 10
 _VIEWS_RAD = ((1.0, LOOK_TILT_RAD), (0.0, LOOK_TILT_RAD), (-1.0, LOOK_TILT_RAD))
 
@@ -36,15 +36,15 @@ def tour_episode(house: House, kind: AgentKind = AgentKind.ROBOT) -> Episode:
 
 
 def tour(backend: Backend, house: House, *, pieces: bool = True) -> Iterator[Observation]:
-    """Walks through the house and yields what the hand camera shows, every ten steps.
+    """Walks through the house and yields the hand camera's observations, every ten steps.
 
     Args:
         backend: with an episode of the house loaded.
         house: its layout.
-        pieces: whether each piece of furniture is walked up to; else only the rooms.
+        pieces: whether to walk up to each piece of furniture; otherwise only to the rooms.
 
     Raises:
-        PlannerError: where the agent starts on no free floor.
+        PlannerError: if the agent does not start on free floor.
     """
     clock = _Clock(backend)
     yield backend.observe(AGENT)
@@ -53,7 +53,7 @@ def tour(backend: Backend, house: House, *, pieces: bool = True) -> Iterator[Obs
 
 
 class _Clock:
-    """Makes time pass while a primitive runs, and looks every ten steps."""
+    """Advances time while a primitive runs, and observes every ten steps."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -69,7 +69,7 @@ class _Clock:
 
 
 def _primitives(backend: Backend, house: House, pieces: bool) -> Iterator[Primitive]:
-    """Where to go and where to look, room by room."""
+    """The places to go to and look at, room by room."""
     start = backend.observe(AGENT, ()).base.position_m
     grid = FloorGrid.of(house, default_bodies()[AgentKind.ROBOT].radius_m)
     route = plan_route(house, grid, (start[0], start[1]), len(house.rooms))
@@ -84,7 +84,7 @@ def _primitives(backend: Backend, house: House, pieces: bool) -> Iterator[Primit
 
 
 def _pieces(house: House, room: str, from_m: tuple[float, float]) -> Iterator[Primitive]:
-    """The furniture of a room that things can lie on or in, the nearest next each time."""
+    """The furniture of a room that can hold things, always the nearest next."""
     left = [p for p in house.furniture if p.room == room and (p.surfaces or p.interiors)]
     here = from_m
     while left:
@@ -97,5 +97,5 @@ def _pieces(house: House, room: str, from_m: tuple[float, float]) -> Iterator[Pr
 
 
 def _height(piece: Furniture) -> float:
-    """Of what is to be looked at: the highest surface."""
+    """The height to look at: the highest surface."""
     return max((surface.center[2] for surface in piece.surfaces), default=piece.size_m[2] / 2)

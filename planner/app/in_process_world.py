@@ -1,7 +1,7 @@
 """The world of a session in this process: a backend, executors and a memory, without ROS.
 
-Planning takes no simulated time here, and waiting for an event never gives way to other tasks: it
-steps the world.
+Planning takes no simulated time. Waiting for an event never yields to other tasks: it steps the
+world.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from planner.world.skill import SkillCall, SkillResult
 
 
 class InProcessWorld:
-    """One episode's surroundings of one session."""
+    """What one session needs to run one episode."""
 
     def __init__(
         self,
@@ -32,14 +32,14 @@ class InProcessWorld:
         all_known: Callable[[], Belief] | None,
         on_event: Callable[[Event], None],
     ) -> None:
-        """Makes the agents' executors.
+        """Creates the agents' executors.
 
         Args:
             layout: the house without its objects.
-            agents: those of the task.
-            steps: lets time pass, with backend and memory.
-            all_known: what planners and skills are told instead of what the memory believes.
-            on_event: gets each call that starts or ends.
+            agents: the agents of the task.
+            steps: advances backend, memory and evaluator.
+            all_known: the belief that planners and skills get instead of the memory's.
+            on_event: called with each call that starts or ends.
         """
         self.layout = layout
         self.on_event = on_event
@@ -79,7 +79,7 @@ class InProcessWorld:
         return self._backend.now_s()
 
     def capabilities(self) -> Mapping[str, Capabilities]:
-        """What each agent of the task can do."""
+        """The capabilities of each agent of the task."""
         return self._able
 
     def deltas(self, since: int) -> Sequence[str]:
@@ -92,7 +92,7 @@ class InProcessWorld:
         self._executors[agent].start(call)
 
     def take_results(self) -> Sequence[AgentResult]:
-        """The calls that have ended since this was last asked, in the order of the agents."""
+        """The calls that have ended since the last call of this method, by agent."""
         ended = []
         for agent, executor in self._executors.items():
             result = executor.result
@@ -105,7 +105,7 @@ class InProcessWorld:
         working = {a: one for a, one in self._executors.items() if a in self._running}
         while self.sim_steps < MAX_STEPS:
             self.sim_steps += self._steps.advance(working, MAX_STEPS - self.sim_steps)
-            # The others only wait for their bodies.
+            # All other agents only wait for their bodies.
             stirring = [one for one in working.values() if not one.is_waiting]
             for executor in stirring:
                 executor.step()
@@ -115,13 +115,13 @@ class InProcessWorld:
         return self.sim_steps < MAX_STEPS
 
     async def settle(self, agents: Sequence[str], succeeded: Mapping[str, SkillCall]) -> None:
-        """The memory hears of each call as it ends: there is nothing to wait for."""
+        """Returns at once: the memory receives each result as its call ends."""
 
     async def stop(self) -> None:
-        """Cancels every running call; their bodies stop with the world's next step."""
+        """Cancels every running call; the bodies stop in the next step."""
         for agent in self._running:
             self._executors[agent].cancel()
         self._running.clear()
 
     def on_status(self, status: Status) -> None:
-        """Events tell the same."""
+        """Does nothing: the events say the same."""

@@ -1,7 +1,7 @@
-"""Whether a memory updater keeps what `planner.memory.updater.MemoryUpdater` promises.
+"""Conformance check of memory updaters (`planner.memory.updater.MemoryUpdater`).
 
-A published check: the updater is shown what the hand camera sees on a tour of a house of the
-embedded simulator, and each of its answers is looked at.
+The updater receives the hand camera's images from a tour of a house in the embedded simulator, and
+each of its answers is checked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SEED = 1
 
 @dataclass
 class _Watched:
-    """An updater whose answers are looked at; `problems` by the check's name."""
+    """Wraps an updater and checks its answers; `problems` by the check's name."""
 
     updater: MemoryUpdater
     answers: list[list[Operation]] = field(default_factory=list)
@@ -82,11 +82,11 @@ def check_memory(request: UpdaterRequest, house: House) -> Report:
     """Runs all checks.
 
     Args:
-        request: the updater, its model and options; the truth is the simulator's here.
-        house: where the tour is.
+        request: the updater, its model and options; ground truth comes from the simulator.
+        house: for the tour.
 
     Raises:
-        PlannerError: where there is no such updater, or its model is missing or unfit.
+        PlannerError: if there is no such updater, or its model is missing or unsuitable.
     """
     backend = EmbeddedBackend()
     try:
@@ -102,7 +102,7 @@ def check_memory(request: UpdaterRequest, house: House) -> Report:
             try:
                 for memory in memories:
                     memory.observe(observation)
-            # What an updater of others raises is a finding, not the end of the check.
+            # Whatever another package's updater raises is a finding, not the end of the check.
             except Exception as error:
                 raised = f"raised {error!r} at {observation.stamp_s:.1f} s"
                 break

@@ -1,7 +1,7 @@
-"""Whether a metric keeps what its record promises, as a published check.
+"""Conformance check of metrics.
 
-It is computed of two episodes on the embedded simulator: one that `expert` carries out, and one in
-which nothing is done.
+The metric is computed for two episodes on the embedded simulator: one carried out by `expert`, and
+one in which nothing is done.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _RANGE = {Kind.RATE: (0.0, 1.0), Kind.SHARE: (0.0, 1.0), Kind.MEAN: (0.0, math.i
 
 
 class _Idle:
-    """Says at once that it is done."""
+    """A planner that immediately says that it is done."""
 
     name = "idle"
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
-        """There is nothing to learn."""
+        """Ignores the results."""
 
     async def decide(self, context: Context) -> Decision:
         return Decision({agent: SkillCall(SkillName.DONE) for agent in context.idle})
@@ -50,7 +50,7 @@ def check_metric(name: str, house: House, episode: Episode) -> Report:
         episode: with a structured goal.
 
     Raises:
-        PartError: where there is no such metric, or its record cannot be used.
+        PartError: if there is no such metric, or its record cannot be used.
     """
     metric = METRICS.get(name)
 
@@ -86,7 +86,7 @@ def _trace(house: House, episode: Episode, make: Callable[[Task], Planner]) -> E
 def _of(check: str, run: Callable[[], str]) -> Finding:
     try:
         problem = run()
-    # What a metric of others raises is a finding, not the end of the check.
+    # Whatever another package's metric raises is a finding, not the end of the check.
     except Exception as error:
         problem = f"raised {error!r}"
     return Finding(check, Verdict.FAILED if problem else Verdict.PASSED, problem)

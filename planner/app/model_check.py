@@ -1,4 +1,4 @@
-"""Whether a chat model keeps what `ChatModel` promises, as a published check."""
+"""Conformance check of chat models."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ GRAMMAR = 'root ::= "yes" | "no"\n'
 _QUESTION = Message(Speaker.USER, "Is a cup a thing? Answer yes or no.")
 _REQUEST = Request((Message(Speaker.SYSTEM, "Be short."), _QUESTION), max_tokens=16, seed=1)
 _SIDE_PX = 384
-# "" where all is well, else what is wrong.
+# Returns "" on success, otherwise what is wrong.
 _Check = Callable[[ChatModel], Awaitable[str]]
 
 
 class _NotPromisedError(Exception):
-    """What the record does not say of the model; the text says what."""
+    """A capability that the model's record does not claim; the text names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class _Checks:
     request: Request
 
     def all(self) -> dict[str, _Check]:
-        """By their names, in their order."""
+        """All checks by name, in order."""
         return {
             "has_a_name": self.has_a_name,
             "answers": self.answers,
@@ -117,7 +117,7 @@ def check_model(choice: ModelChoice, deadline_s: float = 60.0) -> Report:
         deadline_s: for each answer.
 
     Raises:
-        PlannerError: where the model cannot be made.
+        PlannerError: if the model cannot be made.
     """
     return asyncio.run(_checked(choice, deadline_s))
 
@@ -128,7 +128,7 @@ async def _checked(choice: ModelChoice, deadline_s: float) -> Report:
     findings = []
     for name, check in _Checks(part, replace(_REQUEST, deadline_s=deadline_s)).all().items():
         if part.per_episode:
-            # Its answers run out.
+            # A scripted model runs out of answers, so each check gets a new one.
             model = open_model(choice)
         findings.append(await _found(name, check, model, part))
     return Report(tuple(findings))
@@ -144,7 +144,7 @@ async def _found(name: str, check: _Check, model: ChatModel, part: ModelPart) ->
         text = f"its answers are given: {error}" if skipped_here else f"no answer: {error}"
         return Finding(name, Verdict.SKIPPED if skipped_here else Verdict.FAILED, text)
     except Exception as error:
-        # A model that raises what it must not is a finding, not the end of the check.
+        # Any other exception is a finding, not the end of the check.
         problem = f"raised {error!r}, expected a ModelError"
     return Finding(name, Verdict.FAILED if problem else Verdict.PASSED, problem)
 

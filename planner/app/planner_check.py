@@ -1,7 +1,7 @@
-"""Whether a planner keeps what `planner.planning.planner.Planner` promises, as a published check.
+"""Conformance check of planners (`planner.planning.planner.Planner`).
 
-It carries out an episode on the embedded simulator, in this process, as benchmarks do, and each
-of its decisions is looked at.
+The planner carries out an episode on the embedded simulator in this process, as in benchmarks, and
+each of its decisions is checked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FREE_TEXT = "Bring me something to read, please."
 
 @dataclass
 class _Watched:
-    """A planner whose decisions are looked at; raises nothing of its own."""
+    """Wraps a planner and checks its decisions; raises nothing itself."""
 
     planner: Planner
     problems: list[str] = field(default_factory=list)
@@ -72,13 +72,13 @@ def check_planner(
     """Runs all checks.
 
     Args:
-        choice: the planner and how it works.
+        choice: the planner and its options.
         house: the episode's.
         episode: with a structured goal.
         model: for a planner that needs one.
 
     Raises:
-        PlannerError: where there is no such planner, or it has no model and needs one.
+        PlannerError: if there is no such planner, or its model is missing.
     """
 
     def make(task: Task) -> Planner:
@@ -114,7 +114,7 @@ def _of(check: str, run: Callable[[], str]) -> Finding:
     try:
         problem = run()
     except Exception as error:
-        # A planner that raises what it must not is a finding, not the end of the check.
+        # Any other exception is a finding, not the end of the check.
         problem = f"raised {error!r}"
     return Finding(check, Verdict.FAILED if problem else Verdict.PASSED, problem)
 
@@ -137,7 +137,7 @@ def _none(problems: list[str]) -> str:
 
 
 def _takes_text(make: Callable[[Task], Planner], last: Context, agents: tuple[str, ...]) -> str:
-    """Without a goal it gives calls, asks or gives up in words; or it says why it cannot."""
+    """Without a goal a planner must give calls, ask, give up in words, or say why it cannot."""
     task = Task(FREE_TEXT, agents)
     context = _fresh(last, task)
     try:

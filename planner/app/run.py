@@ -1,4 +1,4 @@
-"""An episode from start to verdict in this process, with the objects that the nodes hold."""
+"""Runs an episode from start to verdict in this process, with the objects that the nodes use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sim_bridge.backend import Backend
 
 
 class End(StrEnum):
-    """Why a run stopped (PARTNR-D2, and what can go wrong besides)."""
+    """Why a run stopped (PARTNR-D2, and other failures)."""
 
     DONE = "done"
     SIM_STEP_LIMIT = "sim_step_limit"
@@ -46,14 +46,14 @@ _ENDS = {
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run ended.
+    """The result of a run.
 
     Attributes:
-        verdict: the judge's.
+        verdict: the evaluator's.
         outcome: why it stopped.
-        decisions: how often the planner was asked.
+        decisions: number of the planner's decisions.
         events: the calls that started and ended, in order.
-        evidence: what the planner's decisions left, the newest of each key.
+        evidence: of the planner's decisions, the newest value of each key.
     """
 
     verdict: Verdict
@@ -65,7 +65,7 @@ class RunResult:
 
     @property
     def end(self) -> End:
-        """Why it stopped, as one of few words."""
+        """Why it stopped, as one of a few codes."""
         return _ENDS[self.outcome.code]
 
     @property
@@ -82,9 +82,9 @@ class EpisodeRun:
 
     Attributes:
         backend: with the episode loaded.
-        steps: lets time pass.
-        on_event: gets each event as it happens.
-        all_known: what planners and skills are told instead of what the memory believes.
+        steps: advances time.
+        on_event: called with each event as it happens.
+        all_known: the belief that planners and skills get instead of the memory's.
         ask: asks the person; without it a question of the planner ends the run.
     """
 
@@ -105,13 +105,13 @@ class EpisodeRun:
         return asyncio.run(self.play())
 
     async def play(self) -> RunResult:
-        """As `run`, inside a loop; gives way only while the planner waits for its model.
+        """As `run`, inside an event loop; yields only while the planner waits for its model.
 
-        A model without a usable answer ends the run, which is judged as it stands.
+        If the model gives no usable answer, the run ends and is judged as it stands.
 
         Raises:
-            ModelUnavailableError: where the model cannot be reached; not the planner's fault.
-            PlannerError: of a planner that cannot work.
+            ModelUnavailableError: if the model cannot be reached, which is not the planner's fault.
+            PlannerError: if the planner cannot work.
         """
         agents, layout = self.task.agents, self.house.layout
         world = InProcessWorld(layout, agents, self.steps, self.all_known, self._note)
@@ -136,7 +136,7 @@ class EpisodeRun:
 
 
 def _raise(outcome: Outcome) -> None:
-    """Ends that are no end of a run: nothing is said about the planner by them."""
+    """Raises for ends that say nothing about the planner and so are no result of a run."""
     if outcome.code is InstructionCode.CANCELED:
         raise asyncio.CancelledError
     if outcome.error is not None and (

@@ -25,26 +25,26 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 
 MAX_MOMENTS = 10
 PICTURE_NAME = "run.png"
-# Between two looks at where agents are, in seconds of the simulation.
+# Simulated seconds between samples of the agents' positions.
 LOOK_S = 0.1
 _MOVING_CALLS = (SkillName.PICK, SkillName.PLACE, SkillName.REARRANGE)
 
 
 @dataclass(slots=True)
 class RunStory:
-    """Hears what happens in a run, prints it, and keeps what the picture shows.
+    """Listens to a run, prints it, and collects what the picture shows.
 
-    A world with noise draws no camera pictures for the story: each look would use up chance, and
-    the run would be another one than without a story.
+    In a world with noise no camera images are rendered for the story: each would advance the random
+    generator and so change the run.
 
     Attributes:
         house: the episode's.
-        episode: what is carried out.
+        episode: the one being run.
         agents: those that act.
         backend: the simulator; it need not have loaded the episode yet.
-        has_pictures: whether pictures can be drawn.
-        say: gets each line.
-        moments: camera pictures after things were moved.
+        has_pictures: whether camera images can be rendered.
+        say: called with each line.
+        moments: camera images after things were moved.
     """
 
     house: House
@@ -56,8 +56,8 @@ class RunStory:
     moments: list[Moment] = field(default_factory=list)
     _run: EpisodeRun | None = None
     _sequence: int = 0
-    _told: tuple[float, int] = (-1.0, -1)
-    _untold: tuple[float, Progress] | None = None
+    _last_progress: tuple[float, int] = (-1.0, -1)
+    _pending_progress: tuple[float, Progress] | None = None
     _paths: dict[str, list[Point]] = field(default_factory=dict)
     _picked_at: dict[str, Point] = field(default_factory=dict)
     _moves: list[Move] = field(default_factory=list)
@@ -66,20 +66,20 @@ class RunStory:
     _moving: bool = False
 
     def begin(self, run: EpisodeRun) -> None:
-        """Prints the task, and follows the agents of a run that is about to begin."""
+        """Prints the task, and starts to follow the agents of a run that is about to begin."""
         self.say(f'task: "{story.one_line(self.episode.instruction)}"')
         self.say(f"in {self.house.name}, by {', '.join(self.agents)}")
         self._run = run
         self._paths = {agent: [] for agent in self.agents}
         run.steps.on_advance = self.look
         run.planner = _ObservedPlanner(run.planner, self.on_decision)
-        if self._untold is not None:
-            self.on_progress(*self._untold)
+        if self._pending_progress is not None:
+            self.on_progress(*self._pending_progress)
         self.look(0.0)
 
     def on_decision(self, now_s: float, decision: Decision) -> None:
-        """Tells why, where the planner has words of its own; the calls follow as events."""
-        self._tell_seen()
+        """Prints the planner's reasoning, if any; the calls follow as events."""
+        self._print_found()
         calls = {agent: str(call) for agent, call in decision.calls.items()}
         plan = decision.thought
         self._reasons = {a: story.reason_of(plan, a, call) for a, call in calls.items()}
@@ -89,11 +89,11 @@ class RunStory:
         self._plan = plan
 
     def on_event(self, event: Event) -> None:
-        """Tells that a call began or ended."""
-        self._tell_seen()
+        """Prints that a call started or ended."""
+        self._print_found()
         agent, call, result = event.agent, event.call, event.result
         if call.name == SkillName.DONE and (result is None or result.succeeded):
-            return  # The end of the story says it.
+            return  # The end of the story reports it.
         if result is None:
             reason = self._reasons.get(agent, "")
             self.say(story.decided_line(event.stamp_s, agent, str(call), reason))
@@ -104,31 +104,31 @@ class RunStory:
             self._add_moment(agent, f"{story.clock(event.stamp_s)} {agent}\n{call}")
 
     def on_progress(self, stamp_s: float, progress: Progress) -> None:
-        """Tells how much of the task holds, where that is news."""
+        """Prints how much of the task is satisfied, if that has changed."""
         if self._run is None:
-            # The judge looks at the start while the run is being prepared.
-            self._untold = (stamp_s, progress)
+            # The evaluator sees the initial state while the run is being prepared.
+            self._pending_progress = (stamp_s, progress)
             return
         satisfied = sum(1 for p in progress.propositions if p.satisfied)
-        news = (round(progress.percent_complete, 4), satisfied)
-        if not progress.propositions or news == self._told:
+        current = (round(progress.percent_complete, 4), satisfied)
+        if not progress.propositions or current == self._last_progress:
             return
-        self._tell_seen()
-        self._told = news
+        self._print_found()
+        self._last_progress = current
         total = len(progress.propositions)
         self.say(story.progress_line(stamp_s, progress.percent_complete, satisfied, total))
 
     def look(self, ahead_s: float) -> None:
-        """Notes where the agents are, and will be until `ahead_s` from now.
+        """Records the agents' positions from now until `ahead_s` later.
 
         Args:
-            ahead_s: of steps that are about to be taken as one, in seconds.
+            ahead_s: duration of the steps that are about to be taken as one, in seconds.
         """
         now_s = self.backend.now_s()
         seconds = [LOOK_S * n for n in range(max(1, math.ceil(ahead_s / LOOK_S - 1e-6)))]
         for after_s in [0.0] if self.backend.is_noisy else seconds:
             for agent, path in self._paths.items():
-                x_m, y_m = self._whereabouts(agent, after_s)
+                x_m, y_m = self._position_of(agent, after_s)
                 if not path or math.dist((x_m, y_m), path[-1]) > MIN_STEP_M:
                     path.append((x_m, y_m))
                     if not self._moving and len(path) > 1:
@@ -139,14 +139,14 @@ class RunStory:
         """Draws the picture and returns its path.
 
         Raises:
-            PlannerError: where it cannot be written.
+            PlannerError: if it cannot be written.
         """
         title = f"{self.episode.episode_id}: {story.one_line(self.episode.instruction)}"
         path = folder / PICTURE_NAME
         save(draw_run(self.house, title, self._paths, self._moves, self.moments), path)
         return path
 
-    def _whereabouts(self, agent: str, after_s: float) -> Point:
+    def _position_of(self, agent: str, after_s: float) -> Point:
         if self.backend.is_noisy:
             state = self.backend.world_state()
             if state is None:
@@ -158,8 +158,8 @@ class RunStory:
             position_m, _holds = self.backend.localised_position(agent)
         return position_m[0], position_m[1]
 
-    def _tell_seen(self) -> None:
-        """Tells which things the memory has found since the last time."""
+    def _print_found(self) -> None:
+        """Prints which things the memory has found since the last time."""
         if self._run is None:
             return
         memory = self._run.memory
@@ -203,13 +203,13 @@ class RunStory:
 
 
 def default_folder(episode: Episode) -> Path:
-    """The folder of a run's picture, named as that of a demo's bag."""
+    """The folder of a run's picture, named like the bag of a demo."""
     return Path(f"demo_output/{time.strftime('%Y%m%d_%H%M%S')}_{episode.episode_id}").resolve()
 
 
 @dataclass(frozen=True, slots=True)
 class _ObservedPlanner:
-    """A planner whose decisions somebody hears before they are carried out."""
+    """Wraps a planner and reports its decisions before they are carried out."""
 
     planner: Planner
     on_decision: Callable[[float, Decision], None]

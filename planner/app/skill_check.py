@@ -1,7 +1,7 @@
-"""Whether a skill keeps what its record says, as a published check.
+"""Conformance check of skills.
 
-Its calls are carried out on the embedded simulator, in this process, by bodies that know the true
-state of the world.
+Their calls are carried out on the embedded simulator in this process, with ground truth as the
+belief.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAX_TRIES = 12
 _NAME = re.compile(r"[A-Za-z]{1,40}")
 _NOBODY = "nothing_99"
 _EVIDENCE = ("agent", "primitives")
-# Long enough for a body to begin to move, and for one that goes on to be noticed.
+# Long enough for a body to start moving, and to notice that one does not stop.
 _BEGIN_STEPS, _STILL_STEPS, _STOP_STEPS = 5, 30, 300
 _STILL_M = 0.01
 _KINDS = {
@@ -53,7 +53,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """A call that was carried out, after those that made it possible."""
+    """A call that was carried out, after the calls that made it possible."""
 
     before: tuple[str, ...]
     call: SkillCall
@@ -68,15 +68,15 @@ def check_skill(
     """Runs all checks.
 
     Args:
-        name: the skill's in calls.
+        name: the skill's name in calls.
         house: the episode's.
-        episode: its agents and things are there.
-        call: one that should succeed; without, calls are made up of what is there.
+        episode: with agents and objects for the skill.
+        call: one that should succeed; "" = try calls made from what is there.
         before: the calls that make it possible.
 
     Raises:
-        PlannerError: where there is no such skill, or it cannot be used.
-        CallError: where `call` is none.
+        PlannerError: if there is no such skill, or it cannot be used.
+        CallError: if `call` is not a skill call.
     """
     part = SKILLS.get(name)
     given = parse_call(call) if call else None
@@ -105,7 +105,7 @@ def _of(check: str, run: Callable[[], str]) -> Finding:
     try:
         problem = run()
     except Exception as error:
-        # A skill that raises what it must not is a finding, not the end of the check.
+        # Any other exception is a finding, not the end of the check.
         problem = f"raised {error!r}"
     return Finding(check, Verdict.FAILED if problem else Verdict.PASSED, problem)
 
@@ -125,7 +125,7 @@ def _names(name: str, part: SkillPart) -> str:
 
 
 def _calls(name: str, part: SkillPart, belief: Belief) -> Iterator[SkillCall]:
-    """Calls that the roles and the affordance allow, in a fixed order that mixes them well."""
+    """Calls that roles and affordance allow, in a fixed but well mixed order."""
     if part.takes_text:
         yield SkillCall(name, ("all the furniture",))
         return
@@ -228,7 +228,7 @@ def _ends(
     calls: Sequence[SkillCall],
     before: tuple[str, ...],
 ) -> str:
-    """Tries calls until one succeeds with an effect, each in a world as it was at the start."""
+    """Tries calls until one succeeds with an effect, each in a freshly reset world."""
     for call in calls:
         for ahead in [before] if before else _preparations(call, part, world):
             found = _try(world, agent, call, ahead)
@@ -250,7 +250,7 @@ def _walks(part: SkillPart) -> bool:
 
 
 def _preparations(call: SkillCall, part: SkillPart, world: SkillWorld) -> Iterator[tuple[str, ...]]:
-    """To stand at the first entity; then also with something in the hand."""
+    """Walk to the first entity; then also pick something up."""
     words = [w for w, role in zip(call.arguments, part.roles, strict=True) if role in _KINDS and w]
     go = (f"Navigate[{words[-1]}]",) if words else ()
     yield (f"Navigate[{words[0]}]",) if words and not _walks(part) else ()

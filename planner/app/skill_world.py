@@ -1,6 +1,6 @@
-"""The embedded simulator with an executor for each agent, all of whom know the true state.
+"""The embedded simulator with a skill executor for each agent, using ground truth as belief.
 
-And whether a memory that hears only how calls ended agrees with it.
+Also compares a memory that receives only skill results with the true state.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SkillWorld:
         self.reset()
 
     def __enter__(self) -> Self:
-        """Itself."""
+        """Returns the world."""
         return self
 
     def __exit__(
@@ -57,7 +57,7 @@ class SkillWorld:
         self.backend.close()
 
     def reset(self) -> None:
-        """The episode from its start."""
+        """Restarts the episode."""
         self.backend.reset(self._house, self._episode, self._episode.seed)
         self.reports: list[tuple[SkillCall, SkillResult]] = []
         team = Team()
@@ -74,7 +74,7 @@ class SkillWorld:
 
     @property
     def agents(self) -> tuple[str, ...]:
-        """Their names."""
+        """The agents' names."""
         return tuple(self.executors)
 
     @property
@@ -86,11 +86,11 @@ class SkillWorld:
         return state
 
     def primitives(self, agent: str) -> frozenset[PrimitiveName]:
-        """What an agent's body can do."""
+        """The primitives of an agent's body."""
         return self.executors[agent].capabilities.primitives
 
     def agent_for(self, part: SkillPart) -> str | None:
-        """The first agent with the abilities."""
+        """The first agent with the abilities that the skill needs."""
         able = (agent for agent in self.agents if part.abilities <= self.primitives(agent))
         return next(able, None)
 
@@ -98,7 +98,7 @@ class SkillWorld:
         """Carries out one call to its end.
 
         Raises:
-            PlannerError: where it does not come.
+            PlannerError: if it does not end in time.
         """
         executor = self.executors[agent]
         result = executor.start(call)
@@ -118,12 +118,12 @@ def forgotten_effects(
     agent: str,
     reports: Sequence[tuple[SkillCall, SkillResult]],
 ) -> str:
-    """Where a memory of the state before, which hears how calls ended, differs from that after.
+    """How a memory of the state before, given only the results, differs from the state after.
 
-    Only what has changed, in the world or in the memory, is compared. "" where all agrees.
+    Compares only what has changed in the world or in the memory; "" if all agrees.
     """
     memory = Memory(layout, None)
-    memory.edit([_told(entity) for entity in _objects(before)], "check", before.stamp_s)
+    memory.edit([_add_operation(entity) for entity in _objects(before)], "check", before.stamp_s)
     known = {entity.name: facts_of(entity) for entity in memory.entities}
     for call, result in reports:
         memory.note_result(agent, call, result, after.stamp_s)
@@ -144,7 +144,7 @@ def _objects(state: WorldState) -> Iterator[EntityState]:
     return (e for e in state.entities.values() if e.kind is EntityKind.OBJECT)
 
 
-def _told(entity: EntityState) -> Operation:
+def _add_operation(entity: EntityState) -> Operation:
     return Operation(
         OperationKind.ADD,
         description=describe(entity.class_name, entity.states or {}),
@@ -162,7 +162,7 @@ def _told(entity: EntityState) -> Operation:
 
 
 def facts_of(entity: Entity | EntityState) -> dict[str, object]:
-    """What effects are about: place, openness, states."""
+    """What effects change: place, openness, states."""
     openness = None if entity.openness is None else entity.openness >= OPEN_FROM
     states = {str(state): value for state, value in (entity.states or {}).items()}
     return {"parent": entity.parent, "relation": entity.relation, "open": openness, **states}

@@ -1,8 +1,8 @@
-"""How time passes in a run in this process: step by step, or with steps taken as one.
+"""How time passes in a run in this process: step by step, or with several steps taken as one.
 
-`Steps` takes every step. `Foresight` knows for how long nothing happens that anybody looks at, and
-leaves nothing out: the judge is shown every step in which something moves, but for things in hands
-where it is certain that nothing comes of it. Calls, results, times and verdict are the same.
+`Steps` takes every step. `Foresight` computes for how long nothing relevant will happen and skips
+no information: the evaluator gets every step in which something moves, except things in hands when
+they cannot affect the verdict. Calls, results, times and verdict are the same.
 """
 
 from __future__ import annotations
@@ -18,67 +18,67 @@ from planner.world.geometry import Box
 from sim_bridge.backend import Backend
 
 STEP_S = 1 / 30
-# So far ahead is reckoned what agents will do.
+# How far ahead agents' motions are predicted.
 FORESIGHT_S = 4.0
-# Cameras expose ten times a second, from the world's beginning on, as the bridge has it.
+# Cameras expose ten times a second from the start of the world, as over the bridge.
 EXPOSURE_STEPS = 3
 # PARTNR-1.4.
 MAX_STEPS = 20_000
 
 
 class Leaper(Protocol):
-    """A backend that knows for how long nothing will happen."""
+    """A backend that can predict for how long nothing will happen."""
 
     def foresee(self, seconds: float) -> None:
-        """Says that no step of this episode will be longer."""
+        """Announces that no step of this episode will be longer."""
 
     def steady_steps(self, dt_s: float, working: Collection[str]) -> int:
-        """How many steps of `dt_s` come to the same as one long one, at least 1."""
+        """How many steps of `dt_s` equal one long step, at least 1."""
 
     def moves_things(self) -> bool:
-        """Whether a thing is on its way in somebody's hand, or something opens or closes."""
+        """Whether something is being carried, opened or closed."""
 
     def reach(self, dt_s: float, steps: int) -> Mapping[str, Box]:
-        """The boxes that what moves stays in for so many steps that may be taken as one."""
+        """Bounding boxes of everything that moves during these steps."""
 
     @property
     def revision(self) -> int:
-        """Grows with every change of things and furniture, which is all that is judged."""
+        """Increases with every change of things and furniture, which is all that is judged."""
 
     @property
     def handled_revision(self) -> int:
-        """The same, but for things that only go along with who holds them."""
+        """The same, except for things that just move with their holder."""
 
     def leap(self, dt_s: float, steps: int) -> None:
-        """Takes so many steps in one go."""
+        """Takes all of these steps at once."""
 
 
 class Observer(Protocol):
-    """The agents' cameras, with the memory behind them."""
+    """The agents' cameras and the memory that they feed."""
 
     def look(self, agent: str) -> None:
-        """Shows the memory what an agent senses now."""
+        """Updates the memory with what the agent senses now."""
 
     def redundant_frames(self, seconds: Sequence[float]) -> int:
-        """How many of looks, so many seconds from now each, tell nothing before one may.
+        """The number of coming frames that certainly will not change the memory.
 
-        That is, as agents go on with what they do.
+        `seconds` are the frames' times from now, if agents continue what they are doing.
         """
 
     def pass_over(self, seconds: float) -> None:
-        """Tells the memory that all looked then, and from where."""
+        """Tells the memory that all agents looked `seconds` from now, and from where."""
 
 
 @dataclass(slots=True)
 class Steps:
-    """Every step by itself.
+    """Takes every step by itself.
 
     Attributes:
         backend: with the episode loaded.
-        memory: says when agents look.
-        evaluator: is shown each state.
-        eyes: what agents look with; None = nobody looks.
-        on_advance: gets the seconds of each step before it is taken.
+        memory: decides when frames are due.
+        evaluator: receives each state.
+        eyes: the agents' cameras; None = no cameras.
+        on_advance: called with the seconds of each step before it is taken.
     """
 
     backend: Backend
@@ -88,18 +88,18 @@ class Steps:
     on_advance: Callable[[float], None] | None = None
 
     def begin(self) -> None:
-        """Takes the first look."""
+        """Takes the first frame."""
         self.look()
 
     def advance(self, working: Collection[str], max_steps: int) -> int:
-        """Lets time pass until something may happen, or a look is due.
+        """Advances time until something may happen, or a frame is due.
 
         Args:
-            working: the agents with a call under way.
+            working: the agents with a running call.
             max_steps: at least 1.
 
         Returns:
-            How many steps that were.
+            The number of steps taken.
         """
         del working, max_steps
         if self.on_advance is not None:
@@ -109,7 +109,7 @@ class Steps:
         return 1
 
     def look(self) -> None:
-        """Looks through the cameras that expose now, where the memory wants a picture."""
+        """Takes the frames that are exposed now and due for the memory."""
         now_s = self.backend.now_s()
         if self.observer is None or round(now_s / STEP_S) % EXPOSURE_STEPS:
             return
@@ -118,7 +118,7 @@ class Steps:
                 self.observer.look(agent)
 
     def judge(self) -> None:
-        """Shows the judge the present state."""
+        """Passes the current state to the evaluator."""
         state = self.backend.world_state()
         if state is not None:
             self.evaluator.update(state)
@@ -126,7 +126,7 @@ class Steps:
 
 @dataclass(slots=True, kw_only=True)
 class Foresight(Steps):
-    """Steps in which nothing happens are taken as one.
+    """Takes steps in which nothing happens as one.
 
     Attributes:
         leaper: the backend.
@@ -137,13 +137,13 @@ class Foresight(Steps):
     _kept: int = MAX_STEPS
 
     def begin(self) -> None:
-        """Takes the first look."""
+        """Takes the first frame."""
         if self.observer is not None:
             self.leaper.foresee(FORESIGHT_S)
         self.look()
 
     def advance(self, working: Collection[str], max_steps: int) -> int:
-        """As `Steps`."""
+        """See `Steps`."""
         leaper = self.leaper
         steady = leaper.steady_steps(STEP_S, working)
         count = self._until_look(max(1, min(steady, max_steps)))
@@ -155,10 +155,10 @@ class Foresight(Steps):
         return count
 
     def _carry(self, left: int) -> None:
-        """Takes steps in which only things move, in as few goes as are judged the same."""
+        """Takes steps in which things only move, in as few leaps as give the same verdict."""
         leaper = self.leaper
         while left > 0:
-            # What could not be told for a long way just now can hardly be told for it again.
+            # What was just too uncertain over a long distance will hardly be certain now.
             tried = count = min(left, 2 * self._kept)
             while count > 1 and not self.evaluator.keeps(leaper.reach(STEP_S, count)):
                 count //= 2
@@ -175,14 +175,14 @@ class Foresight(Steps):
         self.leaper.leap(STEP_S, steps)
 
     def _until_look(self, steady: int) -> int:
-        """Of so many steps that may be taken as one, those until a look that may tell something."""
+        """Of the steps that may be taken as one, those until a frame that may not be redundant."""
         if self.observer is None:
             return steady
         now_s = self.backend.now_s()
         step = round(now_s / STEP_S)
         last, look = step + steady, self._first_look(step, now_s)
         looks: list[float] = []
-        # In the last step something may happen.
+        # Something may happen in the last step.
         while look < last:
             looks.append((look - step) * STEP_S)
             look = self._look_after(look, now_s + looks[-1])
@@ -196,14 +196,14 @@ class Foresight(Steps):
         return steady
 
     def _first_look(self, step: int, now_s: float) -> int:
-        """The next step, after this one, at which a look is due."""
+        """The next step, after this one, in which a frame is due."""
         if any(self.memory.due(agent, now_s) for agent in self.backend.agents):
-            # At the first exposure, but not at the present one again.
+            # The next exposure after the current one.
             return -(-(step + 1) // EXPOSURE_STEPS) * EXPOSURE_STEPS
         return self._look_after(step, now_s)
 
     def _look_after(self, step: int, now_s: float) -> int:
-        """The first step at which the one is due that comes after a look at a step."""
+        """The first step in which the frame after one taken at a given step is due."""
         left = math.ceil(self.memory.next_look_s(now_s) / STEP_S - 1e-6)
         return -(-max(step + left, step + 1) // EXPOSURE_STEPS) * EXPOSURE_STEPS
 

@@ -18,7 +18,7 @@ StateListener: TypeAlias = Callable[[WorldState, Progress], None]
 
 
 class ObservedTrace(TraceBuilder):
-    """Passes every judged state and its progress to listeners, too."""
+    """Also passes every judged state and its progress to listeners."""
 
     def __init__(self, *listeners: StateListener) -> None:
         super().__init__()
@@ -31,14 +31,14 @@ class ObservedTrace(TraceBuilder):
     def state(
         self, state: WorldState, progress: Progress, changed: Collection[str] | None = None
     ) -> None:
-        """As `TraceBuilder`."""
+        """See `TraceBuilder`."""
         for listener in self._listeners:
             listener(state, progress)
         super().state(state, progress, changed)
 
 
 def decision_record(call: ModelCall, stamp_s: float) -> DecisionRecord:
-    """A call of a model as the trace has it; `stamp_s` of the world's clock."""
+    """A model call as a trace record; `stamp_s` of the world's clock."""
     usage = call.usage
     return DecisionRecord(
         stamp_s,
@@ -62,10 +62,10 @@ def traced(
     acting: Sequence[str] = (),
     decisions: Sequence[DecisionRecord] = (),
 ) -> EpisodeTrace:
-    """The trace of a run whose judge told the builder (`run_embedded(trace=builder)`).
+    """The trace of a run whose evaluator fed the builder (`run_embedded(trace=builder)`).
 
-    `decisions` has the calls of a model. Without one a decision is a moment at which calls began:
-    planners that are asked and start nothing leave no event.
+    `decisions` are the model calls. Without a model, each time at which calls started counts as a
+    decision, since decisions that start nothing leave no event.
     """
     began: dict[str, Event] = {}
     moments: dict[float, list[str]] = {}

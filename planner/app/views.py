@@ -1,8 +1,8 @@
-"""Pictures of random places in random houses, with their truth: views for training detectors.
+"""Renders labelled views of random places in random houses, for training detectors.
 
-Each shard is one house, generated from a seed that no shipped house has, or a shipped training
-house; never a held-out one. Its things are strewn anew several times; furniture stands open now
-and then; the camera of a robot's or person's hand looks at things from where a body can stand.
+Each shard is one house: a shipped training house, or one generated from a seed that no shipped
+house uses; never a held-out one. Its objects are placed anew several times, and some furniture
+stands open. The hand camera of a robot or person looks at things from where a body can stand.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from sim_bridge.embedded.world import HouseGround, KinematicWorld
 
 FIRST_SEED = 100_000
 _AGENTS = (AgentKind.ROBOT, AgentKind.HUMAN)
-# The camera stands this far from what it looks at, and turns by up to so much away from it.
+# The range of camera distances to the target, and the maximum deviation of pan and tilt from it.
 _NEAREST_M, _MAX_DISTANCE_M, _ASTRAY_RAD, _TILT_ASTRAY_RAD = 0.5, 4.0, 0.45, 0.2
 _TILT_LIMITS_RAD = (-0.1, 1.2)
 _TRIES = 40
@@ -59,16 +59,16 @@ class ViewRecipe:
     """How a data set of views is made.
 
     Attributes:
-        seed: fixes everything.
-        houses: how many shards; shipped training houses first, then fresh ones.
-        strewings: how often a house's things are strewn anew.
-        views: pictures of each strewing.
-        things: how many a house gets.
-        open_share: of furniture that stands open.
-        aimless_share: of views that look anywhere instead of at a thing.
-        held_share: of views in which the other agent may be seen to hold a thing.
-        even: whether all classes are as likely, wherever they fit, instead of likely things in
-            likely places; and those that were looked at least are looked at next.
+        seed: determines everything.
+        houses: number of shards; shipped training houses first, then generated ones.
+        strewings: number of object placements per house.
+        views: images per placement.
+        things: number of objects per house.
+        open_share: share of furniture that stands open.
+        aimless_share: share of views in a random direction instead of at an object.
+        held_share: share of views in which the other agent may be seen holding an object.
+        even: whether all classes are equally likely, wherever they fit, instead of likely objects
+            in likely places; classes seen least are then looked at next.
     """
 
     seed: int = 1
@@ -83,11 +83,11 @@ class ViewRecipe:
 
 
 def make_views(root: Path, recipe: ViewRecipe) -> Manifest:
-    """Writes the shards that are missing and the manifest.
+    """Writes missing shards and the manifest.
 
     Raises:
-        FileError: where something cannot be written.
-        PlannerError: where no renderer works.
+        FileError: if something cannot be written.
+        PlannerError: if no renderer works.
     """
     for index in missing_shards(root, recipe.houses):
         write_shard(root, index, _house_views(index, recipe))
@@ -111,10 +111,10 @@ def make_views(root: Path, recipe: ViewRecipe) -> Manifest:
 
 
 def training_house(index: int, seed: int) -> House:
-    """The house of a shard: the shipped training houses, then fresh ones.
+    """The house of a shard: the shipped training houses, then generated ones.
 
     Raises:
-        PlannerError: where no house could be generated, whatever the seed.
+        PlannerError: if no house can be generated, whatever the seed.
     """
     shipped = [recipe for recipe in recipes() if recipe.split == "train"]
     if index < len(shipped):
@@ -232,11 +232,11 @@ def _stand_anywhere(world: KinematicWorld, agent: Agent, rng: np.random.Generato
 
 
 def _look_at(world: KinematicWorld, agent: Agent, thing: Thing, rng: np.random.Generator) -> None:
-    """Stands where a body can, in the thing's room, and looks about at the thing."""
+    """Stands where a body can in the thing's room, looking roughly at the thing."""
     points = world.ground.grid(agent.body.radius_m).free_points_m
     x, y, z = thing.center_m
     away = np.hypot(points[:, 0] - x, points[:, 1] - y)
-    # Near places are few and matter most: every distance is as likely as another.
+    # Near places are few but matter most, so distances are drawn uniformly.
     wanted = float(rng.uniform(_NEAREST_M, _MAX_DISTANCE_M))
     fit = np.flatnonzero(np.abs(away - wanted) < 0.25)
     if not fit.size:
@@ -271,7 +271,7 @@ def _stand_near(
 def frame_record(
     number: int, world: KinematicWorld, agent: Agent, frame: CameraFrame
 ) -> FrameRecord:
-    """The truth of what a frame shows."""
+    """The ground truth of what a frame shows."""
     shown = set(np.unique(frame.instances).tolist()) if frame.instances is not None else set()
     return FrameRecord(
         number=number,

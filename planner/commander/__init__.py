@@ -1,1 +1,1 @@
-"""A commander: instructs running nodes from a Python program of the user's."""
+"""A Python client that commands running nodes."""

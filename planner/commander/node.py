@@ -42,7 +42,7 @@ class Ended:
 
     Attributes:
         code: name of an `InstructionCode` or a `SkillCode`.
-        question: where the planner asks back and waits for no answer.
+        question: set if the planner asks a question instead of waiting for an answer.
     """
 
     succeeded: bool
@@ -53,25 +53,25 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The memory's answer in words, and the entities that it speaks of."""
+    """The memory's answer in words, and the entities it mentions."""
 
     text: str
     entities: tuple[Entity, ...]
 
 
 class Commander:
-    """One task at a time for a running stack; close it, or use it as a context manager.
+    """Commands a running stack, one task at a time; close it, or use it as a context manager.
 
-    Callbacks run on a thread of its own. While a skill is under way it attends the agent; an
-    agent whose commander dies stands (docs/safety.md).
+    Callbacks run in a separate thread. While a skill is running, the commander sends heartbeats for
+    the agent; if the commander dies, the agent stops (docs/safety.md).
     """
 
     def __init__(self, namespace: str = "/", *, wait_s: float = 10.0) -> None:
-        """Joins the stack's graph of nodes; ROS must not be initialised in this process.
+        """Joins the ROS graph; ROS must not be initialised in this process yet.
 
         Args:
             namespace: of the stack.
-            wait_s: how long nodes that do not answer are waited for, seconds.
+            wait_s: how long to wait for nodes that do not answer, seconds.
         """
         confine(os.environ)
         join_as(os.environ, OPERATOR, namespace)
@@ -92,14 +92,14 @@ class Commander:
         self._thread.start()
 
     def instruct(self, words: str, *, agents: Sequence[str] = ()) -> None:
-        """Gives an instruction; `wait` returns its end.
+        """Gives an instruction; `wait` returns its result.
 
         Args:
-            words: what is to be done.
-            agents: who shall do it; none named = all.
+            words: the instruction.
+            agents: the agents to use; empty = all.
 
         Raises:
-            PlannerError: where something is still under way.
+            PlannerError: if something is still running.
         """
         self._begin()
         goal = FollowInstruction.Goal(instruction=words, agents=list(agents))
@@ -117,10 +117,10 @@ class Commander:
         self._executor.create_task(follow)
 
     def skill(self, call: str, agent: str = "agent_0") -> None:
-        """Has one agent carry out a skill call, such as `Pick[cup_0]`; `wait` returns its end.
+        """Starts one skill call of an agent, such as `Pick[cup_0]`; `wait` returns its result.
 
         Raises:
-            PlannerError: where the text is no call, or something is still under way.
+            PlannerError: if the text is not a skill call, or something is still running.
         """
         try:
             parsed = parse_call(call)
@@ -142,10 +142,10 @@ class Commander:
         self._executor.create_task(begin)
 
     def wait(self, timeout_s: float | None = None) -> Ended | None:
-        """The end of what was begun; None where it is not over within so many seconds.
+        """Waits for the result of what is running; None after the timeout.
 
         Raises:
-            PlannerError: where nobody took it on.
+            PlannerError: if no node accepted the request.
         """
         if not self._over.wait(timeout_s):
             return None
@@ -154,10 +154,10 @@ class Commander:
         return self._ended
 
     def stop(self, agents: Sequence[str] = ("agent_0",)) -> None:
-        """Cancels what is under way and stops these agents at once.
+        """Cancels what is running and stops these agents immediately.
 
         Raises:
-            PlannerError: where the bridge does not answer, or refuses.
+            PlannerError: if the bridge does not answer, or refuses.
         """
 
         def cancel() -> None:
@@ -174,10 +174,10 @@ class Commander:
                 raise PlannerError(f"{name}: {answer.message}")
 
     def memory(self, question: str = "", *, room: str = "") -> Answer:
-        """What the robots remember; without a question everything, or what is in a room.
+        """Queries the memory; without a question returns everything, or everything in a room.
 
         Raises:
-            PlannerError: where no memory answers, or it says why not.
+            PlannerError: if no memory answers, or it refuses.
         """
         request = QueryMemory.Request(text=question, room=room)
         answer = self._call(QueryMemory, topics.QUERY_MEMORY, request, "memory")
@@ -186,7 +186,7 @@ class Commander:
         return Answer(answer.message, tuple(entity_record(each) for each in answer.entities))
 
     def close(self) -> None:
-        """Leaves the graph of nodes; what is under way goes on, but for a skill."""
+        """Leaves the ROS graph; a running instruction continues, a running skill stops."""
         self._executor.shutdown()
         self._thread.join()
         self._heartbeat.destroy()

@@ -30,7 +30,7 @@ def arrangements(
     found: Sequence[Target],
     rng: np.random.Generator,
 ) -> list[Arrangement] | None:
-    """Where everything lies after each step of a goal, or None where no way was found.
+    """Where everything lies after each step of a goal, or None if no way was found.
 
     Wishes without a step are met in the first.
     """
@@ -70,7 +70,7 @@ class _Step:
         self._lying = {n: item for n, item in lying.items() if n not in self._moves}
 
     def arranged(self) -> Arrangement | None:
-        """Everything after the step, or None where something found no place this time."""
+        """Everything after the step, or None if something found no place this time."""
         order = sorted(self._moves, key=self._ease)
         for name in order:
             placed = self._put(name)

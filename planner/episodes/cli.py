@@ -77,7 +77,7 @@ def run(args: argparse.Namespace, solve: Solve | None = None) -> int:
         solve: what `lint --solve` runs.
 
     Returns:
-        0; 1 where nothing could be imported, a listed file is broken or a rule found an error.
+        0; 1 if nothing could be imported, a listed file is broken or a rule found an error.
     """
     if args.action == "list":
         from planner.episodes.listing import list_episodes

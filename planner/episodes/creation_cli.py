@@ -18,7 +18,7 @@ from planner.world.share import config_dir
 
 
 def import_tasks(args: argparse.Namespace) -> int:
-    """Imports what the command line names; 1 where nothing could be imported."""
+    """Imports what the command line names; 1 if nothing could be imported."""
     if args.format == "partnr-instructions":
         result = import_instructions(args.files, args.seed)
         write_import(result, args.output)

@@ -37,7 +37,7 @@ def write_text(path: Path, text: str) -> None:
     """Writes a file as a whole: a reader sees the old text or the new one.
 
     Raises:
-        FileError: where the folder or the disk does not allow it.
+        FileError: if the folder or the disk does not allow it.
     """
     temporary = path.with_suffix(".tmp")
     try:

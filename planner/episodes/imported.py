@@ -68,7 +68,7 @@ def write_imported(result: Imported, folder: Path) -> None:
     """Writes episodes, houses and the report under a folder.
 
     Raises:
-        FileError: where something cannot be written.
+        FileError: if something cannot be written.
     """
     houses = folder / "houses"
     try:

@@ -21,7 +21,7 @@ def list_episodes(places: list[Path]) -> int:
         places: files and folders; none = the shipped episodes.
 
     Returns:
-        0; 1 where a file is broken, which is told on standard error.
+        0; 1 if a file is broken, which is told on standard error.
 
     Raises:
         PlannerError: for a place that does not exist.

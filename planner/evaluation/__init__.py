@@ -1,1 +1,1 @@
-"""Evaluation: what was asked, judged by the true world's states alone."""
+"""Evaluation: judges a task only by the true states of the world."""

@@ -1,6 +1,6 @@
-"""LLaMAR's checklist of a run: each thing that had to be taken, each proposition, and who did it.
+"""LLaMAR's checklist of a run: each object to be taken, each proposition, and who did it.
 
-An entry that was done once stays done, as in LLaMAR's checkers (LLAMAR-5.4).
+An entry once done stays done, as in LLaMAR's checkers (LLAMAR-5.4).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TAKING = frozenset({SkillName.PICK, SkillName.REARRANGE})
 
 @dataclass(slots=True)
 class _Take:
-    """An entry of the checklist: something of a need is taken."""
+    """A checklist entry: an object that is needed was picked up."""
 
     need: Need
     by: SubtaskLine | None = None
@@ -27,7 +27,7 @@ class _Take:
 
 
 def with_checklist(trace: EpisodeTrace, lacking: Sequence[Need]) -> EpisodeTrace:
-    """The trace with its checklist and what was done of it; unchanged where it has one.
+    """Adds the checklist and what was done of it, unless the trace has one.
 
     Args:
         trace: of a whole episode.
@@ -61,7 +61,7 @@ def _take(trace: EpisodeTrace, takes: Sequence[_Take]) -> None:
 
 
 def _is_new(thing: str, take: _Take, takes: Sequence[_Take]) -> bool:
-    """Of two cups that are needed, one that is taken twice is one."""
+    """Whether an object counts: if two cups are needed, taking one of them twice counts once."""
     return all(other.need is not take.need or other.thing != thing for other in takes)
 
 

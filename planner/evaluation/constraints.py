@@ -1,4 +1,4 @@
-"""Which propositions count: order, lasting to the end, and tied arguments.
+"""Which propositions count, given order, terminal and tied-argument constraints.
 
 PARTNR-3.4, PARTNR-D20 to PARTNR-D26.
 """
@@ -17,14 +17,14 @@ from planner.evaluation.tracker import Tracker
 
 @dataclass(frozen=True, slots=True)
 class PropositionStatus:
-    """Whether a proposition counts; if not why, and what an explanation names.
+    """Whether a proposition counts; if not, why, with the details for an explanation.
 
     Attributes:
-        reason: None where it counts.
-        others: the propositions that stand in its way.
-        gate: the dependency that is shut.
+        reason: None if it counts.
+        others: the propositions that it conflicts with.
+        gate: the dependency that is closed.
         argument: the tied argument.
-        used: what served as the tied argument, of this proposition and of the other one.
+        used: the entities used as the tied argument by this proposition and the other one.
     """
 
     reason: Reason | None = None
@@ -35,10 +35,10 @@ class PropositionStatus:
 
 
 def with_ties(evaluation: Evaluation) -> tuple[Proposition, ...]:
-    """The propositions as they are judged: what is tied has to be one thing (PARTNR-D24).
+    """The propositions with ties within one of them applied as `is_same` (PARTNR-D24).
 
-    Only the second argument can be asked to be the same for all; `number` different entities
-    of the first list are compared one by one.
+    Only the second argument can be required to be the same for all; `number` different entities
+    of the first list are compared individually.
     """
     tied = {member for tie in evaluation.ties for member in tie.members}
     return tuple(
@@ -48,7 +48,7 @@ def with_ties(evaluation: Evaluation) -> tuple[Proposition, ...]:
 
 
 class Rules:
-    """The constraints of an evaluation, applied to what a tracker has latched."""
+    """Applies an evaluation's constraints to a tracker's latches."""
 
     def __init__(self, evaluation: Evaluation) -> None:
         self._evaluation = evaluation
@@ -57,11 +57,11 @@ class Rules:
             self._before[later].append(earlier)
 
     def statuses(self, tracker: Tracker, watches: Sequence[Watch]) -> tuple[PropositionStatus, ...]:
-        """How each proposition stands if the episode ended now (PARTNR-D26)."""
+        """The status of each proposition if the episode ended now (PARTNR-D26)."""
         found = [self._status(i, tracker, watches) for i in range(len(watches))]
         counted = {i for i, status in enumerate(found) if status.reason is None}
-        # Every tie sees what order and ending left over, not what other ties took away, so
-        # that the order in which they are written does not matter.
+        # Every tie is applied to what order and terminal constraints left over, not to what other
+        # ties left, so that the order in which ties are written does not matter.
         for tie in self._evaluation.ties:
             members = {
                 i: tracker.served(i, argument, watches)
@@ -100,7 +100,7 @@ def _behind(reason: Reason, shut: tuple[Dependency, tuple[int, ...]]) -> Proposi
 
 
 def _broken(tie: Tie, members: Mapping[int, frozenset[str]]) -> dict[int, PropositionStatus]:
-    """The members that a tie takes away, by PARTNR-D23."""
+    """The members that violate a tie, by PARTNR-D23."""
     if len(members) < 2:
         return {}
     arguments = dict(tie.members)
@@ -118,7 +118,7 @@ def _broken(tie: Tie, members: Mapping[int, frozenset[str]]) -> dict[int, Propos
 
 
 def _sharing(members: Mapping[int, frozenset[str]]) -> set[int]:
-    """The members that have the value which most have; of several the smallest name."""
+    """The members with the most common value; among equals the smallest name."""
     counts = Counter(value for values in members.values() for value in values)
     if not counts:
         return set(members)
@@ -127,10 +127,10 @@ def _sharing(members: Mapping[int, frozenset[str]]) -> set[int]:
 
 
 def matching(members: Mapping[int, frozenset[str]]) -> set[int]:
-    """Members that can have pairwise different values, as many as possible (PARTNR-D23).
+    """The largest set of members that can have pairwise different values (PARTNR-D23).
 
-    Augmenting paths in order of index: who has a value keeps one when others are fitted in, so
-    that of several largest sets the one with the earlier propositions is taken.
+    Augmenting paths in order of index: a member once assigned stays assigned, so among several
+    largest sets the one with the earlier propositions is chosen.
     """
     holder: dict[str, int] = {}
     for i in sorted(members):
@@ -152,7 +152,7 @@ def _seat(
 
 
 def _partner(i: int, members: Mapping[int, frozenset[str]], kept: set[int], kind: TieKind) -> int:
-    """The member that an explanation names beside the one that does not count."""
+    """The member to name in the explanation of another one that does not count."""
     others = sorted(kept - {i})
     if kind is TieKind.DIFFERENT:
         others = [j for j in others if members[j] & members[i]] or others

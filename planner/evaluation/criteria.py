@@ -1,13 +1,13 @@
-"""ET-Plan-Bench's criteria: whether a task ended as it asks, and went the way it asks.
+"""ET-Plan-Bench's criteria: whether a task ended as required, and in the required order.
 
-A criterion is a relation of two variables, each of which stands for one of the entities that may
-be meant, another one for each (ETPLAN-4.3):
+A criterion is a relation of two variables, each bound to one of several candidate entities, all
+different (ETPLAN-4.3):
 
-    success       all success criteria hold in the last state, for one choice of entities
-    intermediate  all of these held in one and the same state at or before it, for that choice,
-                  and no placement was yet made that only success asks for; this gives the order
+    success       all success criteria hold in the last state, for one binding
+    intermediate  all of these held together in one state at or before it, for that binding, before
+                  any placement that only success requires was made; this defines the order
 
-A placement that was so at the start was not made, and hinders no order.
+A placement that held at the start was not made by the agents and does not affect the order.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _Ground = tuple[str, str, str]
 
 
 class CriteriaJudge:
-    """Judges one episode's criteria; only latches are kept, one for each choice of entities."""
+    """Judges one episode's criteria; keeps only latches, one for each binding."""
 
     def __init__(
         self,
@@ -47,18 +47,18 @@ class CriteriaJudge:
         *,
         all_known: bool = True,
     ) -> None:
-        """Takes up the first state, before any action.
+        """Processes the first state, before any action.
 
         Args:
-            criteria: what is asked.
+            criteria: the goal.
             robot: the agent that `robot` stands for.
-            scene: the geometry of `state`, which its owner keeps up to date.
-            state: the first that is seen.
-            latches: `latches` of a judge of the same episode that was lost.
-            all_known: whether every entity that is named has to exist.
+            scene: the geometry of `state`; its owner keeps it up to date.
+            state: the first state.
+            latches: `latches` of an earlier judge of the same episode, to be restored.
+            all_known: whether every named entity must exist.
 
         Raises:
-            FileError: where an entity is named that does not exist, or too many are possible.
+            FileError: if a named entity does not exist, or there are too many bindings.
         """
         self._criteria, self._robot = criteria, robot
         self._names = _variables(criteria)
@@ -67,7 +67,7 @@ class CriteriaJudge:
         for field, reason in criteria_findings(criteria, known):
             raise FileError(state.episode_id, field, reason)
         self._choices = tuple(_choices(criteria))
-        # Where a choice with the robot behind it has each variable.
+        # The position of each variable in a binding, with the robot last.
         self._positions = {name: i for i, name in enumerate((*self._names, ROBOT))}
         self._success = {c: self._grounds(criteria.success, c) for c in self._choices}
         self._on_way = {c: self._grounds(criteria.intermediate, c) for c in self._choices}
@@ -79,7 +79,7 @@ class CriteriaJudge:
                 users = self._users.setdefault(ground, {})
                 users[choice] = users.get(choice, 0) + 1
         self._truth = dict.fromkeys(self._users, False)
-        # How many success criteria hold, and whose standing is to be looked at again.
+        # The number of success criteria that hold, and the bindings to be re-evaluated.
         self._held = dict.fromkeys(self._choices, 0)
         self._stirred = dict.fromkeys(self._choices)
         self._of: dict[str, list[_Ground]] = {}
@@ -96,23 +96,23 @@ class CriteriaJudge:
 
     @property
     def progress(self) -> CriteriaProgress:
-        """How the criteria stand if the episode ended now."""
+        """The state of the criteria if the episode ended now."""
         return self._progress
 
     def update(self, scene: Scene, state: WorldState, changed: Collection[str]) -> bool:
-        """Takes up the next state, of which the scene knows already.
+        """Processes the next state, which the scene already contains.
 
         Args:
             scene: its geometry.
             state: the state.
-            changed: the names of all that is new, gone or different.
+            changed: the names of everything new, gone or different.
 
         Returns:
-            Whether anything about the criteria is different.
+            Whether anything about the criteria has changed.
         """
         stale = {ground for name in changed for ground in self._of.get(name, ())}
         if not scene.told and any(name != self._robot for name in changed):
-            # What lies between two things is in the way of seeing one straight below the other.
+            # An entity between two others can break a ray from one down to the other.
             stale.update(g for g in self._truth if g[0] in _PLACEMENTS)
         before = self._progress
         if self._look(scene, state, stale):
@@ -120,7 +120,7 @@ class CriteriaJudge:
         return self._progress is not before
 
     def latches(self) -> dict[str, JsonValue]:
-        """All that is remembered of earlier states."""
+        """Everything that is remembered of earlier states."""
         return {
             "at_start": [list(ground) for ground in sorted(self._at_start)],
             "passed": [list(choice) for choice in sorted(self._passed)],
@@ -154,7 +154,7 @@ class CriteriaJudge:
         if criteria.intermediate:
             self._passed |= {c for c in self._stirred if self._is_on_its_way(c)}
         self._stirred.clear()
-        # Of several that are as near the one that went the right way.
+        # Among equally near bindings prefer one that had the right order.
         best = (
             max(self._choices, key=lambda c: (self._count(c), c in self._passed))
             if self._passed
@@ -173,7 +173,7 @@ class CriteriaJudge:
         )
 
     def _is_on_its_way(self, choice: _Choice) -> bool:
-        """Whether all intermediate criteria hold now and nothing is placed that comes later."""
+        """Whether all intermediate criteria hold now and no later placement has been made."""
         return all(self._truth[ground] for ground in self._on_way[choice]) and not any(
             self._early(choice)
         )
@@ -217,14 +217,14 @@ def _phrase(ground: _Ground, verb: str) -> str:
 
 
 def _variables(criteria: Criteria) -> tuple[str, ...]:
-    """Those that a criterion speaks of."""
+    """The variables that occur in the criteria."""
     triples = (*criteria.intermediate, *criteria.success)
     words = (word for _, *pair in triples for word in pair)
     return tuple(dict.fromkeys(word for word in words if word != ROBOT))
 
 
 def _choices(criteria: Criteria) -> Iterator[_Choice]:
-    """Every choice of one entity for each variable, none of them twice."""
+    """All bindings of variables to different entities."""
     lists = [dict.fromkeys(criteria.variables[name]) for name in _variables(criteria)]
     return (c for c in itertools.product(*lists) if len(set(c)) == len(c))
 
@@ -232,11 +232,11 @@ def _choices(criteria: Criteria) -> Iterator[_Choice]:
 def criteria_findings(
     criteria: Criteria, known: Collection[str] | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Field and reason of all that keeps criteria from being judged.
+    """Everything that prevents criteria from being judged, as (field, reason).
 
     Args:
         criteria: an episode's.
-        known: the names of all entities of its world; None = they are not known.
+        known: the names of all entities of its world; None = unknown.
     """
     names, count = _variables(criteria), 1
     for name in names:

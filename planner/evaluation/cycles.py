@@ -1,4 +1,4 @@
-"""Order among propositions: finding a circle in it, or a sequence that respects it."""
+"""Cycles and topological order among propositions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def find_cycle(links: Iterable[tuple[int, int]]) -> list[int]:
-    """A closed walk through links (from, to), first and last the same; empty where none is."""
+    """A cycle in links (from, to), with the first node repeated at the end; empty if none."""
     successors: dict[int, list[int]] = {}
     for start, end in sorted(links):
         successors.setdefault(start, []).append(end)
@@ -14,7 +14,7 @@ def find_cycle(links: Iterable[tuple[int, int]]) -> list[int]:
     for root in successors:
         if root in done:
             continue
-        # Without recursion: a file may chain hundreds of propositions.
+        # Not recursive: a file may chain hundreds of propositions.
         stack = [(root, iter(successors[root]))]
         path, on_path = [root], {root}
         while stack:
@@ -34,10 +34,10 @@ def find_cycle(links: Iterable[tuple[int, int]]) -> list[int]:
 
 
 def in_order(count: int, links: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-    """The numbers 0 to count-1 so that each link (from, to) goes forward.
+    """The numbers 0 to count-1, sorted so that each link (from, to) goes forward.
 
     Raises:
-        ValueError: where the links form a cycle.
+        ValueError: if the links form a cycle.
     """
     waiting = [0] * count
     successors: list[list[int]] = [[] for _ in range(count)]

@@ -1,4 +1,4 @@
-"""Whether the entities that an evaluation names exist and can do what is asked.
+"""Whether the entities that an evaluation names exist and support the predicates used.
 
 PARTNR-D17, PARTNR-D30 iv.
 """
@@ -21,7 +21,7 @@ from planner.world.vocabulary import AFFORDANCE_OF_STATE, Affordance, EntityKind
 
 @dataclass(frozen=True, slots=True)
 class EntityFacts:
-    """What never changes about an entity; `hollow`: things can be within it."""
+    """Constant properties of an entity; `hollow`: things can be inside it."""
 
     kind: EntityKind
     affordances: frozenset[Affordance] = frozenset()
@@ -33,7 +33,7 @@ _FLOOR = EntityFacts(EntityKind.FURNITURE, floor=True)
 
 
 def facts_of_state(state: WorldState, house: House) -> dict[str, EntityFacts]:
-    """The facts of a world that is running; floors are furniture of the house's layout."""
+    """The facts of a running world; floors are furniture of the house's layout."""
     facts = {floor_name(room.name): _FLOOR for room in house.rooms}
     for name, entity in state.entities.items():
         facts[name] = EntityFacts(
@@ -45,7 +45,7 @@ def facts_of_state(state: WorldState, house: House) -> dict[str, EntityFacts]:
 def facts_of_episode(
     episode: Episode, house: House, catalogue: Catalogue
 ) -> dict[str, EntityFacts]:
-    """The facts of an episode that nobody runs; unknown classes have no affordance."""
+    """The facts of an episode file; unknown classes have no affordances."""
     facts = {floor_name(room.name): _FLOOR for room in house.rooms}
     facts.update((room.name, EntityFacts(EntityKind.ROOM)) for room in house.rooms)
     for piece in house.furniture:
@@ -66,7 +66,7 @@ def _is_hollow(house: House, entity: EntityState) -> bool:
         return known_shape(entity.class_name, entity.size_m).hollow is not None
     piece = house.furniture_by_name.get(entity.name)
     if piece is None:
-        # Nobody knows what is in furniture that was only perceived; edges put things in things.
+        # It is unknown what is inside perceived furniture; edges put things inside things.
         return entity.kind is EntityKind.FURNITURE or house.graph is not None
     return bool(piece.interiors)
 
@@ -79,18 +79,18 @@ def check_entities(
     *,
     all_known: bool = True,
 ) -> None:
-    """Refuses an evaluation about entities that are missing or cannot do what is asked.
+    """Refuses an evaluation with missing or unsuitable entities.
 
     Args:
-        evaluation: read by `language.read_evaluation`.
-        facts: by name, of every entity of the world.
-        source: names the file in the error.
-        field: where in the file the evaluation stands.
-        all_known: whether an entity that is not among the facts does not exist; where the world
-            is only perceived it may be found later.
+        evaluation: from `language.read_evaluation`.
+        facts: of every entity in the world, by name.
+        source: file name for the error.
+        field: the evaluation's field in the file.
+        all_known: whether entities without facts do not exist; in a world that is only perceived
+            they may be found later.
 
     Raises:
-        FileError: naming the file, the proposition's field and the reason.
+        FileError: with file, field of the proposition, and reason.
     """
     for where, reason in entity_findings(evaluation, facts, all_known=all_known):
         raise FileError(source, f"{field}.{where}", reason)
@@ -99,7 +99,7 @@ def check_entities(
 def entity_findings(
     evaluation: Evaluation, facts: Mapping[str, EntityFacts], *, all_known: bool = True
 ) -> Iterator[tuple[str, str]]:
-    """All that is wrong with the entities named, as (field, reason)."""
+    """All problems with the named entities, as (field, reason)."""
     for i, proposition in enumerate(evaluation.propositions):
         for k, names in enumerate(proposition.lists):
             where = f"propositions.{i}.args.{_list_field(proposition, k)}"
@@ -121,7 +121,7 @@ def _list_field(proposition: Proposition, k: int) -> str:
 
 
 def _unfit(predicate: Predicate, k: int, name: str, fact: EntityFacts) -> str:
-    """Why an entity cannot be argument k of a predicate; "" where it can."""
+    """Why an entity cannot be argument k of a predicate; "" if it can."""
     if predicate is Predicate.IS_IN_ROOM and k == 1:
         return "" if fact.kind is EntityKind.ROOM else f"{name} is not a room"
     if fact.kind not in (EntityKind.OBJECT, EntityKind.FURNITURE):

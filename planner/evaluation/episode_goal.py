@@ -1,4 +1,4 @@
-"""What an episode asks for: PARTNR's evaluation, ET-Plan-Bench's criteria, or both."""
+"""An episode's goal: PARTNR's evaluation, ET-Plan-Bench's criteria, or both."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from planner.world.errors import PlannerError
 
 
 def evaluation_of(episode: Episode) -> Evaluation:
-    """The episode's evaluation; one without propositions where it has only criteria.
+    """The episode's evaluation; one without propositions if it has only criteria.
 
     Raises:
-        PlannerError: where it asks for nothing.
-        FileError: where the evaluation is broken.
+        PlannerError: if the episode has no goal.
+        FileError: if the evaluation is invalid.
     """
     if episode.evaluation is not None:
         return read_evaluation(episode.evaluation, episode.episode_id)

@@ -1,8 +1,8 @@
-"""The evaluator: a world's states in, percent complete, success and reasons out.
+"""The evaluator: turns states of a world into percent complete, success and reasons.
 
-A pure function of the stream of states, one pass, with latches: it never hears what a planner
-says of itself. A state stands until the next one, so a stream that carries only changes gives
-the same result as one with every simulation step.
+A pure function of the stream of states, in one pass with latches; it receives nothing from the
+planner. A state lasts until the next one, so a stream with only changes gives the same result as
+one with every simulation step.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _Reach = tuple[float, float, float, float]
 class Evaluator:
     """Judges one episode.
 
-    `EntityState` records that are the same objects as in the state before count as unchanged;
-    propositions look at agents only through what they move.
+    `EntityState` records identical to those of the previous state count as unchanged. Agents
+    affect propositions only through what they move.
 
     Attributes:
         start_step: simulation step of the instruction; the steps of a verdict count from it.
@@ -62,24 +62,24 @@ class Evaluator:
         criteria: Criteria | None = None,
         robot: str = "agent_0",
     ) -> None:
-        """Takes up the first state, before any action (PARTNR-D4).
+        """Processes the first state, before any action (PARTNR-D4).
 
         Args:
-            evaluation: what is asked (`language.read_evaluation`).
+            evaluation: the goal (`language.read_evaluation`).
             house: the layout of the world's house.
             initial: the state at the start.
-            mode: by whose rules.
-            latches: `latches` of an evaluator of the same task that was lost; `initial` is then
-                the first state that is seen again.
-            variant: whether the states are the true world's or only what was perceived of it;
-                then entities that are named may be missing, and count for nothing until found.
-            criteria: ET-Plan-Bench's, judged beside the evaluation, or alone where that is empty.
-            robot: the agent that they are about.
+            mode: the evaluation rules.
+            latches: `latches` of an earlier evaluator of the same task, to be restored; `initial`
+                is then the first state after the interruption.
+            variant: whether states are ground truth or perceived; in the latter case named
+                entities may be missing, and do not count until found.
+            criteria: ET-Plan-Bench's, judged in addition, or alone if `evaluation` is empty.
+            robot: the agent that the criteria are about.
 
         Raises:
-            FileError: where the evaluation or the criteria name what the world lacks or what
-                cannot be as asked (PARTNR-D17), or there are neither.
-            BrokenStateError: where an entity has no place in a house, or the latches do not fit.
+            FileError: if the goal is empty, or names entities that do not exist or are
+                unsuitable (PARTNR-D17).
+            BrokenStateError: if an entity has no place in a house, or the latches do not fit.
         """
         if house.graph is not None and variant is Variant.BOXES:
             variant = Variant.EDGES
@@ -118,7 +118,7 @@ class Evaluator:
         for watch in self._watches:
             for name in watch.names:
                 self._by_name.setdefault(name, []).append(watch)
-        # What comes between these and what they are on changes their rays.
+        # Anything that gets between these and their supports changes the rays.
         self._cast = sorted(
             {
                 name
@@ -134,12 +134,12 @@ class Evaluator:
 
     @property
     def propositions(self) -> tuple[Proposition, ...]:
-        """What is counted; in mode partnr_v0 more than was asked (DEFECT-D2)."""
+        """The propositions that are counted; in mode partnr_v0 more than given (DEFECT-D2)."""
         return self._judge.propositions
 
     @property
     def progress(self) -> Progress:
-        """How the task stands after the last state."""
+        """The progress after the last state."""
         return self._progress
 
     def latches(self) -> dict[str, JsonValue]:
@@ -149,17 +149,17 @@ class Evaluator:
         return {**self._judge.latches(), "criteria": self._criteria.latches()}
 
     def update(self, state: WorldState, changed: Collection[str] | None = None) -> Progress:
-        """Takes up the next state.
+        """Processes the next state.
 
         Args:
-            state: of the same episode, not earlier than the one before.
-            changed: names of all entities that are new, gone or other records than in the state
-                before, where the reader of the stream knows them; None = they are looked for.
+            state: of the same episode, not earlier than the previous one.
+            changed: names of all entities that are new, gone or different from the previous state,
+                if known; None = they are determined here.
 
         Raises:
-            BrokenStateError: where time runs backwards, an entity has no place in a house, or
-                the episode is finished.
-            PublishedError: in mode partnr_v0, where the published code has no result either.
+            BrokenStateError: if time runs backwards, an entity has no place in a house, or the
+                episode is finished.
+            PublishedError: in mode partnr_v0, if the published code fails too.
         """
         if self._verdict is not None:
             raise BrokenStateError(f"{self.episode_id} is finished; nothing more is judged")
@@ -174,14 +174,14 @@ class Evaluator:
         if changed is None:
             different, removed = _difference(self._entities, state.entities)
         else:
-            different, removed = _told(changed, state.entities)
+            different, removed = _named_changes(changed, state.entities)
         dirty = self._take_up(different, removed) if different or removed else False
         self._entities = state.entities
         if self._criteria is not None and (different or removed):
             names = {*removed, *(entity.name for entity in different)}
             moved |= self._criteria.update(self._scene, state, names)
         if dirty or (self._judge.pending and state.step > self._step):
-            # Steps in which neither the world nor a gate changed need no look.
+            # Steps in which neither the world nor a gate changed need no evaluation.
             self._judge.advance(state.step, self._watches)
             moved = True
         self._step = state.step
@@ -192,14 +192,14 @@ class Evaluator:
         return self._progress
 
     def keeps(self, reach: Mapping[str, Box]) -> bool:
-        """Whether nothing that is judged can change while things move inside known boxes.
+        """Whether the judgement is unaffected while things move inside known boxes.
 
         Args:
-            reach: for each thing that moves, the box of the map that it is in, with all of its
-                own extents, from the last state that was taken up until it is done moving.
+            reach: for each moving thing, the box in the map that contains all of it from the last
+                processed state until it stops.
 
         Returns:
-            False where it is not certain; then each state is to be taken up.
+            False if this is uncertain; then each state must be processed.
         """
         if self._criteria is not None or self._scene.told:
             return False
@@ -209,10 +209,10 @@ class Evaluator:
         return all(keeps(watch, self._scene, reach) for watch in watches.values())
 
     def result(self) -> Verdict:
-        """The judgement if the episode ended with the last state (PARTNR-E6).
+        """The verdict if the episode ended with the last state (PARTNR-E6).
 
         Raises:
-            PublishedError: as `update`, of any state so far.
+            PublishedError: as in `update`, for any state so far.
         """
         if self._failure is not None:
             raise self._failure
@@ -230,10 +230,10 @@ class Evaluator:
         )
 
     def finish(self) -> Verdict:
-        """The judgement of an episode whose end nobody stamped.
+        """The verdict of an episode without a time stamp for its end.
 
-        Whoever says that a task is over says so after the last change: the last state then
-        stood for as many steps as gates need to open. Ends the evaluator.
+        A task is declared finished after the last change, so the last state is assumed to have
+        lasted long enough for gates to open. Ends the evaluator.
         """
         if self._verdict is None:
             last = self._progress.sim_steps
@@ -243,7 +243,7 @@ class Evaluator:
         return self._verdict
 
     def _hold_until(self, step: int) -> bool:
-        """Lets the world stand still until a step; whether anything came of it."""
+        """Lets the world stand still until a step; whether this changed anything."""
         moved = False
         while self._judge.pending and self._step < step:
             self._step += 1
@@ -252,7 +252,7 @@ class Evaluator:
         return moved
 
     def _take_up(self, changed: list[EntityState], removed: list[str]) -> bool:
-        """Brings scene and witnesses up to date; whether anything that counts is different."""
+        """Updates scene and witnesses; whether anything that counts has changed."""
         seen = [entity for entity in changed if entity.kind is not EntityKind.AGENT]
         names = {*removed, *(entity.name for entity in seen)}
         if not names:
@@ -322,7 +322,7 @@ class Evaluator:
 
 
 def _at_step(progress: Progress, step: int) -> Progress:
-    # Several times as fast as dataclasses.replace, at every step of an episode.
+    # Several times as fast as dataclasses.replace, which matters at every step.
     return Progress(
         progress.percent_complete,
         progress.success,
@@ -335,7 +335,7 @@ def _at_step(progress: Progress, step: int) -> Progress:
     )
 
 
-def _told(
+def _named_changes(
     names: Collection[str], new: Mapping[str, EntityState]
 ) -> tuple[list[EntityState], list[str]]:
     return [new[name] for name in names if name in new], [n for n in names if n not in new]
@@ -344,11 +344,11 @@ def _told(
 def _difference(
     old: Mapping[str, EntityState], new: Mapping[str, EntityState]
 ) -> tuple[list[EntityState], list[str]]:
-    """The entities that are new or other records than before, and the names that are gone."""
+    """The entities that are new or changed, and the names of those that are gone."""
     if old is new:
         return [], []
     if len(old) == len(new):
-        # In one go without a step of Python for each entity: most are the same.
+        # Compare without a Python-level loop, since most entities are unchanged.
         differ = list(map(operator.is_not, old.values(), new.values()))
         changed = [b for b in itertools.compress(new.values(), differ) if old.get(b.name) is not b]
         if all(b.name in old for b in changed):

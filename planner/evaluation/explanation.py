@@ -1,4 +1,4 @@
-"""Propositions and failures in words (PARTNR-3.6, PARTNR-D29)."""
+"""Propositions and failures as text (PARTNR-3.6, PARTNR-D29)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ARGUMENTS = {
 
 
 def phrase(proposition: Proposition) -> str:
-    """A proposition in words, as in "cup_0 or cup_1 on top of table_2"."""
+    """A proposition as text, such as "cup_0 or cup_1 on top of table_2"."""
     first = _choice(proposition.lists[0])
     if proposition.predicate is Predicate.IS_CLUSTERED:
         return f"{_listed([_choice(names) for names in proposition.lists], 'and')} close together"
@@ -64,14 +64,14 @@ def sentence(
     first_steps: Sequence[int | None],
     serving: frozenset[str],
 ) -> str:
-    """Why a proposition does not count, by the templates of PARTNR-D29; "" where it counts.
+    """Why a proposition does not count, by the templates of PARTNR-D29; "" if it counts.
 
     Args:
-        i: the proposition.
+        i: index of the proposition.
         status: of this proposition.
         propositions: of the whole task.
         first_steps: when each first counted.
-        serving: those of its first list for which it is true now.
+        serving: the entities of its first list for which it is true now.
     """
     this = _quoted(propositions[i])
     gate = status.gate
@@ -103,7 +103,7 @@ def sentence(
 
 
 def _so_far(proposition: Proposition, serving: frozenset[str]) -> str:
-    """Of several that are needed, those for which it is true."""
+    """If several entities are needed, those for which the proposition is true."""
     if proposition.number < 2 or proposition.is_same:
         return ""
     if not serving:

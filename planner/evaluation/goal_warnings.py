@@ -1,4 +1,4 @@
-"""What is allowed in an evaluation and yet hardly meant (PARTNR-D30 v to vii)."""
+"""Evaluations that are valid but probably not intended (PARTNR-D30 v to vii)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from planner.evaluation.progress import Progress
 from planner.evaluation.task import Evaluation, GateRelation, Predicate, Proposition
 
-# With different second arguments these cannot hold of one thing at the same time.
+# With different second arguments these cannot hold for one object at the same time.
 _ONE_PLACE = frozenset({Predicate.IS_ON_TOP, Predicate.IS_INSIDE, Predicate.IS_IN_ROOM})
 _AFTER = frozenset({GateRelation.AFTER_SATISFIED, GateRelation.AFTER_UNSATISFIED})
 
 
 def goal_warnings(evaluation: Evaluation, start: Progress) -> list[tuple[str, str]]:
-    """What to look at again, as (field, reason).
+    """The warnings, as (field, reason).
 
     Args:
-        evaluation: a sound one.
+        evaluation: a valid one.
         start: `Evaluator.progress` of the initial state, mode strict.
     """
     found = [*_lost_heads(evaluation), *_true_too_early(evaluation, start)]
@@ -64,7 +64,7 @@ def _true_too_early(evaluation: Evaluation, start: Progress) -> Iterator[tuple[s
 
 
 def _moves_on(first: Proposition, second: Proposition) -> bool:
-    """Whether both place the same object, and at different places."""
+    """Whether both place the same object, but at different places."""
     if first.predicate not in _ONE_PLACE or second.predicate not in _ONE_PLACE:
         return False
     shares = bool(set(first.lists[0]) & set(second.lists[0]))

@@ -1,4 +1,4 @@
-"""By whose rules witnesses become a result: the seam between strict and compat."""
+"""The rules that turn witnesses into a result: the seam between strict and compat modes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Judge(Protocol):
     """The rules of one episode and what they have latched so far.
 
     Attributes:
-        watch: how its propositions are watched.
+        watch: the class that watches its propositions.
     """
 
     watch: ClassVar[type[Watch]]
 
     @property
     def propositions(self) -> tuple[Proposition, ...]:
-        """What is watched and counted."""
+        """The propositions that are watched and counted."""
 
     @property
     def first_steps(self) -> Sequence[int | None]:
@@ -32,19 +32,19 @@ class Judge(Protocol):
 
     @property
     def pending(self) -> bool:
-        """Whether the next step may differ although the world does not."""
+        """Whether the next step may change the result in an unchanged world."""
 
     def advance(self, step: int, watches: Sequence[Watch]) -> None:
-        """Takes up the world of a step."""
+        """Processes the world of a step."""
 
     def statuses(self, watches: Sequence[Watch]) -> tuple[PropositionStatus, ...]:
-        """How each proposition stands if the episode ended now."""
+        """The status of each proposition if the episode ended now."""
 
     def latches(self) -> dict[str, JsonValue]:
-        """All that is remembered of the states so far."""
+        """Everything that is remembered of the states so far."""
 
     def restore(self, latches: Mapping[str, Any]) -> None:
-        """Goes on where another judge of the same evaluation and mode stopped."""
+        """Continues from the latches of another judge with the same evaluation and mode."""
 
 
 class StrictJudge:
@@ -64,21 +64,21 @@ class StrictJudge:
 
     @property
     def pending(self) -> bool:
-        """As `Judge`."""
+        """See `Judge`."""
         return self._tracker.pending
 
     def advance(self, step: int, watches: Sequence[Watch]) -> None:
-        """As `Judge`."""
+        """See `Judge`."""
         self._tracker.advance(step, watches)
 
     def statuses(self, watches: Sequence[Watch]) -> tuple[PropositionStatus, ...]:
-        """As `Judge`."""
+        """See `Judge`."""
         return self._rules.statuses(self._tracker, watches)
 
     def latches(self) -> dict[str, JsonValue]:
-        """As `Judge`."""
+        """See `Judge`."""
         return self._tracker.latches()
 
     def restore(self, latches: Mapping[str, Any]) -> None:
-        """As `Judge`."""
+        """See `Judge`."""
         self._tracker.restore(latches)

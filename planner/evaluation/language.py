@@ -1,8 +1,8 @@
-"""PARTNR's evaluation language: what an episode's `evaluation` may say (PARTNR-3, PARTNR-D7).
+"""PARTNR's evaluation language: the content of an episode's `evaluation` (PARTNR-3, PARTNR-D7).
 
-The pydantic models here are the file's grammar; `read_evaluation` turns a document into the
-plain records of `task.py` and refuses what can be refused without knowing the house: indices,
-cycles, short lists. `entity_checks` judges the names.
+The pydantic models define the file format; `read_evaluation` converts a document to the plain
+records of `task.py` and checks what can be checked without the house: indices, cycles, list
+lengths. `entity_checks` checks the names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from planner.evaluation.task import (
 from planner.world.errors import FileError, from_validation
 from planner.world.files import FileModel
 
-# No household task comes near these; a file that does is broken or hostile.
+# Far more than any household task has; a larger file is broken or hostile.
 MAX_PROPOSITIONS = 500
 MAX_NAMES = 500
 MAX_CLUSTER_CHOICES = 10_000
@@ -50,7 +50,7 @@ Index = Annotated[int, Field(strict=True, ge=0)]
 Indices = Annotated[tuple[Index, ...], Field(max_length=MAX_PROPOSITIONS)]
 Number = Annotated[int, Field(strict=True, ge=1)]
 Metres = Annotated[float, Field(strict=True, ge=0)]
-# The paper's per-predicate names and its alias mean the same for every predicate of two lists.
+# The paper's per-predicate names and its alias mean the same for every two-list predicate.
 Same = Annotated[
     bool,
     Field(
@@ -102,7 +102,7 @@ class _OnReceptacles(FileModel):
     args: _ReceptacleArgs
 
     def proposition(self) -> Proposition:
-        """The plain record."""
+        """Converts to the plain record."""
         lists = (self.args.objects, self.args.receptacles)
         return Proposition(self.function_name, lists, self.args.number, self.args.is_same_b)
 
@@ -112,7 +112,7 @@ class _InRooms(FileModel):
     args: _RoomArgs
 
     def proposition(self) -> Proposition:
-        """The plain record."""
+        """Converts to the plain record."""
         lists = (self.args.objects, self.args.rooms)
         return Proposition(self.function_name, lists, self.args.number, self.args.is_same_b)
 
@@ -122,7 +122,7 @@ class _NextTo(FileModel):
     args: _NextToArgs
 
     def proposition(self) -> Proposition:
-        """The plain record."""
+        """Converts to the plain record."""
         args = self.args
         lists = (args.entities_a, args.entities_b)
         return Proposition(
@@ -135,7 +135,7 @@ class _Clustered(FileModel):
     args: _ClusterArgs
 
     def proposition(self) -> Proposition:
-        """The plain record."""
+        """Converts to the plain record."""
         args = self.args
         return Proposition(
             self.function_name, args.entities, 1, is_same=False, threshold_m=args.l2_threshold
@@ -155,7 +155,7 @@ class _Objects(FileModel):
     args: _ObjectArgs
 
     def proposition(self) -> Proposition:
-        """The plain record."""
+        """Converts to the plain record."""
         return Proposition(self.function_name, (self.args.objects,), self.args.number)
 
 
@@ -173,7 +173,7 @@ class _Dependency(FileModel):
 
 
 class _Temporal(FileModel):
-    """Edges, or groups of which each comes before the next (PARTNR-D21)."""
+    """Edges, or groups, each of which precedes the next (PARTNR-D21)."""
 
     type: Literal["TemporalConstraint"]
     edges: tuple[tuple[Index, Index], ...] | None = Field(
@@ -202,7 +202,7 @@ _Constraint = Annotated[_Temporal | _Tied | _Terminal, Field(discriminator="type
 
 
 class EvaluationFile(FileModel):
-    """The `evaluation` of an episode, as it stands in the file."""
+    """The `evaluation` of an episode, as in the file."""
 
     propositions: tuple[_Proposition, ...] = Field(min_length=1, max_length=MAX_PROPOSITIONS)
     dependencies: tuple[_Dependency, ...] = ()
@@ -210,7 +210,7 @@ class EvaluationFile(FileModel):
     exclude_final_constraint: Indices | None = None
 
 
-# Parts of pydantic's error paths that stand for a choice of model, not for a field of the file.
+# Parts of pydantic's error paths that denote the choice of a model, not a field of the file.
 _CHOICES = frozenset(
     {*Predicate, "TemporalConstraint", "SameArgConstraint", "DifferentArgConstraint"}
     | {"TerminalSatisfactionConstraint"}
@@ -220,16 +220,16 @@ _CHOICES = frozenset(
 def read_evaluation(
     document: JsonValue | None, source: Path | str, field: str = "evaluation"
 ) -> Evaluation:
-    """The meaning of an evaluation document.
+    """Parses and checks an evaluation document.
 
     Args:
         document: the parsed JSON.
-        source: names the file in errors.
-        field: where in the file the document stands.
+        source: file name for errors.
+        field: the document's field in the file.
 
     Raises:
-        FileError: naming the file, the field with the proposition's index, and the reason
-            (PARTNR-D17, PARTNR-D25, PARTNR-D30 i-iii).
+        FileError: with file, field, proposition index and reason (PARTNR-D17, PARTNR-D25,
+            PARTNR-D30 i-iii).
     """
     try:
         file = EvaluationFile.model_validate(document)
@@ -242,7 +242,7 @@ def read_evaluation(
 
 
 class _Reading:
-    """One file on its way to an `Evaluation`."""
+    """The conversion of one file to an `Evaluation`."""
 
     def __init__(self, file: EvaluationFile, source: Path | str, field: str) -> None:
         self._file = file
@@ -352,7 +352,7 @@ class _Reading:
     def _arguments(self, entry: _Tied, where: str) -> tuple[int | str, ...]:
         given, wanted = entry.arg_indices, len(entry.proposition_indices)
         if len(given) < wanted and len(set(given)) == 1:
-            return given[:1] * wanted  # PARTNR-D25: the paper's own example is one short.
+            return given[:1] * wanted  # PARTNR-D25: the paper's own example has one too few.
         if len(given) != wanted:
             raise self._error(where, f"{len(given)} arguments for {wanted} propositions")
         return given
@@ -385,10 +385,10 @@ class _Reading:
             return everything - frozenset(excluded)
         if stated:
             return frozenset(i for _, entry in stated for i in entry.proposition_indices)
-        # The paper's default of annotation: what was achieved has to last (PARTNR-3.4).
+        # The paper's default when annotating: what was achieved must last (PARTNR-3.4).
         return everything
 
 
 def group_edges(groups: Sequence[Sequence[int]]) -> set[tuple[int, int]]:
-    """The edges that ordered groups stand for: between adjacent groups, all to all (PARTNR-D21)."""
+    """The edges between ordered groups: all to all between adjacent groups (PARTNR-D21)."""
     return {(i, j) for earlier, later in itertools.pairwise(groups) for i in earlier for j in later}

@@ -1,4 +1,4 @@
-"""The latches on disk, so that a judge that is killed does not forget what was achieved."""
+"""Stores latches on disk, so that an evaluator that is killed keeps what was achieved."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from planner.world.files import FileModel, read_model
 
 
 class Latched(FileModel):
-    """One evaluator's memory.
+    """One evaluator's latches.
 
     Attributes:
-        step: of the last state that changed it.
-        evaluation: the task it belongs to, as in the episode.
-        latches: what `Evaluator` takes up again.
+        step: of the last state that changed them.
+        evaluation: the task that they belong to, as in the episode.
+        latches: `Evaluator.latches`.
     """
 
     version: Literal[2] = 2
@@ -40,14 +40,14 @@ class LatchFile:
 
     @property
     def path(self) -> Path:
-        """Where the file is."""
+        """The path of the file."""
         return self.folder / f"{self.episode_id}.json"
 
     def write(self, latched: Latched) -> None:
-        """Writes the file as a whole or not at all.
+        """Writes the file atomically.
 
         Raises:
-            FileError: where the folder or the disk does not allow it.
+            FileError: if the file cannot be written.
         """
         temporary = self.path.with_suffix(".tmp")
         try:
@@ -58,23 +58,23 @@ class LatchFile:
             raise FileError(self.path, "", f"cannot be written: {error}") from None
 
     def read(self, mode: Mode, step: int, evaluation: JsonValue) -> Latched | None:
-        """What was latched before this step of the same task; None where there is nothing.
+        """The latches of this task up to a step; None if there are none.
 
         Raises:
-            FileError: where the file is broken.
+            FileError: if the file is invalid.
         """
         if not self.path.exists():
             return None
         latched = read_model(self.path, Latched)
         same = (latched.mode, latched.evaluation) == (mode, evaluation)
-        # A step that lies before is of a later run of the same episode.
+        # Latches from a later step belong to an earlier run of the same episode.
         return latched if same and latched.step <= step else None
 
     def remove(self) -> None:
-        """Forgets the episode, whose verdict is given.
+        """Deletes the file of an episode whose verdict has been given.
 
         Raises:
-            FileError: where the disk does not allow it.
+            FileError: if it cannot be deleted.
         """
         try:
             self.path.unlink(missing_ok=True)

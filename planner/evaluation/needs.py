@@ -1,7 +1,7 @@
-"""What a task lacks in its first state: things to carry, and states to bring about.
+"""What a task lacks in its first state: objects to move, and states to change.
 
-From it come the checklist of a trace, and the length of a plan without detours, which stands in
-for a person's number of actions where nobody counted those (HELPER-5.1).
+It yields the checklist of a trace, and the length of a plan without detours, which replaces the
+number of a person's actions where that was not recorded (HELPER-5.1).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from planner.evaluation.task import STATE_PREDICATES, Predicate, Proposition
 from planner.world.state import EntityState, chain_of
 from planner.world.vocabulary import Relation
 
-# Go there, take it, go there, put it down.
+# Walk, pick, walk, place.
 _CARRY_CALLS = 4
 _CHANGE_CALLS = 2
-# Where a placement elsewhere can do it by the way.
+# Predicates that a placement required elsewhere may satisfy as a side effect.
 _LOOSE = frozenset(
     {Predicate.IS_IN_ROOM, Predicate.IS_ON_FLOOR, Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED}
 )
@@ -26,12 +26,12 @@ _SPATIAL = frozenset({Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED})
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """That `count` of some entities be carried somewhere, or else be in another state.
+    """`count` of some entities must be moved somewhere or change their state.
 
     Attributes:
-        entities: any of them may serve, and does not yet.
-        into: the furniture of which one takes them inside; empty where they go elsewhere.
-        calls: skill calls for each, opening aside.
+        entities: candidates that do not satisfy the proposition yet.
+        into: furniture with an inside that is a destination; empty for other destinations.
+        calls: skill calls for each, not counting opening.
     """
 
     entities: tuple[str, ...]
@@ -42,7 +42,7 @@ class Need:
 
 
 def needs(watches: Sequence[Watch]) -> tuple[Need, ...]:
-    """What the watches miss in the state that they saw last."""
+    """What the propositions lack in the state that their watches saw last."""
     missing = {
         watch.proposition: count
         for watch in _without_copies(watches)
@@ -64,7 +64,7 @@ def needs(watches: Sequence[Watch]) -> tuple[Need, ...]:
 
 
 def plan_length(lacking: Sequence[Need], entities: Mapping[str, EntityState]) -> int:
-    """The skill calls of a plan without detours: go, open, take, go, put down; go, change."""
+    """The number of skill calls in a plan without detours: walk, open, pick, walk, place, ..."""
     opened: set[str] = set()
     calls = 0
     for need in lacking:
@@ -78,7 +78,7 @@ def plan_length(lacking: Sequence[Need], entities: Mapping[str, EntityState]) ->
 
 
 def _without_copies(watches: Iterable[Watch]) -> Iterable[Watch]:
-    """Mode partnr_v0 has a proposition with `number` several times (DEFECT-D2)."""
+    """Drops the copies that mode partnr_v0 makes of propositions with `number` (DEFECT-D2)."""
     found: dict[Proposition, Watch] = {}
     for watch in watches:
         key = replace(watch.proposition, number=1)
@@ -102,7 +102,7 @@ def _need(proposition: Proposition, rows: Mapping[str, frozenset[str]], count: i
     if predicate in _SPATIAL:
         names = tuple(dict.fromkeys(name for one in lists for name in one))
         return Need(names, count, carried=True)
-    # What is with the wrong one of them may be moved as well.
+        # Things placed at a different second argument may have to be moved as well.
     names = tuple(name for name in lists[0] if proposition.is_same or not rows[name])
     if predicate in STATE_PREDICATES:
         fetched = predicate is Predicate.IS_FILLED
@@ -113,7 +113,7 @@ def _need(proposition: Proposition, rows: Mapping[str, frozenset[str]], count: i
 
 
 def _shut_around(name: str, entities: Mapping[str, EntityState]) -> str | None:
-    """The furniture that has to be opened to get at an entity."""
+    """The closed furniture that an entity is in, if any."""
     for thing in chain_of(entities, name):
         if thing.relation is Relation.WITHIN and _is_shut(thing.parent or "", entities):
             return thing.parent

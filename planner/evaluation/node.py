@@ -1,4 +1,4 @@
-"""Node `evaluator`: judges the running episode from the true world's states and nothing else."""
+"""Node `evaluator`: judges the running episode only from the true states of the world."""
 
 from __future__ import annotations
 
@@ -38,28 +38,27 @@ from planner.world.state_updates import UpdateDecoder
 from planner.world.wire import graph_record, state_update
 
 REPUBLISH_S = 1.0
-# A request to finish may overtake the states before it on its way through the middleware: they
-# are over when none came for this long. A world that never rests is judged as it is then.
+# A finish request may overtake earlier states in the middleware: wait until none has arrived for
+# QUIET_S. If the world never rests, the current state is judged after the maximum wait.
 QUIET_S = 0.15
-MOST_WAIT_S = 2.0
-# A verdict may be the last word of this process, as who hears it ends the run. So long the node
-# waits until all who listen have it, of which a recorder may be held up. Less than the patience of
-# who asks, and than the grace of `planner up`.
-HEARD_S = 4.0
-# How often a state that cannot be judged is logged.
+MAX_WAIT_S = 2.0
+# This process may exit right after its verdict, so the node waits for acknowledgements; a recorder
+# may take a while. Shorter than the client's timeout and the grace period of `planner up`.
+ACKNOWLEDGE_TIMEOUT_S = 4.0
+# Period for logging a state that cannot be judged.
 LOG_PERIOD_S = 5.0
 NO_EPISODE = "the world runs no episode, so there is no task to judge"
 _SCORING = {"strict": Mode.STRICT, "partnr_v0": Mode.PARTNR_V0}
 
 
 class EvaluatorNode(ManagedNode):
-    """Follows one episode after another; `/evaluation/finish` fixes the verdict of each."""
+    """Judges one episode after another; `/evaluation/finish` fixes each verdict."""
 
     def __init__(self) -> None:
         """Reads the parameters.
 
         Raises:
-            PlannerError: for a parameter or an episode that cannot be used.
+            PlannerError: for an invalid parameter or episode.
         """
         super().__init__("evaluator")
         episode = parameters.text(
@@ -86,7 +85,7 @@ class EvaluatorNode(ManagedNode):
             evaluation_of(self._given[0])
 
     def configure(self) -> None:
-        """Listens, with nothing judged yet."""
+        """Subscribes, with nothing judged yet."""
         self._perceived: PerceivedWorld | None = None
         if self._variant is Variant.PERCEIVED and self._given is not None:
             task, house = self._given
@@ -94,7 +93,7 @@ class EvaluatorNode(ManagedNode):
         self._losses: Counter[str] = Counter()
         self._unseen_states = 0
         self._updates = UpdateDecoder()
-        self._heard_s = -math.inf
+        self._last_state_s = -math.inf
         self._state: WorldState | None = None
         self._task: Episode | None = None
         self._evaluator: Evaluator | None = None
@@ -104,8 +103,8 @@ class EvaluatorNode(ManagedNode):
         self._verdict: Verdict | None = None
         self._task_start = TaskStart()
         self._problem = "no state of the world was seen yet"
-        # Whether somebody who listens lacks the verdict.
-        self._unheard = False
+        # Whether a subscriber has not acknowledged the verdict.
+        self._is_unacknowledged = False
         self._publisher = SafePublisher(
             self, EvaluationMessage, topics.EVALUATION, qos.STATE, self._losses
         )
@@ -128,31 +127,31 @@ class EvaluatorNode(ManagedNode):
                 lambda status: self._task_start.observe(status),
                 qos.TRUTH,
             )
-        # A group of its own: while a request waits, states have to come in.
+        # A callback group of its own, since states must be received while a request waits.
         self.create_service(
             Trigger,
             topics.FINISH_EVALUATION,
             self._on_finish,
             callback_group=ReentrantCallbackGroup(),
         )
-        # Steady: a verdict is published, and asked for, while simulated time stands still, too.
+        # Steady clock: verdicts are published and requested while simulated time is paused.
         self.create_timer(REPUBLISH_S, self._on_timer, clock=wall_clock())
         WaitingNotice(self, self._missing)
 
     def activate(self) -> None:
-        """Tells how the task stands; an inactive judge follows the states, and tells nothing."""
+        """Publishes progress; an inactive evaluator processes states without publishing."""
         if self._state is not None:
             self._publish()
 
     def cleanup(self) -> None:
-        """Says how an episode stands that nobody ended; lets a late listener have the verdict."""
+        """Logs the state of an unfinished episode; gives late subscribers time for the verdict."""
         if self._evaluator is not None and self._verdict is None:
             self._count_from_instruction(self._evaluator)
             print(f"not finished: {summary(self._evaluator.result())}", flush=True)
-        if self._unheard:
-            # The middleware sends it again until this process ends. ROS is shut down by now, so
-            # nothing says when they have it.
-            time.sleep(HEARD_S)
+        if self._is_unacknowledged:
+            # The middleware resends the verdict until this process ends. ROS is already shut down,
+            # so acknowledgements cannot be waited for.
+            time.sleep(ACKNOWLEDGE_TIMEOUT_S)
 
     def _missing(self) -> list[str]:
         if self._state is not None:
@@ -164,7 +163,7 @@ class EvaluatorNode(ManagedNode):
     # Input
 
     def _on_world(self, message: WorldMessage) -> None:
-        self._heard_s = time.monotonic()
+        self._last_state_s = time.monotonic()
         updates, was_waiting = self._updates, self._updates.waiting
         state = updates.decode(state_update(message))
         if updates.waiting and not was_waiting and self._state is not None:
@@ -179,7 +178,7 @@ class EvaluatorNode(ManagedNode):
     def _on_graph(self, message: WorldGraph) -> None:
         if self._perceived is None:
             return
-        self._heard_s = time.monotonic()
+        self._last_state_s = time.monotonic()
         try:
             belief = graph_record(message)
         except (KeyError, IndexError, ValueError) as error:
@@ -216,7 +215,7 @@ class EvaluatorNode(ManagedNode):
         self._evaluator, self._verdict, self._task = None, None, None
         self._unseen_states = 0
         if not state.episode_id:
-            # A house without an episode: nobody asked for a judgement, so nothing is wrong.
+            # A house without an episode has nothing to judge, so this is not an error.
             self._problem = NO_EPISODE
             self.get_logger().info(f"nothing is judged: {self._problem}")
             self._publish()
@@ -245,7 +244,7 @@ class EvaluatorNode(ManagedNode):
             )
         self._seen_from_step = state.step
         latched = None
-        # Steps of a perceived world are counted from a beginning that this node alone knows.
+        # Steps of a perceived world are counted from a start time known only to this node.
         if self._folder is not None and self._variant is not Variant.PERCEIVED:
             file = LatchFile(self._folder, task.episode_id)
             latched = file.read(self._mode, state.step, _asked(task))
@@ -270,7 +269,7 @@ class EvaluatorNode(ManagedNode):
         try:
             evaluator.update(state)
         except PlannerError as error:
-            # The judgement stays as it was; what is true later is judged again then.
+            # Keep the last judgement; a later valid state is judged again.
             self.get_logger().error(
                 f"step {state.step} is not judged: {error}", throttle_duration_sec=LOG_PERIOD_S
             )
@@ -281,7 +280,7 @@ class EvaluatorNode(ManagedNode):
             self._publish()
 
     def _keep(self) -> None:
-        """Writes down what was achieved."""
+        """Writes the latches to disk."""
         if self._folder is None or self._evaluator is None or self._task is None:
             return
         latched = Latched(
@@ -301,8 +300,8 @@ class EvaluatorNode(ManagedNode):
     async def _on_finish(
         self, _request: Trigger.Request, response: Trigger.Response
     ) -> Trigger.Response:
-        asked_s = time.monotonic()
-        while self.is_active and not self._is_quiet(asked_s):
+        requested_s = time.monotonic()
+        while self.is_active and not self._is_quiet(requested_s):
             await self._pause()
         if self.refusal or self._evaluator is None:
             response.success, response.message = False, self.refusal or self._problem
@@ -315,10 +314,12 @@ class EvaluatorNode(ManagedNode):
             response.success = True
         return response
 
-    def _is_quiet(self, asked_s: float) -> bool:
+    def _is_quiet(self, requested_s: float) -> bool:
         now_s = time.monotonic()
-        quiet = now_s - max(self._heard_s, asked_s) >= QUIET_S and not self._updates.waiting
-        return self._verdict is not None or quiet or now_s - asked_s >= MOST_WAIT_S
+        quiet = (
+            now_s - max(self._last_state_s, requested_s) >= QUIET_S and not self._updates.waiting
+        )
+        return self._verdict is not None or quiet or now_s - requested_s >= MAX_WAIT_S
 
     async def _pause(self) -> None:
         over: Future[None] = Future(executor=self.executor)
@@ -339,8 +340,8 @@ class EvaluatorNode(ManagedNode):
                     LatchFile(self._folder, self._task.episode_id).remove()
                 except PlannerError as error:
                     self.get_logger().error(str(error))
-            self._unheard = not self._result.wait_for_acks(HEARD_S)
-            if self._unheard:
+            self._is_unacknowledged = not self._result.wait_for_acks(ACKNOWLEDGE_TIMEOUT_S)
+            if self._is_unacknowledged:
                 self.get_logger().warning("not all who listen have heard the verdict")
         return self._verdict
 
@@ -353,7 +354,7 @@ class EvaluatorNode(ManagedNode):
 
     def _on_timer(self) -> None:
         self._publish()
-        self._unheard = self._unheard and not self._result.wait_for_acks(0.0)
+        self._is_unacknowledged = self._is_unacknowledged and not self._result.wait_for_acks(0.0)
 
     def _publish(self) -> None:
         if self.is_active:
@@ -383,7 +384,7 @@ class EvaluatorNode(ManagedNode):
 
 
 def _asked(task: Episode) -> JsonValue:
-    """What latches belong to."""
+    """The part of the task that latches belong to."""
     if task.criteria is None:
         return task.evaluation
     return {"evaluation": task.evaluation, "criteria": task.criteria.model_dump(mode="json")}

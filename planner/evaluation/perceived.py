@@ -1,7 +1,7 @@
-"""A world that is only perceived, such as a real robot's, as states that can be judged.
+"""Turns a world that is only perceived, such as a real robot's, into states that can be judged.
 
-The predicates then work on the boxes that the memory has (PARTNR-13.4); every result says
-so by its variant, because what was not seen, or seen wrongly, is judged as it is believed to be.
+The predicates then use the memory's boxes (PARTNR-13.4). Every result names this variant, since
+what was not seen, or seen wrongly, is judged as believed.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind
 
 FLOOR_CLASS = "floor"
-# Stamps go through nanoseconds and back.
+# Tolerance for stamps, which are converted to nanoseconds and back.
 _STAMP_S = 1e-6
 
 
 class PerceivedWorld:
     """The beliefs of one run as states, in the names of its task.
 
-    A real world never begins anew, so all beliefs are of one run. A memory that was killed goes on
-    from its store and tells first what it had told before, or nothing but the layout: a belief
-    that is older than one before it is no state.
+    A real world is never reset, so all beliefs belong to one run. A memory that was killed
+    continues from its store and may first publish old content, or only the layout: beliefs older
+    than a previous one are ignored.
 
-    A memory that learns what it sees has numbers of its own for things: one of the same class
-    stands for each thing of the task then, that which somebody took rather than another.
+    A memory that learns from images numbers things itself: each thing of the task is then
+    represented by a believed thing of its class, preferably one that an agent has moved.
     """
 
     def __init__(self, task: Episode, house: str, start_s: float | None = None) -> None:
         """A run of `task` in the layout `house`.
 
         Args:
-            task: what is judged.
+            task: the task to be judged.
             house: name of the layout.
-            start_s: when the task began, seconds of the beliefs' clock; what was believed before
-                is not part of the run. None = with the first belief of something seen.
+            start_s: start of the task in seconds of the beliefs' clock; earlier beliefs are
+                ignored. None = the first belief in which something was seen.
         """
         self._task, self._house = task, house
         self._given_start_s = start_s
@@ -53,17 +53,16 @@ class PerceivedWorld:
 
     @property
     def start_s(self) -> float | None:
-        """When the task began; None where nothing was seen yet."""
+        """The start of the task; None if nothing was seen yet."""
         return self._start_s
 
     def state(self, belief: Belief) -> WorldState | None:
-        """The next state; None for a belief from before the start, or older than one before it."""
+        """The next state; None for beliefs from before the start or older than a previous one."""
         start_s, told = self._given_start_s, (belief.stamp_s, belief.sequence)
         if told < self._newest or (start_s is not None and belief.stamp_s < start_s - _STAMP_S):
             return None
         self._newest = told
-        # A memory that has seen nothing yet tells of the layout at 0; a robot's looks have the time
-        # of day.
+        # An empty memory publishes the layout with stamp 0; real stamps are times of day.
         if self._start_s is None and belief.stamp_s > 0:
             self._start_s = belief.stamp_s
         start_s = belief.stamp_s if self._start_s is None else self._start_s
@@ -73,7 +72,7 @@ class PerceivedWorld:
 
 
 def _names(task: Episode) -> frozenset[str]:
-    """What a task speaks of; nothing where it cannot be judged, which the judge tells."""
+    """The names in a task; empty if it cannot be judged, which the evaluator reports."""
     try:
         propositions = evaluation_of(task).propositions
     except PlannerError:
@@ -90,15 +89,15 @@ def perceived_state(
     start_s: float = 0.0,
     names: Mapping[str, str] = MappingProxyType({}),
 ) -> WorldState:
-    """What is believed, as a state of the world.
+    """Converts a belief to a world state.
 
     Args:
-        belief: the memory's snapshot; its boxes stand upright along the map's axes.
+        belief: the memory's snapshot; its boxes are upright and aligned with the map's axes.
         house: name of the layout.
         episode_id: of the task.
-        start_s: when the task began, seconds of the belief's clock; the state's step counts
+        start_s: start of the task in seconds of the belief's clock; the state's step counts
             thirtieths of a second from there.
-        names: those of the task, of believed things that have others.
+        names: the task's names for believed things, if they differ.
     """
     return WorldState(
         stamp_s=belief.stamp_s,

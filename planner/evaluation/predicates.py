@@ -1,8 +1,8 @@
-"""The predicates of PARTNR at one instant, on boxes and rays (PARTNR-3.1, PARTNR-D8 to PARTNR-D13).
+"""PARTNR's predicates for one state, on boxes and rays (PARTNR-3.1, PARTNR-D8 to PARTNR-D13).
 
-Each is a pure function of a scene and entities' names. A name that the scene lacks makes it
-false; that an evaluation names only what exists is checked when it is loaded. A held object
-is judged by where it is (PARTNR-D13).
+Each is a pure function of a scene and entity names. It is false for names that the scene lacks;
+whether named entities exist is checked when an evaluation is loaded. A held object is judged by
+its position (PARTNR-D13).
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from planner.world.geometry import Box, Vec3
 from planner.world.vocabulary import AFFORDANCE_OF_STATE, floor_name
 
 ON_FLOOR_M = 0.04
-# Length of each of the opposing rays of is_inside (PARTNR-T6).
+# Length of each of the two opposing rays of is_inside (PARTNR-T6).
 INSIDE_RAY_M = 1.0
-# The corners and the centre of a box; a quarter of them has to be in the room (PARTNR-T6).
+# A box's corners and centre; a quarter of them must be in the room (PARTNR-T6).
 KEY_POINTS = 9
 IN_ROOM_SHARE = 0.25
 
 
 class Variant(StrEnum):
-    """How the geometry was judged; every result names it (PARTNR-D10).
+    """How the geometry is judged; every result names it (PARTNR-D10).
 
-    BOXES: rays downwards against the boxes of a house file's parts; inside is "the centre is in
-    an interior volume". PERCEIVED: the world is only what robots have seen, and a piece of
-    furniture one box around it all: inside is "the centre is in that box". EDGES: a world without
-    geometry that decides: on, inside and in which room is what the world says of itself.
+    BOXES: downward rays against the boxes of a house file's parts; inside means that the centre is
+    in an interior volume. PERCEIVED: the world as seen by robots, with one box for each piece of
+    furniture; inside means that the centre is in that box. EDGES: no geometry; on, inside and room
+    are the relations that the world itself states.
     """
 
     BOXES = "boxes"
@@ -48,7 +48,7 @@ def key_points(box: Box) -> Iterator[Vec3]:
 
 
 def on_top_of(scene: Scene, name: str) -> frozenset[str]:
-    """All that an entity is on top of; the floor of its room where it lies on it."""
+    """Everything that an entity is on top of; the floor of its room if it lies on that."""
     if scene.told:
         return told_on(scene.entities, name)
     below = scene.first_below(name)
@@ -59,8 +59,8 @@ def on_top_of(scene: Scene, name: str) -> frozenset[str]:
 def floor_under(scene: Scene, name: str) -> str | None:
     """The floor that an entity is on, by `is_on_floor`.
 
-    Judged by height: rays from a cup on the edge of a table would see the floor, too. There is
-    no floor under what lies on the low board of a shelf, or in a basket.
+    Judged by height, because rays from a cup at the edge of a table would hit the floor too. Things
+    on the bottom board of a shelf or in a basket are not on the floor.
     """
     if scene.told:
         return next((on for on in told_on(scene.entities, name) if on.startswith("floor_")), None)
@@ -80,7 +80,7 @@ def is_on_top(scene: Scene, name: str, receptacle: str) -> bool:
 
 
 def is_inside(scene: Scene, name: str, receptacle: str) -> bool:
-    """The centre lies in a hollow of the receptacle (the box variant of PARTNR-D10).
+    """The centre lies in an interior of the receptacle (the box variant of PARTNR-D10).
 
     As with the paper's rays of 1.00 m, two opposing walls of the hollow must be that near.
     Furniture that was only perceived is hollow all through. In a thing is what has the middle
@@ -107,7 +107,7 @@ def is_inside(scene: Scene, name: str, receptacle: str) -> bool:
             if not low + min(out, 0.0) - EPSILON_M <= at <= low + size + max(out, 0.0) + EPSILON_M:
                 inside = False
                 break
-            # Where the drawer is out, its walls are as far away as in the middle of it.
+            # In an open drawer the walls are as far away as from its middle.
             to_wall = size / 2 if out else max(at - low, low + size - at)
             near = near or to_wall <= INSIDE_RAY_M + EPSILON_M
         if inside and near:
@@ -142,7 +142,7 @@ def is_on_floor(scene: Scene, name: str) -> bool:
 
 
 def is_next_to(scene: Scene, a: str, b: str, threshold_m: float = 0.5) -> bool:
-    """The boxes overlap in height and are horizontally no further apart than this (PARTNR-D8)."""
+    """The boxes overlap in height, with at most this horizontal gap (PARTNR-D8)."""
     box_a, box_b = scene.box(a), scene.box(b)
     if box_a is None or box_b is None or a == b:
         return False

@@ -1,4 +1,4 @@
-"""What the evaluator says: how each proposition stands, how much is done, and why not all."""
+"""The evaluator's results: the status of each proposition, percent complete, and reasons."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from planner.world.record import record
 
 
 class Mode(StrEnum):
-    """By whose rules a result was computed; no result comes without it.
+    """The rules by which a result was computed; every result names them.
 
-    STRICT: as the paper defines it. PARTNR_V0: as the published code computes it, with its
+    STRICT: as the paper defines them. PARTNR_V0: as the published code implements them, with its
     DEFECT-D1, DEFECT-D2 and DEFECT-D4, for comparison with published numbers.
     """
 
@@ -33,16 +33,16 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PropositionProgress:
-    """How one proposition stands.
+    """The status of one proposition.
 
     Attributes:
         index: in the evaluation's list.
-        text: the proposition in words.
-        holds: true in this very state, whatever dependencies say.
-        satisfied: counts, if the episode ended now (PARTNR-D26, PARTNR-D28).
+        text: the proposition as text.
+        holds: true in this state, ignoring dependencies.
+        satisfied: counts if the episode ends now (PARTNR-D26, PARTNR-D28).
         first_step: simulation step at which it first counted; None = never.
-        reason: None where it is satisfied.
-        detail: the reason as a sentence; "" where it is satisfied.
+        reason: None if it is satisfied.
+        detail: the reason as a sentence; "" if it is satisfied.
     """
 
     index: int
@@ -56,14 +56,14 @@ class PropositionProgress:
 
 @dataclass(frozen=True, slots=True)
 class CriteriaProgress:
-    """How ET-Plan-Bench's criteria stand (`planner.evaluation.criteria`).
+    """The status of ET-Plan-Bench's criteria (`planner.evaluation.criteria`).
 
     Attributes:
         success: the success criteria hold, and the intermediate ones did in time.
-        share: of the success criteria and, as one more, the intermediate ones; 0 to 1.
-        entities: what each variable stands for in the choice that comes nearest.
-        first_step: simulation step at which all was first met; None = never.
-        explanation: one sentence a cause; "" on success.
+        share: satisfied share of the success criteria plus, as one, the intermediate ones.
+        entities: the entity of each variable in the best binding.
+        first_step: simulation step at which everything was first met; None = never.
+        explanation: one sentence per cause; "" on success.
     """
 
     success: bool
@@ -75,15 +75,15 @@ class CriteriaProgress:
 
 @record
 class Progress:
-    """How the task stands after a state, judged as if the episode ended there (PARTNR-D28).
+    """The progress after a state, judged as if the episode ended there (PARTNR-D28).
 
     Attributes:
-        percent_complete: share of the propositions that count, 0 to 1; of the criteria where
+        percent_complete: share of the propositions that count, 0 to 1; share of the criteria if
             there are no propositions.
-        success: all of them.
+        success: whether all count.
         sim_steps: simulation step of the state.
-        explanation: one sentence a proposition that does not count; "" on success.
-        criteria: ET-Plan-Bench's, where the episode has some.
+        explanation: one sentence for each proposition that does not count; "" on success.
+        criteria: ET-Plan-Bench's, if the episode has any.
     """
 
     percent_complete: float
@@ -117,7 +117,7 @@ class Verdict:
 
 
 def criteria_word(criteria: CriteriaProgress | None) -> str:
-    """In one word or two how criteria stand; "" where there are none."""
+    """The status of criteria in one or two words; "" if there are none."""
     if criteria is None:
         return ""
     return "met" if criteria.success else "not met"

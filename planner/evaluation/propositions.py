@@ -1,9 +1,9 @@
-"""The truth of propositions at one instant, kept up with the scene (PARTNR-3.2).
+"""The truth of propositions in one state, updated with the scene (PARTNR-3.2).
 
 W = {(a, b) of A x B : a != b, P(a, b)}                                  the witnesses
-false is_same:  true where |{a : some b, (a, b) in W}| >= number
-true is_same:   true where for one b |{a : (a, b) in W}| >= number
-one list:       true where |{a of A : P(a)}| >= number
+false is_same:  true if |{a : some b, (a, b) in W}| >= number
+true is_same:   true if for one b |{a : (a, b) in W}| >= number
+one list:       true if |{a of A : P(a)}| >= number
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from planner.evaluation.predicates import (
 from planner.evaluation.scene import Scene
 from planner.evaluation.task import STATE_PREDICATES, Predicate, Proposition
 
-# Stands for the second argument of a predicate that has none.
+# Placeholder for the second argument of a one-argument predicate.
 NO_SECOND = ""
 _TRUE = frozenset({NO_SECOND})
 _FALSE: frozenset[str] = frozenset()
@@ -33,11 +33,11 @@ class Watch:
 
     Attributes:
         proposition: what is watched.
-        holds: its truth, whatever dependencies say.
-        rows: for each of the first list, with which of the second list the predicate is true
-            (`NO_SECOND` for predicates of one list); empty for clusters.
-        values: for each argument, what serves as it now; restricted to the second arguments
-            that enough share where they must be the same (PARTNR-D22).
+        holds: its truth, ignoring dependencies.
+        rows: for each entity of the first list, those of the second list for which the predicate
+            holds (`NO_SECOND` for predicates of one list); empty for clusters.
+        values: for each argument, the entities that serve as it now; restricted to second
+            arguments shared by enough entities if they must be the same (PARTNR-D22).
     """
 
     def __init__(self, proposition: Proposition, scene: Scene) -> None:
@@ -56,14 +56,14 @@ class Watch:
 
     @property
     def serving(self) -> frozenset[str]:
-        """Those of the first list for which the predicate is true with anything."""
+        """The entities of the first list for which the predicate holds with any second."""
         return frozenset(a for a, row in self.rows.items() if row)
 
     def refresh(self, scene: Scene, changed: Set[str]) -> bool:
-        """Looks again at what depends on the entities that changed.
+        """Re-evaluates what depends on the changed entities.
 
         Returns:
-            Whether the truth or what serves as arguments is different from before.
+            Whether the truth or the serving arguments have changed.
         """
         before = (self.holds, self.values)
         if self.proposition.predicate is Predicate.IS_CLUSTERED:
@@ -76,7 +76,7 @@ class Watch:
             )
         else:
             stale: Iterable[str] = self._first
-            # Rooms never move, and a receptacle that does moves all that is on it.
+            # Rooms never move, and a receptacle that moves also moves what is on it.
             if not (self._second & changed):
                 stale = self._first & changed
             for name in stale:

@@ -1,15 +1,15 @@
 """The published PARTNR code's rules, for comparison with published numbers (mode partnr_v0).
 
-What it computes differently from the paper, on purpose here as there (`published_watch` has what
-concerns single propositions):
+Deliberate differences from the paper, as in that code (`published_watch` has those that concern
+single propositions):
 
 - DEFECT-D1: tied arguments are compared as sets of *characters*, so that nearly all names match;
 - DEFECT-D2: a proposition with number n becomes n propositions that each count, and the gates of
-  the copies are put on the wrong propositions;
-- DEFECT-D12: a tie on a cluster is an error once two of its propositions were satisfied.
+  the copies are attached to the wrong propositions;
+- DEFECT-D12: a tie on a cluster raises an error once two of its propositions were satisfied.
 
 Further rules of that code: a tied argument is the one of the first satisfaction; the order is
-judged against all ancestors within one constraint; a gate looks at the steps before, and
+judged against all ancestors within one constraint; a gate considers only previous steps, and
 `after_unsatisfied` opens for good once a head was lost.
 """
 
@@ -112,11 +112,11 @@ def _ancestors(edges: Sequence[tuple[int, int]]) -> dict[int, set[int]]:
 
 
 class PublishedError(PlannerError):
-    """An episode that the published code cannot judge but fails with an error of its own."""
+    """An episode on which the published code fails with an error of its own."""
 
 
 class PublishedJudge:
-    """One episode by the published rules."""
+    """Judges one episode by the published rules."""
 
     watch: ClassVar[type[Watch]] = PublishedWatch
 
@@ -142,7 +142,7 @@ class PublishedJudge:
         return self._now.first
 
     def advance(self, step: int, watches: Sequence[Watch]) -> None:
-        """Takes up the world of a step; gates look at the steps before it."""
+        """Processes the world of a step; gates consider the steps before it."""
         if step != self._step:
             self._step, self._before = step, self._now
         before = self._before
@@ -152,7 +152,7 @@ class PublishedJudge:
             self._ever_true[i] = self._ever_true[i] or watch.holds
             if watch.holds and opened and now.first[i] is None:
                 now.first[i] = step
-                # DEFECT-D1: a name is compared by its characters.
+                # DEFECT-D1: names are compared as sets of characters.
                 self._used[i] = tuple(frozenset(name) for (name,) in watch.values)
             now.result.append(watch.holds and opened)
             now.lost[i] = now.lost[i] or (before.result[i] and not now.result[i])
@@ -170,10 +170,10 @@ class PublishedJudge:
         return all(heads) if gate.mode is DependencyMode.ALL else any(heads)
 
     def statuses(self, watches: Sequence[Watch]) -> tuple[PropositionStatus, ...]:
-        """How each proposition stands; every constraint is applied by itself.
+        """The status of each proposition; every constraint is applied independently.
 
         Raises:
-            PublishedError: where the published code fails (DEFECT-D12).
+            PublishedError: if the published code fails (DEFECT-D12).
         """
         found = [self._status(i) for i in range(len(watches))]
         for tie in self._done.ties:
@@ -183,7 +183,7 @@ class PublishedJudge:
         return tuple(found)
 
     def latches(self) -> dict[str, JsonValue]:
-        """As `Judge`."""
+        """See `Judge`."""
         return {
             "step": self._step,
             "now": asdict(self._now),
@@ -193,7 +193,7 @@ class PublishedJudge:
         }
 
     def restore(self, latches: Mapping[str, Any]) -> None:
-        """As `Judge`."""
+        """See `Judge`."""
         self._step = latches["step"]
         self._now, self._before = _Memory(**latches["now"]), _Memory(**latches["before"])
         self._used = [tuple(frozenset(value) for value in used) for used in latches["used"]]

@@ -1,6 +1,6 @@
 """The JSON Schema of trace files' lines, published in docs/schema/.
 
-`python -m planner.evaluation.published_schema docs/schema` writes it anew.
+`python -m planner.evaluation.published_schema docs/schema` regenerates it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FILE_NAME = "trace.schema.json"
 
 
 def schema_text() -> str:
-    """The file's text."""
+    """The text of the schema file."""
     schema = {"title": "One line of a trace", **LINES.json_schema()}
     return json.dumps(schema, indent=2, sort_keys=True) + "\n"
 

@@ -1,12 +1,12 @@
-"""The truth of propositions at one instant as PARTNR's published predicates compute it.
+"""The truth of propositions in one state as PARTNR's published predicates compute it.
 
-Which pairs satisfy a predicate is geometry and the same in all modes; what a proposition makes
-of them is not:
+Which pairs satisfy a predicate is geometry and the same in all modes; how a proposition combines
+them differs:
 
 - DEFECT-D4: `number` counts pairs, not entities of the first list;
-- DEFECT-D10: where they are too few, the result is that of the last pair;
+- DEFECT-D10: if there are too few, the result is that of the last pair;
 - DEFECT-D11: a cluster is a group that is connected as a whole and has one entity of each list;
-  one entity may stand for several lists.
+  one entity may count for several lists.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from planner.evaluation.propositions import NO_SECOND, Watch
 
 
 class PublishedWatch(Watch):
-    """As `Watch`; `values` has the pair that satisfies the proposition, and none of clusters."""
+    """See `Watch`; `values` has the pair that satisfies the proposition, nothing for clusters."""
 
     def _count(self) -> None:
         pair = self._satisfying_pair()

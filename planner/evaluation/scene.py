@@ -1,8 +1,8 @@
-"""The world's geometry as the predicates see it: boxes, and what lies straight below a point.
+"""The world's geometry for the predicates: boxes, and what is directly below a point.
 
-Frame `map`, z up (y in the paper), metres. Furniture is the oriented boxes of its
-parts, everything else its own box. A scene is updated in place with what changed, so that the
-cost of a step follows the change and not the size of the house.
+Frame `map`, z up (y in the paper), metres. Furniture consists of the oriented boxes of its parts,
+everything else is one box. A scene is updated in place, so the cost of a step depends on what
+changed and not on the size of the house.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from planner.world.receptacle import ThingShape, known_shape
 from planner.world.state import EntityState
 from planner.world.vocabulary import EntityKind
 
-# Positions are computed in floating point: a micrometre decides nothing.
+# Tolerance for floating-point rounding.
 EPSILON_M = 1e-6
-# The start of a downward ray is raised by this to survive contact penetration (PARTNR-D9).
+# Downward rays start this much higher, to tolerate contact penetration (PARTNR-D9).
 RAISED_M = 0.01
 CELL_M = 1.0
-# Further from the map's origin no household is; such numbers come from a broken state.
+# No household extends further from the map's origin; such numbers come from a broken state.
 MAX_DISTANCE_M = 10_000.0
 
 _Cell = tuple[int, int]
@@ -39,7 +39,7 @@ class BrokenStateError(PlannerError):
 
 @dataclass(frozen=True, slots=True)
 class _Slab:
-    """A box in its furniture's frame: ranges of x and y, its top, and what moves it."""
+    """A box in its furniture's frame: x and y range, top, and the slide that moves it."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -47,7 +47,7 @@ class _Slab:
     slide: Vec3 | None
 
     def covers(self, x: float, y: float, openness: float) -> bool:
-        """Whether a point of the frame is over the slab or over where it may have slid."""
+        """Whether a point of the frame is over the slab, or where it may have slid to."""
         if self.slide is None:
             (x0, x1), (y0, y1) = self.x, self.y
             return x0 - EPSILON_M <= x <= x1 + EPSILON_M and y0 - EPSILON_M <= y <= y1 + EPSILON_M
@@ -61,9 +61,9 @@ class _Slab:
 class _Piece:
     """A piece of furniture, prepared for rays.
 
-    A drawer counts at every place between closed and as far open as the piece is, because the
-    world tells how far the widest joint is open and not which one. A hinged part counts where
-    it is when closed: a ray that this concerns hits the same piece either way.
+    A drawer counts at every position between closed and the piece's openness, because the world
+    reports only how far the widest joint is open, not which one. A hinged part counts at its
+    closed position: a ray hits the same piece either way.
     """
 
     def __init__(self, record: Furniture) -> None:
@@ -74,23 +74,23 @@ class _Piece:
         )
         self.reach_m = self._bounds()
         self.surroundings = self._with_hollows()
-        # What is outside misses every slab, however far rounding makes each reach.
+        # Cheap rejection: outside the bounds, no slab can be hit.
         x0, y0, x1, y1 = self.reach_m
         grown = 2 * EPSILON_M
         self._within_m = (x0 - grown, y0 - grown, x1 + grown, y1 + grown)
 
     def local(self, x_m: float, y_m: float) -> tuple[float, float]:
-        """A point of the map in the piece's frame."""
+        """Converts a point from the map to the piece's frame."""
         dx, dy = x_m - self.record.x_m, y_m - self.record.y_m
         return (dx * self._cos + dy * self._sin, dy * self._cos - dx * self._sin)
 
     def may_be_at(self, x_m: float, y_m: float) -> bool:
-        """Whether a point of the map is within reach of what can be hit."""
+        """Whether a point of the map is within the bounds of what can be hit."""
         x0, y0, x1, y1 = self._within_m
         return x0 <= x_m <= x1 and y0 <= y_m <= y1
 
     def top_below(self, x_m: float, y_m: float, z_m: float, openness: float) -> float | None:
-        """The height of the first surface under a point; None where the ray passes."""
+        """The height of the first surface below a point; None if the ray misses."""
         if not self.may_be_at(x_m, y_m):
             return None
         x, y = self.local(x_m, y_m)
@@ -100,11 +100,11 @@ class _Piece:
         return None
 
     def _bounds(self) -> tuple[float, float, float, float]:
-        """(x_min, y_min, x_max, y_max) of the map around all that can be hit."""
+        """(x_min, y_min, x_max, y_max) in the map of everything that can be hit."""
         return self._around((slab.x, slab.y, slab.slide) for slab in self._slabs)
 
     def _with_hollows(self) -> Box:
-        """The box of the map around all that can be hit, and all that can be inside."""
+        """The box in the map around everything that can be hit or be inside."""
         hollows = [
             (
                 (hollow.center[0] - hollow.size[0] / 2, hollow.center[0] + hollow.size[0] / 2),
@@ -123,7 +123,7 @@ class _Piece:
     def _around(
         self, parts: Iterable[tuple[tuple[float, float], tuple[float, float], Vec3 | None]]
     ) -> tuple[float, float, float, float]:
-        """(x_min, y_min, x_max, y_max) of the map around ranges of x and y, and their slides."""
+        """(x_min, y_min, x_max, y_max) in the map of x and y ranges with their slides."""
         low_x, low_y, high_x, high_y = 0.0, 0.0, 0.0, 0.0
         for (x0, x1), (y0, y1), slide in parts:
             dx, dy, _ = slide or (0.0, 0.0, 0.0)
@@ -149,7 +149,7 @@ def _slab(record: Furniture, index: int) -> _Slab:
 
 
 def _slide(record: Furniture, name: str | None) -> Vec3 | None:
-    """How far a drawer goes, in its furniture's frame; None where nothing slides."""
+    """How far a drawer slides, in its furniture's frame; None if nothing slides."""
     joint = record.joint(name) if name is not None else None
     if joint is None or joint.kind != "slide":
         return None
@@ -159,7 +159,7 @@ def _slide(record: Furniture, name: str | None) -> Vec3 | None:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """What of a house never changes, prepared once for all its episodes."""
+    """The constant part of a house, prepared once for all its episodes."""
 
     house: House
     pieces: Mapping[str, _Piece]
@@ -168,13 +168,13 @@ class _Layout:
 
 
 _LAYOUTS: OrderedDict[int, _Layout] = OrderedDict()
-# Layouts kept; one of sixty pieces has some 100 KiB.
+# Cached layouts; one of sixty pieces takes some 100 KiB.
 _MAX_LAYOUTS = 16
 
 
 def _layout_of(house: House) -> _Layout:
-    # By identity, because comparing houses takes as long as preparing one; the layout holds its
-    # house, so that no other can come to have the same identity.
+    # Keyed by identity, because comparing houses is as slow as preparing one; the layout keeps its
+    # house alive, so the identity cannot be reused.
     layout = _LAYOUTS.get(id(house))
     if layout is None:
         pieces = {piece.name: _Piece(piece) for piece in house.furniture}
@@ -190,17 +190,17 @@ def _layout_of(house: House) -> _Layout:
 
 
 def forget_layouts() -> None:
-    """Lets go of all layouts that are kept."""
+    """Frees all cached layouts."""
     _LAYOUTS.clear()
 
 
 class Scene:
-    """The entities at one instant, with their boxes and an index of where they are.
+    """The entities in one state, with their boxes and a spatial index.
 
     Attributes:
-        house: their house's layout.
+        house: the layout.
         entities: by name.
-        told: whether relations are what the world's edges say, and not what boxes show.
+        told: whether relations come from the world's edges instead of from boxes.
     """
 
     def __init__(self, house: House, entities: Mapping[str, EntityState]) -> None:
@@ -211,7 +211,7 @@ class Scene:
         # Of things with a hollow or a top.
         self._shapes: dict[str, ThingShape] = {}
         if self.told:
-            # Boxes are made where one is asked for.
+            # Boxes are computed on demand.
             self.entities.update(entities)
             return
         layout = _layout_of(house)
@@ -222,11 +222,11 @@ class Scene:
         self.update(entities.values(), ())
 
     def update(self, changed: Iterable[EntityState], removed: Iterable[str]) -> None:
-        """Takes up entities that are new or differ, and forgets those that are gone.
+        """Adds or replaces changed entities and removes others.
 
         Raises:
-            BrokenStateError: where a pose or size is not a place in a house; the scene is then as
-                before but for the entities named earlier.
+            BrokenStateError: if a pose or size is impossible in a house; entities before it have
+                been updated.
         """
         if self.told:
             for entity in changed:
@@ -270,16 +270,16 @@ class Scene:
                 del self._bare_cells[cell][name]
 
     def _is_bare(self, entity: EntityState) -> bool:
-        """Whether all that is known of an entity's shape is its box.
+        """Whether the box is all that is known of an entity's shape.
 
-        So are things, and furniture that was perceived and that no house file describes.
+        True for objects, and for perceived furniture that the house file does not describe.
         """
         if entity.kind is EntityKind.FURNITURE:
             return entity.name not in self._pieces
         return entity.kind is EntityKind.OBJECT
 
     def box(self, name: str) -> Box | None:
-        """The axis-aligned box around an entity (PARTNR-D8); None where there is none."""
+        """The axis-aligned box around an entity (PARTNR-D8); None if it has none."""
         if self.told:
             box, entity = self._boxes.get(name), self.entities.get(name)
             if box is None and entity is not None:
@@ -288,11 +288,11 @@ class Scene:
         return self._boxes.get(name)
 
     def thing_box(self, name: str) -> Box | None:
-        """The box of what is judged by its box alone; None for furniture of the house file."""
+        """The box of an entity judged by its box alone; None for furniture of the house file."""
         return None if name in self._pieces else self._boxes.get(name)
 
     def footprint(self, name: str) -> tuple[float, float, float, float] | None:
-        """(x_min, y_min, x_max, y_max) of what a ray can hit of an entity; None for agents."""
+        """(x_min, y_min, x_max, y_max) of what rays can hit of an entity; None for agents."""
         entity = self.entities.get(name)
         kinds = (EntityKind.OBJECT, EntityKind.FURNITURE)
         if self.told or entity is None or entity.kind not in kinds:
@@ -303,12 +303,12 @@ class Scene:
         return (x0, y0, x1, y1)
 
     def surroundings(self, name: str) -> Box | None:
-        """Seen from above, the box outside of which nothing is on or in an entity."""
+        """A box that contains, seen from above, everything on or in an entity."""
         piece = self._pieces.get(name)
         return self._boxes.get(name) if piece is None else piece.surroundings
 
     def on_one_side(self, box: Box, room: str) -> bool:
-        """Whether all points of a box are in a room, or none is, as far as is easily told."""
+        """Whether a box is entirely inside or entirely outside a room, by a quick check."""
         volume = self._rooms.get(room)
         return volume is None or volume.on_one_side(box)
 
@@ -318,10 +318,10 @@ class Scene:
         return volume is not None and volume.contains(point_m)
 
     def first_below(self, name: str) -> frozenset[str]:
-        """What rays straight down from the eight corners of an entity's box hit first (PARTNR-D9).
+        """What downward rays from the eight corners of an entity's box hit first (PARTNR-D9).
 
-        The entity itself and agents are passed through. Floors are not reported: what stands
-        on them is judged by height (PARTNR-D11).
+        Rays pass through the entity itself and through agents. Floors are not reported: things
+        standing on them are judged by height (PARTNR-D11).
         """
         box = self._boxes.get(name)
         if box is None:
@@ -330,17 +330,17 @@ class Scene:
         found: set[str | None] = set()
         for x in (x0, x1):
             for y in (y0, y1):
-                # Mostly a thing is carried over nothing at all.
+                # Usually a thing is carried over nothing at all.
                 if self._is_anything_at(name, x, y):
                     top, hit = self._hit(name, x, y, z1 + RAISED_M)
                     found.add(hit)
-                    # Mostly it is below the lower corner, too.
+                    # Usually it is below the lower corner, too.
                     if top > z0 + RAISED_M:
                         found.add(self._hit(name, x, y, z0 + RAISED_M)[1])
         return frozenset(hit for hit in found if hit is not None)
 
     def _is_anything_at(self, name: str, x_m: float, y_m: float) -> bool:
-        """Whether a ray down through a point may hit anything but `name`."""
+        """Whether a downward ray through a point may hit anything but `name`."""
         cell = _cell(x_m, y_m)
         if any(piece.may_be_at(x_m, y_m) for piece in self._furniture_cells.get(cell, ())):
             return True
@@ -365,9 +365,9 @@ class Scene:
         )
 
     def _hit(self, name: str, x_m: float, y_m: float, z_m: float) -> tuple[float, str | None]:
-        """How high the first that a ray down from a point meets is there, and what it is."""
+        """The height and name of the first hit of a downward ray from a point."""
         best_z, best = self._furniture_hit(name, x_m, y_m, z_m)
-        # By name: of boxes with tops at one height the same one wins, whatever moved last.
+        # Sorted by name: among tops of equal height the same one wins, whatever moved last.
         for other in sorted(self._bare_cells.get(_cell(x_m, y_m), ())):
             if other == name:
                 continue
@@ -379,7 +379,7 @@ class Scene:
     def _furniture_hit(
         self, name: str, x_m: float, y_m: float, z_m: float
     ) -> tuple[float, str | None]:
-        """The highest furniture under a point that is not `name`, and its height there."""
+        """The highest furniture other than `name` under a point, and its height there."""
         best_z, best = -math.inf, None
         for piece in self._furniture_cells.get(_cell(x_m, y_m), ()):
             other = piece.record.name
@@ -427,7 +427,7 @@ class Scene:
         )
 
     def _is_over(self, name: str, x_m: float, y_m: float) -> bool:
-        """Whether a point is over an entity's own box, turned as the entity is."""
+        """Whether a point is over an entity's own box, rotated like the entity."""
         box = self._boxes[name]
         (x0, y0, _), (x1, y1, _) = box.minimum_m, box.maximum_m
         if not (
@@ -437,7 +437,7 @@ class Scene:
         entity = self.entities[name]
         qx, qy, qz, qw = entity.pose.orientation
         if qx or qy:
-            return True  # Lying askew: the box around it has to do.
+            return True  # Tilted: use the box around it.
         cos, sin = 1 - 2 * qz * qz, 2 * qz * qw
         dx, dy = x_m - entity.pose.position_m[0], y_m - entity.pose.position_m[1]
         return (
@@ -446,7 +446,7 @@ class Scene:
         )
 
     def hollows(self, name: str) -> Iterator[tuple[Interior, Vec3]]:
-        """The hollows of a piece of furniture, each with how far a drawer of it may be out."""
+        """The interiors of furniture, each with the largest displacement of its drawer."""
         piece, entity = self._pieces.get(name), self.entities.get(name)
         if piece is None or entity is None:
             return
@@ -461,14 +461,14 @@ class Scene:
             yield hollow, slide
 
     def bare_furniture(self, name: str) -> Box | None:
-        """The box of furniture that no house file describes; None for everything else."""
+        """The box of furniture without a description in the house file; None otherwise."""
         entity = self.entities.get(name)
         if entity is None or entity.kind is not EntityKind.FURNITURE or name in self._pieces:
             return None
         return self._boxes[name]
 
     def in_frame_of(self, name: str, point_m: Vec3) -> Vec3:
-        """A point of the map in a furniture's frame."""
+        """Converts a point from the map to a furniture's frame."""
         x, y = self._pieces[name].local(point_m[0], point_m[1])
         return (x, y, point_m[2])
 
@@ -483,7 +483,7 @@ class _RoomVolume:
         self._x, self._y = (min(xs), max(xs)), (min(ys), max(ys))
 
     def on_one_side(self, box: Box) -> bool:
-        """Whether no edge's own box, nor floor or ceiling, comes near a box."""
+        """Whether a box stays clear of the bounds of every edge, of floor and of ceiling."""
         (x0, y0, z0), (x1, y1, z1) = box.minimum_m, box.maximum_m
         if not (z0 >= 0.0 and z1 <= self._room.height_m):
             return False
@@ -497,11 +497,11 @@ class _RoomVolume:
         )
 
     def contains(self, point_m: Vec3) -> bool:
-        """Whether a point lies in it; on a wall's line either room may have it."""
+        """Whether a point lies inside; a point on a wall's line may belong to either room."""
         x, y, z = point_m
         if not (self._x[0] <= x <= self._x[1] and self._y[0] <= y <= self._y[1]):
             return False
-        # A thing on the floor may be a rounding error below it.
+        # A thing on the floor may be below it by rounding.
         if not -EPSILON_M <= z <= self._room.height_m + EPSILON_M:
             return False
         inside = False
@@ -515,9 +515,9 @@ class _RoomVolume:
 
 
 def world_box(entity: EntityState) -> Box:
-    """The axis-aligned box around an entity however it is turned (PARTNR-D8).
+    """The axis-aligned box around an entity in any orientation (PARTNR-D8).
 
-    `EntityState.box` serves upright entities only, which all of the embedded world's are.
+    `EntityState.box` is only for upright entities, which all of the embedded world's are.
     """
     qx, qy, _, _ = entity.pose.orientation
     if not qx and not qy:
@@ -533,7 +533,7 @@ def _cell(x_m: float, y_m: float) -> _Cell:
 
 
 def _is_in_reach(box: Box) -> bool:
-    """Whether a box is where a household may be; one of which a number is none is not."""
+    """Whether a box is within the limits of a household; False for NaN."""
     (x0, y0, z0), (x1, y1, z1) = box.minimum_m, box.maximum_m
     low, high = -MAX_DISTANCE_M, MAX_DISTANCE_M
     return (

@@ -1,15 +1,15 @@
-"""Numbers over episodes with their uncertainty: rates, means, ratios, and pairs of runs.
+"""Statistics over episodes with uncertainty: rates, means, ratios, and pairs of runs.
 
 - Rates: Clopper-Pearson, the exact binomial interval, as LLaMAR reports them (LLAMAR-5.1).
-- Means: Student's t on the mean.
-- Ratios of sums over episodes, which are no means: bootstrap over episodes.
-- Two runs of the same episodes, success: McNemar's exact test. Only the episodes in which the
-  runs differ tell anything, and how many of them the one won is binomial; no approximation for
-  the few that there are.
-- Two runs, any other value: a sign-flip test of the mean difference. If the runs were alike, the
-  sign of each episode's difference would be a coin's. It tests the very mean that is printed and
-  takes ties as they are; Wilcoxon's ranks drop episodes without a difference, of which percent
-  complete has many, and test something else than the mean.
+- Means: Student's t.
+- Ratios of sums over episodes: bootstrap over episodes.
+- Two runs of the same episodes, success: McNemar's exact test. Only the episodes in which the runs
+  differ are informative, and the number won by one run is binomial; no approximation is used, since
+  there are few of them.
+- Two runs, any other value: a sign-flip test of the mean difference, since for equal runs the sign
+  of each episode's difference is random. It tests the printed mean itself and allows ties;
+  Wilcoxon's test drops episodes without a difference, of which percent complete has many, and tests
+  something other than the mean.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from planner.world.errors import PlannerError
 
 CONFIDENCE = 0.95
 RESAMPLES = 9_999
-# Up to this many episodes that differ every pattern of signs is tried.
+# Up to this many differing episodes all sign patterns are enumerated.
 EXACT_SIGNS = 16
 
 
 class Interval(StrEnum):
-    """How an interval was made."""
+    """The method of an interval."""
 
     CLOPPER_PEARSON = "clopper_pearson"
     STUDENT_T = "student_t"
@@ -40,9 +40,9 @@ class Interval(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number over n episodes with its interval of 95 %; all None where there is no episode.
+    """A number over n episodes with its 95 % interval; all None if there is no episode.
 
-    `low` and `high` are None where n is too small to say anything.
+    `low` and `high` are None if n is too small.
     """
 
     value: float | None
@@ -59,7 +59,7 @@ class Comparison:
     Attributes:
         difference: mean of second minus first, with its interval of Student's t.
         better, worse: episodes in which the second's value is larger, or smaller.
-        p: probability of at least such a difference if the runs were alike, two-sided.
+        p: two-sided probability of at least such a difference if the runs were equal.
         test: mcnemar_exact or sign_flip.
     """
 
@@ -74,13 +74,13 @@ def rate(successes: int, n: int) -> Estimate:
     """A rate with the exact binomial interval.
 
     Raises:
-        PlannerError: where there are more successes than episodes.
+        PlannerError: if there are more successes than episodes.
     """
     if not 0 <= successes <= n:
         raise PlannerError(f"{successes} successes of {n} episodes")
     if n == 0:
         return Estimate(None, None, None, 0, Interval.NONE)
-    # Here, as it takes a second and each worker of a run would wait for it.
+    # Imported here, since it takes a second, which every worker of a run would pay.
     from scipy import stats
 
     found = stats.binomtest(successes, n).proportion_ci(CONFIDENCE, method="exact")
@@ -90,9 +90,9 @@ def rate(successes: int, n: int) -> Estimate:
 def mean(
     values: Sequence[float], *, min_value: float = -math.inf, max_value: float = math.inf
 ) -> Estimate:
-    """A mean with the interval of Student's t; none for a single value.
+    """A mean with the interval of Student's t; without an interval for a single value.
 
-    Values are bounded by `min_value` and `max_value`, and so is the interval.
+    The interval is clipped to the bounds of the values, `min_value` and `max_value`.
     """
     n = len(values)
     if n == 0:
@@ -114,9 +114,9 @@ def bootstrap(
     """A statistic of n episodes, with the percentile interval over resampled episodes.
 
     Args:
-        n: how many episodes there are.
-        statistic: its value for episodes by number, which may repeat; None where undefined.
-        seed: of the resampling; the same one gives the same interval.
+        n: number of episodes.
+        statistic: its value for episodes by index, which may repeat; None if undefined.
+        seed: of the resampling; equal seeds give equal intervals.
     """
     value = statistic(range(n)) if n else None
     if value is None or n == 1:
@@ -129,15 +129,15 @@ def bootstrap(
 
 
 def compare(first: Sequence[float], second: Sequence[float], *, binary: bool) -> Comparison:
-    """Whether the second of two runs over the same episodes did better.
+    """Compares two runs over the same episodes.
 
     Args:
         first: values of the first run.
-        second: of the second run, episode by episode.
+        second: of the second run, in the same order.
         binary: whether all values are 0 or 1, such as success.
 
     Raises:
-        PlannerError: where the runs are not of the same, or of no episodes.
+        PlannerError: if the numbers of episodes differ or are zero.
     """
     if len(first) != len(second) or not first:
         raise PlannerError(f"runs of {len(first)} and {len(second)} episodes cannot be compared")
@@ -154,11 +154,11 @@ def compare(first: Sequence[float], second: Sequence[float], *, binary: bool) ->
 
 
 def _sign_flip(differences: np.typing.NDArray[np.float64]) -> float:
-    """How often random signs give a sum as far from zero; exactly for few differences."""
+    """The share of random sign patterns with a sum as far from zero; exact for few differences."""
     count = len(differences)
     if count == 0:
         return 1.0
-    # Sums that differ by rounding only are the same.
+    # Treat sums that differ only by rounding as equal.
     observed = abs(differences.sum()) * (1 - 1e-12) - 1e-12
     if count <= EXACT_SIGNS:
         patterns = (np.arange(2**count)[:, None] >> np.arange(count)) & 1

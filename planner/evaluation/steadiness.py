@@ -1,7 +1,7 @@
-"""What certainly stays as it is judged while things are carried about inside known boxes.
+"""What certainly keeps its truth while things are moved inside known boxes.
 
-A thing on its way through a house mostly counts for nothing anywhere near: then the steps on
-its way need not be judged one by one. Everything here errs towards "it may change".
+A thing carried through a house is usually far from everything that counts, and then the steps need
+not be judged one by one. All checks are conservative.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from planner.evaluation.scene import EPSILON_M, RAISED_M, Scene
 from planner.evaluation.task import STATE_PREDICATES, Predicate
 from planner.world.geometry import Box
 
-# More than the rounding that any of the predicates allows for.
+# More than the tolerances of the predicates.
 _SLACK_M = 10 * EPSILON_M
 Reach = Mapping[str, Box]
 
@@ -24,14 +24,13 @@ def keeps(watch: Watch, scene: Scene, reach: Reach) -> bool:
     """Whether a proposition keeps its witnesses while things move.
 
     Args:
-        watch: with what it saw last.
-        scene: where everything is that does not move.
-        reach: for each thing that moves, the box of the map that it stays in, its own extents
-            included; it is in it from the last look of the watch on.
+        watch: as updated last.
+        scene: the position of everything that does not move.
+        reach: for each moving thing, the box in the map that contains all of it from the watch's
+            last update on.
 
     Returns:
-        True where no mover comes to be a witness, or ceases to be one; False where that is not
-        certain.
+        True if certainly no moving thing becomes or ceases to be a witness.
     """
     proposition, predicate = watch.proposition, watch.proposition.predicate
     movers = [name for name in watch.names if name in reach]
@@ -58,7 +57,7 @@ def keeps(watch: Watch, scene: Scene, reach: Reach) -> bool:
 
 
 def shadows_nothing(cast: Iterable[str], scene: Scene, reach: Reach) -> bool:
-    """Whether nothing that moves comes between any of what rays are cast from and its support."""
+    """Whether no moving thing gets between any of the ray-casting things and their supports."""
     return not any(
         _may_shadow(scene, mover, around, reach.get(name) or scene.box(name))
         for name in cast
@@ -70,7 +69,7 @@ def shadows_nothing(cast: Iterable[str], scene: Scene, reach: Reach) -> bool:
 def _may_shadow(scene: Scene, mover: str, around: Box, box: Box | None) -> bool:
     if box is None or not _overlap(box, around, 0.0):
         return False
-    # Rays go downwards and meet tops: what rises above where they start is in nobody's way.
+    # Rays go down and hit tops, so whatever is above their start cannot obstruct them.
     lowest_top_m = around.minimum_m[2] + scene.lowest_top_m(mover)
     return lowest_top_m <= box.maximum_m[2] + RAISED_M + _SLACK_M
 
@@ -94,7 +93,7 @@ def _is_apart(scene: Scene, reach: Reach, name: str, other: str, threshold_m: fl
 
 
 def _is_clear(scene: Scene, reach: Reach, name: str, other: str) -> bool:
-    """Whether a mover stays beside another entity, so that neither is on or in the other."""
+    """Whether a mover stays clear of another entity, so that neither is on or in the other."""
     if name == other:
         return True
     if other.startswith("floor_"):
@@ -104,7 +103,7 @@ def _is_clear(scene: Scene, reach: Reach, name: str, other: str) -> bool:
 
 
 def _is_outside(scene: Scene, reach: Reach, name: str, other: str) -> bool:
-    """Whether a mover stays beside another entity or above it, so that neither is in the other."""
+    """Whether a mover stays beside or above another entity, so that neither is in the other."""
     around = reach.get(other) or scene.surroundings(other)
     if around is not None and reach[name].minimum_m[2] > around.maximum_m[2] + _SLACK_M:
         return True
@@ -116,7 +115,7 @@ def _is_lifted(box: Box) -> bool:
 
 
 def _overlap(a: Box, b: Box, apart_m: float) -> bool:
-    """Whether two boxes come as near as this, seen from above."""
+    """Whether two boxes are closer than this, seen from above."""
     margin = apart_m + _SLACK_M
     (ax0, ay0, _), (ax1, ay1, _) = a.minimum_m, a.maximum_m
     (bx0, by0, _), (bx1, by1, _) = b.minimum_m, b.maximum_m

@@ -1,7 +1,7 @@
-"""What a task asks for, as plain records: propositions, dependencies, constraints.
+"""A task's goal as plain records: propositions, dependencies, constraints.
 
 An evaluation function is a list of propositions, a list of dependencies and a list of
-constraints (PARTNR-3). Indices count propositions from 0.
+constraints (PARTNR-3). Propositions are numbered from 0.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _TWO_LISTS: dict[Predicate, tuple[str, str]] = {
 
 
 class GateRelation(StrEnum):
-    """When a gated proposition is looked at, relative to its heads (PARTNR-3.3)."""
+    """When a gated proposition counts, relative to its heads (PARTNR-3.3)."""
 
     AFTER_SATISFIED = "after_satisfied"
     AFTER_UNSATISFIED = "after_unsatisfied"
@@ -59,7 +59,7 @@ class GateRelation(StrEnum):
 
 
 class DependencyMode(StrEnum):
-    """Whether all heads must open the gate, as in the paper (PARTNR-D18), or any one does."""
+    """Whether all heads must open the gate, as in the paper (PARTNR-D18), or any of them."""
 
     ALL = "all"
     ANY = "any"
@@ -74,14 +74,14 @@ class TieKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proposition:
-    """A predicate with its arguments; each list of names is an "or" (PARTNR-3.2).
+    """A predicate with its arguments; each list of names is a disjunction (PARTNR-3.2).
 
     Attributes:
         predicate: one of the twelve.
         lists: one list for states and the floor, two for relations, any number for clusters.
-        number: how many of the first list are needed.
+        number: how many entities of the first list are needed.
         is_same: whether these need the same second argument.
-        threshold_m: horizontal distance that still counts as next to; metres.
+        threshold_m: maximum horizontal distance for next to; metres.
     """
 
     predicate: Predicate
@@ -92,7 +92,7 @@ class Proposition:
 
     @property
     def argument_names(self) -> tuple[str, ...]:
-        """The name of each list in the file; a cluster's have none but `*args_N`."""
+        """The name of each list in the file; for a cluster `args_N`."""
         if self.predicate is Predicate.IS_CLUSTERED:
             return tuple(f"*args_{k}" for k in range(len(self.lists)))
         return _TWO_LISTS.get(self.predicate, ("objects",))
@@ -100,7 +100,7 @@ class Proposition:
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """`gated` propositions are looked at only when `depends_on` allow it."""
+    """`gated` propositions count only while `depends_on` allow it."""
 
     gated: tuple[int, ...]
     depends_on: tuple[int, ...]
@@ -123,9 +123,9 @@ class Evaluation:
     Attributes:
         propositions: at least one.
         dependencies: acyclic.
-        orders: of each TemporalConstraint its (i, j): i has to come true strictly before j;
-            acyclic all together.
-        ties: which arguments must be the same or different.
+        orders: the (i, j) of each TemporalConstraint: i must come true strictly before j;
+            acyclic over all of them.
+        ties: arguments that must be the same or different.
         terminal: the propositions that must hold at the end.
     """
 

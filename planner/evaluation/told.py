@@ -1,6 +1,6 @@
-"""Relations as the world tells them, for worlds of edges: parent, relation and room of each entity.
+"""Relations as the world states them, for worlds of edges: parent, relation and room.
 
-The counterpart of the boxes and rays of `predicates`, which asks here for scenes that are `told`.
+The counterpart of the boxes and rays in `predicates`, used for scenes with `told`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def told_on(entities: Entities, name: str) -> frozenset[str]:
 
 
 def told_inside(entities: Entities, name: str, receptacle: str) -> bool:
-    """Whether an entity is within another one, or on or in something that is."""
+    """Whether an entity is in another one, or on or in something that is."""
     return any(
         entity.parent == receptacle and entity.relation is Relation.WITHIN
         for entity in chain_of(entities, name)
@@ -30,6 +30,6 @@ def told_inside(entities: Entities, name: str, receptacle: str) -> bool:
 
 
 def told_in_room(entities: Entities, name: str, room: str) -> bool:
-    """Whether an entity is in a room, in whatever there."""
+    """Whether an entity is anywhere in a room."""
     entity = entities.get(name)
     return entity is not None and entity.room == room

@@ -1,9 +1,9 @@
-"""What was done in an episode and what came of it: the one format that all metrics read.
+"""The trace of an episode: the one format that all metrics read.
 
 A trace file is JSON lines, version 1: for each episode a line `episode`, then in any order lines
-`call`, `decision`, `progress`, `move`, `hold` and `subtask`, and last a line `end`. It can be
-written by a run in this process and from a bag (`planner.evaluation.trace_builder`); its schema
-is docs/schema/trace.schema.json.
+`call`, `decision`, `progress`, `move`, `hold` and `subtask`, and last a line `end`. It is written
+by runs in one process and from bags (`planner.evaluation.trace_builder`); its schema is
+docs/schema/trace.schema.json.
 
 Times are simulation steps since the start of the episode, positions metres in `map`.
 """
@@ -27,7 +27,7 @@ from planner.world.errors import FileError, from_validation
 from planner.world.vocabulary import AgentKind
 
 TRACE_VERSION = 1
-# No episode comes near this; a larger number is a broken file.
+# Far more than any episode has; larger numbers come from broken files.
 MAX_STEPS = 10**9
 _STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -37,7 +37,7 @@ Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One proposition: its words, predicate and lists, and how many of the first are needed."""
+    """One proposition: its text, predicate and lists, and how many of the first are needed."""
 
     __pydantic_config__ = _STRICT
 
@@ -59,14 +59,14 @@ class TraceAgent:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a benchmark knows about the best way to do its task; all may be missing.
+    """What a benchmark knows about the best solution; everything is optional.
 
     Attributes:
-        actions: the ground truth's actions, in words (ET-Plan-Bench).
-        most_actions: limit that a failed episode is charged with (ET-Plan-Bench's M).
-        length: number of actions that a person needed (TEACh's L*), or what stands in for it.
+        actions: the ground truth's actions, as text (ET-Plan-Bench).
+        most_actions: number of actions assigned to a failed episode (ET-Plan-Bench's M).
+        length: number of actions that a person needed (TEACh's L*), or an estimate of it.
         subtasks: a checklist that replaces the propositions (LLaMAR's G).
-        targets: entities of which one or another has to be handled, beside the propositions'.
+        targets: entities, any of which has to be handled, besides the propositions'.
     """
 
     __pydantic_config__ = _STRICT
@@ -80,7 +80,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeLine:
-    """What was asked, of whom, and by whose rules it was judged; `planner` "" = unknown."""
+    """The goal, the agents, and the rules of evaluation; `planner` "" = unknown."""
 
     __pydantic_config__ = _STRICT
 
@@ -115,13 +115,13 @@ class CallLine:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the skill did what was asked."""
+        """Whether the skill succeeded."""
         return self.code == 0
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionLine:
-    """One call of a model by a planner; `model` "" = a planner without one decided."""
+    """One model call of a planner; `model` "" = a decision of a planner without a model."""
 
     __pydantic_config__ = _STRICT
 
@@ -138,7 +138,7 @@ class DecisionLine:
 
 @dataclass(frozen=True, slots=True)
 class ProgressLine:
-    """How the task stands from a step on, if it ended there (PARTNR-D28)."""
+    """The progress from a step on, as if the episode ended there (PARTNR-D28)."""
 
     __pydantic_config__ = _STRICT
 
@@ -150,7 +150,7 @@ class ProgressLine:
 
 @dataclass(frozen=True, slots=True)
 class MoveLine:
-    """Where an agent is from a step on."""
+    """The position of an agent from a step on."""
 
     __pydantic_config__ = _STRICT
 
@@ -175,7 +175,7 @@ class HoldLine:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskLine:
-    """An entry of `Reference.subtasks` that was done; `agent` "" = by no agent's action."""
+    """A completed entry of `Reference.subtasks`; `agent` "" = by no agent's action."""
 
     __pydantic_config__ = _STRICT
 
@@ -189,7 +189,7 @@ class SubtaskLine:
 class EndLine:
     """The verdict; `reason`: why the run stopped, such as done or sim_step_limit; "" = unknown.
 
-    `criteria`: whether ET-Plan-Bench's were met, and first at which step; None without any.
+    `criteria`: whether ET-Plan-Bench's were met, and first at which step; None if there are none.
     """
 
     __pydantic_config__ = _STRICT
@@ -222,7 +222,7 @@ LINES: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="reco
 
 @dataclass(frozen=True)
 class EpisodeTrace:
-    """One episode. The tuples are in order of time."""
+    """One episode. All tuples are in order of time."""
 
     episode: EpisodeLine
     end: EndLine
@@ -238,17 +238,17 @@ class EpisodeTrace:
         return [line.step for line in self.progress]
 
     def percent_at(self, step: int) -> float:
-        """Percent complete in the state of a step; 0 before the first that was judged."""
+        """Percent complete in the state of a step; 0 before the first judged one."""
         at = bisect.bisect_right(self._progress_steps, step)
         return self.progress[at - 1].percent_complete if at else 0.0
 
     @property
     def complete_at_start(self) -> bool:
-        """Whether there was nothing to do."""
+        """Whether the goal was satisfied from the start."""
         return bool(self.progress) and self.progress[0].percent_complete == 1.0
 
     def lines(self) -> Iterator[Line]:
-        """As in a file."""
+        """The lines of the file."""
         yield self.episode
         yield from self.calls
         yield from self.decisions
@@ -260,10 +260,10 @@ class EpisodeTrace:
 
 
 def write_traces(path: Path, traces: Iterable[EpisodeTrace]) -> None:
-    """Writes a trace file as a whole or not at all.
+    """Writes a trace file atomically.
 
     Raises:
-        FileError: where the folder or the disk does not allow it.
+        FileError: if the file cannot be written.
     """
     temporary = path.with_name(f"{path.name}.tmp")
     try:
@@ -277,10 +277,10 @@ def write_traces(path: Path, traces: Iterable[EpisodeTrace]) -> None:
 
 
 def read_traces(path: Path) -> Iterator[EpisodeTrace]:
-    """The episodes of a trace file.
+    """Reads the episodes of a trace file.
 
     Raises:
-        FileError: naming the file, the line and its field, and the reason.
+        FileError: with file, line, field and reason.
     """
     started: list[Line] = []
     number = 0
@@ -343,7 +343,7 @@ def _sorted(calls: list[CallLine]) -> tuple[CallLine, ...]:
 
 
 def _contradiction(trace: EpisodeTrace) -> str:
-    """What no run can have done; "" where there is nothing."""
+    """What is impossible in any run; "" if nothing is."""
     count, end = len(trace.episode.propositions), trace.end
     lengths = {
         len(end.satisfied),

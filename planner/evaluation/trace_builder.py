@@ -1,7 +1,7 @@
-"""Making a trace of what a run tells as it goes on, or of what a bag kept of it.
+"""Builds a trace from the events of a run, live or from a bag.
 
-Whoever makes one tells the states with the judge's progress, the calls and the decisions, in any
-order and with the stamps of the world's clock; steps are worked out at the end.
+States with the evaluator's progress, calls and decisions may be added in any order, stamped with
+the world's clock; steps are computed at the end.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from planner.world.vocabulary import EntityKind
 
 @dataclass(frozen=True, slots=True)
 class SkillCallRecord:
-    """A skill call that ended, with stamps; `started_s` None = nobody noted when it began."""
+    """A skill call that ended, with stamps; `started_s` None = start not recorded."""
 
     agent: str
     call: str
@@ -51,7 +51,7 @@ class SkillCallRecord:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRecord:
-    """A call of a model by a planner, or a decision of one without, at `stamp_s`."""
+    """A model call of a planner, or a decision of one without a model, at `stamp_s`."""
 
     stamp_s: float
     planner: str
@@ -65,11 +65,11 @@ class DecisionRecord:
 
 @dataclass(slots=True)
 class TraceBuilder:
-    """The trace of one episode in the making.
+    """Builds the trace of one episode.
 
     Attributes:
-        propositions: what is counted; a `TracedEvaluator` sets it.
-        lacking: what had to be done; it sets that too.
+        propositions: those that are counted; set by a `TracedEvaluator`.
+        lacking: what had to be done; also set by it.
         length: calls of a plan without detours; 0 = unknown.
     """
 
@@ -89,9 +89,9 @@ class TraceBuilder:
     def state(
         self, state: WorldState, progress: Progress, changed: Collection[str] | None = None
     ) -> None:
-        """Takes up a state and how the task stands in it; the first one is the start.
+        """Adds a state and its progress; the first one is the start.
 
-        `changed`: names of the entities that are others than in the state before; None = any.
+        `changed`: names of the entities that differ from the previous state; None = unknown.
         """
         if self._steps and state.step < self._steps[-1]:
             return
@@ -101,7 +101,7 @@ class TraceBuilder:
             entity = state.entities.get(name)
             if entity is not None and entity.kind is EntityKind.AGENT:
                 self._body(state.step, entity)
-        # The judge's list is the same object until something about it is different.
+        # The evaluator returns the same list object until something in it changes.
         before = self._last
         if (
             before is None
@@ -122,14 +122,14 @@ class TraceBuilder:
         ended_s: float,
         started_s: float | None = None,
     ) -> None:
-        """Takes up a call that ended."""
+        """Adds a call that ended."""
         code = int(result.code)
         self._call_records.append(
             SkillCallRecord(agent, str(call), started_s, ended_s, code, result.text)
         )
 
     def add_decision(self, decision: DecisionRecord) -> None:
-        """Takes up what a planner said."""
+        """Adds a decision of the planner."""
         self._decisions.append(decision)
 
     def finish(
@@ -143,16 +143,16 @@ class TraceBuilder:
         acting: Sequence[str] = (),
         reference: Reference | None = None,
     ) -> EpisodeTrace:
-        """The trace.
+        """Returns the trace.
 
         Args:
-            episode: what was asked.
-            verdict: of the `TracedEvaluator` that was given this builder.
+            episode: the one that was run.
+            verdict: of the `TracedEvaluator` that used this builder.
             planner: its name.
             seed: of the run; None = the episode's.
             reason: why the run ended.
-            acting: the agents that took part; none named = all of the episode.
-            reference: what is known about the best way to do it; None = what the episode says.
+            acting: the agents that took part; empty = all of the episode.
+            reference: what is known about the best solution; None = from the episode.
         """
         known = reference or reference_of(episode)
         if known.length is None and self.length:
@@ -221,19 +221,21 @@ class TraceBuilder:
 
     def _calls(self, uids: set[str]) -> tuple[CallLine, ...]:
         lines, free_s = [], dict.fromkeys(uids, self._stamps[0] if self._stamps else 0.0)
-        for deed in sorted(self._call_records, key=lambda d: d.ended_s):
-            if deed.agent not in uids:
+        for record in sorted(self._call_records, key=lambda d: d.ended_s):
+            if record.agent not in uids:
                 continue
-            # An agent does one thing after another: it cannot have begun before it was free.
-            started_s = free_s[deed.agent] if deed.started_s is None else deed.started_s
-            started = self._step_at(min(started_s, deed.ended_s))
-            ended = self._step_at(deed.ended_s)
-            lines.append(CallLine(deed.agent, deed.call, started, ended, deed.code, deed.text))
-            free_s[deed.agent] = deed.ended_s
+            # An agent's calls are sequential, so one cannot start before the last has ended.
+            started_s = free_s[record.agent] if record.started_s is None else record.started_s
+            started = self._step_at(min(started_s, record.ended_s))
+            ended = self._step_at(record.ended_s)
+            lines.append(
+                CallLine(record.agent, record.call, started, ended, record.code, record.text)
+            )
+            free_s[record.agent] = record.ended_s
         return tuple(lines)
 
     def _step_at(self, stamp_s: float) -> int:
-        """The step of a stamp; between two states in proportion, after the last as its step."""
+        """The step of a stamp; interpolated between two states, extrapolated after the last."""
         if not self._stamps:
             return 0
         at = bisect.bisect_right(self._stamps, stamp_s + 1e-6)
@@ -247,10 +249,10 @@ class TraceBuilder:
 
 
 def reference_of(episode: Episode) -> Reference:
-    """What an episode's criteria say about the best way to do it.
+    """What an episode's criteria imply about the best solution.
 
-    The most actions are 20 to find something, 40 to bring a thing somewhere, 60 for several
-    (ETPLAN-1.4). The ground truth's length stands in for a person's.
+    The maximum numbers of actions are 20 to find something, 40 to bring a thing somewhere, 60 for
+    several (ETPLAN-1.4). The ground truth's length stands in for a person's.
     """
     criteria = episode.criteria
     if criteria is None:
@@ -267,7 +269,7 @@ def reference_of(episode: Episode) -> Reference:
 
 
 class TracedEvaluator(Evaluator):
-    """An evaluator that tells a trace what it judges."""
+    """An evaluator that adds everything it judges to a trace."""
 
     def __init__(
         self,
@@ -291,7 +293,7 @@ class TracedEvaluator(Evaluator):
         builder.state(initial, self.progress)
 
     def update(self, state: WorldState, changed: Collection[str] | None = None) -> Progress:
-        """As `Evaluator`."""
+        """See `Evaluator`."""
         progress = super().update(state, changed)
         self._builder.state(state, progress, changed)
         return progress

@@ -4,7 +4,7 @@
     gate(t)  the conjunction of the dependencies that list it (PARTNR-D18, PARTNR-D19)
     eff(t)   raw(t) and gate(t);   s = min{t : eff(t)}
 
-`t` is the simulation step. Only the latches are kept, so that a step costs the same at any
+`t` is the simulation step. Only the latches are kept, so the cost of a step does not depend on the
 length of an episode.
 """
 
@@ -24,10 +24,10 @@ class Tracker:
     """The latches of one episode, in the paper's sense (`strict`).
 
     Attributes:
-        first_step: s of each proposition; None where it never was satisfied.
+        first_step: s of each proposition; None if it never was satisfied.
         effective: eff of each proposition now.
         ever_true: whether raw was ever true.
-        pending: whether the next step may differ although the world does not: a gate opens
+        pending: whether the next step may change the result in an unchanged world: a gate opens
             only after the step that satisfied its heads.
     """
 
@@ -48,10 +48,10 @@ class Tracker:
             for gated in dependency.gated
         )
         self._order = in_order(count, links)
-        # Of each proposition that never counted: the gate that was shut when it last was true.
+        # For each proposition that never counted: the gate that was closed when it last was true.
         self._shut: list[tuple[int, tuple[int, ...]] | None] = [None] * count
-        # What served as each tied argument while it counted (PARTNR-D22); a terminal proposition's
-        # count only at the end and are read from its watch.
+        # The entities that served as each tied argument while it counted (PARTNR-D22); for terminal
+        # propositions they count only at the end and are read from the watch.
         self._served: dict[tuple[int, int], set[str]] = {
             member: set()
             for tie in evaluation.ties
@@ -60,7 +60,7 @@ class Tracker:
         }
 
     def advance(self, step: int, watches: Sequence[Watch]) -> None:
-        """Takes up the state of a step; the steps between it and the last one had no change."""
+        """Processes the state of a step; the world has not changed since the last one before."""
         for i in self._order:
             raw = watches[i].holds
             if raw:
@@ -78,7 +78,7 @@ class Tracker:
                 served |= watches[i].values[argument]
 
     def latches(self) -> dict[str, JsonValue]:
-        """All that is remembered, to be given to `restore`."""
+        """Everything that is remembered, for `restore`."""
         return {
             "first_step": list(self.first_step),
             "effective": list(self.effective),
@@ -88,7 +88,7 @@ class Tracker:
         }
 
     def restore(self, latches: Mapping[str, Any]) -> None:
-        """Goes on where another tracker of the same evaluation stopped."""
+        """Continues from the latches of another tracker of the same evaluation."""
         self.first_step = list(latches["first_step"])
         self.effective = list(latches["effective"])
         self.ever_true = list(latches["ever_true"])
@@ -107,7 +107,7 @@ class Tracker:
         """The gate that kept a proposition from counting when it last was true.
 
         Returns:
-            The dependency and those of its heads that did not allow it; None where none did.
+            The dependency and those of its heads that closed it; None if none did.
         """
         shut = self._shut[index]
         return None if shut is None else (self._gates[index][shut[0]], shut[1])

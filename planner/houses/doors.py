@@ -53,7 +53,7 @@ def connect(rects: Mapping[str, Rect], rules: Mapping[str, RoomRule]) -> DoorTre
     """Grows a tree of doors from the hallway or living room, the most natural door first.
 
     Returns:
-        None where some room shares no wall long enough for a door.
+        None if some room shares no wall long enough for a door.
     """
     neighbours: dict[str, list[str]] = {name: [] for name in rects}
     for a, b in _usable_walls(rects):
@@ -123,7 +123,7 @@ def entrance(
     """The house door, in the middle of an outer wall of the room that people enter by.
 
     Raises:
-        PlannerError: where no room has an outer wall long enough.
+        PlannerError: if no room has an outer wall long enough.
     """
     order = sorted(rects, key=lambda name: (rules[name].entrance, -rects[name].area_m2))
     for name in order:

@@ -66,7 +66,7 @@ def furnish(
     """Places the groups; those that are not essential are left out where they do not fit.
 
     Returns:
-        The pieces in the map frame, or None where an essential group does not fit.
+        The pieces in the map frame, or None if an essential group does not fit.
     """
     placed: list[Member] = []
     for group in furnishing.groups:

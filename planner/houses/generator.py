@@ -112,7 +112,7 @@ def draw_rooms(
     """A plausible program: how many rooms of each class, `count` in all (absent: 4 to 12).
 
     Raises:
-        PlannerError: where `count` is out of bounds.
+        PlannerError: if `count` is out of bounds.
     """
     if count is not None and not _MIN_ROOMS <= count <= _MAX_ROOMS:
         raise PlannerError(f"a house has {_MIN_ROOMS} to {_MAX_ROOMS} rooms, not {count}")

@@ -47,7 +47,7 @@ def plan_layout(specs: Sequence[RoomSpec], rng: np.random.Generator) -> Plan:
     """The best of several random plans.
 
     Raises:
-        PlannerError: where no plan had sane and connected rooms.
+        PlannerError: if no plan had sane and connected rooms.
     """
     rules = {spec.name: spec.rule for spec in specs}
     best: tuple[float, dict[str, Rect], list[tuple[str, str]]] | None = None

@@ -46,7 +46,7 @@ class OpenFloor:
     def put(
         self, room: str, size_m: Vec3, rng: np.random.Generator
     ) -> tuple[float, float, float] | None:
-        """Takes a free spot for a thing: (x, y, yaw) in the map, or None where there is none."""
+        """Takes a free spot for a thing: (x, y, yaw) in the map, or None if there is none."""
         area = self._house.rooms_by_name[room].shape.buffer(-WALL_THICKNESS_M / 2 - 0.02)
         x0, y0, x1, y1 = area.bounds
         half = math.hypot(size_m[0], size_m[1]) / 2

@@ -97,7 +97,7 @@ class RoomFloor:
         """Puts the group where it suits best, giving up companions where there is no room.
 
         Returns:
-            The members in the map frame, or None where not even its core fits.
+            The members in the map frame, or None if not even its core fits.
         """
         while True:
             placed = self._place_whole(group, rng)

@@ -1,4 +1,4 @@
-"""Skill calls in PARTNR's syntax, read by what the installed skills say of themselves."""
+"""Parses skill calls in PARTNR's syntax, using the records of the installed skills."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _CALL = re.compile(r"\s*([A-Za-z]+)\s*\[(.*)\]\s*", re.DOTALL)
 
 
 def parse_call(text: str) -> SkillCall:
-    """Reads one call; another name of a skill becomes its own.
+    """Parses one call; an alias is replaced by the skill's name.
 
     Raises:
-        CallError: for another form, an unknown skill or a wrong number of arguments.
+        CallError: for a syntax error, an unknown skill or a wrong number of arguments.
     """
     if len(text) > MAX_CALL_CHARACTERS:
         raise CallError(SkillCode.UNPARSABLE, f"the call has {len(text)} characters")
@@ -39,7 +39,7 @@ def roles_of(name: str) -> tuple[Role, ...]:
     """The roles of a skill's arguments.
 
     Raises:
-        CallError: where there is no such skill.
+        CallError: if there is no such skill.
     """
     part = SKILLS.find(name)
     if part is None:
@@ -48,13 +48,13 @@ def roles_of(name: str) -> tuple[Role, ...]:
 
 
 def takes_text(name: str) -> bool:
-    """Whether a skill's argument is free text, in which no entity is named."""
+    """Whether a skill's argument is free text, not an entity."""
     part = SKILLS.find(name)
     return part is not None and part.takes_text
 
 
 def _name(word: str) -> str:
-    """The skill's own name for a name or an alias; the word itself where there is none."""
+    """The skill's name for a name or an alias; the word itself if there is none."""
     if word in SKILLS.names():
         return word
     return next((name for name, part in SKILLS.usable().items() if word in part.aliases), word)

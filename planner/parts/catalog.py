@@ -124,14 +124,14 @@ class Catalog(Generic[PartT]):
         return getattr(importlib.import_module(f"{self._folder}.{name}"), self._attribute)
 
     def names(self) -> tuple[str, ...]:
-        """All names, this project's first; a part behind one may still turn out to be broken."""
+        """All names, this project's first; the part of a name may still prove to be broken."""
         return tuple(self._sources[0])
 
     def package_of(self, name: str) -> str:
         """The package that a part comes from.
 
         Raises:
-            PartError: where there is none of that name.
+            PartError: if there is none of that name.
         """
         return self._source(name).package
 
@@ -147,14 +147,14 @@ class Catalog(Generic[PartT]):
         """The record of this name.
 
         Raises:
-            PartError: where there is none, or it cannot be used; names its package and what to do.
+            PartError: if there is none, or it cannot be used; names its package and what to do.
         """
         if name not in self._loaded:
             self._loaded[name] = self._load(self._source(name))
         return self._loaded[name]
 
     def find(self, name: str) -> PartT | None:
-        """The record of this name; None where there is none that can be used."""
+        """The record of this name; None if there is none that can be used."""
         if name in self._loaded:
             return self._loaded[name]
         try:
@@ -166,7 +166,7 @@ class Catalog(Generic[PartT]):
         what = f"{self.kind} {source.name} of the package {source.package} cannot be used"
         try:
             made = source.load()
-        # What another package raises at its import may be anything.
+        # Another package's import may raise anything.
         except Exception as error:
             reason = str(error) or type(error).__name__
             raise PartError(f"{what}: {reason}; fix or uninstall the package") from error
@@ -184,7 +184,7 @@ class Catalog(Generic[PartT]):
         return part
 
     def usable(self) -> Mapping[str, PartT]:
-        """All parts that can be used, by name; `problems` tells of the others."""
+        """All usable parts by name; `problems` lists the others."""
         found = {}
         for name in self.names():
             part = self.find(name)

@@ -1,4 +1,4 @@
-"""What the published check of a part found."""
+"""The findings of a part's conformance check."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """How a check came out."""
+    """The result of a check."""
 
     PASSED = "passed"
     SKIPPED = "skipped"
@@ -16,7 +16,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check's verdict; `text` says what is wrong, or why the check could not be made."""
+    """One check's verdict; `text` says what is wrong, or why the check was skipped."""
 
     check: str
     verdict: Verdict
@@ -31,7 +31,7 @@ class Report:
 
     @property
     def conforms(self) -> bool:
-        """Whether nothing failed."""
+        """Whether no check failed."""
         return not self.failed
 
     @property
@@ -40,7 +40,7 @@ class Report:
         return {f.check: f.text for f in self.findings if f.verdict is Verdict.FAILED}
 
     def table(self) -> str:
-        """One line a check."""
+        """One line per check."""
         width = max(len(f.check) for f in self.findings)
         return "\n".join(
             f"{f.verdict:<8} {f.check:<{width}}  {f.text}".rstrip() for f in self.findings

@@ -1,6 +1,6 @@
-"""The kinds of parts that can be exchanged, each with its catalog: here and nowhere else.
+"""The one list of all kinds of parts, each with its catalog.
 
-The records' classes belong to the packages that use them and are only named here.
+The record classes belong to the packages that use them and are only named here.
 """
 
 from __future__ import annotations

@@ -321,7 +321,7 @@ def _load_weights(path: Path, net: Any, device: str) -> None:
 
 
 def _resume(folder: Path, recipe: DetectorRecipe, net: Any, optimiser: Any, schedule: Any) -> int:
-    """Takes up a checkpoint; returns the step to go on from."""
+    """Processes a checkpoint; returns the step to go on from."""
     import torch
 
     path = folder / CHECKPOINT

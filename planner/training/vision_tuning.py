@@ -305,7 +305,7 @@ def _save(
 
 
 def _resume(folder: Path, identity: Mapping[str, object], net: Any, optimiser: Any) -> int:
-    """Takes up a checkpoint; returns the step to go on from."""
+    """Processes a checkpoint; returns the step to go on from."""
     import torch
     from peft import set_peft_model_state_dict
 

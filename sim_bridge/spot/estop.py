@@ -63,19 +63,19 @@ class EstopProcess:
 
     def alive(self) -> None:
         """Says that the bridge is well and hears the robot."""
-        self._tell("alive")
+        self._send("alive")
 
     def set(self, command: Command) -> str:
         """Sets the level of one of the estop commands; why it did not come through, or empty."""
         word = LEVELS[command]
-        if not self._tell(word):
+        if not self._send(word):
             return "the emergency stop's process is gone; the robot stops by itself"
         answer = self._answer(ANSWER_S)
         return "" if answer == f"ok {word}" else answer.removeprefix("error ") or "no answer"
 
     def close(self) -> None:
         """Takes the endpoint away; the robot was brought to rest before."""
-        if self._process.poll() is None and self._tell("leave"):
+        if self._process.poll() is None and self._send("leave"):
             self._answer(ANSWER_S)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
@@ -88,7 +88,7 @@ class EstopProcess:
             self._process.kill()
             self._process.wait()
 
-    def _tell(self, word: str) -> bool:
+    def _send(self, word: str) -> bool:
         pipe: IO[str] | None = self._process.stdin
         try:
             if pipe is not None and not pipe.closed:

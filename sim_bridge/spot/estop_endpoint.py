@@ -33,9 +33,9 @@ def main() -> int:
     try:
         endpoint, timeout_s = _set_up(SafetyOptions.model_validate_json(sys.argv[1]))
     except PlannerError as error:
-        _say(f"error {error}")
+        _reply(f"error {error}")
         return 1
-    _say("ready")
+    _reply("ready")
     _Watch(endpoint, timeout_s).serve()
     return 0
 
@@ -95,9 +95,9 @@ class _Watch:
         if word in self._levels:
             self._wanted = word
             why = self._check_in()
-            _say(f"error {why}" if why else f"ok {word}")
+            _reply(f"error {why}" if why else f"ok {word}")
         elif word == "leave":
-            _say("ok leave")
+            _reply("ok leave")
             return False
         return True
 
@@ -130,7 +130,7 @@ class _Watch:
                 return
 
 
-def _say(line: str) -> None:
+def _reply(line: str) -> None:
     print(line.replace("\n", " "), flush=True)
 
 

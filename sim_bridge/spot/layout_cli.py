@@ -38,12 +38,12 @@ def _check(paths: list[Path]) -> int:
         for finding in findings:
             print(f"{path}: {finding}")
         if not findings:
-            _tell(path, annotated)
+            _print_summary(path, annotated)
         wrong = wrong or bool(findings)
     return 1 if wrong else 0
 
 
-def _tell(path: Path, annotated: Annotated) -> None:
+def _print_summary(path: Path, annotated: Annotated) -> None:
     house, poses = annotated.house, sum(map(len, annotated.poses.values()))
     print(
         f"{path}: sound, {len(house.rooms)} rooms, {len(house.furniture)} pieces of furniture, "

@@ -190,7 +190,7 @@ class RowFile:
             raise FileError(self._path, "", f"cannot be written: {error.strerror}") from None
 
     def __enter__(self) -> RowFile:
-        """Itself."""
+        """Returns the object itself."""
         return self
 
     def __exit__(

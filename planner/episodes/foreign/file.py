@@ -37,7 +37,7 @@ def read_foreign(path: Path, max_bytes: int = MAX_BYTES) -> ForeignFile:
     """Reads a text file, unpacking `.gz`.
 
     Raises:
-        FileError: where it is missing, broken, too large or not UTF-8.
+        FileError: if it is missing, broken, too large or not UTF-8.
     """
     try:
         packed = path.read_bytes()

@@ -45,7 +45,7 @@ class ForeignScene:
         """Our name of a room.
 
         Raises:
-            UnplaceableError: where a house cannot have so many of a class.
+            UnplaceableError: if a house cannot have so many of a class.
         """
         if name not in self.rooms:
             index = sum(room.rpartition("_")[0] == class_name for room in self.rooms.values())
@@ -59,7 +59,7 @@ class ForeignScene:
         """Needs a piece of furniture in one of our rooms.
 
         Raises:
-            UnplaceableError: where a room cannot have so many of a class, or two tasks differ.
+            UnplaceableError: if a room cannot have so many of a class, or two tasks differ.
         """
         spot = (class_name, room)
         if name in self.pieces:
@@ -75,7 +75,7 @@ class ForeignScene:
         """The house.
 
         Raises:
-            PlannerError: where none with all of this was found.
+            PlannerError: if none with all of this was found.
         """
         made = house_with(name, seed, self.rooms, self.pieces, catalogue)
         if made.unknown:
@@ -112,7 +112,7 @@ def place_things(
         The placements by the scene's names, and what was left out for want of room, as sentences.
 
     Raises:
-        UnplaceableError: where something that the task needs has no place.
+        UnplaceableError: if something that the task needs has no place.
     """
     wanted = sorted(things, key=lambda thing: not thing.needed)
     reason = ""

@@ -18,7 +18,7 @@ _RELATION = {"is_on_top": Relation.ON, "is_inside": Relation.WITHIN}
 
 
 def why_unplaceable(episode: Episode, house: House, evaluation: Mapping[str, JsonValue]) -> str:
-    """The reason why a goal cannot be met for want of room; "" where it can.
+    """The reason why a goal cannot be met for want of room; "" if it can.
 
     Tied things are tried together at each place they may be tied to, things
     with only one place at that, others each by itself.
@@ -106,7 +106,7 @@ def _names(proposition: Mapping[str, JsonValue], argument: str) -> list[str]:
 
 
 def _number(proposition: Mapping[str, JsonValue]) -> int | None:
-    """How many of several objects are needed; None where each counts."""
+    """How many of several objects are needed; None if each counts."""
     args = proposition["args"]
     number = args.get("number") if isinstance(args, dict) else None
     return number if isinstance(number, int) else None

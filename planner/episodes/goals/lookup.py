@@ -60,7 +60,7 @@ def select(things: Things, origin: Place | None, scene: Scene, spots: Spots) -> 
     """The objects that a list of phrases means.
 
     Raises:
-        UnclearError: where a phrase fits no object, or more than its amount decides between.
+        UnclearError: if a phrase fits no object, or more than its amount decides between.
     """
     pools = [_pool(phrase, origin, scene, spots) for phrase in things.phrases]
     selections: list[Selection] = []
@@ -128,7 +128,7 @@ def is_at(place: Place, thing: Thing, scene: Scene, spots: Spots) -> bool:
     """Whether a thing is at a place named as its origin; a use ("coffee") is not checked.
 
     Raises:
-        UnclearError: where the origin is named by comparison.
+        UnclearError: if the origin is named by comparison.
     """
     if place.other or place.same or place.holder or any(r.other for r in place.rooms):
         raise UnclearError("the origin is named by comparison")
@@ -163,7 +163,7 @@ def pieces_at(place: Place, rooms: Iterable[str], scene: Scene, spots: Spots) ->
     """The furniture that a place can mean in these rooms.
 
     Raises:
-        UnclearError: where there is none.
+        UnclearError: if there is none.
     """
     if place.furniture is None:
         raise UnclearError("the place is not furniture")
@@ -192,7 +192,7 @@ def predicate(relation: Relation, pieces: list[Piece]) -> tuple[str, list[Piece]
     """The predicate that a preposition asks for and the pieces that can satisfy it.
 
     Raises:
-        UnclearError: where on top and inside are both possible and the wording does not choose.
+        UnclearError: if on top and inside are both possible and the wording does not choose.
     """
     classes = {piece.class_name for piece in pieces}
     if relation is Relation.TO:

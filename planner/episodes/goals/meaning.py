@@ -42,7 +42,7 @@ def goals_of(statements: Sequence[Statement], scene: Scene) -> list[Goal]:
     """The goals that the statements ask for in this scene.
 
     Raises:
-        UnclearError: where they do not have exactly one meaning here.
+        UnclearError: if they do not have exactly one meaning here.
     """
     reading = _Reading(scene, [s for s in statements if isinstance(s, Move)])
     for index, statement in enumerate(statements):

@@ -87,7 +87,7 @@ class Move:
 
     Attributes:
         origin: where the things are said to be; narrows what is meant.
-        destination: None where only `beside` or `together` is said.
+        destination: None if only `beside` or `together` is said.
         beside: the things to be next to.
         together: next to each other.
     """

@@ -68,7 +68,7 @@ class _Abilities:
         self._faucet = any(Affordance.FAUCET in p.affordances for p in house.furniture)
 
     def lacking(self, proposition: Proposition, at_start: Mapping[str, frozenset[str]]) -> str:
-        """Why too few of the first list can come to satisfy a proposition; "" where enough do."""
+        """Why too few of the first list can come to satisfy a proposition; "" if enough do."""
         if proposition.predicate is Predicate.IS_CLUSTERED:
             return ""
         reasons = []
@@ -136,7 +136,7 @@ class _Abilities:
         return any((entity.states or {}).get(State.FILLED) for entity in others)
 
     def _no_room(self, predicate: Predicate, name: str, place: str) -> str:
-        """Why a thing, alone, has no room on or in a place; "" where it has."""
+        """Why a thing, alone, has no room on or in a place; "" if it has."""
         item = self._objects[name]
         if place in self._floors:
             return ""

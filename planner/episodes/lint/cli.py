@@ -22,7 +22,7 @@ def run_lint(args: argparse.Namespace, solve: Solve | None) -> int:
     """Lints and prints.
 
     Returns:
-        0; 1 where an error (with --strict: anything) was found.
+        0; 1 if an error (with --strict: anything) was found.
     """
     if args.rules:
         print("\n".join(f"{rule:18}  {SENTENCES[rule]}" for rule in Rule))

@@ -184,7 +184,7 @@ def _together(evaluation: Evaluation) -> set[tuple[int, int]]:
 def _conflict(
     one: Proposition, other: Proposition, house: House, entities: Mapping[str, EntityState]
 ) -> str:
-    """Why two propositions exclude each other; "" where they need not."""
+    """Why two propositions exclude each other; "" if they need not."""
     shared = _forced(one, other)
     if not shared:
         return ""

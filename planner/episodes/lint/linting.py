@@ -49,7 +49,7 @@ _FILES_A_PROCESS = 200
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What the rules say of one file; `episode_id` is "" where none could be read."""
+    """What the rules say of one file; `episode_id` is "" if none could be read."""
 
     file: str
     episode_id: str

@@ -96,7 +96,7 @@ class _Places:
                     self._placing.setdefault(name, []).append(proposition)
 
     def conflict(self, proposition: Proposition) -> str:
-        """Why a proposition of nearness cannot hold; "" where it can, and for any other."""
+        """Why a proposition of nearness cannot hold; "" if it can, and for any other."""
         near_m = proposition.threshold_m
         if proposition.predicate is Predicate.IS_NEXT_TO:
             ones, others = proposition.lists

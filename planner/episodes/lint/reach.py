@@ -37,7 +37,7 @@ def _why_not(
     entities: Mapping[str, EntityState],
     unreachable: Mapping[str, str],
 ) -> str:
-    """Why one of the first list cannot come to count; "" where it may, or does so already."""
+    """Why one of the first list cannot come to count; "" if it may, or does so already."""
     entity = entities.get(name)
     if entity is None:
         return ""

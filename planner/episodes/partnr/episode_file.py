@@ -122,7 +122,7 @@ def read_partnr_file(path: Path) -> PartnrFile:
     """Reads `*.json.gz` or `*.json`.
 
     Raises:
-        FileError: where it is no such file; a single bad episode is a `Fault`.
+        FileError: if it is no such file; a single bad episode is a `Fault`.
     """
     file = read_foreign(path)
     document = parse_json(file.text, path)
@@ -182,7 +182,7 @@ def names_of(episode: PartnrEpisode, metadata: Path | None) -> PartnrNames:
         metadata: a folder with `episode_ID.json` or `ID.json`, or `SCENE.json` for a scene.
 
     Raises:
-        FileError: where a metadata file is broken.
+        FileError: if a metadata file is broken.
     """
     names = PartnrNames()
     _from_records(names, episode)
@@ -241,7 +241,7 @@ def split_name(name: str) -> tuple[str, int] | None:
 
 
 def region_of(handle: str, episode: PartnrEpisode) -> str | None:
-    """The region of an object on the floor, by its record; None where several are allowed."""
+    """The region of an object on the floor, by its record; None if several are allowed."""
     at = list(episode.name_to_receptacle).index(handle)
     for record in episode.records:
         if at < record.number:

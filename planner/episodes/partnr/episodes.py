@@ -61,8 +61,8 @@ def import_partnr_episodes(
         objects: folders of its movable models, for their sizes.
 
     Raises:
-        FileError: where a file is not of the layout, or two share a name.
-        PlannerError: where HSSD is asked for and not there, or a house is to fit as well.
+        FileError: if a file is not of the layout, or two share a name.
+        PlannerError: if HSSD is asked for and not there, or a house is to fit as well.
     """
     if fit and scenes is not None:
         raise PlannerError("either --fit or --scenes: a house made to fit, or the scene itself")

@@ -104,10 +104,10 @@ def corrected(text: str) -> tuple[dict[str, object], str]:
 
     Returns:
         `instruction`, `propositions`, `dependencies` and `constraints`, only where the text has
-        an instruction or propositions, and why the episode is to be skipped ("" where it is not).
+        an instruction or propositions, and why the episode is to be skipped ("" if it is not).
 
     Raises:
-        FieldError: where the text is not of this form.
+        FieldError: if the text is not of this form.
     """
     try:
         found = read_assignments(text)
@@ -278,7 +278,7 @@ _Given = tuple[Sequence[object], Mapping[str, object]]
 def _named(item: object, field: str, key: str | None) -> tuple[str, _Given]:
     """What is called with what, of an object or of Python text.
 
-    `key`: the object's field with the name; None where the object itself is the arguments.
+    `key`: the object's field with the name; None if the object itself is the arguments.
     """
     if isinstance(item, str):
         try:

@@ -118,8 +118,8 @@ class Fitting:
         """An episode in its house.
 
         Raises:
-            UnplaceableError: where it has no house, or something in it no place.
-            FileError: where the evaluation does not hold water there.
+            UnplaceableError: if it has no house, or something in it no place.
+            FileError: if the evaluation does not hold water there.
         """
         if task.name not in self._houses:
             raise UnplaceableError(self._reasons.get(task.name, "it has no house"))

@@ -31,7 +31,7 @@ def furniture_changes(
         catalogue: of the words.
 
     Raises:
-        UnplaceableError: where a record fits no furniture, or too little, or names a state that
+        UnplaceableError: if a record fits no furniture, or too little, or names a state that
             some of it does not have.
     """
     rng = np.random.default_rng(seed)

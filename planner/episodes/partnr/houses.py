@@ -103,7 +103,7 @@ def build_scene_house(
     """The house that all entries of a scene can be played in.
 
     Raises:
-        PlannerError: where no house with these rooms and pieces was found.
+        PlannerError: if no house with these rooms and pieces was found.
     """
     located = _locate(entries, catalogue)
     needs = _needs_of_start(located)
@@ -132,7 +132,7 @@ def house_with(
         catalogue: of the classes.
 
     Raises:
-        PlannerError: where no house with these rooms and pieces was found.
+        PlannerError: if no house with these rooms and pieces was found.
     """
     located = _Located(dict(rooms), dict(furniture), {})
     return _named(_generate(name, seed, _needs_of_start(located), catalogue), located)

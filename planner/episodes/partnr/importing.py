@@ -58,7 +58,7 @@ def import_instructions(paths: Sequence[Path], seed: int) -> Import:
     the houses of its own scenes only.
 
     Raises:
-        FileError: where a file is not a list of instructions, or two share a name.
+        FileError: if a file is not a list of instructions, or two share a name.
     """
     catalogue = default_catalogue()
     lexicon = build_lexicon(catalogue)
@@ -151,7 +151,7 @@ def write_import(result: Import, folder: Path) -> None:
     """Writes episodes, houses and the report under a folder.
 
     Raises:
-        FileError: where something cannot be written.
+        FileError: if something cannot be written.
     """
     houses = folder / "houses"
     try:

@@ -189,7 +189,7 @@ def read_instructions(path: Path) -> InstructionFile:
     """Reads one of PARTNR's instruction files.
 
     Raises:
-        FileError: where the file is not a JSON list; a single bad entry is a `Fault`.
+        FileError: if the file is not a JSON list; a single bad entry is a `Fault`.
     """
     document = read_document(path)
     if not isinstance(document, list):

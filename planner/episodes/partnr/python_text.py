@@ -37,7 +37,7 @@ def read_call(text: str) -> Call:
     """Reads one call and nothing else.
 
     Raises:
-        PythonTextError: where it is something else.
+        PythonTextError: if it is something else.
     """
     match _statements(text.strip()):
         case [ast.Expr(value=ast.Call() as node)]:
@@ -49,7 +49,7 @@ def read_assignments(text: str) -> dict[str, Value]:
     """Reads lines of `name = value`.
 
     Raises:
-        PythonTextError: where it is something else, or a name is assigned twice.
+        PythonTextError: if it is something else, or a name is assigned twice.
     """
     found: dict[str, Value] = {}
     for statement in _statements(text):

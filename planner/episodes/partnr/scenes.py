@@ -55,7 +55,7 @@ class Scenes:
             catalogue: the classes that there are.
 
         Raises:
-            PlannerError: where the data set is not there, saying what to get.
+            PlannerError: if the data set is not there, saying what to get.
         """
         self._dataset = HssdDataset(folder)
         self._movables = Movables(objects)
@@ -66,7 +66,7 @@ class Scenes:
         """A scene.
 
         Raises:
-            FileError: where it is missing or broken, the same each time.
+            FileError: if it is missing or broken, the same each time.
         """
         found = self._scenes.get(scene_id)
         if found is None:
@@ -88,7 +88,7 @@ class Scenes:
         """Adds what an episode's handles stand for in its scene.
 
         Raises:
-            FileError: where the scene is missing or broken.
+            FileError: if the scene is missing or broken.
         """
         scene = self.scene(episode.scene_id)
         names.furniture = dict(scene.furniture)
@@ -105,8 +105,8 @@ class Scenes:
         """An episode in its scene.
 
         Raises:
-            FieldError: where something that it is about has no place.
-            FileError: where the scene is broken, or the evaluation holds no water there.
+            FieldError: if something that it is about has no place.
+            FileError: if the scene is broken, or the evaluation holds no water there.
         """
         scene = self.scene(task.episode.scene_id)
         objects, notes = task_objects(task, self._catalogue)
@@ -198,7 +198,7 @@ def poses_of(episode: PartnrEpisode) -> dict[str, Pose]:
     Habitat's y points up, our z does: (x, y, z) there is (x, -z, y) here.
 
     Raises:
-        FieldError: where one is not a place in a house.
+        FieldError: if one is not a place in a house.
     """
     counts: dict[str, int] = defaultdict(int)
     found: dict[str, Pose] = {}

@@ -31,7 +31,7 @@ class Namer(Protocol):
         """Adds what it knows.
 
         Raises:
-            FileError: where it cannot be had.
+            FileError: if it cannot be had.
         """
 
 
@@ -74,8 +74,8 @@ def read_task(
     """Understands an episode of a file; `scenes` know more of its handles than the file.
 
     Raises:
-        FieldError: where its evaluation says what cannot be said here, or its annotators skip it.
-        FileError: where a file of metadata or of corrections is broken.
+        FieldError: if its evaluation says what cannot be said here, or its annotators skip it.
+        FileError: if a file of metadata or of corrections is broken.
     """
     names = names_of(episode, metadata)
     if scenes is not None:
@@ -138,7 +138,7 @@ def _resolve(word: str, argument: str, names: PartnrNames, catalogue: Catalogue)
 
 
 def room_class(region: str, catalogue: Catalogue) -> str | None:
-    """Our class of a region by its name, `living_room_0`; None where we have none."""
+    """Our class of a region by its name, `living_room_0`; None if we have none."""
     split = split_name(region)
     return catalogue.room_name(split[0]) if split is not None else None
 
@@ -162,7 +162,7 @@ def _renamed(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
 
 
 def evaluation_in(task: PartnrTask, names: Mapping[str, str]) -> dict[str, JsonValue] | None:
-    """The evaluation with other names in its lists; None where there is none."""
+    """The evaluation with other names in its lists; None if there is none."""
     if not task.evaluation:
         return None
     goals = task.evaluation["propositions"]
@@ -189,7 +189,7 @@ def task_objects(task: PartnrTask, catalogue: Catalogue) -> tuple[list[TaskObjec
     """The objects with a class that we know, and a sentence for each of the others.
 
     Raises:
-        FieldError: where the evaluation is about one without a class.
+        FieldError: if the evaluation is about one without a class.
     """
     found: list[TaskObject] = []
     notes: list[str] = []
@@ -243,7 +243,7 @@ def finished(task: PartnrTask, document: dict[str, object], evaluation: object) 
     """The episode, with the types that its evaluation gives it.
 
     Raises:
-        FileError: where the evaluation is not sound.
+        FileError: if the evaluation is not sound.
     """
     if evaluation is not None:
         read = read_evaluation(evaluation, task.file)  # type: ignore[arg-type]
@@ -264,7 +264,7 @@ def episode_head(
 ) -> dict[str, object]:
     """The fields of our episode that neither scene nor house decides.
 
-    `needs_scene` is False where the house is the scene itself.
+    `needs_scene` is False if the house is the scene itself.
     """
     return {
         "version": EPISODE_VERSION,

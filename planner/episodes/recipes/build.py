@@ -68,7 +68,7 @@ def shipped_recipes() -> tuple[Recipe, ...]:
     """The recipes of the shipped episodes.
 
     Raises:
-        PlannerError: where a name is used twice.
+        PlannerError: if a name is used twice.
     """
     found = read_recipes(recipe_folder())
     seen: set[str] = set()
@@ -88,7 +88,7 @@ def build(recipe: Recipe) -> Built:
     """Makes a recipe's episode.
 
     Raises:
-        RecipeError: where a class, place or room for the things is missing, or no
+        RecipeError: if a class, place or room for the things is missing, or no
             arrangement meets the goal.
     """
     return _Building(recipe, load_house(recipe.house)).built()

@@ -33,7 +33,7 @@ class Target:
     """One proposition before it is written down.
 
     Attributes:
-        step: the step that it belongs to, or None where any order will do.
+        step: the step that it belongs to, or None if any order will do.
         names: the first argument.
         at: the second argument, empty for states and the floor.
         number: how many of the names are needed.

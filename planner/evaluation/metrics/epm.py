@@ -1,4 +1,4 @@
-"""EPM's metrics of one episode beside PARTNR's (EPM-5)."""
+"""EPM's metrics of one episode, in addition to PARTNR's (EPM-5)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from planner.world.skill import SkillCall, SkillCode, SkillName
 NO_CALL = "vacuous: no skill was called"
 
 
-# What goes wrong in the world; all other codes say that the call itself was a mistake.
+# Failures during execution; all other codes mean that the call itself was a mistake.
 _OF_CARRYING_OUT = frozenset(
     {
         SkillCode.UNREACHABLE,
@@ -36,8 +36,7 @@ _OF_CARRYING_OUT = frozenset(
 def skill_success(trace: EpisodeTrace) -> Measure:
     """Skill success: successful skill calls / all skill calls (EPM-5).
 
-    Wait, Done and the perception tools cannot fail and do not count; calls that were cancelled
-    count neither way.
+    Wait, Done and the perception tools cannot fail and do not count; cancelled calls are ignored.
     """
     tried = attempts(trace)
     if not tried:
@@ -46,7 +45,7 @@ def skill_success(trace: EpisodeTrace) -> Measure:
 
 
 def no_skill_failure(trace: EpisodeTrace) -> Measure:
-    """1 where no skill call failed; its mean is the share of such episodes (EPM-5)."""
+    """1 if no skill call failed; its mean is the share of such episodes (EPM-5)."""
     tried = attempts(trace)
     if not tried:
         return Measure(None, NO_CALL)
@@ -61,21 +60,21 @@ def success_after_failure(trace: EpisodeTrace) -> Measure:
 
 
 def execution_success(trace: EpisodeTrace) -> Measure:
-    """Execution success: 1 where the world reached the goal state (EPM-5, EPM-C41).
+    """Execution success: 1 if the world reached the goal state (EPM-5, EPM-C41).
 
-    The goal state is that all propositions count. Vacuous where they did in the first state.
+    In the goal state all propositions count. Vacuous if they did in the first state.
     """
     return success(trace)
 
 
 def planning_success(trace: EpisodeTrace) -> Measure:
-    """Planning success: 1 where the plan was right even if a skill failed (EPM-5).
+    """Planning success: 1 if the plan was right even if a skill failed (EPM-5).
 
-    The paper judged by hand. Here a plan was right where the goal was reached, or where for each
-    proposition that does not count the robot itself failed at a call that was to bring it about:
-    one that takes, places or changes a thing it names, places it where it names, and ended with a
-    failure of carrying out and not with one of asking for what cannot be.
-    Vacuous where all counted in the first state, or no skill was called.
+    The paper judged this manually. Here a plan was right if the goal was reached, or if for each
+    proposition that does not count the robot itself failed at a call that would have achieved it:
+    one that takes, places or changes an entity that the proposition names, at the place it names,
+    and that failed in execution rather than for being an impossible request.
+    Vacuous if all counted in the first state, or no skill was called.
     """
     if trace.complete_at_start:
         return Measure(None, COMPLETE_AT_START)
@@ -105,7 +104,7 @@ def length_class(trace: EpisodeTrace, short: int = 13, long: int = 26) -> str:
 
 
 def _is_for(call: SkillCall, asked: Asked) -> bool:
-    """Whether a call was to bring a proposition about, or to take a thing for it."""
+    """Whether a call serves a proposition, or takes an object for it."""
     if not call.arguments:
         return False
     thing = call.arguments[0]

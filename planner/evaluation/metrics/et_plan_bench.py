@@ -20,17 +20,17 @@ _NUMBER = re.compile(r"_\d+$")
 
 
 def actions(trace: EpisodeTrace) -> tuple[str, ...]:
-    """What the agents did, in words that are equal where verb and entities are.
+    """The agents' actions as text, equal if verb and entities are equal.
 
-    A call that failed changed nothing and is no action.
+    A call that failed changed nothing and is not an action.
     """
     return tuple(_words(line.call) for line in attempts(trace) if line.succeeded)
 
 
 def criteria_success(trace: EpisodeTrace) -> Measure:
-    """Success: 1 where the criteria are met (ETPLAN-5); its mean is the rate.
+    """Success: 1 if the criteria are met (ETPLAN-5); its mean is the rate.
 
-    Vacuous where they were met in the first state.
+    Vacuous if they were met in the first state.
     """
     if trace.end.criteria is None:
         return Measure(None, "no criteria were given")
@@ -40,7 +40,7 @@ def criteria_success(trace: EpisodeTrace) -> Measure:
 
 
 def sequence_length(trace: EpisodeTrace) -> Measure:
-    """Sequence length: len(a_e) where the episode succeeded, else M (ETPLAN-5)."""
+    """Sequence length: len(a_e) if the episode succeeded, else M (ETPLAN-5)."""
     if _succeeded(trace):
         return Measure(float(len(actions(trace))))
     limit = trace.episode.reference.most_actions
@@ -69,8 +69,8 @@ def lcs_ratio(trace: EpisodeTrace) -> Measure:
 def lcs_ratio_published(trace: EpisodeTrace) -> Measure:
     """The LCS ratio of the public code, for comparison with published numbers (ETPLAN-5).
 
-    Actions are equal where verb and classes are, whichever entity of a class is meant, and the
-    ratio is 1 where fewer actions were done than the truth has (DEFECT-D6).
+    Actions are equal if verb and classes are equal, for any entities of a class. The ratio is 1 if
+    there are fewer actions than in the ground truth (DEFECT-D6).
     """
     did, truth = actions(trace), _truth(trace)
     if not truth:
@@ -86,7 +86,7 @@ def lcs_ratio_published(trace: EpisodeTrace) -> Measure:
 def moving_distance(trace: EpisodeTrace) -> Measure:
     """Moving distance: sum over t of |p_(t+1) - p_t| of all agents, metres.
 
-    ETPLAN-5; of successful episodes only, undefined where there is none.
+    ETPLAN-5; for successful episodes only, undefined if there are none.
     """
     if not _succeeded(trace):
         return Measure(None, NOT_SUCCESSFUL)
@@ -102,7 +102,7 @@ def moving_distance(trace: EpisodeTrace) -> Measure:
 
 
 def longest_common_subsequence(a: Sequence[str], b: Sequence[str]) -> int:
-    """How many entries both have in the same order, gaps allowed."""
+    """The length of the longest common subsequence."""
     row = [0] * (len(b) + 1)
     for one in a:
         diagonal = 0
@@ -118,14 +118,14 @@ def _truth(trace: EpisodeTrace) -> tuple[str, ...]:
 
 
 def _succeeded(trace: EpisodeTrace) -> bool:
-    """By the criteria, and by the propositions where there are none."""
+    """Success by the criteria, or by the propositions if there are no criteria."""
     return trace.end.success if trace.end.criteria is None else trace.end.criteria
 
 
 def _words(text: str) -> str:
-    """One spelling of `WALK apple` or `Navigate[apple_0]`.
+    """One spelling for `WALK apple` or `Navigate[apple_0]`.
 
-    Of a Place, what it is put next to is not part of the action.
+    For Place, the reference object is not part of the action.
     """
     words = text.replace("[", " ").replace("]", " ").replace(",", " ").casefold().split()
     return " ".join(words[:4] if words[:1] == ["place"] else words)

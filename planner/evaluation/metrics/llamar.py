@@ -1,6 +1,6 @@
 """LLaMAR's metrics of one episode (LLAMAR-5).
 
-The true subtasks G are the checklist that the trace brings along, else the propositions.
+The true subtasks G are the checklist in the trace, or else the propositions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EPSILON = 1e-4
 
 
 def success(trace: EpisodeTrace) -> Measure:
-    """1 where C = G, all subtasks are done; its mean is LLaMAR's SR (LLAMAR-5)."""
+    """1 if C = G, all subtasks are done; its mean is LLaMAR's SR (LLAMAR-5)."""
     rate = transport_rate(trace)
     return rate if rate.value is None else Measure(float(rate.value == 1.0))
 
@@ -33,7 +33,7 @@ def success(trace: EpisodeTrace) -> Measure:
 def transport_rate(trace: EpisodeTrace) -> Measure:
     """Transport rate: #C / #G, subtasks done / subtasks (LLAMAR-5).
 
-    Vacuous where everything was done in the first state.
+    Vacuous if everything was done in the first state.
     """
     if trace.episode.reference.subtasks:
         indices = {line.index for line in trace.subtasks}
@@ -48,7 +48,7 @@ def transport_rate(trace: EpisodeTrace) -> Measure:
 def coverage(trace: EpisodeTrace) -> Measure:
     """Coverage: #X+ / #X, targets that were successfully interacted with / targets.
 
-    LLAMAR-5. Of a list of alternatives as many are targets as the task needs.
+    LLAMAR-5. Of a list of alternatives, as many count as targets as the task needs.
     """
     return _covered(trace, (call for _, call in done(trace, INTERACTIONS)))
 
@@ -71,8 +71,8 @@ def _covered(trace: EpisodeTrace, calls: Iterable[SkillCall]) -> Measure:
 def balance(trace: EpisodeTrace) -> Measure:
     """Balance: min_i s_i / (max_i s_i + 1e-4) over agents i (LLAMAR-5).
 
-    s_i counts the successful actions of agent i that bring the task on: entries of the checklist
-    that it did, or without a checklist interactions with a target. All idle is 0.
+    s_i counts the successful actions of agent i that advance the task: entries of the checklist
+    that it did, or without a checklist interactions with a target. If all are idle it is 0.
     """
     wanted = {name for group, _ in targets(trace) for name in group}
     if trace.episode.reference.subtasks:
@@ -100,7 +100,7 @@ def _balanced(trace: EpisodeTrace, counts: Counter[str], epsilon: float = EPSILO
 def joint_steps(trace: EpisodeTrace) -> Measure:
     """Steps: decisions taken until the episode ended, at most T (LLAMAR-5).
 
-    A decision is for all agents that were idle; one that took several tries is one.
+    A joint decision of all idle agents counts once, also if it took several attempts.
     """
     if not trace.decisions:
         return Measure(None, "no decision was recorded")

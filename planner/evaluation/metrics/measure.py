@@ -1,4 +1,4 @@
-"""What a metric says of one episode, and what of a trace several metrics look at."""
+"""The value of a metric for one episode, and queries of a trace that several metrics share."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from planner.world.vocabulary import AgentKind, floor_name
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A value, or why there is none: a vacuous case is never scored.
+    """A value, or the reason why there is none: a vacuous case is never scored.
 
-    `left_out` says it in the same words for the same cause, so that causes can be counted.
+    `left_out` uses the same words for the same cause, so that causes can be counted.
     """
 
     value: float | None
@@ -25,7 +25,7 @@ class Measure:
 COMPLETE_AT_START = "vacuous: complete at the start"
 NOT_SUCCESSFUL = "not successful"
 
-# Perception tools, and what ends or passes time: they can neither do anything nor fail.
+# Perception tools, and calls that end or pass time: they neither act nor fail.
 _IDLE = frozenset(
     {
         SkillName.WAIT,
@@ -40,14 +40,14 @@ PLACEMENTS = frozenset({SkillName.PLACE, SkillName.REARRANGE})
 STATE_CHANGES = frozenset(
     {SkillName.CLEAN, SkillName.FILL, SkillName.POUR, SkillName.POWER_ON, SkillName.POWER_OFF}
 )
-# PARTNR-D59: what can raise percent complete.
+# PARTNR-D59: calls that can raise percent complete.
 EFFECTIVE = PLACEMENTS | STATE_CHANGES
 INTERACTIONS = EFFECTIVE | {SkillName.PICK, SkillName.OPEN, SkillName.CLOSE}
 SPATIAL = frozenset({Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED})
 
 
 def parsed(call: CallLine) -> SkillCall | None:
-    """The call, or None where its text is none (a planner's slip is a call that failed)."""
+    """The call, or None if its text is invalid (a planner's mistake, counted as a failed call)."""
     try:
         return parse_call(call.call)
     except CallError:
@@ -55,13 +55,13 @@ def parsed(call: CallLine) -> SkillCall | None:
 
 
 def done(trace: EpisodeTrace, names: frozenset[str]) -> list[tuple[CallLine, SkillCall]]:
-    """The calls of some skills that succeeded."""
+    """The successful calls of some skills."""
     found = ((line, parsed(line)) for line in trace.calls if line.succeeded)
     return [(line, call) for line, call in found if call is not None and call.name in names]
 
 
 def attempts(trace: EpisodeTrace) -> list[CallLine]:
-    """The calls that tried something and were not given up by whoever made them."""
+    """The calls that tried something and were not cancelled."""
     return [
         line
         for line in trace.calls
@@ -71,7 +71,7 @@ def attempts(trace: EpisodeTrace) -> list[CallLine]:
 
 
 def targets(trace: EpisodeTrace) -> list[tuple[frozenset[str], int]]:
-    """The entities that the task is about: groups of which one or another does, and how many.
+    """The entities that the task is about: groups of alternatives, and how many are needed.
 
     A group is a list of a proposition without rooms and floors; equal lists are one group.
     """

@@ -17,7 +17,7 @@ INTERFACE = 1
 
 
 class Kind(StrEnum):
-    """What an episode's value is: 0 or 1, a share from 0 to 1, or any number from 0."""
+    """The range of values: 0 or 1, a share from 0 to 1, or any number from 0."""
 
     RATE = "rate"
     SHARE = "share"
@@ -34,7 +34,7 @@ class Metric:
     Attributes:
         name: in rows and tables.
         paper: where it is defined, or the package.
-        kind: what an episode's value is.
+        kind: the range of an episode's value.
         of_episode: computes the value, or why there is none; never raises.
         options: reserved.
         interface: the version of this record that it was written for.
@@ -53,7 +53,7 @@ class Metric:
         return f"{self.paper}: {self.kind} of episodes"
 
     def estimate(self, values: Sequence[float]) -> Estimate:
-        """The rate or mean of some episodes' values, with its interval."""
+        """The rate or mean of the episodes' values, with its interval."""
         if self.kind is Kind.RATE:
             return statistics.rate(round(sum(values)), len(values))
         return statistics.mean(values, min_value=0.0, max_value=_MAX[self.kind])
@@ -70,7 +70,7 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class PooledMetric:
-    """A ratio of sums over episodes: the parts by the wholes of those that are not left out."""
+    """A ratio of sums over all episodes that are not left out."""
 
     name: str
     paper: str
@@ -84,7 +84,7 @@ class PooledMetric:
         return f"{self.paper}: ratio over all episodes"
 
     def estimate(self, portions: Sequence[Portion]) -> Estimate:
-        """The ratio over some episodes, none of them left out, with its interval."""
+        """The ratio over episodes, none of them left out, with its interval."""
 
         def ratio(chosen: Sequence[int]) -> float | None:
             whole = sum(portions[i].whole for i in chosen)

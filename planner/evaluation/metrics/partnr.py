@@ -23,7 +23,7 @@ from planner.world.skill import SkillCall, SkillName
 def percent_complete(trace: EpisodeTrace) -> Measure:
     """Percent complete: propositions that count / all propositions (PARTNR-3.5).
 
-    Vacuous where everything counted in the first state.
+    Vacuous if everything counted in the first state.
     """
     if trace.complete_at_start:
         return Measure(None, COMPLETE_AT_START)
@@ -31,9 +31,9 @@ def percent_complete(trace: EpisodeTrace) -> Measure:
 
 
 def success(trace: EpisodeTrace) -> Measure:
-    """Success: 1 where percent complete is 1, else 0 (PARTNR-3.5); its mean is SR.
+    """Success: 1 if percent complete is 1, else 0 (PARTNR-3.5); its mean is SR.
 
-    Vacuous where everything counted in the first state.
+    Vacuous if everything counted in the first state.
     """
     if trace.complete_at_start:
         return Measure(None, COMPLETE_AT_START)
@@ -46,10 +46,10 @@ def sim_steps(trace: EpisodeTrace) -> Measure:
 
 
 def planning_cycles(trace: EpisodeTrace) -> Measure:
-    """Planning cycles: calls of a model by the planner (PARTNR-8, PARTNR-D62).
+    """Planning cycles: model calls of the planner (PARTNR-8, PARTNR-D62).
 
-    A decision that took several tries is one cycle. Where every agent has a planner of its own,
-    those of the robot's count. Not applicable to planners without a model.
+    A decision that took several attempts is one cycle. If every agent has a planner of its own,
+    only the robot's count. Not applicable to planners without a model.
     """
     cycles = {(d.agents, d.cycle) for d in trace.decisions if d.model}
     if not cycles:
@@ -63,7 +63,7 @@ def task_offloading(trace: EpisodeTrace) -> Measure:
     """Task offloading: sub-tasks done by robots / sub-tasks done.
 
     PARTNR-8, PARTNR-D60, PARTNR-D61. A sub-task is a proposition of a successful episode, credited
-    to the agent whose action made it count. What nobody's action made true is not counted.
+    to the agent whose action made it count; those that no action made true are ignored.
     """
     if len(trace.episode.agents) < 2 or len(robots(trace)) in (0, len(trace.episode.agents)):
         return Measure(None, "no person and robot work together")
@@ -78,8 +78,8 @@ def task_offloading(trace: EpisodeTrace) -> Measure:
 def extraneous_effort(trace: EpisodeTrace) -> Measure:
     """Extraneous effort: successful actions that did not raise percent complete / all successful.
 
-    PARTNR-8, PARTNR-D59: of Place, Rearrange, Clean, Fill, Pour, PowerOn and PowerOff; useful is
-    an action after which percent complete is higher than before it. Successful episodes only.
+    PARTNR-8, PARTNR-D59: of Place, Rearrange, Clean, Fill, Pour, PowerOn and PowerOff; an action is
+    useful if percent complete is higher after it than before. Successful episodes only.
     """
     if not_counted := _outside(trace):
         return Measure(None, not_counted)
@@ -92,7 +92,7 @@ def extraneous_effort(trace: EpisodeTrace) -> Measure:
 def exploration_efficiency(trace: EpisodeTrace) -> Measure:
     """Exploration efficiency: simulation steps until the first object is picked.
 
-    PARTNR-8. The step at which the first Pick ends, or at which a Rearrange holds its
+    PARTNR-8. The step at which the first Pick ends, or at which a Rearrange has picked its
     object. Successful episodes only.
     """
     if not_counted := _outside(trace):
@@ -113,7 +113,7 @@ def exploration_efficiency(trace: EpisodeTrace) -> Measure:
 
 
 def _outside(trace: EpisodeTrace) -> str:
-    """Why an episode is not among the successful ones; "" where it is."""
+    """Why an episode is not a successful one; "" if it is."""
     if trace.complete_at_start:
         return COMPLETE_AT_START
     return "" if trace.end.success else NOT_SUCCESSFUL
@@ -122,10 +122,10 @@ def _outside(trace: EpisodeTrace) -> str:
 def is_useful(trace: EpisodeTrace, line: CallLine) -> bool:
     """Whether percent complete is higher after an action than before it (PARTNR-D59).
 
-    A thing that is carried over its table is on top of it already (PARTNR-D13), before it is put
-    down, so that by the letter no Place would be useful. What came to count of a thing in the hand
-    is therefore its Place's, if percent complete is then higher than before the thing was taken:
-    as for a Rearrange, which is both. This departs from the letter of PARTNR-D59.
+    An object carried over its table is already on top of it (PARTNR-D13) before it is put down, so
+    taken literally no Place would be useful. Propositions that start to count for a held object are
+    therefore credited to its Place, if percent complete is then higher than before the object was
+    picked, as for a Rearrange, which does both. This departs from the letter of PARTNR-D59.
     """
     after = trace.percent_at(line.ended_step)
     if after > trace.percent_at(line.started_step):
@@ -148,12 +148,12 @@ def is_useful(trace: EpisodeTrace, line: CallLine) -> bool:
 
 
 def doer_of(trace: EpisodeTrace, index: int) -> str:
-    """The agent whose action made a proposition count first; "" where it was nobody's (PARTNR-D60).
+    """The agent whose action first made a proposition count; "" if none did (PARTNR-D60).
 
-    Of the actions that can do it to an entity that the proposition names: the one that was going
-    on; else the next one with which the agent put down what it held at that step (a thing that
-    is carried over a table is on top of it already); else the last one before, which is how a
-    relation or a gate comes true by something else. Of a spatial relation the last placement.
+    Considers actions that can do so to an entity that the proposition names, in this order: the one
+    in progress; the next one by which the agent put down what it held at that step (an object
+    carried over a table is already on top of it); the last one before, since a relation or a gate
+    may come true through something else. For a spatial relation, the last placement.
     """
     cause = _cause(trace, index)
     return cause.agent if cause is not None else ""

@@ -1,4 +1,4 @@
-"""All metrics by name, and what they say of many episodes."""
+"""All metrics by name, and their summary over many episodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAPERS = ("PARTNR", "EPM", "LLaMAR", "ET-Plan-Bench", "TEACh")
 
 
 def metrics() -> Mapping[str, MetricRecord]:
-    """All metrics that can be used, by name, PARTNR's first."""
+    """All usable metrics by name, PARTNR's first."""
     usable = kinds.METRICS.usable()
     return dict(sorted(usable.items(), key=lambda item: _order(item[1])))
 
@@ -28,7 +28,7 @@ def _order(metric: MetricRecord) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One metric over some episodes; `left_out`: how many have no value, by cause."""
+    """One metric over some episodes; `left_out`: number of episodes without a value, by cause."""
 
     metric: MetricRecord
     estimate: Estimate
@@ -38,17 +38,17 @@ class Row:
 def summarise(
     traces: Sequence[EpisodeTrace], chosen: Iterable[MetricRecord] | None = None
 ) -> tuple[Row, ...]:
-    """Every metric over some episodes, or those that are chosen."""
+    """All metrics, or the chosen ones, over some episodes."""
     return tuple(
         _row(metric, traces) for metric in (metrics().values() if chosen is None else chosen)
     )
 
 
 def compare(first: Sequence[EpisodeTrace], second: Sequence[EpisodeTrace], name: str) -> Comparison:
-    """One metric in two runs of the same episodes; pairs in which either has no value drop out.
+    """Compares one metric in two runs of the same episodes; pairs without both values drop out.
 
     Raises:
-        PlannerError: for an unknown or a pooled metric, runs of other episodes, or no pair.
+        PlannerError: for an unknown or pooled metric, different episodes, or no pair.
     """
     metric = metrics().get(name)
     if not isinstance(metric, Metric):

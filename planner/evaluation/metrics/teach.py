@@ -1,8 +1,8 @@
-"""The metrics of HELPER on TEACh (HELPER-5), and as TEACh's public code computes them.
+"""HELPER's metrics on TEACh (HELPER-5), also as TEACh's public code computes them.
 
 Goal conditions are the propositions that did not count in the first state; those that did are
-neither required nor achieved. Weights make sums over episodes of them, not means: a function here
-gives an episode's addends.
+neither required nor achieved. The weights make these ratios of sums over episodes, not means: each
+function returns an episode's addends.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ NO_LENGTH = "no person's length was given"
 
 
 def goal_conditions(trace: EpisodeTrace) -> tuple[int, int]:
-    """A_e and T_e: how many were achieved, how many required."""
+    """A_e and T_e: the numbers of achieved and required conditions."""
     open_at_start = [not counted for counted in _at_start(trace)]
     achieved = sum(a and o for a, o in zip(trace.end.satisfied, open_at_start, strict=True))
     return achieved, sum(open_at_start)
 
 
 def published_goal_conditions(trace: EpisodeTrace) -> tuple[int, int]:
-    """As the public code counts them: what held at the start and was broken is subtracted."""
+    """As in the public code, which subtracts conditions that held at the start and were broken."""
     required = len(trace.end.satisfied) - sum(_at_start(trace))
     return required - trace.end.satisfied.count(False), required
 
@@ -33,7 +33,7 @@ def _at_start(trace: EpisodeTrace) -> tuple[bool, ...]:
 
 
 def path_weight(trace: EpisodeTrace, length: int) -> float:
-    """w_e = min(1, L* / max(L, L*)): a person's number of actions L* to the robots' L."""
+    """w_e = min(1, L* / max(L, L*)): a person's number of actions L*, the robots' L."""
     return length / max(len(attempts(trace)), length)
 
 
@@ -57,17 +57,17 @@ def weighted_goal_conditions(trace: EpisodeTrace) -> Portion:
 
 
 def goal_condition_success_published(trace: EpisodeTrace) -> Portion:
-    """GC as the public code has it; it can be negative (DEFECT-D13)."""
+    """GC as in the public code; it can be negative (DEFECT-D13)."""
     return Portion(*published_goal_conditions(trace))
 
 
 def weighted_success_published(trace: EpisodeTrace) -> Portion:
-    """PLW SR as the public code has it: also of episodes in which nothing was to do (DEFECT-D9)."""
+    """PLW SR as in the public code: includes episodes with nothing to do (DEFECT-D9)."""
     return _weighted(trace, float(trace.end.success))
 
 
 def weighted_goal_conditions_published(trace: EpisodeTrace) -> Portion:
-    """PLW GC as the public code has it: 1 where nothing was to do (DEFECT-D9, DEFECT-D13)."""
+    """PLW GC as in the public code: 1 if there is nothing to do (DEFECT-D9, DEFECT-D13)."""
     achieved, required = published_goal_conditions(trace)
     return _weighted(trace, achieved / required if required else 1.0)
 

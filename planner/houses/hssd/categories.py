@@ -17,7 +17,7 @@ def furniture_classes(dataset: HssdDataset) -> dict[str, str]:
     """PARTNR's class of each static model, by the model's name.
 
     Raises:
-        FileError: where the table is missing or has other columns.
+        FileError: if the table is missing or has other columns.
     """
     return _table(dataset.metadata(FURNITURE_TABLE), "main_category")
 
@@ -26,7 +26,7 @@ def object_classes(dataset: HssdDataset) -> dict[str, str]:
     """PARTNR's class of each movable model, by the model's name.
 
     Raises:
-        FileError: where the table is missing or has other columns.
+        FileError: if the table is missing or has other columns.
     """
     return _table(dataset.metadata(OBJECT_TABLE), "clean_category")
 

@@ -54,8 +54,8 @@ class HssdDataset:
             config: `*.scene_dataset_config.json`, or the folder that holds PARTNR's.
 
         Raises:
-            PlannerError: where there is nothing, saying what to get.
-            FileError: where what is there cannot be read.
+            PlannerError: if there is nothing, saying what to get.
+            FileError: if what is there cannot be read.
         """
         path = config / PARTNR_CONFIG if config.is_dir() else config
         if not path.is_file():
@@ -94,7 +94,7 @@ class HssdDataset:
         """The file of a scene.
 
         Raises:
-            FileError: where the dataset has none of that id.
+            FileError: if the dataset has none of that id.
         """
         found = self.scenes.get(scene_id)
         if found is None:
@@ -107,7 +107,7 @@ class HssdDataset:
         """The semantic file of a scene.
 
         Raises:
-            FileError: where it is missing.
+            FileError: if it is missing.
         """
         found = self.regions.get(scene_id)
         if found is None:
@@ -119,7 +119,7 @@ class HssdDataset:
         """A file of the folder `metadata`.
 
         Raises:
-            FileError: where it is missing.
+            FileError: if it is missing.
         """
         path = self.folder / "metadata" / name
         if not path.is_file():
@@ -151,7 +151,7 @@ def read_json(path: Path, model: type[ModelT]) -> ModelT:
     """A JSON file of the dataset.
 
     Raises:
-        FileError: where it is not one, or only Git LFS's note of one.
+        FileError: if it is not one, or only Git LFS's note of one.
     """
     try:
         if path.stat().st_size > _LARGEST_JSON_BYTES:

@@ -1,4 +1,4 @@
-"""What a GLB file takes up: the corners of its meshes, and where they can be had its triangles.
+"""What a GLB file processes: the corners of its meshes, and where they can be had its triangles.
 
 Only the glTF structure is read, no textures: boxes come from the bounds that every position
 accessor has to state, also where the mesh itself is compressed.
@@ -101,7 +101,7 @@ def bounds_of(path: Path) -> Bounds:
     """The box around all meshes of a file.
 
     Raises:
-        FileError: where it is no GLB, or holds no mesh.
+        FileError: if it is no GLB, or holds no mesh.
     """
     corners = np.concatenate(list(mesh_corners(path)) or [np.empty((0, 3))])
     if not len(corners):
@@ -113,7 +113,7 @@ def mesh_corners(path: Path) -> Iterator[FloatArray]:
     """(8, 3) corners around each mesh, turned as its nodes say.
 
     Raises:
-        FileError: where it is no GLB.
+        FileError: if it is no GLB.
     """
     gltf, _ = _read(path)
     try:
@@ -130,10 +130,10 @@ def mesh_corners(path: Path) -> Iterator[FloatArray]:
 
 
 def triangles_of(path: Path) -> FloatArray | None:
-    """(n, 3, 3) corners of all triangles; None where the meshes are compressed.
+    """(n, 3, 3) corners of all triangles; None if the meshes are compressed.
 
     Raises:
-        FileError: where it is no GLB.
+        FileError: if it is no GLB.
     """
     gltf, data = _read(path)
     found: list[FloatArray] = []

@@ -25,7 +25,7 @@ class Movables:
         """Opens them.
 
         Raises:
-            FileError: where one is missing.
+            FileError: if one is missing.
         """
         for folder in folders:
             if not folder.is_dir():
@@ -46,7 +46,7 @@ class Movables:
         """The extent of a model along its own axes, upright; None for what is in no folder.
 
         Raises:
-            FileError: where its files are broken.
+            FileError: if its files are broken.
         """
         config = self._configs.get(model)
         if config is None:

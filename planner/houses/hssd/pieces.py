@@ -38,7 +38,7 @@ class Shell:
 class Place:
     """A receptacle in `map`: its name, the corners around it, what it moves with, how things rest.
 
-    `joint` moves it as a drawer; None where it stands still.
+    `joint` moves it as a drawer; None if it stands still.
     """
 
     name: str

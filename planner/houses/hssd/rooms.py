@@ -57,7 +57,7 @@ def read_regions(path: Path, catalogue: Catalogue) -> Regions:
     """Reads `*.semantic_config.json`.
 
     Raises:
-        FileError: where it has no rooms, or rooms on several floors.
+        FileError: if it has no rooms, or rooms on several floors.
     """
     regions = read_json(path, _Regions).region_annotations
     if not regions:

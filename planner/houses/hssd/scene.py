@@ -96,7 +96,7 @@ class HssdScene:
     """A scene that was read.
 
     Attributes:
-        house: named `hssd-<scene>`; its z is 0 where the scene's floor is.
+        house: named `hssd-<scene>`; its z is 0 if the scene's floor is.
         dataset: the configuration that habitat-sim loads.
         scene: the scene's file.
         floor_m: the height of that floor in Habitat's world.
@@ -126,7 +126,7 @@ def read_scene(dataset: HssdDataset, scene_id: str, catalogue: Catalogue) -> Hss
     """Reads a scene.
 
     Raises:
-        FileError: where a file is missing, only a note of Git LFS's, or not as documented.
+        FileError: if a file is missing, only a note of Git LFS's, or not as documented.
     """
     path = dataset.scene(scene_id)
     scene = read_json(path, _Scene)

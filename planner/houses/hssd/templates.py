@@ -65,7 +65,7 @@ def receptacles_of(config: Path, user_defined: _UserDefined) -> list[Receptacle]
     """The receptacles of a template, named as habitat-lab names them.
 
     Raises:
-        FileError: where one is not as documented, or its mesh is missing.
+        FileError: if one is not as documented, or its mesh is missing.
     """
     found: list[Receptacle] = []
     for key, value in user_defined.items():
@@ -94,7 +94,7 @@ def read_object(config: Path) -> ObjectTemplate:
     """A rigid template.
 
     Raises:
-        FileError: where it is not as documented.
+        FileError: if it is not as documented.
     """
     template = read_json(config, ObjectTemplate)
     if not np.linalg.norm(np.cross(template.up, template.front)) > 0.0:
@@ -111,7 +111,7 @@ def read_articulated(config: Path) -> ArticulatedTemplate:
     """An articulated template.
 
     Raises:
-        FileError: where it is not as documented.
+        FileError: if it is not as documented.
     """
     return read_json(config, ArticulatedTemplate)
 

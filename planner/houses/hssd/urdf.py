@@ -67,7 +67,7 @@ def read_urdf(path: Path) -> tuple[UrdfLink, ...]:
     """The links of a URDF, the base first.
 
     Raises:
-        FileError: where it is none, or is not one tree.
+        FileError: if it is none, or is not one tree.
     """
     robot = _root(path)
     links = {str(link.get("name")): link for link in robot.findall("link")}

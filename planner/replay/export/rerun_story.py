@@ -31,7 +31,7 @@ class StoryLogger:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._texts: dict[str, str] = {}
-        self._tell = {
+        self._handlers = {
             STATUS: self._status,
             TRACE: self._trace,
             RESULTS: self._result,
@@ -43,7 +43,7 @@ class StoryLogger:
 
     def add(self, message: Received) -> None:
         """Takes one message of `TOPICS`."""
-        self._tell[message.topic](message.content)
+        self._handlers[message.topic](message.content)
 
     def begin(self, story: Story) -> None:
         """Logs what is valid at all times: the episode's instruction, if no message has it."""
