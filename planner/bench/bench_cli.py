@@ -1,4 +1,4 @@
-"""`planner bench memory`: scores of memory updaters on simulated tours."""
+"""`planner bench memory`: scores memory updaters on simulated tours."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Scores and prints."""
+    """Runs the benchmark and prints the scores."""
     if not (args.distance > 0):
         raise PlannerError(f"--distance {args.distance} is not a distance above 0")
     asked = [name for name in args.updater or _need_no_model() if name != REFERENCE]
@@ -99,13 +99,13 @@ def _need_no_model() -> list[str]:
 
 
 def _options(args: argparse.Namespace, asked: Sequence[str]) -> Mapping[str, OptionValue]:
-    """The options of the one updater that is asked for; of several none may be set."""
+    """The options of the selected updater; with several updaters none may be set."""
     own = UPDATERS.get(asked[0]).options if len(asked) == 1 else ()
     return read_option_flags(args, own, UPDATERS.usable())
 
 
 def _maker(name: str, model: UpdaterModel, options: Mapping[str, OptionValue]) -> MakeUpdater:
-    """Makes the updater of a house; without a model the baselines see true classes."""
+    """Makes the updater for a house; without a model the baselines use true classes."""
 
     def make(layout: House, backend: EmbeddedBackend) -> MemoryUpdater:
         request = UpdaterRequest(

@@ -1,4 +1,4 @@
-"""Curves of a memory's scores over a tour as a picture."""
+"""Plots a memory's scores over a tour."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHARTS = ("precision", "recall", "hallucinations")
 
 
 def draw_curves(scores: Sequence[HouseScore]) -> Image.Image:
-    """A chart for each of precision, recall and hallucinations; a line a house, a colour each."""
+    """One chart each for precision, recall and hallucinations, with a coloured line per house."""
     width, height = _SIZE
     sheet = Image.new("RGB", (width, height * len(_CHARTS)), _PAPER)
     draw = ImageDraw.Draw(sheet)

@@ -1,8 +1,7 @@
-"""Scores of memory updaters on simulated tours, against the truth: `planner bench memory`.
+"""Scores memory updaters on simulated tours against ground truth: `planner bench memory`.
 
-Each house is toured twice. Between the tours some things are moved, as people do, so that it
-shows how long a memory goes on believing what is no longer so. All updaters see the same
-pictures.
+Each house is toured twice. Between the tours some objects are moved, to measure how long a memory
+keeps outdated beliefs. All updaters get the same images.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ MakeUpdater = Callable[[House, EmbeddedBackend], MemoryUpdater]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A curve's point: seconds of the tour, and the memory's scores then."""
+    """A point of a curve: seconds into the tour, and the memory's scores then."""
 
     stamp_s: float
     precision: float | None
@@ -44,12 +43,12 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class HouseScore:
-    """How one updater did in one house.
+    """One updater's scores in one house.
 
-    Recall is of all things that lie open; `recall_seen` of those that a memory with ground truth
-    learned on the same tour; `recall_all` also of what lies in closed furniture. Staleness is of
-    things that were moved between the tours: seconds of the second tour until the memory no
-    longer had them at the old place, its whole length where that never came.
+    Recall is of all objects in the open; `recall_seen` of those that a memory with ground truth
+    learned on the same tour; `recall_all` also of those in closed furniture. Staleness is of
+    objects that were moved between the tours: seconds of the second tour until the memory no longer
+    had them at the old place, or its whole length.
     """
 
     house: str
@@ -76,7 +75,7 @@ class HouseScore:
 
 @dataclass(slots=True)
 class _Candidate:
-    """An updater at work in one house."""
+    """An updater being scored in one house."""
 
     name: str
     memory: Memory
@@ -107,15 +106,15 @@ def score_house(
     """Tours a house with all updaters and scores each.
 
     Args:
-        house: as it is before things are moved.
+        house: as it is before objects are moved.
         makers: of the updaters by name.
-        reference: the updater that says what could be seen.
-        distance_m: farthest distance of a match.
-        seed: of the start and of what is moved.
-        on_progress: gets each line of progress.
-        second_tour: whether things are moved and the house is toured again.
-        pieces: whether each piece of furniture is walked up to.
-        curve_every: looks between two points of the curves.
+        reference: the updater that defines what could be seen.
+        distance_m: maximum distance of a match.
+        seed: of the starting position and of the moved objects.
+        on_progress: called with each line of progress.
+        second_tour: whether to move objects and tour the house again.
+        pieces: whether to walk up to each piece of furniture.
+        curve_every: number of frames between two points of the curves.
     """
     backend = EmbeddedBackend()
     try:
@@ -223,11 +222,11 @@ def _score(
     )
 
 
-# Things that were moved
+# Moved objects
 
 
 def move_things(house: House, rng: np.random.Generator) -> House:
-    """The house after some of its things were put elsewhere."""
+    """The house with some of its objects moved elsewhere."""
     count = max(1, round(_MOVED_SHARE * len(house.objects)))
     chosen = set(rng.choice(len(house.objects), count, replace=False).tolist())
     kept = [o for i, o in enumerate(house.objects) if i not in chosen]
@@ -245,7 +244,7 @@ def _apart_m(a: ObjectPlacement, b: ObjectPlacement) -> float:
 
 
 class _Staleness:
-    """Watches how long the old places of moved things are believed."""
+    """Measures how long moved objects are believed to be at their old places."""
 
     def __init__(self, before: House, after: House) -> None:
         now = {o.name: o for o in after.objects}
@@ -253,7 +252,7 @@ class _Staleness:
             o
             for o in before.objects
             if _apart_m(o, now[o.name]) > 1.0
-            # Where another of its class lies now, a memory that has one there is right.
+            # A memory is right about the old place if another object of the class is there now.
             and not any(p.class_name == o.class_name and _apart_m(o, p) < 1.0 for p in now.values())
         ]
         self._left: dict[str, set[str]] = {}
@@ -261,7 +260,7 @@ class _Staleness:
         self._end_s = 0.0
 
     def note(self, candidate: _Candidate, stamp_s: float) -> None:
-        """Looks whether old places are still believed."""
+        """Checks whether old places are still believed."""
         first = candidate.name not in self._left
         places = {(e.class_name, e.position_m) for e in candidate.things() if not e.picked}
         believed = {
@@ -279,7 +278,7 @@ class _Staleness:
         self._end_s = stamp_s
 
     def onto(self, score: HouseScore, curve: tuple[Point, ...]) -> HouseScore:
-        """A score with the mean seconds until corrected and the share that never was."""
+        """The score with the mean seconds until corrected, and the share never corrected."""
         left = len(self._left.get(score.updater, ()))
         times = self._corrected_s.get(score.updater, []) + [self._end_s] * left
         return replace(
@@ -290,7 +289,7 @@ class _Staleness:
         )
 
 
-# What comes out
+# Output
 
 _RATES = (
     "precision",
@@ -325,7 +324,7 @@ def summary(scores: Sequence[HouseScore]) -> dict[str, dict[str, Interval | None
 
 
 def table(scores: Sequence[HouseScore]) -> str:
-    """The summary as text, a column for each updater."""
+    """The summary as text, one column per updater."""
     made = summary(scores)
     rows = [["", *made]]
     for rate in _RATES:
@@ -338,7 +337,7 @@ def table(scores: Sequence[HouseScore]) -> str:
 
 
 def as_json(scores: Sequence[HouseScore], settings: Mapping[str, object]) -> str:
-    """Everything, for machines."""
+    """All scores and settings as JSON."""
     summed = {
         updater: {rate: None if v is None else asdict(v) for rate, v in rates.items()}
         for updater, rates in summary(scores).items()

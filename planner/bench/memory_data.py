@@ -1,4 +1,4 @@
-"""EPM's data set from rollouts of the expert on the embedded simulator (EPM-2.4)."""
+"""EPM's data set, from rollouts of the expert on the embedded simulator (EPM-2.4)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AGENT, CAMERA = "agent_0", "hand"
 
 @dataclass(frozen=True, slots=True)
 class DataRecipe:
-    """How the data set is made: the episodes, one shard each, the seed and the rules."""
+    """How the data set is made: episodes, one shard each, seed and rules."""
 
     episodes: tuple[str, ...]
     seed: int = 1
@@ -44,12 +44,12 @@ class DataRecipe:
 
 
 def make_memory_data(root: Path, recipe: DataRecipe) -> Manifest:
-    """Rolls the missing episodes out, then balances all samples and writes the manifest.
+    """Runs missing episodes, then balances all samples and writes the manifest.
 
-    Kept are single-agent runs that succeed, of tasks without changes of object states.
+    Uses single-agent runs that succeed, of tasks without changes of object states.
 
     Raises:
-        FileError: if something cannot be written, or an episode is wrong.
+        FileError: if something cannot be written, or an episode is invalid.
     """
     for index in missing_shards(root, len(recipe.episodes)):
         name = recipe.episodes[index]
@@ -75,7 +75,7 @@ def make_memory_data(root: Path, recipe: DataRecipe) -> Manifest:
 
 
 def changes_states(episode: Episode) -> bool:
-    """Whether a task asks for a state of a thing, which EPM's data leaves out."""
+    """Whether a task requires an object's state, which EPM's data leaves out."""
     if episode.evaluation is None:
         return False
     evaluation = read_evaluation(episode.evaluation, episode.episode_id)
@@ -83,7 +83,7 @@ def changes_states(episode: Episode) -> bool:
 
 
 def _rollout(name: str, index: int, recipe: DataRecipe) -> Sequence[Sample]:
-    """The samples of one episode; none where the run failed or the task is left out."""
+    """The samples of one episode; none if the run failed or the task is left out."""
     episode, house = load_episode(name)
     if episode.evaluation is None or changes_states(episode):
         return ()
@@ -105,7 +105,7 @@ def _rollout(name: str, index: int, recipe: DataRecipe) -> Sequence[Sample]:
 
 
 class _Recorder:
-    """Keeps an entity list as the labels make it, and a sample for each look."""
+    """Maintains an entity list from the labels, and makes a sample of each frame."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class _Recorder:
         self.samples: list[Sample] = []
 
     def on_event(self, event: Event) -> None:
-        """Notes the action under way, as the prompt names it."""
+        """Records the running action, as the prompt names it."""
         if event.agent == AGENT and event.result is None:
             words = [self._status_name(word) for word in event.call.arguments]
             self._action = str(SkillCall(event.call.name, tuple(words)))
@@ -133,7 +133,7 @@ class _Recorder:
         return word if entity is None else f"Object.{entity.entity_id}"
 
     def watch(self, observation: Observation, _memory: Memory) -> None:
-        """Makes a sample of a look, then lets the list learn from its labels."""
+        """Makes a sample of a frame, then applies its labels to the list."""
         frame, state = observation.cameras.get(CAMERA), self._backend.world_state()
         if observation.agent != AGENT or frame is None or state is None:
             return
@@ -153,11 +153,13 @@ class _Recorder:
 
 
 def _in_frame(operation: Operation, frame: CameraFrame) -> Operation:
-    """The operation with pixels of the camera's picture in place of the model's."""
+    """The operation with pixel coordinates of the camera's image instead of the model's."""
     if operation.pixel is None:
         return operation
-    lens = frame.intrinsics
-    pixel = to_pixel(operation.pixel, CoordinateFrame.PIXEL_384, lens.width_px, lens.height_px)
+    intrinsics = frame.intrinsics
+    pixel = to_pixel(
+        operation.pixel, CoordinateFrame.PIXEL_384, intrinsics.width_px, intrinsics.height_px
+    )
     return Operation(
         operation.kind,
         operation.entity_id,

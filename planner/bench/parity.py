@@ -1,6 +1,6 @@
-"""Whether two simulators show and do the same: one camera path, one scripted episode, compared.
+"""Compares two simulators by the same camera path and the same scripted episode.
 
-Only what `Backend` promises is used, so that any two simulators of a house can be compared.
+Uses only the `Backend` interface, so any two simulators of a house can be compared.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ CAMERAS = ("hand", "body")
 STEP_S = 1 / 30
 DEPTH_M = 0.02
 MIN_DEPTH_SHARE, MIN_LABEL_SHARE, MAX_DETOUR = 0.999, 0.99, 0.05
-# Views are of one place where cameras are no farther apart; a pixel is wider.
+# Cameras this close count as one place; a pixel covers more.
 _SAME_M, _SAME_RAD = 1e-3, 1e-3
 _PANS_RAD = (0.9, 0.0, -0.9)
 _THINGS, _JOINTS = 3, 3
-# How far apart two stand who look at each other.
+# Range of distances between two agents that face each other.
 _MET_M = (1.2, 2.2)
 _PATIENCE_S = 300.0
 _Entry = TypeVar("_Entry")
@@ -46,10 +46,10 @@ _Entry = TypeVar("_Entry")
 
 @dataclass(slots=True)
 class Pixels:
-    """How the pictures of two simulators agree, over all pixels of all frames of one place.
+    """Agreement of two simulators' images, over all pixels of all frames from equal places.
 
     Attributes:
-        frames: compared; `elsewhere` counts pairs that were not of one place.
+        frames: number of compared pairs; `elsewhere` counts pairs from different places.
         worst: the frame with the fewest equal depths or labels, of both simulators.
     """
 
@@ -67,7 +67,7 @@ class Pixels:
             self.elsewhere += 1
             return
         near = np.abs(first.depth_m - second.depth_m) <= DEPTH_M
-        # Nothing is near nothing only.
+        # No depth equals only no depth.
         near &= (first.depth_m > 0) == (second.depth_m > 0)
         labels = np.asarray(first.instances) == np.asarray(second.instances)
         self.frames += 1
@@ -80,12 +80,12 @@ class Pixels:
 
     @property
     def depth_share(self) -> float:
-        """Of pixels whose depths are within 2 cm; 0 if nothing was compared."""
+        """The share of pixels whose depths are within 2 cm; 0 if nothing was compared."""
         return self.same_depth / self.pixels if self.pixels else 0.0
 
     @property
     def label_share(self) -> float:
-        """Of pixels that show the same entity; 0 if nothing was compared."""
+        """The share of pixels that show the same entity; 0 if nothing was compared."""
         return self.same_labels / self.pixels if self.pixels else 0.0
 
 
@@ -98,13 +98,13 @@ class ComparedPrimitive:
 
     @property
     def same(self) -> bool:
-        """Whether both ended alike."""
+        """Whether both ended with the same result."""
         return self.results[0].code is self.results[1].code
 
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """What came of one house; pairs are of the first and the second simulator."""
+    """The results for one house; pairs are of the first and the second simulator."""
 
     house: str
     pixels: Pixels
@@ -114,19 +114,19 @@ class Parity:
 
     @property
     def same_verdict(self) -> bool:
-        """Whether the judge found the same in both."""
+        """Whether the evaluator's verdicts agree."""
         first, second = self.verdicts
         return (first.success, first.percent_complete) == (second.success, second.percent_complete)
 
     @property
     def detour(self) -> float:
-        """By which share the ways' lengths differ."""
+        """The relative difference of the path lengths."""
         longest = max(self.walked_m)
         return abs(self.walked_m[0] - self.walked_m[1]) / longest if longest else 0.0
 
     @property
     def different(self) -> tuple[str, ...]:
-        """What is not equal enough; nothing where the simulators are at par."""
+        """The quantities that differ too much; empty if the simulators agree."""
         first, second = self.pixels, self.primitives
         found = {
             "depth": first.depth_share > MIN_DEPTH_SHARE,
@@ -140,7 +140,7 @@ class Parity:
 
 @dataclass(slots=True)
 class _Body:
-    """The agent of one simulator: what it did is judged, its way is measured."""
+    """The agent in one simulator: its task is judged, its path is measured."""
 
     backend: Backend
     evaluator: Evaluator
@@ -149,7 +149,7 @@ class _Body:
 
     @staticmethod
     def ready(backend: Backend, house: House, episode: Episode, seed: int) -> _Body:
-        """At the beginning of an episode."""
+        """Starts an episode."""
         backend.reset(house, episode, seed)
         asked = read_evaluation(episode.evaluation or {}, episode.episode_id)
         body = _Body(backend, Evaluator(asked, house, truth(backend)))
@@ -157,7 +157,7 @@ class _Body:
         return body
 
     def do(self, primitive: Primitive) -> PrimitiveResult:
-        """Carries it out and measures the way."""
+        """Carries out a primitive and measures the path."""
         backend = self.backend
         handle = backend.start(AGENT, primitive)
         for _ in range(round(_PATIENCE_S / STEP_S)):
@@ -174,13 +174,13 @@ class _Body:
 
 
 def compare_backends(first: Backend, second: Backend, house: House, seed: int) -> Parity:
-    """Lets both do the same in a house, and compares.
+    """Carries out the same script in both and compares.
 
     Raises:
-        PlannerError: if one of them cannot load the house, or tells no truth.
+        PlannerError: if one of them cannot load the house, or has no ground truth.
     """
     first.reset(house, _alone(house, None), seed)
-    # Who may begin where is not compared, so both begin where the first one does.
+    # Starting positions are not compared, so both start where the first one does.
     pose = truth(first).entities[AGENT].pose
     errands, wanted = script(house, truth(first))
     episode = _alone(house, (*pose.position_m[:2], pose.yaw_rad), wanted)
@@ -211,10 +211,10 @@ def _look(pixels: Pixels, first: Backend, second: Backend, agent: str = AGENT) -
 
 
 def truth(backend: Backend) -> WorldState:
-    """What is.
+    """The true state of a backend's world.
 
     Raises:
-        PlannerError: if nobody knows.
+        PlannerError: if the backend does not know it.
     """
     state = backend.world_state()
     if state is None:
@@ -223,7 +223,7 @@ def truth(backend: Backend) -> WorldState:
 
 
 def camera_path(house: House, start_m: Vec3) -> Iterator[Primitive]:
-    """Through every room that can be reached, with looks to all sides."""
+    """Through every room that can be reached, looking in all directions."""
     grid = FloorGrid.of(house, default_bodies()[AgentKind.ROBOT].radius_m)
     for stop in plan_route(house, grid, (start_m[0], start_m[1]), len(house.rooms)):
         for heading in (stop.yaw_rad, stop.yaw_rad + math.pi):
@@ -233,7 +233,7 @@ def camera_path(house: House, start_m: Vec3) -> Iterator[Primitive]:
 
 
 def meetings(house: House, start_m: Vec3) -> Iterator[Episode]:
-    """In every room that can be reached: a robot and a person who look at each other."""
+    """In every room that can be reached: a robot and a person facing each other."""
     grid = FloorGrid.of(house, default_bodies()[AgentKind.ROBOT].radius_m)
     for stop in plan_route(house, grid, (start_m[0], start_m[1]), len(house.rooms)):
         near = [grid.point(int(cell)) for cell in grid.free_within(stop.x_m, stop.y_m, _MET_M[1])]
@@ -250,10 +250,10 @@ def meetings(house: House, start_m: Vec3) -> Iterator[Episode]:
 
 
 def script(house: House, state: WorldState) -> tuple[list[Primitive], Mapping[str, str]]:
-    """Things to carry to other furniture, furniture to open, and what must be refused.
+    """Objects to move to other furniture, furniture to open, and calls that must be refused.
 
     Returns:
-        The primitives, and on which furniture each carried thing is to be in the end.
+        The primitives, and the final furniture of each moved object.
     """
     pieces = house.furniture_by_name
     lying = [o for o in house.objects if o.relation is Relation.ON and o.parent in pieces]
@@ -287,7 +287,7 @@ def script(house: House, state: WorldState) -> tuple[list[Primitive], Mapping[st
 
 
 def _spread(items: Sequence[_Entry], count: int) -> list[_Entry]:
-    """So many of some things, from all over them."""
+    """`count` of the items, spread evenly over them."""
     stride = max(1, len(items) // max(1, count))
     return list(items[::stride][:count])
 
@@ -338,7 +338,7 @@ def _one_place(first: Pose, second: Pose) -> bool:
 
 
 def parity_lines(parity: Parity, names: tuple[str, str]) -> list[str]:
-    """The comparison of one house for people."""
+    """The comparison of one house as text."""
     pixels, (one, other) = parity.pixels, parity.walked_m
     unlike = [compared for compared in parity.primitives if not compared.same]
     verdicts = " / ".join(
@@ -369,7 +369,7 @@ def parity_lines(parity: Parity, names: tuple[str, str]) -> list[str]:
 
 
 def make_pair(names: tuple[str, str], make: Callable[[str], Backend]) -> tuple[Backend, Backend]:
-    """Both backends; the first is closed where the second cannot be made."""
+    """Both backends; the first is closed if the second cannot be made."""
     first = make(names[0])
     try:
         return first, make(names[1])

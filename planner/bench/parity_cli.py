@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compares in each house; 0 only if they are at par in all."""
+    """Compares in each house; 0 only if the simulators agree in all."""
     names, alike = (args.a, args.b), 0
     houses = [load_house(name) for name in args.houses]
     first, second = make_pair(names, partial(make_backend))
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(path: Path, pixels: Pixels) -> None:
-    """Colours and depth of the worst pair, the first simulator above the second."""
+    """Writes colour and depth of the worst pair, the first simulator above the second."""
     if pixels.worst is None:
         return
     rows = []

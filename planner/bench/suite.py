@@ -1,4 +1,4 @@
-"""What a suite of episodes says of itself to those who list it and run it."""
+"""The record of a suite of episodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SuitePart:
 
     Attributes:
         summary: one line for the help.
-        places: the folders and files of its episodes, each of which has an evaluation.
+        places: folders and files of its episodes, each of which has an evaluation.
         options: none yet.
         interface: the version of this record that it was written for.
     """
@@ -29,7 +29,7 @@ class SuitePart:
 
 
 def shipped(folder: str) -> list[Path]:
-    """A folder of the shipped episodes, config/episodes/FOLDER, as the places of a suite."""
+    """A folder of the shipped episodes, config/episodes/FOLDER, for `SuitePart.places`."""
     from planner.world.share import config_dir
 
     return [config_dir() / "episodes" / folder]

@@ -1,7 +1,7 @@
-"""Where the things of a goal could end up: the proof that an episode can be solved.
+"""Finds final positions for a goal's objects, which shows that an episode can be solved.
 
-Step by step the things are put where the goal wants them, beside all else that lies in
-the house. It says nothing about the way there, only that there is room for the result.
+Step by step the objects are placed where the goal wants them, among everything else in the house.
+This proves only that there is room for the result, not that it can be reached.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from planner.world.vocabulary import Relation, floor_name
 
 _ATTEMPTS = 6
 _SPOTS_TRIED = 150
-# Well under the 0.5 m of is_next_to, as agents put things down.
+# Well under the 0.5 m of is_next_to, as agents place things.
 _NEXT_TO_M = 0.35
 
 Arrangement = dict[str, ObjectPlacement]
@@ -30,9 +30,9 @@ def arrangements(
     found: Sequence[Target],
     rng: np.random.Generator,
 ) -> list[Arrangement] | None:
-    """Where everything lies after each step of a goal, or None if no way was found.
+    """Where everything lies after each step of a goal, or None if no arrangement was found.
 
-    Wishes without a step are met in the first.
+    Targets without a step are met in the first.
     """
     steps = sorted({target.step or 0 for target in found})
     for _ in range(_ATTEMPTS):
@@ -51,7 +51,7 @@ def arrangements(
 
 
 class _Step:
-    """One step: its things are taken away and put back one by one."""
+    """One step: its things are removed and put back one by one."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class _Step:
         self._lying = {n: item for n, item in lying.items() if n not in self._moves}
 
     def arranged(self) -> Arrangement | None:
-        """Everything after the step, or None if something found no place this time."""
+        """Everything after the step, or None if something could not be placed this time."""
         order = sorted(self._moves, key=self._ease)
         for name in order:
             placed = self._put(name)
@@ -80,13 +80,13 @@ class _Step:
         return dict(self._lying)
 
     def _ease(self, name: str) -> tuple[bool, float]:
-        """Those that others must lie next to first, then the largest."""
+        """Sort key: things that others must be next to first, then the largest."""
         follows = any(t.predicate is Predicate.IS_NEXT_TO and name in t.names for t in self._wanted)
         size = self._before[name].size_m
         return (follows, -size[0] * size[1])
 
     def _chosen(self) -> dict[str, tuple[Relation, tuple[str, ...]]]:
-        """What is moved: by name the relation and the places that will do."""
+        """What is moved: by name the relation and the acceptable furniture."""
         moves: dict[str, tuple[Relation, tuple[str, ...]]] = {}
         shared: dict[str, str] = {}
         used: dict[str, list[str]] = {}
@@ -140,7 +140,7 @@ class _Step:
         return None
 
     def _beside(self, placed: ObjectPlacement, target: Target) -> bool:
-        """Whether a thing lies next to its neighbours, as far as they lie there already."""
+        """Whether a thing lies next to those of its neighbours that are already placed."""
         if target.predicate is not Predicate.IS_NEXT_TO or placed.name not in target.entities:
             return True
         others = target.at if placed.name in target.names else target.names
@@ -149,6 +149,6 @@ class _Step:
 
 
 def _next_to(one: ObjectPlacement, other: ObjectPlacement) -> bool:
-    """Agents put a thing next to another only on the same surface or in the same hollow."""
+    """Agents place things next to each other only on the same surface or in the same interior."""
     together = (one.parent, one.part) == (other.parent, other.part)
     return together and one.box.horizontal_gap_m(other.box) <= _NEXT_TO_M

@@ -1,6 +1,6 @@
-"""`planner episodes`: importing the tasks of others, making our own, linting and listing them.
+"""`planner episodes`: imports, builds, lints and lists episodes.
 
-Each action's module is imported when it is called: listing needs none of what imports need.
+Each action's module is imported on demand, so that listing does not load what imports need.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ def run(args: argparse.Namespace, solve: Solve | None = None) -> int:
 
     Args:
         args: of the command line.
-        solve: what `lint --solve` runs.
+        solve: used by `lint --solve`.
 
     Returns:
-        0; 1 if nothing could be imported, a listed file is broken or a rule found an error.
+        0; 1 if nothing could be imported, a listed file is invalid, or a rule found an error.
     """
     if args.action == "list":
         from planner.episodes.listing import list_episodes

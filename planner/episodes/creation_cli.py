@@ -1,4 +1,4 @@
-"""`planner episodes import` and `build`: episodes made of tasks of others, and of our recipes."""
+"""`planner episodes import` and `build`: episodes from other data sets and from our recipes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from planner.world.share import config_dir
 
 
 def import_tasks(args: argparse.Namespace) -> int:
-    """Imports what the command line names; 1 if nothing could be imported."""
+    """Imports the given files; 1 if nothing could be imported."""
     if args.format == "partnr-instructions":
         result = import_instructions(args.files, args.seed)
         write_import(result, args.output)
@@ -49,7 +49,7 @@ def _imported(args: argparse.Namespace) -> Imported:
 
 
 def summary(result: Import) -> str:
-    """The account of an import for a person: the figures, then a line for each that is missing."""
+    """The report of an import as text: the figures, then a line for each task left out."""
     total = sum(result.read.values())
     placed = len(result.episodes)
     goals = sum(episode.evaluation is not None for episode in result.episodes)
@@ -65,10 +65,10 @@ def summary(result: Import) -> str:
 
 
 def build_shipped(output: Path | None) -> int:
-    """Makes all episodes before the first is written, so that a bad recipe changes nothing.
+    """Builds all episodes before writing the first, so that a bad recipe changes nothing.
 
     Args:
-        output: folder they go to; None = the shipped ones.
+        output: the folder to write to; None = that of the shipped episodes.
     """
     top = output or config_dir() / "episodes"
     made = [build(recipe) for recipe in shipped_recipes()]

@@ -1,4 +1,4 @@
-"""Episodes as files: written whole or not at all, found in folders for listing."""
+"""Reads and writes episode files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REPORT_NAME = "import_report.json"
 
 
 def episode_json(episode: Episode) -> str:
-    """The file's text: one line an entry of each list, so that differences are readable."""
+    """The file's text: one line for each list entry, so that diffs are readable."""
     document = episode.model_dump(mode="json", exclude_defaults=True)
     document["version"] = episode.version
     lines = []
@@ -34,10 +34,10 @@ def write_episode(episode: Episode, folder: Path) -> Path:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file as a whole: a reader sees the old text or the new one.
+    """Writes a file atomically: a reader sees the old text or the new one.
 
     Raises:
-        FileError: if the folder or the disk does not allow it.
+        FileError: if it cannot be written.
     """
     temporary = path.with_suffix(".tmp")
     try:
@@ -48,7 +48,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def episodes_in(places: Iterable[Path]) -> Iterator[tuple[Path, Episode | FileError]]:
-    """The episodes of files and of folders, in order of path; a broken one is its error."""
+    """The episodes of files and folders, in order of path; for an invalid one its error."""
     for place in places:
         paths = sorted(place.glob("*.json")) if place.is_dir() else [place]
         for path in paths:

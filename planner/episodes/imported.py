@@ -1,4 +1,4 @@
-"""What an import makes, and its account: every task that was read is in exactly one list."""
+"""The result of an import and its report: every task read is in exactly one list."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ REPORT_VERSION = 1
 
 @dataclass(frozen=True)
 class Imported:
-    """An import: `read` counts the tasks of each file, `left_out` says why some are missing.
+    """An import: `read` counts the tasks in each file, `left_out` says why some are missing.
 
     Attributes:
         dataset: the format's name on the command line.
-        read: by the file's name; their sum is that of episodes and left out.
-        houses: generated to fit, by name.
-        without_goal: episodes for which no judge can be made, and why.
+        read: by file name; the sum equals the number of episodes and tasks left out.
+        houses: generated houses, by name.
+        without_goal: episodes that cannot be evaluated, and why.
     """
 
     dataset: str
@@ -37,7 +37,7 @@ class Imported:
 
     @property
     def report(self) -> dict[str, object]:
-        """The account, as in `import_report.json`."""
+        """The report, as in `import_report.json`."""
         waiting = [e for e in self.episodes if e.source is not None and e.source.needs_scene]
         return {
             "version": REPORT_VERSION,
@@ -83,7 +83,7 @@ def write_imported(result: Imported, folder: Path) -> None:
 
 
 def summary(result: Imported) -> str:
-    """The account for a person: the figures, then a line for each task that is missing."""
+    """The report as text: the figures, then a line for each task left out."""
     total, taken = sum(result.read.values()), len(result.episodes)
     goals = sum(
         episode.evaluation is not None or episode.criteria is not None

@@ -1,4 +1,4 @@
-"""`planner episodes list`: one line an episode."""
+"""`planner episodes list`: one line per episode."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _COLUMNS = ("NAME", "HOUSE", "TYPES", "GOALS", "INSTRUCTION")
 
 
 def list_episodes(places: list[Path]) -> int:
-    """Prints a table of episodes by their names.
+    """Prints a table of episodes by name.
 
     Args:
-        places: files and folders; none = the shipped episodes.
+        places: files and folders; empty = the shipped episodes.
 
     Returns:
-        0; 1 if a file is broken, which is told on standard error.
+        0; 1 if a file is invalid, which is reported on standard error.
 
     Raises:
         PlannerError: for a place that does not exist.
@@ -46,7 +46,7 @@ def list_episodes(places: list[Path]) -> int:
 
 
 def _row(name: str, episode: Episode) -> tuple[str, ...]:
-    """What a person chooses by; NAME is what `make demo TASK=NAME` takes."""
+    """The columns; NAME is what `make demo TASK=NAME` takes."""
     propositions = (episode.evaluation or {}).get("propositions")
     count = str(len(propositions)) if isinstance(propositions, list) else "-"
     words = " ".join(episode.instruction.split())

@@ -1,7 +1,7 @@
-"""The world at an episode's start, computed from the files alone, for whoever judges them.
+"""The world at an episode's start, computed from the files alone.
 
-It is what a simulator that loads the episode would tell of rooms, furniture and objects;
-agents are left out, because free start places are the simulator's choice.
+It equals what a simulator that loads the episode reports for rooms, furniture and objects. Agents
+are left out, since the simulator chooses open starting positions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from planner.world.vocabulary import (
 
 
 def house_entities(house: House) -> dict[str, EntityState]:
-    """Rooms and furniture by name as the house file leaves them."""
+    """Rooms and furniture by name, as in the house file."""
     entities = {room.name: _room_state(room) for room in house.rooms}
     entities.update((piece.name, _piece_state(piece, None)) for piece in house.furniture)
     return entities
@@ -38,9 +38,9 @@ def start_entities(
 ) -> dict[str, EntityState]:
     """Rooms, furniture and objects by name at the start.
 
-    Objects of unknown classes have no affordances. A piece that `furniture` opens is wide open,
-    and what lies in its drawers comes out with them. `unchanged`: `house_entities`, for whoever
-    has many episodes of a house; what the episode leaves alone are then the same records.
+    Objects of unknown classes have no affordances. Furniture opened by `furniture` is fully open,
+    and its drawers' contents move with them. `unchanged` may pass `house_entities` if there are
+    many episodes of a house; records that the episode does not change are then reused.
     """
     entities = dict(house_entities(house) if unchanged is None else unchanged)
     for name, change in episode.furniture.items():
@@ -55,7 +55,7 @@ def start_entities(
 def states_given(
     affordances: tuple[Affordance, ...], *layers: Mapping[State, bool]
 ) -> dict[State, bool]:
-    """The states that affordances give: the default (PARTNR-D6), then as given, the last wins."""
+    """The states for affordances: defaults (PARTNR-D6), then the layers, the last one wins."""
     states = {s: DEFAULT_STATES[s] for s in State if AFFORDANCE_OF_STATE[s] in affordances}
     for layer in layers:
         states.update({s: value for s, value in layer.items() if s in states})
@@ -128,7 +128,7 @@ def _object_state(
 def _drawn_out(
     piece: Furniture, item: ObjectPlacement, episode: Episode
 ) -> tuple[float, float, float]:
-    """How far an open drawer carries what lies in it, in the map."""
+    """How far an open drawer moves an object in it, in the map."""
     change = episode.furniture.get(piece.name)
     hollow = next((h for h in piece.interiors if h.name == item.part), None)
     if change is None or not change.open or hollow is None or hollow.joint is None:

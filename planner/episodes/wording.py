@@ -1,4 +1,4 @@
-"""Words of instructions: tokens, and the nouns of the catalogue found among them."""
+"""Tokenises instructions and finds the catalogue's nouns in them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from enum import StrEnum
 
 from planner.world.catalogue import Catalogue
 
-# Hyphens and apostrophes belong to words (c-clamp, let's); other marks stand alone.
+# Hyphens and apostrophes belong to words (c-clamp, let's); other marks are tokens.
 _TOKEN = re.compile(r"[a-z0-9]+(?:['\u2019-][a-z0-9]+)*|[.,?!;:()/]")
 
-# Misspellings met in the wild, each with one possible meaning only.
+# Misspellings that occur in the data, each with only one possible meaning.
 SPELLING = {
     "laundary": "laundry",
     "cusion": "cushion",
@@ -23,8 +23,8 @@ SPELLING = {
     "firetruck": "fire truck",
 }
 
-# Everyday words for classes, beyond the catalogue's own aliases; a word may mean several
-# classes, of which the catalogue and the episode keep the ones they have.
+# Everyday words for classes, in addition to the catalogue's aliases; a word may mean several
+# classes, of which those in the catalogue and the episode are kept.
 OBJECT_WORDS: Mapping[str, tuple[str, ...]] = {
     "plant": ("plant_container", "potted_plant"),
     "phone": ("cellphone",),
@@ -40,7 +40,7 @@ OBJECT_WORDS: Mapping[str, tuple[str, ...]] = {
     "teddy bear": ("stuffed_toy",),
 }
 
-# Furniture by its use: the class, and the room that the use implies.
+# Furniture named by its use: the class, and the room that the use implies.
 FURNITURE_WORDS: Mapping[str, tuple[str, str | None]] = {
     "coffee table": ("table", "living_room"),
     "dining table": ("table", "dining_room"),
@@ -54,7 +54,7 @@ ROOM_WORDS: Mapping[str, tuple[str, ...]] = {
 
 # Nouns without a countable singular: "the bread" is all of it.
 MASS_NOUNS = frozenset({"toy food", "bread", "toy fruits", "spectacles", "food"})
-# A singular that looks like a plural or the other way round.
+# Irregular plurals.
 IRREGULAR_PLURALS = {"shelf": "shelves", "knife": "knives", "glass": "glasses"}
 PLURAL_ONLY = frozenset({"shelves", "spectacles", "scissors", "toy fruits"})
 
@@ -67,7 +67,7 @@ NUMBER_WORDS = {
 
 
 class NounKind(StrEnum):
-    """What the catalogue lists a noun under."""
+    """The part of the catalogue that a noun comes from."""
 
     OBJECT = "object"
     FURNITURE = "furniture"
@@ -80,9 +80,9 @@ class Noun:
 
     Attributes:
         classes: every class that the word may mean.
-        plural: whether it is written in the plural.
-        mass: whether its singular stands for any amount.
-        room_hint: the class of room that a furniture word implies, as "coffee table" does.
+        plural: whether it is in the plural.
+        mass: whether its singular may mean any amount.
+        room_hint: the room class that a furniture word implies, as "coffee table" does.
     """
 
     kind: NounKind
@@ -104,7 +104,7 @@ Item = Noun | Word
 
 
 def tokens(text: str) -> list[str]:
-    """Lower-case words and punctuation marks, known misspellings corrected."""
+    """Lower-case words and punctuation marks, with known misspellings corrected."""
     found: list[str] = []
     for token in _TOKEN.findall(text.lower().replace("\u2019", "'").replace("_", " ")):
         found += SPELLING.get(token, token).split()
@@ -155,7 +155,7 @@ class Lexicon:
     def add(
         self, kind: NounKind, phrase: str, classes: Iterable[str], hint: str | None = None
     ) -> None:
-        """Adds a phrase in singular and plural; a phrase met again gains the classes."""
+        """Adds a phrase in singular and plural; a repeated phrase gains the classes."""
         spelled = " ".join(tokens(phrase))
         mass = spelled in MASS_NOUNS
         forms = [(spelled, spelled in PLURAL_ONLY)]
@@ -203,7 +203,7 @@ def _add_furniture(lexicon: Lexicon, catalogue: Catalogue) -> None:
 
 
 def _says_room(phrase: str, furniture: str, catalogue: Catalogue) -> bool:
-    """Whether a phrase is a room and a plainer word, so that "kitchen counter" keeps its room."""
+    """Whether a phrase is a room plus a plainer word; then "kitchen counter" keeps its room."""
     words = phrase.split()
     return any(
         catalogue.room_name(" ".join(words[:cut])) is not None
@@ -224,7 +224,7 @@ def _add_objects(lexicon: Lexicon, catalogue: Catalogue) -> None:
         if names:
             lexicon.add(NounKind.OBJECT, phrase, (name for name in names if name is not None))
     for group, members in groups.items():
-        # Groups are named in the plural where they have one: toys, dishes; but food.
+        # Groups usually have plural names (toys, dishes), some do not (food).
         lexicon.add(NounKind.OBJECT, _singular(group), members)
 
 

@@ -38,11 +38,11 @@ def with_checklist(trace: EpisodeTrace, lacking: Sequence[Need]) -> EpisodeTrace
     takes = [_Take(need) for need in lacking if need.carried for _ in range(need.count)]
     _take(trace, takes)
     at_start = trace.progress[0].satisfied if trace.progress else ()
-    wishes = [i for i in range(len(trace.end.satisfied)) if not (at_start and at_start[i])]
+    open_indices = [i for i in range(len(trace.end.satisfied)) if not (at_start and at_start[i])]
     texts = [f"take {' or '.join(take.need.entities)}" for take in takes]
-    texts += [trace.episode.propositions[i].text for i in wishes]
+    texts += [trace.episode.propositions[i].text for i in open_indices]
     lines = [take.by for take in takes if take.by is not None]
-    lines += _wishes_done(trace, wishes, len(takes))
+    lines += _propositions_done(trace, open_indices, len(takes))
     reference = replace(trace.episode.reference, subtasks=tuple(texts))
     return replace(
         trace,
@@ -65,8 +65,8 @@ def _is_new(thing: str, take: _Take, takes: Sequence[_Take]) -> bool:
     return all(other.need is not take.need or other.thing != thing for other in takes)
 
 
-def _wishes_done(trace: EpisodeTrace, wishes: Sequence[int], offset: int) -> Iterator[SubtaskLine]:
-    for number, i in enumerate(wishes):
+def _propositions_done(trace: EpisodeTrace, open_indices: Sequence[int], offset: int) -> Iterator[SubtaskLine]:
+    for number, i in enumerate(open_indices):
         step = trace.end.first_steps[i]
         if step is not None:
             yield SubtaskLine(step, doer_of(trace, i), offset + number)

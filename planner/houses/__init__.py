@@ -1,1 +1,1 @@
-"""Houses made by rule: rooms and doors, furniture, small things, drawings and the commands."""
+"""Procedural houses: rooms and doors, furniture, objects, drawings and the commands."""

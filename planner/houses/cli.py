@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 Exporter = Callable[[House, Path, Path | None], str]
-"""Writes a house into a directory, with a downloaded HSSD at hand or not; tells what it wrote."""
+"""Writes a house into a folder, with a downloaded HSSD if given; returns what it wrote."""
 
 
 def run(args: argparse.Namespace, exporters: Mapping[str, Exporter]) -> int:

@@ -1,4 +1,4 @@
-"""Small things put where people put them: on surfaces, in hollows, now and then on the floor."""
+"""Places objects where people put them: on surfaces, inside furniture, rarely on the floor."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _MAX_OF_A_CLASS = 4
 
 @dataclass(frozen=True, slots=True)
 class ObjectRequest:
-    """One thing wanted.
+    """A request for one object.
 
     Attributes:
-        classes: the classes that will do; one is drawn.
+        classes: acceptable classes; one is drawn.
         relation: on or within the furniture.
-        furniture: names of the furniture that will do, `floor_<room>` for a
-            floor; empty for wherever its class is likely to be.
-        states: states other than the class's own.
+        furniture: names of acceptable furniture, `floor_<room>` for a floor; empty = wherever its
+            class is likely to be.
+        states: states that differ from the class's own.
     """
 
     classes: tuple[str, ...]
@@ -46,7 +46,7 @@ class ObjectRequest:
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """A request that could not be met, and why in one sentence."""
+    """A request that could not be met, and the reason in one sentence."""
 
     request: ObjectRequest
     reason: str
@@ -58,16 +58,16 @@ def place_objects(
     rng: np.random.Generator,
     occupied: Sequence[ObjectPlacement] = (),
 ) -> tuple[ObjectPlacement | Unplaced, ...]:
-    """Places things one after the other.
+    """Places objects one after the other.
 
-    Nothing overlaps, floats, leaves its surface or hollow, or lies out of an
-    agent's reach. `house.objects` are not looked at.
+    Nothing overlaps, floats, sticks out, or lies out of an agent's reach. `house.objects` are
+    ignored.
 
     Args:
         house: the furnished house.
-        requests: one a thing.
-        rng: all chance comes from here.
-        occupied: things that are already there; new names count on from theirs.
+        requests: one per object.
+        rng: the only source of randomness.
+        occupied: objects already there; new names continue their numbering.
 
     Returns:
         For each request, in order, its placement or the reason why there is none.
@@ -77,7 +77,7 @@ def place_objects(
 
 
 def scatter(house: House, count: int, rng: np.random.Generator) -> tuple[ObjectPlacement, ...]:
-    """Likely things in likely places, `count` where so many fit."""
+    """Likely objects in likely places: `count`, or as many as fit."""
     classes = default_catalogue().objects
     room_class = {room.name: room.class_name for room in house.rooms}
     owned: set[tuple[str, str | None]] = {(piece.class_name, None) for piece in house.furniture}
@@ -106,7 +106,7 @@ def scatter(house: House, count: int, rng: np.random.Generator) -> tuple[ObjectP
 
 
 class _Clutter:
-    """The house as it fills."""
+    """The house while it is being filled."""
 
     def __init__(
         self, house: House, occupied: Sequence[ObjectPlacement], rng: np.random.Generator
@@ -122,7 +122,7 @@ class _Clutter:
         self._next: Counter[str] = Counter()
 
     def add(self, request: ObjectRequest, any_relation: bool = False) -> ObjectPlacement | Unplaced:
-        """Meets one request, or says why not."""
+        """Meets one request, or returns the reason."""
         unknown = [c for c in request.classes if c not in self._catalogue.objects]
         if unknown or not request.classes:
             return Unplaced(request, f"unknown class of object {', '.join(unknown) or '(none)'}")
@@ -187,7 +187,7 @@ class _Clutter:
     def _add_to(
         self, request: ObjectRequest, cls: ObjectClass, spots: Sequence[Spot]
     ) -> ObjectPlacement | None:
-        """Tries spots, emptier ones rather first, with an ordinary and then a small size."""
+        """Tries spots, preferring emptier ones, first with a normal and then with a small size."""
         crowding = np.array([spot.crowding for spot in spots])
         order = np.argsort(crowding + self._rng.uniform(0.0, 0.3, len(spots)))
         for attempt in range(_SIZES_TRIED):
@@ -206,7 +206,7 @@ class _Clutter:
         for x, y, yaw in spot.candidates(size, self._rng):
             pose = spot.in_map(x, y, yaw)
             at = pose[:3]
-            # The second is the costly one: it looks for walls in between.
+            # The second check is the expensive one: it looks for walls in between.
             if self._floor.reach.comfortable(*at) and self._floor.reach.to_point(*at):
                 spot.take(x, y, yaw, size)
                 return self._placement(

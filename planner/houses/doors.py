@@ -16,7 +16,7 @@ _CORNER_GAP_M = 0.2
 _MIN_WIDTH_M = 0.9
 _UNWANTED = 30.0
 _HUB_FIRST = {Zone.PASSAGE: 0, Zone.PUBLIC: 1, Zone.PRIVATE: 2, Zone.SERVICE: 3}
-# Walking through a bedroom or a bathroom to reach another room is what people avoid.
+# People avoid walking through a bedroom or a bathroom to reach another room.
 _THROUGH_COST = {Zone.PASSAGE: 0.0, Zone.PUBLIC: 0.6, Zone.PRIVATE: 6.0, Zone.SERVICE: 12.0}
 
 
@@ -90,7 +90,7 @@ def place_doors(
     edges: Sequence[tuple[str, str]],
     rng: np.random.Generator,
 ) -> tuple[DoorPlan, ...]:
-    """Doors for the tree and for further pairs that people like to have open."""
+    """Doors for the tree, and for further pairs of rooms that are often connected."""
     walls = _usable_walls(rects)
     joined = [pair if pair in walls else (pair[1], pair[0]) for pair in edges]
     for pair in walls:
@@ -120,7 +120,7 @@ def _door(rooms: tuple[str, ...], wall: Wall, wide: bool, rng: np.random.Generat
 def entrance(
     rects: Mapping[str, Rect], rules: Mapping[str, RoomRule], doors: Sequence[DoorPlan]
 ) -> DoorPlan:
-    """The house door, in the middle of an outer wall of the room that people enter by.
+    """The front door, in the middle of an outer wall of the entrance room.
 
     Raises:
         PlannerError: if no room has an outer wall long enough.
@@ -138,7 +138,7 @@ def entrance(
 
 
 def _clear_of_doors(wall: Wall, doors: Sequence[DoorPlan], room: str) -> float:
-    """The spot nearest to an inner door, so that the way from door to door stays short."""
+    """The position nearest to an inner door, so that paths between doors are short."""
     low, high = wall.low + _CORNER_GAP_M + 0.5, wall.high - _CORNER_GAP_M - 0.5
     inner = [door.center_m for door in doors if room in door.rooms]
     spots = [round(spot, 3) for spot in (low, (low + high) / 2, high)]

@@ -1,4 +1,4 @@
-"""Floor plans: a picture of a house from above that a person understands at once."""
+"""Floor plans: a house drawn from above."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _OPENING: Colour = (236, 230, 218)
 _ENTRANCE: Colour = (20, 110, 60)
 # Wider openings have no door leaf.
 _LEAF_M = 1.05
-# Doors do not open into it: people walk there.
+# Doors do not open into it, since people walk there.
 _HALLWAY = "hallway"
 _AGENTS: tuple[Colour, ...] = ((214, 40, 57), (29, 98, 201), (20, 140, 84), (148, 62, 178))
-# Drawn larger and shrunk: that smooths all edges.
+# Drawn larger and scaled down, for antialiasing.
 _OVERSAMPLING = 2
 _DOT_M = 0.05
 _CIRCLE_STEPS = 24
@@ -63,13 +63,13 @@ def draw_floor_plan(
     """Draws a house from above.
 
     Args:
-        house: what to draw.
-        episode: its things are drawn instead of the house's, and its agents' starts.
-        pixels_per_m: scale of the picture.
+        house: the house to draw.
+        episode: its objects are drawn instead of the house's, and its agents' starting positions.
+        pixels_per_m: scale of the image.
         layers: what to leave out or add.
 
     Returns:
-        An RGB picture whose points are found with `MapFrame.of(house, pixels_per_m)`.
+        An RGB image; `MapFrame.of(house, pixels_per_m)` converts its coordinates.
     """
     frame = MapFrame.of(house, pixels_per_m)
     scaled = _enlarged(frame)
@@ -103,7 +103,7 @@ def _enlarged(frame: MapFrame) -> MapFrame:
 
 
 class _Plan:
-    """A picture in the making."""
+    """An image in progress."""
 
     def __init__(self, draw: ImageDraw.ImageDraw, frame: MapFrame, catalogue: Catalogue) -> None:
         self._draw = draw
@@ -135,7 +135,7 @@ class _Plan:
         self._front(piece)
 
     def objects(self, things: Sequence[ObjectPlacement]) -> None:
-        """Small things in their colours, never smaller than a dot; those inside are hollow."""
+        """Objects in their colours, never smaller than a dot; those inside as outlines."""
         for thing, corners in zip(things, object_corners(things), strict=True):
             cls = self._catalogue.objects.get(thing.class_name)
             colour = _rgb(cls.parts[0].rgb) if cls else _INK
@@ -147,7 +147,7 @@ class _Plan:
                 self._polygon(_pairs(corners), colour, _INK)
 
     def names(self, house: House, things: Sequence[ObjectPlacement], layers: PlanLayers) -> None:
-        """Names of rooms, then of furniture, then of things, where there is space for them."""
+        """Names of rooms, then of furniture, then of objects, where there is space for them."""
         scale = self._frame.pixels_per_m
         for room in house.rooms:
             self._room_name(house, room)
@@ -161,7 +161,7 @@ class _Plan:
                 self._labels.write(thing.name, places, round(0.085 * scale), _INK)
 
     def _room_name(self, house: House, room: Room) -> None:
-        """Where it hides least furniture, and of such places next to the middle."""
+        """Writes the name where it hides the least furniture, preferably in the middle."""
         scale = self._frame.pixels_per_m
         x0, y0, x1, y1 = room.shape.bounds
         text = f"{room.name}\n{room.shape.area:.1f} sq m"
@@ -190,7 +190,7 @@ class _Plan:
         self._labels.write(text, [self._frame.to_pixels(*best)], size, _ROOM_INK, force=True)
 
     def agent(self, uid: str, start: tuple[float, float, float], colour: Colour) -> None:
-        """Where an agent starts and looks to."""
+        """An agent's starting position and heading."""
         x, y, yaw = start
         self._dot(x, y, 0.22, _mixed(colour, (255, 255, 255), 0.3), colour)
         tip = (x + 0.4 * math.cos(yaw), y + 0.4 * math.sin(yaw))
@@ -253,7 +253,7 @@ class _Plan:
     def _wall(self, x0: float, y0: float, x1: float, y1: float) -> None:
         length = math.hypot(x1 - x0, y1 - y0)
         half = WALL_THICKNESS_M / 2
-        # Lengthened by its half thickness, so that corners are closed.
+        # Lengthened by half its thickness, so that corners are closed.
         dx, dy = (x1 - x0) / length * half, (y1 - y0) / length * half
         corners = (
             (x0 - dx - dy, y0 - dy + dx),
@@ -264,7 +264,7 @@ class _Plan:
         self._polygon(corners, _WALL)
 
     def _door(self, house: House, door: Door) -> None:
-        """The opening; narrow ones with the quarter circle that people read as a door."""
+        """The opening; a narrow one with the usual quarter circle of a door."""
         self._polygon(door_corners(door, WALL_THICKNESS_M * 1.05), _OPENING)
         if door.width_m < _LEAF_M:
             self._leaf(house, door)

@@ -1,4 +1,4 @@
-"""Which furniture a room gets, and putting it there."""
+"""Chooses furniture for a room and places it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planner.houses.groups import Group, GroupMaker, Member
 from planner.houses.room_floor import RoomFloor
 from planner.houses.room_program import Place, RoomRule
 
-# Floor per floor of the groups: ways between them, doors, corners that stay empty.
+# Floor area per area of the groups: passages, doors, corners that stay empty.
 _SPARE_ESSENTIAL = 1.5
 _SPARE_OTHER = 0.6
 _DOORS_M2 = 2.0
@@ -20,13 +20,13 @@ _DOORS_M2 = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Furnishing:
-    """The groups meant for one room, in the order in which they are placed."""
+    """The furniture groups for one room, in the order in which they are placed."""
 
     groups: tuple[Group, ...]
 
     @property
     def area_m2(self) -> float:
-        """Floor that the groups are likely to need."""
+        """The floor area that the groups are likely to need."""
         needs = (
             g.floor_m2 * (_SPARE_ESSENTIAL if g.essential else _SPARE_OTHER) for g in self.groups
         )
@@ -36,7 +36,7 @@ class Furnishing:
 def draw_furnishing(
     rule: RoomRule, required: Mapping[str, int], maker: GroupMaker, rng: np.random.Generator
 ) -> Furnishing:
-    """Draws what a room has by its rules; what is `required` (class to number) is essential."""
+    """Draws a room's furniture by its rules; `required` (class to number) is essential."""
     groups: list[Group] = []
     for group_rule in rule.groups:
         number = int(rng.integers(group_rule.count[0], group_rule.count[1] + 1))
@@ -55,7 +55,7 @@ def draw_furnishing(
             missing -= Counter(m.class_name for m in group.members[: group.core])
     for class_name, number in missing.items():
         groups += [maker.single(class_name) for _ in range(number)]
-    # Large and essential things first: what is left over then fills the gaps.
+    # Large and essential groups first; the others fill the gaps.
     groups.sort(key=lambda group: (not group.essential, -group.floor_m2))
     return Furnishing(tuple(groups))
 
@@ -63,7 +63,7 @@ def draw_furnishing(
 def furnish(
     floor: RoomFloor, furnishing: Furnishing, maker: GroupMaker, rng: np.random.Generator
 ) -> tuple[Member, ...] | None:
-    """Places the groups; those that are not essential are left out where they do not fit.
+    """Places the groups; non-essential ones are left out if they do not fit.
 
     Returns:
         The pieces in the map frame, or None if an essential group does not fit.

@@ -1,4 +1,4 @@
-"""A seeded generator of plausible houses: rooms, doors, furniture and small things."""
+"""A seeded generator of plausible houses: rooms, doors, furniture and objects."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from planner.world.house import Door, Furniture, House, Room
 
 _ATTEMPTS = 12
 _GROWTH = 1.18
-# Rooms that fit no plan fit more easily when all have some area to spare.
+# Enlarging all rooms slightly makes a plan easier to find.
 _RELAX = 1.06
 _DOOR_CLEARANCE_M = 0.75
-# The floor grid paints shapes in quarter cells; this margin keeps the plan on its safe side.
+# Safety margin: the floor grid rasterises shapes in quarter cells.
 _RADIUS_MARGIN_M = 0.03
 _MIN_ROOMS, _MAX_ROOMS = 4, 12
 _OBJECTS_PER_PIECE = (1.1, 2.2)
@@ -49,21 +49,20 @@ def generate_house(
     objects: int | None = None,
     split: Split = "none",
 ) -> House:
-    """Makes a house; the same arguments give the same house to the last digit.
+    """Generates a house; equal arguments give exactly the same house.
 
     Args:
         name: the house's name.
-        seed: fixes everything that is not asked for.
-        rooms: how many rooms of each class; a hallway is added where the plan
-            needs one. A number: a plausible program of so many rooms. Absent:
-            of 4 to 12 rooms.
-        required: for rooms by name (`bedroom_1`), the least number of each
-            class of furniture. Rooms grow as needed.
-        objects: number of objects at most; absent: by the furniture.
-        split: which set of houses it belongs to.
+        seed: determines everything that is not given.
+        rooms: number of rooms of each class; a hallway is added if the plan needs one. A number:
+            a plausible program with this many rooms. None: with 4 to 12 rooms.
+        required: for rooms by name (`bedroom_1`), the minimum number of each class of furniture.
+            Rooms grow as needed.
+        objects: maximum number of objects; None: depends on the furniture.
+        split: the set of houses that it belongs to.
 
     Raises:
-        PlannerError: for unknown classes, or where no house was found.
+        PlannerError: for unknown classes, or if no house was found.
     """
     if not _NAME.fullmatch(name):
         raise PlannerError(f"{name!r} is not a name for a house: letters, digits and _ . - only")
@@ -85,7 +84,7 @@ def generate_house(
     except PlannerError:
         if _HALLWAY in names or len(names) < _MIN_ROOMS:
             raise
-        # Rooms too unequal to stand around one of them do fit along a hallway.
+        # Rooms too unequal for a hub plan do fit along a hallway.
         names[_HALLWAY] = "hallway"
         specs[_HALLWAY] = draw_furnishing(programs.rooms["hallway"], {}, maker, rng)
         plan, members = _plan_and_furnish(names, specs, maker, programs, rng)
@@ -109,7 +108,7 @@ def generate_house(
 def draw_rooms(
     rng: np.random.Generator, programs: HousePrograms, count: int | None = None
 ) -> dict[str, int]:
-    """A plausible program: how many rooms of each class, `count` in all (absent: 4 to 12).
+    """A plausible program: the number of rooms of each class, `count` in all (None: 4 to 12).
 
     Raises:
         PlannerError: if `count` is out of bounds.
@@ -130,7 +129,7 @@ def draw_rooms(
 
 
 def _room_names(program: Mapping[str, int], programs: HousePrograms) -> dict[str, str]:
-    """Room names to classes in the order of the rules, a hallway added where one is needed."""
+    """Room names and their classes in the order of the rules, with a hallway if needed."""
     for cls, number in program.items():
         if cls not in programs.rooms:
             known = ", ".join(sorted(programs.rooms))
@@ -165,7 +164,7 @@ def _plan_and_furnish(
     programs: HousePrograms,
     rng: np.random.Generator,
 ) -> tuple[Plan, dict[str, tuple[Member, ...]]]:
-    """Lays rooms out and fills them; a room that is too small is made larger, all over again."""
+    """Lays rooms out and furnishes them; restarts with a larger room if one is too small."""
     radius = max(body.radius_m for body in default_bodies().values()) + _RADIUS_MARGIN_M
     areas = {}
     for room, cls in names.items():
@@ -224,7 +223,7 @@ def _door(index: int, plan: DoorPlan) -> Door:
 def _furniture(
     members: Mapping[str, Sequence[Member]], catalogue: Catalogue
 ) -> tuple[Furniture, ...]:
-    """Builds the pieces, each class counted over the house in the order of its rooms."""
+    """Builds the pieces, each class numbered over the house in the order of its rooms."""
     counts: Counter[str] = Counter()
     pieces = []
     for room, placed in members.items():

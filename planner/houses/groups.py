@@ -1,9 +1,8 @@
-"""Furniture that belongs together, arranged in a frame of its own before it is placed.
+"""Groups of furniture, arranged in a frame of their own before they are placed.
 
-The frame of a group that stands at a wall has its origin on the wall's face, x
-into the room, y along the wall to the left; that of a group in the open has it
-in the middle of the anchor's footprint. Metres; turns are quarter turns
-counter-clockwise, 0 looking along x.
+The frame of a group at a wall has its origin on the wall's face, x into the room, y along the wall
+to the left; that of a free-standing group has it in the middle of the anchor's footprint. Metres;
+rotations are quarter turns counter-clockwise, 0 facing along x.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Member:
 
     @property
     def touched(self) -> list[Rect]:
-        """Its surfaces and handles where it stands."""
+        """Its surfaces and handles in the group's frame."""
         return [rect.turned(self.turn).moved(self.x_m, self.y_m) for rect in self.touch]
 
     @property
@@ -53,7 +52,7 @@ class Member:
         return Rect(self.x_m - hx, self.y_m - hy, self.x_m + hx, self.y_m + hy)
 
     def front(self, depth_m: float) -> Rect:
-        """The floor before its front."""
+        """The floor in front of it."""
         body = self.body
         return (
             Rect(body.x1, body.y0, body.x1 + depth_m, body.y1),
@@ -68,8 +67,8 @@ class Group:
     """Pieces that are placed together.
 
     Attributes:
-        core: how many of the first members are placed before companions are given up.
-        fronts: the depth of floor to keep free before each member; 0 for none.
+        core: how many of the first members are essential; the rest are companions.
+        fronts: the depth of floor to keep free in front of each member; 0 for none.
     """
 
     members: tuple[Member, ...]
@@ -91,12 +90,12 @@ class Group:
 
     @property
     def is_run(self) -> bool:
-        """Whether it is a row of pieces side by side that may be parted."""
+        """Whether it is a row of pieces side by side that may be split."""
         return self.run and len(self.members) > 1
 
     @property
     def can_shrink(self) -> bool:
-        """Whether there is a companion left to give up."""
+        """Whether there is a companion left to remove."""
         return len(self.members) > self.core
 
     @property
@@ -119,13 +118,13 @@ class GroupMaker:
         self._rng = rng
 
     def single(self, class_name: str) -> Group:
-        """One piece that has to be there, at a wall, where it is least in the way."""
+        """One required piece, at a wall, where it is least in the way."""
         place = self._programs.stand(class_name).place
         wall = Place.WALL if place is Place.OPEN else place
         return self.make(GroupRule(furniture=class_name, essential=True, place=wall))
 
     def make(self, rule: GroupRule) -> Group:
-        """A group by its rule; `chance` and `count` are the caller's business."""
+        """A group by its rule; the caller handles `chance` and `count`."""
         if rule.furniture is None:
             members, core = self._run(rule.run), len(rule.run)
             place = rule.place or Place.WALL
@@ -136,7 +135,7 @@ class GroupMaker:
         return Group(members, place, fronts, core, rule.essential, bool(rule.run))
 
     def split(self, group: Group) -> tuple[Group, Group]:
-        """A run that is too long for any wall, as two runs."""
+        """Splits a run that is too long for any wall into two."""
         classes = [member.class_name for member in group.members]
         half = (len(classes) + 1) // 2
         first, second = (
@@ -172,7 +171,7 @@ class GroupMaker:
         return int(self._rng.integers(count[0], count[1] + 1))
 
     def _run(self, classes: Sequence[str]) -> tuple[Member, ...]:
-        # One depth for the whole run, so that its front is one line.
+        # One depth for the whole run, so that its front is aligned.
         sizes = [self._size(name) for name in classes]
         members, y = [], 0.0
         for name, size in zip(classes, sizes, strict=True):
@@ -207,7 +206,7 @@ class GroupMaker:
                 members += self._around(companion, anchor)
             elif companion.at == "flank":
                 members += self._flank(companion, ahead[0] if ahead else anchor)
-        # Those ahead come first: a couch is given up after its armchairs.
+        # The pieces ahead come first, so a couch is dropped after its armchairs.
         return (*members[:core], *ahead, *members[core:]), core
 
     def _ahead(self, companion: Companion, last: Member) -> list[Member]:

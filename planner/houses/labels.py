@@ -1,4 +1,4 @@
-"""Names on a picture that keep out of one another's way."""
+"""Text labels on an image that do not overlap."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _HALO = (255, 255, 255)
 
 @lru_cache(maxsize=16)
 def font(size_px: int) -> Font:
-    """Pillow's own font, so that a picture looks the same on every machine."""
+    """Pillow's own font, so that images look the same on every machine."""
     return ImageFont.load_default(size_px)
 
 
 class Labels:
-    """Writes texts at the first of several places where nothing is written yet."""
+    """Writes each text at the first of several positions that is still free."""
 
     def __init__(self, draw: ImageDraw.ImageDraw) -> None:
         self._draw = draw

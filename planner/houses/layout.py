@@ -1,8 +1,8 @@
-"""Rooms side by side: many random floor plans are drawn, the most house-like one is kept.
+"""Floor plans: generates many at random and keeps the most house-like one.
 
-Two kinds of plan are drawn. In a corridor plan, bedrooms and the like stand in
-two rows along a hallway whose end opens into the living quarters. In a hub
-plan, for few rooms, everything stands around the largest living room.
+There are two kinds. In a corridor plan, bedrooms and the like stand in two rows along a hallway
+whose end opens into the living area. In a hub plan, for few rooms, everything stands around the
+largest living room.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BLOCKS = 8
 
 @dataclass(frozen=True, slots=True)
 class RoomSpec:
-    """One room to be laid out: at least `area_m2`, except hallways, which follow the plan."""
+    """One room to lay out: at least `area_m2`, except hallways, which follow the plan."""
 
     name: str
     rule: RoomRule
@@ -37,7 +37,7 @@ class RoomSpec:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Room rectangles by name in the order of the wishes, and the doors."""
+    """Room rectangles by name in the order of the specs, and the doors."""
 
     rooms: Mapping[str, Rect]
     doors: tuple[DoorPlan, ...]
@@ -47,7 +47,7 @@ def plan_layout(specs: Sequence[RoomSpec], rng: np.random.Generator) -> Plan:
     """The best of several random plans.
 
     Raises:
-        PlannerError: if no plan had sane and connected rooms.
+        PlannerError: if no plan had usable and connected rooms.
     """
     rules = {spec.name: spec.rule for spec in specs}
     best: tuple[float, dict[str, Rect], list[tuple[str, str]]] | None = None
@@ -79,7 +79,7 @@ def _draw(specs: Sequence[RoomSpec], rng: np.random.Generator) -> dict[str, Rect
 
 
 def _snapped(rect: Rect) -> Rect:
-    # Neighbours share their cuts to the last bit, so rounding cannot part them.
+    # Neighbours have exactly equal edges, so rounding cannot separate them.
     x0, y0, x1, y1 = (round(v / _GRID_M) * _GRID_M for v in (rect.x0, rect.y0, rect.x1, rect.y1))
     return Rect(round(x0, 3), round(y0, 3), round(x1, 3), round(y1, 3))
 
@@ -116,7 +116,7 @@ def _hub_plan(specs: Sequence[RoomSpec], rng: np.random.Generator) -> dict[str, 
 
 
 def _stack(specs: Sequence[RoomSpec], height: float) -> tuple[dict[str, Rect], float, float]:
-    """Rooms from bottom to top of a column about so high, with its height and width."""
+    """Rooms stacked in a column of about this height, with its height and width."""
     width = _area(specs) / height
     width = max([width, *(spec.rule.min_side_m + 0.1 for spec in specs)])
     rects: dict[str, Rect] = {}
@@ -195,8 +195,8 @@ def _row(
 ) -> tuple[dict[str, Rect], float, float]:
     """Rooms from left to right on y = 0, with the row's length and depth.
 
-    Two service rooms may share a column, the second behind the first. The row
-    is stretched where that makes it nearly as long as asked.
+    Two service rooms may share a column, one behind the other. The row is stretched if that brings
+    it close to the given length.
     """
     if not specs:
         return {}, 0.0, 0.0
@@ -227,7 +227,7 @@ def _column_width(column: Sequence[RoomSpec], depth: float) -> float:
 
 
 def _sliced(specs: Sequence[RoomSpec], frame: Rect, rng: np.random.Generator) -> dict[str, Rect]:
-    """A random slicing of a frame, areas in proportion to the wishes."""
+    """A random slicing of a frame, with areas proportional to the specs."""
     if len(specs) == 1:
         return {specs[0].name: frame}
     order = _shuffled(specs, rng)
@@ -245,7 +245,7 @@ def _sliced(specs: Sequence[RoomSpec], frame: Rect, rng: np.random.Generator) ->
 
 
 def _shape_cost(specs: Sequence[RoomSpec], rects: Mapping[str, Rect]) -> float:
-    """How unlike a house the shapes are: narrow, long, oversized or too small rooms."""
+    """How unusual the shapes are: narrow, long, oversized or too small rooms."""
     cost = 0.0
     for spec in specs:
         rect = rects[spec.name]
@@ -266,7 +266,7 @@ def _shape_cost(specs: Sequence[RoomSpec], rects: Mapping[str, Rect]) -> float:
 
 
 def _settle(rects: Mapping[str, Rect], rng: np.random.Generator) -> dict[str, Rect]:
-    """Mirrors and turns the whole plan at random and moves its lower left corner to (0, 0)."""
+    """Randomly mirrors and rotates the plan and moves its lower left corner to (0, 0)."""
     turned = dict(rects)
     if rng.random() < 0.5:
         turned = {name: Rect(-r.x1, r.y0, -r.x0, r.y1) for name, r in turned.items()}

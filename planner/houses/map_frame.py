@@ -1,4 +1,4 @@
-"""Metres of the map to pixels of a floor plan, and back."""
+"""Converts metres of the map to pixels of a floor plan, and back."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _FOOT_PX = 44
 
 @dataclass(frozen=True, slots=True)
 class MapFrame:
-    """The picture's frame: x to the right, map y upwards, pixel rows downwards.
+    """The image's frame: x to the right, map y upwards, pixel rows downwards.
 
     Attributes:
-        left_m: the map's x at the picture's left edge.
+        left_m: the map's x at the image's left edge.
         top_m: the map's y at the lower edge of the title.
         pixels_per_m: scale.
-        width_px: width of the picture.
-        height_px: height of the picture, title and foot included.
+        width_px: width of the image.
+        height_px: height of the image, including title and footer.
         top_px: height of the title.
     """
 
@@ -34,7 +34,7 @@ class MapFrame:
 
     @staticmethod
     def of(house: House, pixels_per_m: float) -> MapFrame:
-        """The frame around all rooms of a house with a margin, a title and a foot."""
+        """The frame around all rooms of a house with a margin, a title and a footer."""
         x0, y0, x1, y1 = house.bounds_m
         width = math.ceil((x1 - x0 + 2 * _MARGIN_M) * pixels_per_m)
         height = math.ceil((y1 - y0 + 2 * _MARGIN_M) * pixels_per_m) + _TITLE_PX + _FOOT_PX

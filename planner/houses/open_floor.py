@@ -23,10 +23,10 @@ _FRONT_M = 0.6
 
 
 class OpenFloor:
-    """The walkable floor of a house, shrinking with everything that is put on it."""
+    """The walkable floor of a house, which shrinks with everything put on it."""
 
     def __init__(self, house: House, taken: Iterable[ObjectPlacement] = ()) -> None:
-        """Takes a furnished house and what already lies in it."""
+        """`taken` are the objects already in the furnished house."""
         self._house = house
         self.reach = reach_of(house)
         self._grid = self.reach.grid
@@ -35,7 +35,7 @@ class OpenFloor:
 
     @cached_property
     def _blocked(self) -> list[shapely.Polygon]:
-        # Built on first use: most callers put nothing on the floor.
+        # Built on first use, since most callers put nothing on the floor.
         house = self._house
         shapes = polygons(furniture_corners(house.furniture))
         shapes += [shapely.Polygon(door_corners(door, _DOOR_M)) for door in house.doors]
@@ -46,7 +46,7 @@ class OpenFloor:
     def put(
         self, room: str, size_m: Vec3, rng: np.random.Generator
     ) -> tuple[float, float, float] | None:
-        """Takes a free spot for a thing: (x, y, yaw) in the map, or None if there is none."""
+        """Reserves a free spot for a thing: (x, y, yaw) in the map, or None if there is none."""
         area = self._house.rooms_by_name[room].shape.buffer(-WALL_THICKNESS_M / 2 - 0.02)
         x0, y0, x1, y1 = area.bounds
         half = math.hypot(size_m[0], size_m[1]) / 2
@@ -73,7 +73,7 @@ class OpenFloor:
         return np.asarray(depth, dtype=np.float64)
 
     def _openness(self, point: FloatArray, depth: FloatArray) -> float:
-        """How far into the walkable floor a point lies, cells; infinite where out of reach."""
+        """A point's depth in the walkable floor, cells; infinite if out of reach."""
         x, y = float(point[0]), float(point[1])
         if not self.reach.comfortable(x, y, self.reach.low_m):
             return math.inf
@@ -92,7 +92,7 @@ class OpenFloor:
 
 
 def _front(piece: Furniture) -> shapely.Polygon:
-    """The floor that opening doors and drawers and whoever opens them need."""
+    """The floor needed by opening doors and drawers and by agents that open them."""
     c, s = math.cos(piece.yaw_rad), math.sin(piece.yaw_rad)
     half_x, half_y = piece.size_m[0] / 2, piece.size_m[1] / 2
     corners = ((half_x, -half_y), (half_x + _FRONT_M, -half_y), (half_x + _FRONT_M, half_y))

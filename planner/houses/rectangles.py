@@ -1,4 +1,4 @@
-"""Rectangles along the map's axes, which rooms and furniture are planned with; metres."""
+"""Axis-aligned rectangles for planning rooms and furniture; metres."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Rect:
         return max(self.width, self.depth) / short if short > 0 else float("inf")
 
     def grown(self, by: float) -> Rect:
-        """Grown (or, negative, shrunk) on all four sides."""
+        """Grown on all four sides, or shrunk if negative."""
         return Rect(self.x0 - by, self.y0 - by, self.x1 + by, self.y1 + by)
 
     def moved(self, x: float, y: float) -> Rect:
@@ -50,7 +50,7 @@ class Rect:
         return Rect(self.x0 + x, self.y0 + y, self.x1 + x, self.y1 + y)
 
     def turned(self, quarters: int) -> Rect:
-        """Turned about the origin by quarter turns counter-clockwise."""
+        """Rotated about the origin by quarter turns counter-clockwise."""
         return (
             self,
             Rect(-self.y1, self.x0, -self.y0, self.x1),
@@ -79,7 +79,7 @@ class Wall:
 
 
 def shared_wall(a: Rect, b: Rect) -> Wall | None:
-    """The wall that two rectangles, which do not overlap, have in common."""
+    """The wall that two non-overlapping rectangles share."""
     for one, two in ((a, b), (b, a)):
         if abs(one.x1 - two.x0) < 1e-6:
             low, high = max(a.y0, b.y0), min(a.y1, b.y1)

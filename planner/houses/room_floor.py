@@ -1,8 +1,7 @@
-"""The floor of one room while it fills with furniture.
+"""The floor of one room while it is being furnished.
 
-Keeps what is taken, what has to stay free and where an agent can still walk,
-and finds the best place for the next group: every door and every piece that is
-already there stays reachable.
+Tracks what is occupied, what must stay free and where an agent can still walk, and finds the best
+place for the next group such that every door and every piece stays reachable.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ _GAP_M = 0.03
 _WALL_GAP_M = 0.01
 _STEP_M = 0.1
 _TRIES = 14
-# From the middle of an agent to what it has to reach, along each axis of the map.
+# From the middle of an agent to what it must reach, along each axis of the map.
 _SERVE_M = 0.85
-# Where x0, y0, x1 and y1 of a turned rectangle come from, and with which sign.
+# Source and sign of x0, y0, x1 and y1 of a rotated rectangle.
 _QUARTER_TURNS = (
     ([0, 1, 2, 3], np.array([1.0, 1.0, 1.0, 1.0])),
     ([3, 0, 1, 2], np.array([-1.0, 1.0, -1.0, 1.0])),
@@ -37,7 +36,7 @@ _QUARTER_TURNS = (
 
 @dataclass(frozen=True, slots=True)
 class DoorMouth:
-    """The floor before a door, in this room: kept free, and where an agent comes in."""
+    """The floor at a door, in this room: kept free, and where an agent enters."""
 
     keep: Rect
     inside: tuple[float, float]
@@ -45,12 +44,12 @@ class DoorMouth:
 
 @dataclass(frozen=True, slots=True)
 class _Spots:
-    """Candidates for a group, one a row.
+    """Candidate positions for a group, one per row.
 
     Attributes:
         turns: (n,) quarter turns.
         origins: (n, 2) the group's origin in the map, metres.
-        relative: (n, 2) where that is between the outermost origins, 0 to 1.
+        relative: (n, 2) its position between the outermost origins, 0 to 1.
         bodies: (n, k, 4) footprints in the map.
         fronts: (n, f, 4) floor to keep free in the map.
     """
@@ -63,7 +62,7 @@ class _Spots:
 
     @staticmethod
     def joined(parts: Sequence[_Spots], bodies: int, fronts: int) -> _Spots:
-        """All parts' rows, of so many bodies and fronts each, in order."""
+        """All parts' rows in order, padded to `bodies` and `fronts` columns."""
         return _Spots(
             np.concatenate([np.empty(0, np.intp), *(p.turns for p in parts)]),
             np.concatenate([np.empty((0, 2)), *(p.origins for p in parts)]),
@@ -77,7 +76,7 @@ class RoomFloor:
     """One room's floor; coordinates are the map's, whose grid of cells starts at (0, 0)."""
 
     def __init__(self, rect: Rect, mouths: Sequence[DoorMouth], radius_m: float) -> None:
-        """Takes the room, its doors and the radius of the widest agent, metres."""
+        """`mouths` are the room's doors; `radius_m` that of the widest agent."""
         self.rect = rect
         self.inner = rect.grown(-(WALL_THICKNESS_M / 2 + _WALL_GAP_M))
         self._radius_m = radius_m
@@ -94,7 +93,7 @@ class RoomFloor:
         self._free &= inside
 
     def place(self, group: Group, rng: np.random.Generator) -> tuple[Member, ...] | None:
-        """Puts the group where it suits best, giving up companions where there is no room.
+        """Places the group where it suits best, dropping companions if there is no room.
 
         Returns:
             The members in the map frame, or None if not even its core fits.
@@ -122,7 +121,7 @@ class RoomFloor:
         return None
 
     def _spots(self, group: Group) -> _Spots:
-        """All origins and turns that keep the group inside the room, whatever stands there."""
+        """All origins and rotations that keep the group inside the room, ignoring obstacles."""
         bodies = _rows([member.body for member in group.members])
         fronts = _rows(
             [m.front(d) for m, d in zip(group.members, group.fronts, strict=True) if d > 0]
@@ -163,7 +162,7 @@ class RoomFloor:
         return origins
 
     def _cost(self, place: Place, spots: _Spots) -> FloatArray:
-        """How ill each spot suits the kind of place, about 0 to 1."""
+        """How badly each candidate suits the kind of place, about 0 to 1."""
         if place is Place.OPEN:
             cost: FloatArray = np.abs(spots.relative - 0.5).sum(axis=1) * 0.9
             return cost
@@ -178,7 +177,7 @@ class RoomFloor:
         return snug
 
     def _gaps(self, spots: _Spots) -> FloatArray:
-        """The narrower of the gaps along the wall to the next piece or corner, metres."""
+        """The smaller of the gaps along the wall to the next piece or corner, metres."""
         boxes = np.concatenate(
             [spots.bodies[:, :, :2].min(axis=1), spots.bodies[:, :, 2:].max(axis=1)], axis=1
         )
@@ -201,7 +200,7 @@ class RoomFloor:
         return gaps
 
     def _accept(self, members: Sequence[Member], fronts: Sequence[float]) -> bool:
-        """Takes the members in where everything stays reachable."""
+        """Adds the members if everything stays reachable."""
         free = self._free.copy()
         bodies = [member.body for member in members]
         for body in bodies:
@@ -269,7 +268,7 @@ def door_mouth(
 
 
 def _serving(member: Member, front_m: float) -> list[Rect]:
-    """Rectangles in each of which an agent has to be able to stand to use the piece."""
+    """Rectangles; in each, an agent must be able to stand in order to use the piece."""
     rects = [rect.grown(_SERVE_M) for rect in member.touched] or [member.body.grown(_SERVE_M)]
     if front_m and member.opens:
         rects.append(member.front(_SERVE_M).grown(0.1))
@@ -287,7 +286,7 @@ def _moved(member: Member, x: float, y: float, turn: int) -> Member:
 
 
 def _turned(rects: FloatArray, turn: int) -> FloatArray:
-    """(k, 4) rectangles after so many quarter turns about the origin."""
+    """(k, 4) rectangles rotated by quarter turns about the origin."""
     columns, signs = _QUARTER_TURNS[turn % 4]
     turned: FloatArray = rects[:, columns] * signs
     return turned

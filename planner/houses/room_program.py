@@ -1,4 +1,4 @@
-"""What each class of room is like and which furniture it has: config/house_programs.yaml."""
+"""The rules for each class of room and its furniture: config/house_programs.yaml."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Chance = Annotated[float, Field(ge=0, le=1)]
 
 
 class Zone(StrEnum):
-    """The part that a room plays in a floor plan."""
+    """The function of a room in a floor plan."""
 
     PUBLIC = "public"
     PRIVATE = "private"
@@ -29,7 +29,7 @@ class Zone(StrEnum):
 
 
 class Place(StrEnum):
-    """Where in a room a piece of furniture likes to be."""
+    """The usual place of a piece of furniture in a room."""
 
     WALL = "wall"
     WALL_MIDDLE = "wall_middle"
@@ -38,26 +38,25 @@ class Place(StrEnum):
 
 
 class StandRule(FileModel):
-    """How a class of furniture stands: its place, and the depth of floor kept free before it."""
+    """How a class of furniture stands: its place, and the depth of floor free in front of it."""
 
     place: Place = Place.WALL
     front_m: Metres = 0.0
 
 
 class SizeRange(FileModel):
-    """A narrower range of sizes than the class has: a coffee table is a low table."""
+    """A narrower range of sizes than the class's: a coffee table is a low table."""
 
     size_min_m: Size3
     size_max_m: Size3
 
 
 class Companion(FileModel):
-    """Furniture that goes with another piece.
+    """Furniture that accompanies another piece.
 
-    `beside`: to its left and right, back in line. `around`: facing it on all
-    sides. `ahead`: before its front, looking at it; several follow each other.
-    `flank`: left and right of the first piece ahead, looking at that piece.
-    `behind`: between it and the wall.
+    `beside`: to its left and right, backs aligned. `around`: facing it on all sides. `ahead`: in
+    front of it, facing it; several follow each other. `flank`: left and right of the first piece
+    ahead, facing that piece. `behind`: between it and the wall.
     """
 
     furniture: Name
@@ -70,8 +69,8 @@ class Companion(FileModel):
 class GroupRule(FileModel):
     """A piece of furniture with its companions, or a `run` of pieces side by side.
 
-    `count` groups are tried, each with `chance`; a group that is `essential`
-    is always there, whatever room that takes.
+    `count` groups are tried, each with probability `chance`; an `essential` group is always there,
+    and the room grows if necessary.
     """
 
     furniture: Name | None = None
@@ -93,10 +92,9 @@ class GroupRule(FileModel):
 class RoomRule(FileModel):
     """A class of rooms.
 
-    `entered_from` is how unnatural it is to reach it from each other class, 0
-    for the most natural; `entrance` is its rank among rooms with the house
-    door; `weight` how often it is in a house drawn at random, at most `most`
-    times.
+    `entered_from` is the cost of reaching it from each other class, 0 for the most natural;
+    `entrance` its rank among rooms with the front door; `weight` its frequency in random houses,
+    at most `most` per house.
     """
 
     room: Name
@@ -125,7 +123,7 @@ class HousePrograms:
         self.rooms = {rule.room: rule for rule in rooms}
 
     def stand(self, class_name: str) -> StandRule:
-        """How a class stands; with its back to a wall where no rule says otherwise."""
+        """How a class stands; with its back to a wall by default."""
         return self.standing.get(class_name, StandRule(front_m=0.6))
 
 
@@ -133,7 +131,7 @@ def load_programs(path: Path, catalogue: Catalogue) -> HousePrograms:
     """Reads the rules and checks every class name against the catalogue.
 
     Raises:
-        FileError: naming the file, the field and the reason.
+        FileError: with file, field and reason.
     """
     file = read_model(path, _ProgramFile)
     for name in file.standing:

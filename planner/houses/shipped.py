@@ -1,4 +1,4 @@
-"""The shipped houses: which there are and how each was made (config/houses/recipes.yaml)."""
+"""The shipped houses and how each was generated (config/houses/recipes.yaml)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planner.world.share import config_dir
 
 
 class Recipe(FileModel):
-    """The arguments that a shipped house was generated with."""
+    """The arguments with which a shipped house was generated."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     split: Literal["train", "heldout", "none"]
@@ -24,12 +24,12 @@ class Recipe(FileModel):
 
     @property
     def path(self) -> Path:
-        """Where the house is shipped."""
+        """The file of the shipped house."""
         folder = "bench" if self.split == "none" else self.split
         return config_dir() / "houses" / folder / f"{self.name}.json"
 
     def make(self) -> House:
-        """Generates the house anew."""
+        """Generates the house again."""
         return generate_house(
             self.name, self.seed, rooms=self.rooms, objects=self.objects, split=self.split
         )

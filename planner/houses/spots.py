@@ -1,4 +1,4 @@
-"""Places for small things: every surface and hollow of a house, and what already lies there."""
+"""Places for objects: every surface and interior of a house, and what already lies there."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Spot:
     Attributes:
         center: middle of its floor in the furniture's frame, metres.
         half: half extents along the furniture's x and y, metres.
-        headroom_m: the height of the tallest thing that fits.
-        taken: (x0, y0, x1, y1) in the furniture's frame of what lies there.
+        headroom_m: the height of the tallest object that fits.
+        taken: (x0, y0, x1, y1) in the furniture's frame of the objects there.
     """
 
     piece: Furniture
@@ -39,19 +39,19 @@ class Spot:
 
     @property
     def crowding(self) -> float:
-        """Share of the spot's floor that is taken."""
+        """The share of the spot's floor that is occupied."""
         area = sum((x1 - x0) * (y1 - y0) for x0, y0, x1, y1 in self.taken)
         return area / (4 * self.half[0] * self.half[1])
 
     def candidates(self, size_m: Vec3, rng: np.random.Generator) -> list[tuple[float, ...]]:
-        """Free poses for a thing of this size as (x, y, yaw) in the furniture's frame.
+        """Free poses for an object of this size as (x, y, yaw) in the furniture's frame.
 
-        At most a few, those far from other things first; none where it does not fit.
+        At most a few, those far from other objects first; empty if it does not fit.
         """
         if size_m[2] > self.headroom_m - GAP_M:
             return []
         turns = math.pi / 2 * rng.integers(0, 4, _SAMPLES) + rng.normal(0.0, 0.18, _SAMPLES)
-        # Straight poses as well: in a narrow drawer nothing else fits.
+        # Include axis-aligned poses: in a narrow drawer nothing else fits.
         turns[: _SAMPLES // 3] = math.pi / 2 * rng.integers(0, 2, _SAMPLES // 3)
         turns = np.round(turns, 4)
         c, s = np.abs(np.cos(turns)), np.abs(np.sin(turns))
@@ -68,7 +68,7 @@ class Spot:
         return [(float(x[i]), float(y[i]), float(turns[i])) for i in chosen]
 
     def _gaps(self, x: FloatArray, y: FloatArray, hx: FloatArray, hy: FloatArray) -> FloatArray:
-        """(n,) distance from each candidate to the nearest thing; negative where they meet."""
+        """(n,) distance from each candidate to the nearest object; negative if they overlap."""
         if not self.taken:
             return np.full(len(x), 1.0)
         taken = np.array(self.taken)
@@ -78,13 +78,13 @@ class Spot:
         return gaps
 
     def take(self, x: float, y: float, yaw: float, size_m: Vec3) -> None:
-        """Marks the floor under a thing, given in the furniture's frame, as taken."""
+        """Marks the floor under an object, given in the furniture's frame, as occupied."""
         c, s = abs(math.cos(yaw)), abs(math.sin(yaw))
         hx, hy = (size_m[0] * c + size_m[1] * s) / 2, (size_m[0] * s + size_m[1] * c) / 2
         self.taken.append((x - hx, y - hy, x + hx, y + hy))
 
     def in_map(self, x: float, y: float, yaw: float) -> tuple[float, float, float, float]:
-        """A pose of the furniture's frame as [x, y, z, yaw] of the map."""
+        """Converts a pose from the furniture's frame to [x, y, z, yaw] of the map."""
         c, s = math.cos(self.piece.yaw_rad), math.sin(self.piece.yaw_rad)
         turned = math.remainder(yaw + self.piece.yaw_rad, math.tau)
         return (
@@ -102,7 +102,7 @@ class Spot:
 
 
 def spots_of(house: House, taken: Iterable[ObjectPlacement] = ()) -> dict[str, list[Spot]]:
-    """All spots by the furniture's name, with what lies there marked."""
+    """All spots by the furniture's name, with occupied areas marked."""
     spots = {piece.name: list(_spots(piece)) for piece in house.furniture}
     for placement in taken:
         for spot in spots.get(placement.parent, ()):

@@ -1,1 +1,1 @@
-"""Training: data sets of what cameras saw, and models made of them. torch only inside functions."""
+"""Training: data sets of camera frames, and models trained on them. torch only in functions."""

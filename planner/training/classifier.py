@@ -1,7 +1,7 @@
-"""Trains the second step of the memory's model: what a segment of a picture is.
+"""Trains the second stage of the memory's model, which classifies segments of an image.
 
-Segments come from two sources: those that the network finds in the training frames, with what
-they truly show (often nothing), and the true outlines of things, for what it misses yet.
+Segments come from two sources: those that the network finds in the training frames, with what they
+really show (often nothing), and the true outlines of objects, for those that it still misses.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from planner.training.frames import RecordedFrame
 from planner.world.errors import PlannerError
 
 NOTHING = 0
-# A segment shows the thing that most of its cells show, where they are at least this share.
+# A segment shows the object covering most of its cells, if at least this share.
 _PURE = 0.55
 _MIN_CELLS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Described segments.
+    """Segments as feature vectors.
 
     Attributes:
         descriptions: (n, DESCRIPTION).
         labels: (n,) 0 nothing, 1 + index of the class.
-        ways: (n, 3) to the middle of the thing's box in units of OFFSET_UNIT_M.
+        ways: (n, 3) offset to the middle of the object's box in units of OFFSET_UNIT_M.
     """
 
     descriptions: Array
@@ -61,10 +61,10 @@ def collect(
     recipe: ClassifierRecipe,
     on_progress: Callable[[int], None],
 ) -> Examples:
-    """Segments of the frames; `on_progress` hears the number of each frame that is done.
+    """Segments of the frames; `on_progress` gets the number of each finished frame.
 
     Raises:
-        FileError: for a picture that cannot be read.
+        FileError: for an image that cannot be read.
     """
     rows: list[Array] = []
     labels: list[int] = []
@@ -100,8 +100,8 @@ def _parts(
 ) -> list[tuple[NDArray[np.int64], int | None]]:
     """Segments with the instance that each shows; None for nothing. Mixed ones are left out."""
     found: list[tuple[NDArray[np.int64], int | None]] = []
-    for least in recipe.min_presence:
-        for part in segments(cells, least, _MIN_CELLS):
+    for min_count in recipe.min_presence:
+        for part in segments(cells, min_count, _MIN_CELLS):
             instances, counts = np.unique(ids[part], return_counts=True)
             best = int(counts.argmax())
             share = counts[best] / len(part)
@@ -123,7 +123,7 @@ def _parts(
 def train_classifier(
     examples: Examples, classes: int, recipe: ClassifierRecipe, on_progress: Callable[[str], None]
 ) -> dict[str, Array]:
-    """The classifier's weights by the names of the model file.
+    """Trains the classifier; returns its weights by the names of the model file.
 
     Raises:
         PlannerError: if PyTorch is not installed.
@@ -144,7 +144,7 @@ def train_classifier(
     given = torch.from_numpy(examples.descriptions).to(recipe.device)
     labels = torch.from_numpy(examples.labels).to(recipe.device)
     ways = torch.from_numpy(examples.ways).to(recipe.device)
-    # The features' size depends on the network: scaled here, folded into the weights below.
+    # The features' scale depends on the network: normalised here, folded into the weights below.
     scale = given.std(dim=0).clamp(min=0.05)
     given = given / scale
     optimiser = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=1e-3)

@@ -1,8 +1,7 @@
-"""EPM's training samples: pictures with conversations, as `datasets` and TRL read them.
+"""EPM's training samples: images with conversations, as read by `datasets` and TRL.
 
-A data set is a folder of shards, one an episode, each written aside and renamed when whole. When
-all are there, `train.jsonl` names the balanced choice. A line:
-
+A data set is a folder of shards, one per episode, each written to a temporary folder and renamed
+when complete. When all are there, `train.jsonl` lists the balanced selection. A line:
     {"messages": [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": ...}]},
                   {"role": "assistant", "content": [{"type": "text", "text": ...}]}],
      "images": ["shard-00000/000012.png"], "kind": "add", "episode": "bedside_0"}
@@ -30,7 +29,7 @@ SAMPLES_FILE, TRAIN_FILE = "samples.jsonl", "train.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A picture of (384, 384, 3), the prompt beside it and the right answer."""
+    """An image of (384, 384, 3), its prompt and the right answer."""
 
     image: RgbImage
     prompt: str
@@ -39,7 +38,7 @@ class Sample:
 
 
 def write_samples(root: Path, index: int, episode: str, samples: Iterable[Sample]) -> int:
-    """Writes a shard; one without samples says that the episode gave none.
+    """Writes a shard; one without samples means that the episode gave none.
 
     Raises:
         FileError: if it cannot be written.
@@ -104,14 +103,14 @@ def write_balanced(root: Path, shards: int, seed: int) -> tuple[dict[str, int], 
 def balanced(kinds: Sequence[SampleKind], rng: np.random.Generator) -> list[int]:
     """Indices of samples in equal shares of none, update and add, and 1 % of remove.
 
-    What there is too much of is thinned at random; the order is the given one.
+    Surplus samples are dropped at random; the order is kept.
     """
     places = {kind: np.flatnonzero([k is kind for k in kinds]) for kind in SampleKind}
     equal = [SampleKind.NONE, SampleKind.UPDATE, SampleKind.ADD]
-    least = min(len(places[kind]) for kind in equal)
+    min_count = min(len(places[kind]) for kind in equal)
     # r of 3 n + r samples is one in a hundred.
-    removes = round(3 * least * PHANTOM_SHARE / (1 - PHANTOM_SHARE))
-    wanted = {**dict.fromkeys(equal, least), SampleKind.REMOVE: removes}
+    removes = round(3 * min_count * PHANTOM_SHARE / (1 - PHANTOM_SHARE))
+    wanted = {**dict.fromkeys(equal, min_count), SampleKind.REMOVE: removes}
     chosen: list[int] = []
     for kind, count in wanted.items():
         chosen += rng.permutation(places[kind])[:count].tolist()

@@ -1,4 +1,4 @@
-"""Trains the first step of the memory's model, its network, with PyTorch on a CPU or a GPU."""
+"""Trains the first stage of the memory's model, its network, with PyTorch on a CPU or a GPU."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from planner.world.errors import FileError, PlannerError
 CHECKPOINT = "checkpoint.pt"
 _CROPS_PER_FRAME = 4
 _NORM_EPSILON = 1e-5
-# How much each part of the loss counts. Classes are told by the second step; here they only
-# make the features tell things apart.
+# Weights of the loss terms. Classes are predicted by the second stage; here they only make the
+# features discriminative.
 _CLASS, _THERE, _OFFSET, _OPEN = 0.25, 6.0, 1.0, 0.5
 
 
@@ -35,11 +35,11 @@ class DetectorRecipe:
     """How the network is trained.
 
     Attributes:
-        steps: updates of the weights; the learning rate falls to nothing over them.
-        batch: cuts a step.
-        size_px: of the square cuts; a multiple of 16.
-        rate: highest learning rate.
-        seed: fixes weights and samples.
+        steps: optimiser steps; the learning rate decays to zero over them.
+        batch: crops per step.
+        size_px: of the square crops; a multiple of 16.
+        rate: maximum learning rate.
+        seed: determines weights and samples.
         device: `cpu` or `cuda`.
         save_every: steps between checkpoints.
     """
@@ -55,7 +55,7 @@ class DetectorRecipe:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How training stands: means over the steps since the last one told."""
+    """The state of training: means over the steps since the last report."""
 
     step: int
     loss: float
@@ -75,23 +75,23 @@ def train_detector(
     more: Sequence[RecordedFrame] = (),
     start: Path | None = None,
 ) -> dict[str, Array]:
-    """Trains to the recipe's last step, from the folder's checkpoint on where there is one.
+    """Trains to the recipe's last step, resuming from the folder's checkpoint if there is one.
 
     Args:
         frames: the training set.
-        classes: names of the things to tell apart.
-        folder: gets the checkpoint.
-        recipe: how.
-        on_progress: gets progress now and then.
-        more: further frames: every other one that is learned from, however few they are.
-        start: a folder with the checkpoint of an earlier training whose network is the first.
+        classes: names of the object classes.
+        folder: for the checkpoint.
+        recipe: how to train.
+        on_progress: called with the progress from time to time.
+        more: further frames, sampled alternately with `frames` however few they are.
+        start: folder with the checkpoint of an earlier training, for the initial weights.
 
     Returns:
         The network's weights by the names of the model file.
 
     Raises:
-        PlannerError: if PyTorch is not installed, or the checkpoint is of another recipe.
-        FileError: if frames or the first network cannot be read.
+        PlannerError: if PyTorch is not installed, or the checkpoint has another recipe.
+        FileError: if frames or the initial weights cannot be read.
     """
     try:
         import torch
@@ -126,7 +126,7 @@ def train_detector(
 
 
 def _rate(step: int, steps: int) -> float:
-    """Rises over the first twentieth, then falls like half a cosine."""
+    """Warm-up over the first twentieth, then cosine decay."""
     warm = max(1, steps // 20)
     if step < warm:
         return (step + 1) / warm
@@ -150,7 +150,7 @@ class _Means:
 
 
 def _torch_network(classes: int) -> Any:
-    """A module that gives (features, heads) and has the linear layer `classes`."""
+    """A module that returns (features, heads) and has the linear layer `classes`."""
     import torch
     from torch import nn
 
@@ -193,7 +193,7 @@ def _torch_network(classes: int) -> Any:
 
 
 def folded_weights(net: Any) -> dict[str, Array]:
-    """The module's weights with its normalisations folded in, by the names of the model file."""
+    """The module's weights with normalisations folded in, by the names of the model file."""
     weights: dict[str, Array] = {}
     for spec in convolutions():
         key = spec.name.replace(".", "_")
@@ -258,7 +258,7 @@ def _batches(
     recipe: DetectorRecipe,
     begin: int,
 ) -> Iterator[Labelled]:
-    """Endless batches: frames of the sets in turn, cuts of several frames mixed."""
+    """Endless batches: frames alternately from the sets, crops of several frames mixed."""
     indices = class_indices(classes)
     rng = np.random.default_rng([recipe.seed, 11, begin])
     pool: list[Labelled] = []
@@ -275,7 +275,7 @@ def _batches(
 
 
 def _epochs(frames: Sequence[RecordedFrame], rng: np.random.Generator) -> Iterator[RecordedFrame]:
-    """The frames again and again, in a new order each round."""
+    """The frames repeated endlessly, in a new order each epoch."""
     while True:
         for index in rng.permutation(len(frames)):
             yield frames[int(index)]
@@ -312,7 +312,7 @@ def _save(
 
 
 def _load_weights(path: Path, net: Any, device: str) -> None:
-    """Gives the network the weights of another training's checkpoint."""
+    """Loads the weights of another training's checkpoint into the network."""
     import torch
 
     if not path.is_file():
@@ -321,7 +321,7 @@ def _load_weights(path: Path, net: Any, device: str) -> None:
 
 
 def _resume(folder: Path, recipe: DetectorRecipe, net: Any, optimiser: Any, schedule: Any) -> int:
-    """Processes a checkpoint; returns the step to go on from."""
+    """Loads a checkpoint; returns the step to continue from."""
     import torch
 
     path = folder / CHECKPOINT

@@ -1,4 +1,4 @@
-"""From recorded frames to what the network learns of: square cuts with a label for each cell."""
+"""Turns recorded frames into samples for the network: square crops with a label per cell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planner.memory.learned.inputs import CELL_PIXEL, cell_points, clean_depth, 
 from planner.memory.learned.network import OFFSET_UNIT_M, STRIDE, Array
 from planner.training.frames import RecordedFrame
 
-# What fills fewer pixels is neither asked for nor a mistake.
+# Objects covering fewer pixels are neither required nor counted as mistakes.
 MIN_PIXELS = 30
 OPEN_FROM, CLOSED_UP_TO = 0.5, 0.1
 IGNORED = -1
@@ -22,13 +22,13 @@ _ASTRAY_PX = 44
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A picture and what each of its cells shows.
+    """An image and the labels of its cells.
 
     Attributes:
         image: (5, h, w), see `network_input`.
-        classes: (h / 4, w / 4): 0 nothing movable, 1 + index of the class, -1 not to be learned.
-        offsets: (3, h / 4, w / 4): from the cell's point to the middle of the thing's box.
-        weights: (h / 4, w / 4): of cells of things; small things count as much as large ones.
+        classes: (h / 4, w / 4): 0 nothing movable, 1 + index of the class, -1 ignored.
+        offsets: (3, h / 4, w / 4): from the cell's point to the middle of the object's box.
+        weights: (h / 4, w / 4): of objects' cells, so that small objects count like large ones.
         open: (h / 4, w / 4): 1 open furniture, 0 closed, -1 neither.
     """
 
@@ -39,7 +39,7 @@ class Labelled:
     open: Array
 
     def crop(self, row: int, column: int, size: int, mirrored: bool) -> Labelled:
-        """A square of `size` pixels from cell (row, column) on; mirrored left to right."""
+        """A square of `size` pixels starting at cell (row, column); mirrored left to right."""
         cells = size // STRIDE
         pixels = np.s_[
             ..., row * STRIDE : row * STRIDE + size, column * STRIDE : column * STRIDE + size
@@ -94,11 +94,11 @@ def labelled(frame: RecordedFrame, indices: Mapping[str, int]) -> Labelled:
 
 
 def crops(whole: Labelled, size: int, count: int, rng: np.random.Generator) -> list[Labelled]:
-    """Square cuts of a frame, most of them round a thing; each thing is as likely as another."""
+    """Square crops of a frame, most of them around an object, all objects equally likely."""
     rows, columns = whole.classes.shape
     cells = size // STRIDE
     found = np.argwhere(whole.classes > 0)
-    # A cell's weight is the root of its thing's size: squared, each thing weighs the same.
+    # A cell's weight is the root of its object's: squared, every object has the same sum.
     chances = whole.weights[found[:, 0], found[:, 1]] ** 2 if len(found) else np.zeros(0)
     made = []
     for _ in range(count):
@@ -121,5 +121,5 @@ def crops(whole: Labelled, size: int, count: int, rng: np.random.Generator) -> l
 
 
 def class_indices(names: Sequence[str]) -> dict[str, int]:
-    """Places of the classes in the network's list."""
+    """Indices of the classes in the network's list."""
     return {name: index for index, name in enumerate(names)}

@@ -1,7 +1,7 @@
-"""What EPM's model should say of a picture, by ground truth (EPM-2.4).
+"""The output that EPM's model should give for an image, from ground truth (EPM-2.4).
 
-Ours where the paper is silent: only things that are in the picture, or whose place is, get an
-operation, since each needs coordinates in the picture; a point without depth gets none.
+Ours where the paper is silent: only things in the image, or whose place is in the image, get an
+operation, since each needs pixel coordinates; a point without depth gets none.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from planner.world.observation import CameraFrame, Sighting
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation
 
-# 0.001 % of the screen, nearer than 6 m.
+# 0.001 % of the image, closer than 6 m.
 TRAINING_VISIBILITY = Visibility(0.00001, 0.0, math.nextafter(6.0, 0.0))
 PHANTOM_SHARE = 0.01
 OPEN_FROM = 0.5
-# A phantom was seen from this much farther than what the camera measures at its place.
+# A phantom was supposedly seen from this much further than the measured depth at its place.
 _PHANTOM_BEHIND_M = (0.3, 2.0)
 
 
 class SampleKind(StrEnum):
-    """What a sample teaches; of several operations the rarest kind counts."""
+    """What a sample teaches; with several operations, the rarest kind counts."""
 
     NONE = "none"
     UPDATE = "update"
@@ -47,9 +47,9 @@ class LabelRules:
 
     Attributes:
         visibility: when a thing is in view.
-        update_known: whether a known thing whose furniture is visible is updated though nothing
-            happened to it, which is the paper's rule to the letter.
-        phantom_share: of steps that get a phantom to remove.
+        update_known: whether a known thing on visible furniture is updated although nothing
+            happened to it, which is the literal rule of the paper.
+        phantom_share: share of steps that get a phantom to remove.
     """
 
     visibility: Visibility = TRAINING_VISIBILITY
@@ -60,9 +60,9 @@ class LabelRules:
 def labels(
     frame: CameraFrame, state: WorldState, known: Sequence[Entity], rules: LabelRules
 ) -> list[Operation]:
-    """The operations that a picture calls for, with pixels of the model's picture.
+    """The correct operations for an image, with pixels of the model's image size.
 
-    Names are the truth's, so that what is added can be found again.
+    Names are those of ground truth, so that added things can be identified.
     """
     names = {e.instance_id: e.name for e in state.entities.values() if e.instance_id > 0}
     seen = {s.name: s for s in sightings_of_images(frame, names) if rules.visibility.shows(s)}
@@ -84,7 +84,7 @@ def labels(
 
 
 def kind_of(operations: Sequence[Operation]) -> SampleKind:
-    """Which share of the data a sample with these operations belongs to."""
+    """The kind of sample that these operations make."""
     kinds = {operation.kind for operation in operations}
     if OperationKind.REMOVE in kinds:
         return SampleKind.REMOVE
@@ -96,9 +96,9 @@ def kind_of(operations: Sequence[Operation]) -> SampleKind:
 def phantom(
     frame: CameraFrame, classes: Sequence[str], number: int, rng: np.random.Generator
 ) -> Entity | None:
-    """A thing that is not there, at a point in view, remembered from farther than it is.
+    """A thing that does not exist, at a point in view, remembered from further away than it is.
 
-    None if the picture has no depth.
+    None if the image has no depth.
     """
     rows, columns = np.nonzero(np.isfinite(frame.depth_m) & (frame.depth_m > 0))
     if not rows.size:
@@ -122,7 +122,7 @@ def phantom(
 
 @dataclass(frozen=True, slots=True)
 class _Supports:
-    """Which furniture is in view and has a number."""
+    """The numbered furniture in view."""
 
     seen: Mapping[str, Sighting]
     known: Mapping[str, Entity]
@@ -164,7 +164,7 @@ def _thing(
         pixel = sighting.pixel
         return Operation(OperationKind.ADD, pixel=pixel, description=text, name=truth.name)
     if entity.picked != held:
-        # What was taken is looked for where it was; it may be out of the picture by now.
+        # A picked thing is located at its old place, which may be outside the image by now.
         where = entity.position_m if held else truth.box.center_m
         pixel_ = sighting.pixel if sighting is not None else _pixel(frame, where)
         return Operation(
@@ -183,18 +183,18 @@ def _thing(
 def _pixel(frame: CameraFrame, point_m: Vec3) -> tuple[float, float] | None:
     projected = project(frame.intrinsics, frame.pose, np.array([point_m], float))[0]
     u, v, depth_m = (float(value) for value in projected)
-    lens = frame.intrinsics
-    inside = depth_m > 0 and 0 <= u < lens.width_px and 0 <= v < lens.height_px
+    intrinsics = frame.intrinsics
+    inside = depth_m > 0 and 0 <= u < intrinsics.width_px and 0 <= v < intrinsics.height_px
     return (u, v) if inside else None
 
 
 def _scaled(operation: Operation, frame: CameraFrame) -> Operation:
-    """The same with whole pixels of the model's picture."""
+    """The operation with integer pixels of the model's image size."""
     assert operation.pixel is not None  # noqa: S101 - checked by the caller
     u, v = operation.pixel
-    lens = frame.intrinsics
-    column = min(MODEL_IMAGE_PX - 1, int(u * MODEL_IMAGE_PX / lens.width_px))
-    row = min(MODEL_IMAGE_PX - 1, int(v * MODEL_IMAGE_PX / lens.height_px))
+    intrinsics = frame.intrinsics
+    column = min(MODEL_IMAGE_PX - 1, int(u * MODEL_IMAGE_PX / intrinsics.width_px))
+    row = min(MODEL_IMAGE_PX - 1, int(v * MODEL_IMAGE_PX / intrinsics.height_px))
     return Operation(
         operation.kind,
         operation.entity_id,

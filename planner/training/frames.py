@@ -1,8 +1,7 @@
-"""Recorded camera frames with their truth: what detectors and memory models are trained on.
+"""Recorded camera frames with ground truth, for training detectors and memory models.
 
-A data set is a folder of shards and a `manifest.json`. A shard is one folder, written aside and
-renamed when whole, so that a killed run goes on with the next missing shard:
-
+A data set is a folder of shards and a `manifest.json`. A shard is a folder that is written under a
+temporary name and renamed when complete, so a killed run resumes at the next missing shard:
     shard-00000/frames.jsonl          one `FrameRecord` a line
     shard-00000/000000.rgb.png        8-bit colours
     shard-00000/000000.depth.png      16-bit millimetres, 0: nothing was measured
@@ -30,7 +29,7 @@ from planner.world.observation import CameraFrame, Intrinsics
 FRAMES_FILE = "frames.jsonl"
 MANIFEST_FILE = "manifest.json"
 _MAX_MM = 65_535
-# The lowest compression: pictures are read far more often than they are sent anywhere.
+# Lowest compression: images are read far more often than transferred.
 _PNG = (cv2.IMWRITE_PNG_COMPRESSION, 1)
 
 
@@ -46,7 +45,7 @@ class IntrinsicsRecord(FileModel):
 
 
 class ThingTruth(FileModel):
-    """A movable thing in the picture: its instance id, class and the middle of its box in map."""
+    """A movable thing in the image: its instance id, class and the middle of its box in map."""
 
     instance: int
     name: str
@@ -56,7 +55,7 @@ class ThingTruth(FileModel):
 
 
 class FurnitureTruth(FileModel):
-    """A piece of furniture in the picture; `openness` 0 to 1, None if nothing opens."""
+    """A piece of furniture in the image; `openness` 0 to 1, None if nothing opens."""
 
     instance: int
     name: str
@@ -65,7 +64,7 @@ class FurnitureTruth(FileModel):
 
 
 class FrameRecord(FileModel):
-    """The truth of one picture; the pose is the optical frame in `map`."""
+    """The ground truth of one image; the pose is the optical frame in `map`."""
 
     number: int
     house: str
@@ -78,7 +77,7 @@ class FrameRecord(FileModel):
 
 
 class Manifest(FileModel):
-    """What a data set holds and how it was made; counts are of all shards."""
+    """What a data set contains and how it was made; counts are over all shards."""
 
     version: Literal[1] = 1
     kind: str
@@ -91,16 +90,16 @@ class Manifest(FileModel):
 
 @dataclass(frozen=True, slots=True)
 class RecordedFrame:
-    """A record with its pictures, which are read when asked for."""
+    """A record with its images, which are read on demand."""
 
     record: FrameRecord
     folder: Path
 
     def camera(self) -> CameraFrame:
-        """The frame as an updater gets it.
+        """The frame as an updater receives it.
 
         Raises:
-            FileError: for a picture that is missing or of another kind.
+            FileError: for an image that is missing or of the wrong type.
         """
         lens = self.record.lens
         size = (lens.height_px, lens.width_px)
@@ -129,7 +128,7 @@ class RecordedFrame:
 def write_shard(
     root: Path, index: int, frames: Iterable[tuple[FrameRecord, CameraFrame]]
 ) -> tuple[FrameRecord, ...]:
-    """Writes a shard aside and renames it when whole; returns its records.
+    """Writes a shard atomically; returns its records.
 
     Raises:
         FileError: if it cannot be written.
@@ -175,7 +174,7 @@ def read_shard(folder: Path) -> list[RecordedFrame]:
     """The frames of a shard in order.
 
     Raises:
-        FileError: naming the file and line that is wrong.
+        FileError: with file, line and reason.
     """
     path = folder / FRAMES_FILE
     try:
@@ -193,10 +192,10 @@ def read_shard(folder: Path) -> list[RecordedFrame]:
 
 
 def read_frames(root: Path) -> list[RecordedFrame]:
-    """The frames of all whole shards.
+    """The frames of all complete shards.
 
     Raises:
-        FileError: if there are none, or one is wrong.
+        FileError: if there are none, or one is invalid.
     """
     frames = [frame for folder in sorted(root.glob("shard-?????")) for frame in read_shard(folder)]
     if not frames:
@@ -205,7 +204,7 @@ def read_frames(root: Path) -> list[RecordedFrame]:
 
 
 def write_manifest(root: Path, manifest: Manifest) -> None:
-    """Writes the manifest, which says that the data set is whole."""
+    """Writes the manifest, which marks the data set as complete."""
     aside = root / (MANIFEST_FILE + ".part")
     text = json.dumps(manifest.model_dump(mode="json"), indent=1)
     try:
@@ -216,16 +215,16 @@ def write_manifest(root: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(root: Path) -> Manifest:
-    """The manifest of a data set.
+    """Reads the manifest of a data set.
 
     Raises:
-        FileError: if there is none: it is not whole.
+        FileError: if there is none, so that the data set is incomplete.
     """
     return read_model(root / MANIFEST_FILE, Manifest)
 
 
 def intrinsics_record(intrinsics: Intrinsics) -> IntrinsicsRecord:
-    """The lens as it is recorded."""
+    """Camera intrinsics in the file's format."""
     return IntrinsicsRecord(
         width_px=intrinsics.width_px,
         height_px=intrinsics.height_px,
@@ -237,5 +236,5 @@ def intrinsics_record(intrinsics: Intrinsics) -> IntrinsicsRecord:
 
 
 def missing_shards(root: Path, count: int) -> Iterator[int]:
-    """The shards of a data set that are not there yet."""
+    """The indices of missing shards."""
     return (index for index in range(count) if not shard_path(root, index).is_dir())

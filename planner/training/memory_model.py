@@ -31,22 +31,22 @@ def train_memory_model(
     more: Sequence[RecordedFrame] = (),
     start: Path | None = None,
 ) -> Path:
-    """Trains both steps and writes the model; goes on from the folder's checkpoint.
+    """Trains both stages and writes the model; resumes from the folder's checkpoint.
 
     Args:
         frames: the training set.
-        folder: gets the checkpoint and `memory.safetensors`.
-        network: how the network is trained.
-        classifier: how the classifier is.
-        on_progress: gets each line of progress.
-        looked_at: how many frames the classifier learns from, spread evenly; 0 = all.
-        more: further frames: every other one that the network learns from, and all of them
-            for the classifier.
-        start: folder of an earlier training whose network is the first.
+        folder: for the checkpoint and `memory.safetensors`.
+        network: how to train the network.
+        classifier: how to train the classifier.
+        on_progress: called with each line of progress.
+        looked_at: number of frames for the classifier, spread evenly; 0 = all.
+        more: further frames: sampled alternately for the network, and all of them used for the
+            classifier.
+        start: folder of an earlier training, for the network's initial weights.
 
     Raises:
-        PlannerError: if PyTorch is missing, or the checkpoint is of another recipe.
-        FileError: if a frame cannot be read or the model not be written.
+        PlannerError: if PyTorch is missing, or the checkpoint has another recipe.
+        FileError: if a frame cannot be read or the model cannot be written.
     """
     classes = sorted(default_catalogue().objects)
 

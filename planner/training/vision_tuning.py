@@ -1,8 +1,8 @@
 """Fine-tunes a vision-language model to EPM's updates with LoRA (EPM-2.4, EPM-T4).
 
-Reads the conversations that `planner train memory-data` wrote. A killed run goes on from its last
-checkpoint with the same batches and the same dropout, so that on a CPU it ends with the weights
-of a run that was never killed. Needs the extra `train`.
+Reads the conversations written by `planner train memory-data`. A killed run resumes from its last
+checkpoint with the same batches and the same dropout; on a CPU the final weights equal those of an
+uninterrupted run. Needs the extra `train`.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _IGNORED = -100
 
 @dataclass(frozen=True, slots=True)
 class TuningRecipe:
-    """EPM-T4; what it does not say is marked ours.
+    """EPM-T4; values that it does not give are marked ours.
 
     Attributes:
-        rate: highest learning rate; rises over the warm-up, then falls in a line to nothing.
+        rate: maximum learning rate; rises during warm-up, then decays linearly to zero.
         warm_up: share of the steps. Ours.
         alpha, rank, dropout: of the LoRA matrices.
-        batch: samples a step.
-        epochs: times that each sample is seen.
-        clip: greatest norm of the gradient. Ours.
-        seed: fixes the matrices, the order and the dropout. Ours.
+        batch: samples per step.
+        epochs: passes over the samples.
+        clip: maximum norm of the gradient. Ours.
+        seed: determines the matrices, the order and the dropout. Ours.
         device: torch device.
         save_every: steps between checkpoints.
     """
@@ -59,7 +59,7 @@ class TuningRecipe:
 
 @dataclass(frozen=True, slots=True)
 class TuningProgress:
-    """After a step: the mean loss of the answers' tokens in its batch."""
+    """The progress after a step: the mean loss of the answer tokens in its batch."""
 
     step: int
     steps: int
@@ -73,9 +73,9 @@ class Conversation:
     """One training sample.
 
     Attributes:
-        picture: its file.
-        prompt: what the model is asked.
-        answer: what it should say.
+        picture: the image file.
+        prompt: the model's input.
+        answer: the expected output.
     """
 
     picture: Path
@@ -86,7 +86,7 @@ class Conversation:
         """(h, w, 3) uint8, red first.
 
         Raises:
-            FileError: if the picture cannot be read.
+            FileError: if the image cannot be read.
         """
         body = cv2.imread(str(self.picture), cv2.IMREAD_COLOR)
         if body is None:
@@ -113,10 +113,10 @@ class _Line(BaseModel):
 
 
 def read_conversations(root: Path) -> list[Conversation]:
-    """The samples that `train.jsonl` names.
+    """The samples listed in `train.jsonl`.
 
     Raises:
-        FileError: if it is missing, empty, or a line is of another form.
+        FileError: if it is missing or empty, or a line has the wrong format.
     """
     path = root / TRAIN_FILE
     try:
@@ -151,22 +151,22 @@ def tune(
     recipe: TuningRecipe,
     on_progress: Callable[[TuningProgress], None],
 ) -> Path:
-    """Fine-tunes to the recipe's end, from the folder's checkpoint on where there is one.
+    """Fine-tunes to the end of the recipe, resuming from the folder's checkpoint if there is one.
 
     Args:
         samples: the training set.
         model: folder of the base model; see `load_vision_model`.
-        folder: gets the checkpoint and the adapter.
-        recipe: how.
-        on_progress: gets the progress after each step.
+        folder: for the checkpoint and the adapter.
+        recipe: how to train.
+        on_progress: called after each step.
 
     Returns:
-        The adapter's folder, which `InProcessVision` and peft read.
+        The adapter's folder, which `InProcessVision` and peft can load.
 
     Raises:
-        PlannerError: without the extra `train`, for a model that is none, or a checkpoint of
+        PlannerError: without the extra `train`, for an invalid model, or a checkpoint with
             another recipe, model or data set.
-        FileError: if a picture cannot be read.
+        FileError: if an image cannot be read.
     """
     try:
         import torch
@@ -202,7 +202,7 @@ def tune(
 
 
 def _kept(recipe: TuningRecipe) -> dict[str, object]:
-    """What a checkpoint must agree in: all but where and how it is computed."""
+    """What a checkpoint must agree in: everything except where and how it is computed."""
     return {k: v for k, v in asdict(recipe).items() if k not in ("device", "save_every")}
 
 
@@ -238,7 +238,7 @@ def _rate(step: int, steps: int, recipe: TuningRecipe) -> float:
 
 
 def _chosen(step: int, samples: int, recipe: TuningRecipe) -> list[int]:
-    """A step's samples: each epoch in an order of its own, batches across their ends."""
+    """A step's samples: each epoch in a new order, batches crossing epochs."""
     chosen = []
     for place in range(step * recipe.batch, (step + 1) * recipe.batch):
         epoch, number = divmod(place, samples)
@@ -251,9 +251,9 @@ def _chosen(step: int, samples: int, recipe: TuningRecipe) -> list[int]:
 
 
 def _gather(net: Any, loaded: VisionModel, samples: Sequence[Conversation]) -> float:
-    """Adds up the gradient of a batch; returns the mean loss of its answers' tokens.
+    """Accumulates the gradient of a batch; returns the mean loss of its answer tokens.
 
-    One sample at a time: prompts differ in length, and a batch of 64 fits no memory at once.
+    One sample at a time: prompts differ in length, and a batch of 64 exceeds memory.
     """
     import torch
 
@@ -262,7 +262,7 @@ def _gather(net: Any, loaded: VisionModel, samples: Sequence[Conversation]) -> f
     total = 0.0
     for inputs, labels in encoded:
         logits = net(**inputs).logits
-        # A token is told by what stands before it.
+        # A token is predicted from those before it.
         loss = torch.nn.functional.cross_entropy(
             logits[0, :-1].float(), labels[0, 1:], ignore_index=_IGNORED, reduction="sum"
         )
@@ -305,7 +305,7 @@ def _save(
 
 
 def _resume(folder: Path, identity: Mapping[str, object], net: Any, optimiser: Any) -> int:
-    """Processes a checkpoint; returns the step to go on from."""
+    """Loads a checkpoint; returns the step to continue from."""
     import torch
     from peft import set_peft_model_state_dict
 

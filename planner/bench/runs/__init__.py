@@ -1,1 +1,1 @@
-"""Runs of a benchmark: many episodes, resumable, a row and a trace for each, and what they say."""
+"""Runs of a benchmark: many episodes, resumable, with a row and a trace for each."""

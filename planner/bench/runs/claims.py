@@ -1,8 +1,8 @@
-"""The eight derived claims of PARTNR, filled from runs (PARTNR-8).
+"""The eight derived claims of PARTNR, computed from runs (PARTNR-8).
 
-Each is a formula over one or two runs, which must be of the same episodes with the same seeds.
-Intervals are bootstraps over episodes. What needs people at the keyboard is filled only where a
-run is named for it.
+Each is a formula over one or two runs, which must have the same episodes and seeds. Intervals are
+bootstraps over episodes. Claims about human participants are computed only if a run is named for
+that role.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Rows = Mapping[Key, Row]
 
 
 class Role(StrEnum):
-    """What a run is in a claim; the last three are with people (PARTNR-10)."""
+    """The role of a run in a claim; the last three are with people (PARTNR-10)."""
 
     DECENTRALIZED = "decentralized"
     SINGLE = "single"
@@ -38,7 +38,7 @@ _REACT = ("partnr_react", "partnr_summary")
 
 
 def role_of(rows: Rows) -> Role | None:
-    """What a run is by its rows; None if it is none of the roles."""
+    """The role of a run by its rows; None if it has none."""
     row = next((row for row in rows.values() if row.verdict is not None), None)
     if row is None:
         return None
@@ -56,7 +56,7 @@ Statistic = Callable[[Sequence[Sequence[Row]]], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim: what it is computed of, and what the paper prints."""
+    """One claim: the runs it needs, and the paper's value."""
 
     name: str
     formula: str
@@ -178,7 +178,7 @@ CLAIMS = (
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """A claim with its value over the episodes that its runs judged, or why it has none."""
+    """A claim with its value over the judged episodes, or the reason why it has none."""
 
     claim: Claim
     estimate: Estimate | None
@@ -186,10 +186,10 @@ class ClaimResult:
 
 
 def assigned(runs: Mapping[str, Rows], named: Mapping[Role, str]) -> dict[Role, str]:
-    """Which run has which role: as named, else by its rows.
+    """The run for each role: as named, or else by its rows.
 
     Raises:
-        PlannerError: if several runs would have one role.
+        PlannerError: if several runs would have the same role.
     """
     roles = dict(named)
     for run, rows in runs.items():
@@ -206,7 +206,7 @@ def assigned(runs: Mapping[str, Rows], named: Mapping[Role, str]) -> dict[Role, 
 
 
 def fill(runs: Mapping[str, Rows], roles: Mapping[Role, str]) -> tuple[ClaimResult, ...]:
-    """All claims, those without runs too."""
+    """All claims, including those without runs."""
     return tuple(_filled(claim, runs, roles) for claim in CLAIMS)
 
 

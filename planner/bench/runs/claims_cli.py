@@ -1,4 +1,4 @@
-"""`planner bench claims RUN...`: PARTNR's eight claims with the paper's values and the runs'."""
+"""`planner bench claims RUN...`: PARTNR's eight claims, the paper's values beside the runs'."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _RUN = "planner.bench.runs.run_cli"
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """Where it is implemented, and what it is for."""
+    """The module of a subcommand, and its help."""
 
     module: str
     summary: str
@@ -41,7 +41,7 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The first word decides what the others mean."""
+    """Declares the arguments; the first word determines the others."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     listed = "\n".join(f"  {name:10}{sub.summary}" for name, sub in SUBCOMMANDS.items())
     suites = ", ".join(SUITES.names())
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     if known is None and not {"-h", "--help"}.intersection(args.rest):
         from planner.bench.runs.suites import suite_places
 
-        # Before what else is missing: a misspelled word has other options.
+        # Check the word first: if it is misspelled, the other arguments seem wrong too.
         suite_places(args.what, SUBCOMMANDS)
     module = importlib.import_module(known.module if known else _RUN)
     about = known.summary if known else "run a suite of episodes; resumes where it was stopped"

@@ -1,4 +1,4 @@
-"""`planner bench compare RUN_A RUN_B`: by how much B differs from A, and whether that is chance."""
+"""`planner bench compare RUN_A RUN_B`: how much B differs from A, and whether significantly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the comparison, and what was different about the runs."""
+    """Prints the comparison, and how the runs' settings differ."""
     first, second = (newest_rows(run / ROWS_NAME) for run in (args.run_a, args.run_b))
     a, b = (read_manifest(run).settings.model_dump(mode="json") for run in (args.run_a, args.run_b))
     compared = compare(first, second)

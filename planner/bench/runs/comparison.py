@@ -1,4 +1,4 @@
-"""Two runs of the same episodes: by how much the second differs, and whether that is chance."""
+"""Compares two runs of the same episodes: how much the second differs, and how significantly."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Which episodes both runs judged, and how many only one of them did."""
+    """The episodes that both runs judged, and how many only one of them did."""
 
     both: tuple[Key, ...]
     only_first: int
@@ -39,7 +39,7 @@ def pair(first: Mapping[Key, Row], second: Mapping[Key, Row]) -> Pairing:
     """Pairs two runs.
 
     Raises:
-        PlannerError: if they have no judged episode in common, or were judged by other rules.
+        PlannerError: if they have no judged episode in common, or used different rules.
     """
     one = {key for key, row in first.items() if row.verdict is not None}
     two = {key for key, row in second.items() if row.verdict is not None}
@@ -53,7 +53,7 @@ def pair(first: Mapping[Key, Row], second: Mapping[Key, Row]) -> Pairing:
 
 
 def compare(first: Mapping[Key, Row], second: Mapping[Key, Row]) -> tuple[Compared, ...]:
-    """Every metric of single episodes that both runs have; pairs without a value drop out."""
+    """Every per-episode metric that both runs have; pairs without a value drop out."""
     both = pair(first, second).both
     found = []
     for metric in metrics().values():

@@ -1,6 +1,6 @@
-"""How the episodes of a run are carried out: one process, a pool of processes, or Ray.
+"""Engines that run the episodes: one process, a pool of processes, or Ray.
 
-An engine gives each outcome to `take` in the caller's process as it comes, in any order. Only the
+An engine passes each outcome to `take` in the caller's process, in order of completion. Only the
 caller writes files.
 """
 
@@ -22,7 +22,7 @@ Take: TypeAlias = Callable[[Outcome], None]
 
 
 class EngineKind(StrEnum):
-    """Which engine."""
+    """The available engines."""
 
     ONE_PROCESS = "one_process"
     POOL = "pool"
@@ -30,26 +30,26 @@ class EngineKind(StrEnum):
 
 
 class Engine(Protocol):
-    """Carries out jobs."""
+    """Runs jobs."""
 
     def run(self, jobs: JobSource, take: Take) -> None:
-        """Carries out all jobs; whatever `take` raises ends the engine and comes out.
+        """Runs all jobs; an exception from `take` ends the engine and propagates.
 
         Raises:
             PlannerError: if no episode at all could be run.
-            KeyboardInterrupt: after Ctrl-C; what was under way is given up.
+            KeyboardInterrupt: after Ctrl-C; running episodes are abandoned.
         """
 
 
 class OneProcess:
-    """Episodes in this process; several at once where a model is what they wait for."""
+    """Runs episodes in this process; several concurrently if they wait for a model."""
 
     def __init__(self, settings: RunSettings, at_once: int = 1) -> None:
-        """`at_once` episodes take turns: while one waits for its model the others go on."""
+        """`at_once` episodes run concurrently: while one waits for its model, others continue."""
         self._settings, self._at_once = settings, at_once
 
     def run(self, jobs: JobSource, take: Take) -> None:
-        """As `Engine`. The first Ctrl-C lets the episode in hand end, the second does not."""
+        """See `Engine`. The first Ctrl-C lets the current episode finish, the second does not."""
         with asyncio.Runner() as runner:
             runner.run(self._all(jobs, take))
 
@@ -77,14 +77,14 @@ class OneProcess:
                 outcome = await worker.play(job)
                 jobs.note(outcome.row)
                 take(outcome)
-                # Here a Ctrl-C arrives, between two episodes.
+                # Lets a Ctrl-C arrive between two episodes.
                 await asyncio.sleep(0)
         finally:
             worker.close()
 
 
 class _SharedJobs:
-    """A source for several slots of one process, all in the same house as long as it has jobs."""
+    """A source for concurrent episodes in one process, all in the same house if possible."""
 
     def __init__(self, source: JobSource) -> None:
         self._source = source
@@ -93,7 +93,7 @@ class _SharedJobs:
         self._changed = asyncio.Event()
 
     async def next(self) -> Job | None:
-        """The next job, once there is one; None if none can come any more."""
+        """Waits for the next job; None if there will be no more."""
         while (job := self._source.next(self._house)) is None:
             if not self._running:
                 return None
@@ -104,7 +104,7 @@ class _SharedJobs:
         return job
 
     def note(self, row: Row) -> None:
-        """Lets the slots that wait ask again."""
+        """Wakes waiting slots, since an outcome may produce jobs."""
         self._running -= 1
         self._source.note(row)
         self._changed.set()

@@ -11,7 +11,7 @@ from planner.world.embedding import SentenceEncoder
 
 
 def add_runs(parser: argparse.ArgumentParser) -> None:
-    """Declares what all that learns from runs takes."""
+    """Declares the arguments common to commands that learn from runs."""
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="runs' directories")
     parser.add_argument(
         "--keep-out",
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Adds what the store does not have yet; what is evaluated is thrown out of it."""
+    """Adds examples that the store lacks, and removes those that are used for evaluation."""
     evaluated, collected = Evaluated.of(args.keep_out), Collected()
     tasks = [task for run in args.runs for task in examples_of(run, evaluated, collected)]
     encoder = SentenceEncoder(args.encoder) if args.encoder else None

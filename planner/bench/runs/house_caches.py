@@ -1,7 +1,7 @@
-"""What is let go when a run leaves a house, so that a long run needs no more than a short one.
+"""Frees caches when a run leaves a house, so that memory does not grow with the run.
 
-Floors, ways and files of houses are kept for who comes back to them. The episodes of a run come
-house by house (`planner.bench.runs.suites.jobs_of`): it does not come back.
+Floors, paths and files of houses are cached. A run's episodes are sorted by house
+(`planner.bench.runs.suites.jobs_of`), so it does not return to a house.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from planner.world.house_checks import forget_files
 
 
 def clear_house_caches() -> None:
-    """Lets go of everything that was prepared for houses; what is in use stays until it is not."""
+    """Frees everything cached for houses, except what is still in use."""
     forget_layouts()
     forget_grounds()
     forget_walk_maps()
     forget_files()
     gc.collect()
-    # The C library keeps what is freed between two things that are not. Not all have this call.
+    # The C library keeps freed memory between blocks in use; glibc's malloc_trim returns it.
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

@@ -1,4 +1,4 @@
-"""Where engines get their jobs: a list that is worked off, or a source that reacts to outcomes."""
+"""Where engines get their jobs: a fixed list, or a source that reacts to outcomes."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from planner.bench.runs.suites import Job
 
 
 class JobSource(Protocol):
-    """Gives jobs one at a time; the next one may depend on how others ended.
+    """Yields jobs one at a time; the next one may depend on earlier outcomes.
 
-    Engines ask for a job whenever a worker is free, and again after each outcome. A run is over
-    when nothing is under way and there is no job.
+    Engines request a job whenever a worker is free, and again after each outcome. A run is over
+    when nothing is running and there is no job.
     """
 
     @property
     def total(self) -> int:
-        """How many jobs there are, as far as known."""
+        """The number of jobs, as far as known."""
 
     def next(self, house: str = "") -> Job | None:
-        """The next job of a worker that was in a house last; None: nothing to do now."""
+        """The next job, preferably in the worker's last house; None = nothing to do now."""
 
     def note(self, row: Row) -> None:
-        """Hears how a job ended; comes before any further `next`."""
+        """Reports the outcome of a job, before any further `next`."""
 
 
 class JobQueue:
-    """Jobs that are left, given out one at a time.
+    """A fixed list of jobs.
 
-    What is made of a house (its floor, what walls hide, ways) is made by each worker that runs an
-    episode there. So a worker stays in its house while that has jobs, then takes the next one that
-    nobody has begun; only if there is none it helps where most is left.
+    Each worker prepares a house (floor, visibility, paths) when it runs an episode there. So a
+    worker stays in its house while there are jobs, then takes a house that no worker has started,
+    and otherwise the one with the most remaining jobs.
     """
 
     def __init__(self, jobs: Iterable[Job]) -> None:
-        """Takes all jobs; houses and the jobs of each are begun in this order."""
+        """Houses, and the jobs of each, are started in this order."""
         self._left: dict[str, deque[Job]] = {}
         for job in jobs:
             self._left.setdefault(job.house, deque()).append(job)
@@ -45,11 +45,11 @@ class JobQueue:
         self.total = len(self)
 
     def __len__(self) -> int:
-        """How many jobs are left."""
+        """The number of remaining jobs."""
         return sum(map(len, self._left.values()))
 
     def next(self, house: str = "") -> Job | None:
-        """The next job of a worker that was in a house last; None if nothing is left."""
+        """The next job, preferably in the worker's last house; None if none are left."""
         if not self._left:
             return None
         if house not in self._left:
@@ -63,4 +63,4 @@ class JobQueue:
         return job
 
     def note(self, row: Row) -> None:
-        """The jobs are the same however others end."""
+        """Does nothing: the list does not depend on outcomes."""

@@ -25,11 +25,11 @@ _PACKAGES = ("planner", "numpy", "mujoco", "scipy", "shapely", "pydantic", "open
 
 
 class Manifest(FileModel):
-    """What a run is, as when it was begun.
+    """The definition of a run, fixed when it is started.
 
     Attributes:
-        suite: its name; `digest` is of its episodes' bytes.
-        episodes: how many are run, repeated ones included.
+        suite: its name; `digest` is the hash of its episodes.
+        episodes: number of episodes to run, including repeats.
     """
 
     version: Literal[1] = 1
@@ -43,7 +43,7 @@ class Manifest(FileModel):
 def new_manifest(
     suite: str, entries: Sequence[SuiteEpisode], episodes: int, settings: RunSettings
 ) -> Manifest:
-    """The manifest of a run that begins now."""
+    """The manifest of a run that starts now."""
     return Manifest(
         suite=suite,
         digest=suite_digest(entries),
@@ -55,7 +55,7 @@ def new_manifest(
 
 @cache
 def versions() -> Mapping[str, str]:
-    """Of Python and the packages that results may depend on."""
+    """The versions of Python and of packages that may affect results."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
@@ -66,21 +66,21 @@ def versions() -> Mapping[str, str]:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a run's directory.
+    """Reads the manifest from a run's directory.
 
     Raises:
-        FileError: if there is none, or it cannot be used.
+        FileError: if it is missing or invalid.
     """
     return read_versioned(folder / MANIFEST_NAME, Manifest, MANIFEST_VERSION)
 
 
 @contextmanager
 def open_run(folder: Path, manifest: Manifest) -> Iterator[bool]:
-    """Makes a run's directory, or resumes it; yields whether it was there.
+    """Creates or resumes a run's directory; yields whether it existed.
 
     Raises:
         PlannerError: if another process is writing it.
-        FileError: if it has other settings, is something else, or cannot be written.
+        FileError: if its settings differ, it is not a run, or it cannot be written.
     """
     path = folder / MANIFEST_NAME
     try:

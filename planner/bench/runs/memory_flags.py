@@ -1,4 +1,4 @@
-"""The flags of commands that say what a run's memory reads pictures with."""
+"""Command-line flags for the memory that reads images."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from planner.parts.option import OptionValue
 
 
 class MemorySettings(TypedDict):
-    """The fields of `RunSettings` that are read from these flags."""
+    """The fields of `RunSettings` that these flags set."""
 
     memory_model: str
     memory_url: str
@@ -22,7 +22,7 @@ class MemorySettings(TypedDict):
 
 
 def add_memory_flags(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags of a memory that reads pictures."""
+    """Declares the flags."""
     group = parser.add_argument_group("of a memory that reads pictures")
     group.add_argument("--memory-model", default="", help="a folder, or a server's name for it")
     group.add_argument("--memory-url", default="", help="the server's, .../v1")
@@ -31,10 +31,10 @@ def add_memory_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def read_memory_flags(args: argparse.Namespace) -> MemorySettings:
-    """What the flags say.
+    """Reads the flags.
 
     Raises:
-        OptionError: for an option that the chosen memory does not have, or a wrong value.
+        OptionError: for an option that the chosen memory does not have, or an invalid value.
     """
     declared = () if args.memory in [*MemoryKind] else UPDATERS.get(args.memory).options
     return MemorySettings(

@@ -19,7 +19,7 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 
 
 def trace_stem(job: Job) -> str:
-    """Begin of the names of an episode's files in a run's `traces/`."""
+    """The common prefix of the names of an episode's files in a run's `traces/`."""
     return f"{job.episode_id}-{job.seed}"
 
 
@@ -29,13 +29,13 @@ def trace_path(run: Path, stem: str) -> Path:
 
 
 class Models:
-    """What is loaded once in a process."""
+    """Loads models once per process."""
 
     def __init__(self, settings: RunSettings) -> None:
         """Loads what all episodes share.
 
         Raises:
-            PlannerError: for settings that cannot be run, or a model that cannot be used.
+            PlannerError: for invalid settings, or a model that cannot be used.
         """
         settings.check()
         self._settings, self._choice = settings, settings.model_choice
@@ -47,28 +47,28 @@ class Models:
         self._shared = make_model(self._choice) if self._is_shared else None
 
     def chat(self, job: Job) -> ChatModel | None:
-        """The model of an episode; None for planners without one.
+        """The chat model of an episode; None for planners without one.
 
         Raises:
-            PlannerError: if nothing was scripted or recorded for it.
+            PlannerError: if there is no script or recording for it.
         """
         if self._is_shared:
             return self._shared
         return make_model(self._choice, job.episode_id, job.seed)
 
     def updater(self, house: House, world: EmbeddedBackend) -> MemoryUpdater | None:
-        """What makes the memory's edits of pictures; None = as the kind of memory says.
+        """The memory updater; None = the default for the kind of memory.
 
         Args:
             house: of the episode.
-            world: read by updaters that need the truth.
+            world: for updaters that need ground truth.
         """
         self._world = world
         self._classes.forget()
         return None if self._make_updater is None else self._make_updater(house)
 
     def leave_house(self) -> None:
-        """Keeps nothing of the world that the last updater was made for."""
+        """Drops references to the world of the last updater."""
         self._world = None
         self._classes.forget()
 
@@ -91,6 +91,6 @@ class Models:
         return None if self._world is None else self._world.world_state()
 
     async def close(self) -> None:
-        """Ends connections."""
+        """Closes connections."""
         if self._shared is not None:
             await self._shared.close()

@@ -1,4 +1,4 @@
-"""A pool of processes, each with its own simulator; one that dies costs one episode."""
+"""A pool of processes, each with its own simulator; a crash costs one episode."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _PATIENCE_S = 5.0
 
 @dataclass(slots=True)
 class _Worker:
-    """A process and our end of its pipe.
+    """A process and the parent's end of its pipe.
 
     Attributes:
-        job: what it carries out; None = it is idle.
+        job: the running one; None = idle.
         house: of its last job.
-        is_ready: whether it has loaded what it needs.
+        is_ready: whether it has finished loading.
     """
 
     process: SpawnProcess
@@ -40,13 +40,13 @@ class _Worker:
     is_ready: bool = False
 
     def begin(self, job: Job) -> None:
-        """Gives it a job; where it is dead already, the end of its pipe says so."""
+        """Sends it a job; if the process is dead, reading the pipe will report it."""
         self.job, self.house = job, job.house
         with suppress(OSError):
             self.pipe.send(job)
 
     def stop(self, *, at_once: bool) -> None:
-        """Ends the process: it leaves by itself when its pipe is closed."""
+        """Ends the process, which exits by itself when its pipe is closed."""
         self.pipe.close()
         if not at_once:
             self.process.join(_PATIENCE_S)
@@ -59,13 +59,13 @@ class _Worker:
 
 
 class ProcessPool:
-    """So many processes, fed one episode at a time."""
+    """A number of processes that each run one episode at a time."""
 
     def __init__(self, settings: RunSettings, workers: int) -> None:
         self._settings, self._workers = settings, workers
 
     def run(self, jobs: JobSource, take: Take) -> None:
-        """As `planner.bench.runs.engines.Engine`; Ctrl-C gives up what is under way."""
+        """See `planner.bench.runs.engines.Engine`; Ctrl-C abandons running episodes."""
         workers: list[_Worker] = []
         try:
             self._assign_jobs(workers, jobs)
@@ -76,7 +76,7 @@ class ProcessPool:
                     if outcome is not None:
                         worker.job = None
                         jobs.note(outcome.row)
-                        # They go on while the outcome is written.
+                        # Assign first, so that workers continue while the outcome is written.
                         self._assign_jobs(workers, jobs)
                         take(outcome)
             while workers:
@@ -98,7 +98,7 @@ class ProcessPool:
             workers[-1].begin(job)
 
     def _start_worker(self) -> _Worker:
-        # Spawned, not forked: simulators and threads of libraries do not live through a fork.
+        # Spawned, not forked: simulators and library threads do not survive a fork.
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs, self._settings), daemon=True)
@@ -107,10 +107,10 @@ class ProcessPool:
         return _Worker(process, ours)
 
     def _receive(self, worker: _Worker, workers: list[_Worker]) -> Outcome | None:
-        """What a process says; one that has died is let go.
+        """A process's outcome; a dead process is removed.
 
         Raises:
-            PlannerError: if no process can begin.
+            PlannerError: if no process can start.
         """
         try:
             said = worker.pipe.recv()
@@ -137,8 +137,8 @@ def _ended(status: int | None) -> str:
 
 
 def _work(pipe: Connection, settings: RunSettings) -> None:
-    """The worker's process: carries out what comes until the pipe is closed."""
-    # Ctrl-C goes to all processes of a terminal; the parent decides.
+    """The worker's process: runs jobs until the pipe is closed."""
+    # Ctrl-C reaches all processes of a terminal; the parent handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with asyncio.Runner() as runner, suppress(EOFError, OSError):
         try:

@@ -1,4 +1,4 @@
-"""Ray: episodes on the machines of a cluster. Needs the extra `ray`, and the planner on each."""
+"""Ray: runs episodes on a cluster. Needs the extra `ray`, and the planner on each machine."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ NEEDS_EXTRA = "the engine ray needs the extra `ray`: pip install -e '.[ray]'"
 
 
 class RayEngine:
-    """So many actors of one processor each; one that dies costs the episode in its hands."""
+    """A number of single-CPU actors; if one dies, its current episode is lost."""
 
     def __init__(self, settings: RunSettings, workers: int, address: str = "") -> None:
-        """`address` of a cluster's head; "" = a cluster on this machine, for as long as it runs.
+        """`address` of a cluster's head; "" = a temporary cluster on this machine.
 
         Raises:
-            PlannerError: without the extra.
+            PlannerError: if the extra is not installed.
         """
         try:
             import ray
@@ -36,16 +36,16 @@ class RayEngine:
         self._settings, self._workers, self._address = settings, workers, address
 
     def run(self, jobs: JobSource, take: Take) -> None:
-        """As `planner.bench.runs.engines.Engine`; Ctrl-C gives up what is under way."""
+        """See `planner.bench.runs.engines.Engine`; Ctrl-C abandons running episodes."""
         ray = self._ray
-        # It tells its makers of every cluster, unless somebody decided otherwise.
+        # Ray reports usage statistics to its developers unless disabled.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             if self._address:
                 ray.init(address=self._address, log_to_driver=False)
             else:
                 ray.init(num_cpus=self._workers, include_dashboard=False, log_to_driver=False)
-        except Exception as error:  # A start that takes too long is a plain one.
+        except Exception as error:  # A start that times out raises a plain Exception.
             raise PlannerError(f"ray: no cluster: {error}") from None
         try:
             self._all(jobs, take)
@@ -55,7 +55,7 @@ class RayEngine:
     def _all(self, jobs: JobSource, take: Take) -> None:
         ray = self._ray
         running: dict[Any, tuple[Any, Job]] = {}
-        # Actors without a job, each with the house that it was in last.
+        # Idle actors, each with its last house.
         idle: list[tuple[Any, str]] = []
         self._assign_jobs(running, idle, jobs)
         while running:
@@ -70,7 +70,7 @@ class RayEngine:
             if isinstance(said, PlannerError):
                 raise said
             jobs.note(said.row)
-            # They go on while the outcome is written.
+            # Assign first, so that actors continue while the outcome is written.
             self._assign_jobs(running, idle, jobs)
             take(said)
 
@@ -93,7 +93,7 @@ class RayEngine:
 
 
 class RayWorker:
-    """What an actor is: a worker and its loop."""
+    """The actor: a worker with its event loop."""
 
     def __init__(self, settings: RunSettings) -> None:
         self._settings = settings
@@ -101,7 +101,7 @@ class RayWorker:
         self._worker: EpisodeWorker | None = None
 
     def play(self, job: Job) -> _Outcome | PlannerError:
-        """The outcome of an episode, or why none at all can be run."""
+        """The outcome of an episode, or the error that prevents all runs."""
         if self._worker is None:
             try:
                 self._worker = EpisodeWorker(self._settings, Models(self._settings))

@@ -1,7 +1,7 @@
-"""Rows: one JSON object a line for each episode of a run (docs/schema/bench_row.schema.json).
+"""Rows: one line of JSON for each episode of a run (docs/schema/bench_row.schema.json).
 
-A row is on the disk before the next one is written, so a run that is killed at any moment loses
-the episodes that were under way and nothing else. A last line that was cut is taken off.
+Each row is synced to disk before the next is written, so a run that is killed loses only the
+episodes that were running. An incomplete last line is removed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Seconds = Annotated[float, Field(ge=0)]
 
 
 class RowAxes(FileModel):
-    """The cell of the experiment (PARTNR-1.3)."""
+    """The axes of the experiment (PARTNR-1.3)."""
 
     control: Control
     observability: Observability
@@ -39,7 +39,7 @@ class RowAxes(FileModel):
 
 
 class RowCost(FileModel):
-    """What the episode's calls of a model took, all failed ones in `failed_calls`."""
+    """The cost of the episode's model calls; `failed_calls` counts the failed ones."""
 
     calls: Count = 0
     failed_calls: Count = 0
@@ -51,7 +51,7 @@ class RowCost(FileModel):
 
 
 class RowVerdict(FileModel):
-    """What the judge said, and why the run stopped: `end`, in the planner's words `reason`."""
+    """The verdict, and why the run stopped: `end`, and `reason` in the planner's words."""
 
     success: bool
     percent_complete: Annotated[float, Field(ge=0, le=1)]
@@ -68,9 +68,9 @@ class RowVerdict(FileModel):
 class Fault(StrEnum):
     """Why an episode has no verdict.
 
-    REFUSED: it cannot be run as asked; the text says why. CRASH: an exception; the text says
-    which and where. DIED: the process that ran it ended. AWAY: the model's server was not there;
-    such an episode gets no row, the run stops instead.
+    REFUSED: it cannot be run with these settings; the text says why. CRASH: an exception; the text
+    says which and where. DIED: its process died. AWAY: the model's server could not be reached;
+    then the run stops and the episode gets no row.
     """
 
     REFUSED = "refused"
@@ -92,11 +92,11 @@ class Row(FileModel):
     Attributes:
         memory: what the memory learned from.
         metrics: all papers' metrics that have a value (`planner.evaluation.metrics.table`).
-        portions: the addends of those that are ratios of sums over episodes: part and whole.
-        left_out: why the others have none.
-        evidence: what the planner kept, such as cycles by agent and repeats that were broken.
-        trace: begin of the names of its files in `traces/`.
-        wall_s, cpu_s: what the episode took.
+        portions: part and whole for metrics that are ratios of sums over episodes.
+        left_out: why other metrics have no value.
+        evidence: from the planner, such as cycles per agent and broken repetitions.
+        trace: common prefix of the names of its files in `traces/`.
+        wall_s, cpu_s: the episode's run time.
     """
 
     version: Literal[1] = 1
@@ -126,15 +126,15 @@ class Row(FileModel):
 
     @property
     def key(self) -> tuple[str, int]:
-        """What no other episode of the run has."""
+        """The episode and seed, unique within the run."""
         return self.episode_id, self.seed
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a file; an episode that was run again comes again. A cut last line is left out.
+    """Reads the rows of a file; a repeated episode has several. Ignores an incomplete last line.
 
     Raises:
-        FileError: naming the line and the field, and the reason.
+        FileError: with line, field and reason.
     """
     try:
         with path.open("rb") as stream:
@@ -161,10 +161,10 @@ def newest_rows(path: Path) -> dict[tuple[str, int], Row]:
 
 
 class RowFile:
-    """The rows of a run that goes on; use it with `with`."""
+    """Appends the rows of a run; use it with `with`."""
 
     def __init__(self, path: Path) -> None:
-        """Opens or makes the file and takes off a line that was cut.
+        """Opens or creates the file and removes an incomplete last line.
 
         Raises:
             FileError: if it cannot be written.
@@ -177,10 +177,10 @@ class RowFile:
             raise FileError(path, "", f"cannot be written: {error.strerror}") from None
 
     def append(self, row: Row) -> None:
-        """Adds a row, which is on the disk when this returns.
+        """Appends a row, which is on disk when this returns.
 
         Raises:
-            FileError: if the disk does not take it.
+            FileError: if it cannot be written.
         """
         try:
             self._stream.write(row.model_dump_json(exclude_defaults=False).encode() + b"\n")
@@ -204,7 +204,7 @@ class RowFile:
 
 
 def _whole_bytes(stream: IO[bytes]) -> int:
-    """Where the last whole line ends."""
+    """The length up to the last complete line."""
     end = stream.seek(0, os.SEEK_END)
     step = 1 << 16
     while end > 0:

@@ -1,4 +1,4 @@
-"""`planner bench SUITE`: runs a suite, or goes on with it, and prints what came of it."""
+"""`planner bench SUITE`: runs or resumes a suite and prints the results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MODES = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments: what is run, then how."""
+    """Declares the arguments: what to run, then how."""
     what = parser.add_argument_group("what is run, kept in the manifest")
     what.add_argument("--planner", choices=PLANNERS.names(), default="expert")
     what.add_argument(
@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 if every episode has a verdict, 1 if one has none, 130 after Ctrl-C."""
+    """0 if every episode has a verdict, 1 if not, 130 after Ctrl-C."""
     for name, least in (("agents", 0), ("episodes", 0), ("workers", 1), ("at_once", 1)):
         if getattr(args, name) < least:
             raise PlannerError(

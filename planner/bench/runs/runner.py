@@ -1,4 +1,4 @@
-"""A run from its directory to its last row: what is done already is not done again."""
+"""Runs or resumes all jobs of a run directory, skipping those with a row."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from planner.episodes.episode_file import write_text
 from planner.models.dialogue_file import dialogue_path
 from planner.world.errors import PlannerError
 
-# Hears each row with how many are done and how many there are to be.
+# Called with each row, the number of rows, and the total number.
 OnRow = Callable[[Row, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a call of `run_jobs` did: how many it found and how many it added."""
+    """The result of `run_jobs`: how many rows there were and how many it added."""
 
     found: int
     added: int
@@ -38,18 +38,18 @@ def run_jobs(
     *,
     retry_errors: bool = False,
 ) -> Done:
-    """Carries out the jobs that have no row yet.
+    """Runs the jobs that have no row yet.
 
     Args:
-        folder: the run's directory; made, or resumed where it has the same manifest.
-        manifest: what the run is.
-        jobs: all of it, or a source whose next job may depend on how others ended.
-        engine: carries them out.
-        on_row: gets each new row once it is on disk.
-        retry_errors: whether episodes without a verdict are run again.
+        folder: the run's directory; created, or resumed if it has the same manifest.
+        manifest: the definition of the run.
+        jobs: all of them, or a source whose next job may depend on outcomes.
+        engine: runs them.
+        on_row: called with each new row once it is on disk.
+        retry_errors: whether to repeat episodes without a verdict.
 
     Raises:
-        PlannerError: if the directory is another run's, or the model's server is away.
+        PlannerError: if the directory belongs to another run, or the model's server is away.
     """
     with open_run(folder, manifest), RowFile(folder / ROWS_NAME) as rows:
         found = newest_rows(folder / ROWS_NAME)
@@ -83,7 +83,7 @@ def run_jobs(
 
 
 def _keep(folder: Path, outcome: Outcome) -> None:
-    """Writes an episode's files, before its row says that they are there."""
+    """Writes an episode's files, before the row that refers to them."""
     if outcome.trace:
         write_text(trace_path(folder, outcome.row.trace), outcome.trace)
     if outcome.dialogue:
@@ -91,7 +91,7 @@ def _keep(folder: Path, outcome: Outcome) -> None:
 
 
 class _Resumed:
-    """A source whose jobs that are done already are not given out again: it hears their rows."""
+    """Wraps a source: jobs with a row are not returned again, but their rows are reported to it."""
 
     def __init__(self, source: JobSource, done: Mapping[tuple[str, int], Row]) -> None:
         self._source, self._done = source, done

@@ -1,4 +1,4 @@
-"""`planner bench samples RUN... --out FILE`: what PARTNR's fine-tuned planner learns from."""
+"""`planner bench samples RUN... --out FILE`: training samples for PARTNR's fine-tuned planner."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Writes a line a sample: prompt, and the target, which alone is learned."""
+    """Writes one sample per line: the prompt, and the target, which alone has a loss."""
     evaluated, collected = Evaluated.of(args.keep_out), Collected()
     lines = [
         json.dumps(

@@ -1,6 +1,6 @@
 """The JSON Schemas of rows and dialogues, published in docs/schema/.
 
-`python -m planner.bench.runs.schemas docs/schema` writes them anew.
+`python -m planner.bench.runs.schemas docs/schema` regenerates them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from planner.models.dialogue_file import LINES
 
 
 def schema_texts() -> Mapping[str, str]:
-    """Each file's text by its name."""
+    """The text of each schema file by name."""
     schemas = {
         "bench_row.schema.json": {"title": "One row of a benchmark", **Row.model_json_schema()},
         "dialogue.schema.json": {"title": "One line of a dialogue", **LINES.json_schema()},

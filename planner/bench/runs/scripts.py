@@ -1,4 +1,4 @@
-"""Scripts of runs: a model that says again what a planner did, for runs without a real model."""
+"""Scripts from runs: replies for a scripted model that repeats what a planner did."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _THOUGHT = "Thought: This is the next step."
 
 
 def script_of(trace: EpisodeTrace) -> str:
-    """The calls of an episode as replies of PARTNR's ReAct, blank lines between them.
+    """The calls of an episode as replies in PARTNR's ReAct format, separated by blank lines.
 
-    In the order in which agents were asked: by time, and at one time as the episode names them.
+    Ordered as agents were asked: by time, then in the episode's order of agents.
     """
     order = {agent.uid: number for number, agent in enumerate(trace.episode.agents)}
     calls = sorted(trace.calls, key=lambda call: (call.started_step, order[call.agent]))
@@ -23,10 +23,10 @@ def script_of(trace: EpisodeTrace) -> str:
 
 
 def write_scripts(run: Path, folder: Path) -> int:
-    """Writes EPISODE.txt for each episode of a run into a folder; how many.
+    """Writes EPISODE.txt for each episode of a run into a folder; returns how many.
 
     Raises:
-        FileError: if the run's traces cannot be read, or the folder not written.
+        FileError: if the run's traces cannot be read, or the folder cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     count = 0

@@ -1,4 +1,4 @@
-"""What a run of a benchmark is: everything that its results depend on, kept in its manifest."""
+"""The settings of a benchmark run: all that its results depend on, stored in its manifest."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Price = Annotated[float, Field(ge=0)]
 
 
 class MemoryKind(StrEnum):
-    """What the memory learns from, where no updater reads pictures without the truth.
+    """What the memory learns from, unless an updater that reads images is chosen.
 
-    RAYS: the simulator says what is seen, by rays. PICTURES: it says so of rendered pictures.
+    RAYS: visibility by the simulator's rays. PICTURES: visibility from rendered instance ids.
     FULL: no memory; planners and skills know everything from the start (PARTNR-1.3).
     """
 
@@ -39,25 +39,25 @@ class MemoryKind(StrEnum):
 
 
 def memory_names() -> tuple[str, ...]:
-    """What the memory of a run may be: a kind, or an updater by its name."""
+    """The values of a run's `memory`: a kind, or an updater's name."""
     return tuple(dict.fromkeys([*(kind.value for kind in MemoryKind), *UPDATERS.names()]))
 
 
 class RunSettings(FileModel):
-    """One cell of the experiment; what may differ between resumptions is not in here.
+    """The settings of one run; those that may differ when it is resumed are not included.
 
     Attributes:
-        model: as the node's parameter; `scripted:FOLDER` has a file EPISODE.txt for each
+        model: as in the node's parameter; `scripted:FOLDER` has a file EPISODE.txt for each
             episode, `recorded:RUN` replays the dialogues of another run.
-        agents: how many act; 0 = all of the episode. Of one alone the person is taken, as only
-            it can change states (PARTNR-D1).
+        agents: how many act; 0 = all of the episode. A single agent is the person, since only
+            people can change states (PARTNR-D1).
         seed: added to each episode's.
-        most_cycles: planning cycles of a dialogue; 0 = the paper's.
+        most_cycles: maximum planning cycles of a dialogue; 0 = the paper's.
         memory: one of `memory_names`.
-        memory_model, memory_url, memory_second: what the updater reads pictures with.
-        memory_options: of the updater, those that are not as by default.
-        options: of the planner, those that are not as by default; model_options likewise.
-        prompt_price, cached_price, reply_price: money for a million tokens.
+        memory_model, memory_url, memory_second: the models of an updater that reads images.
+        memory_options: of the updater, values that differ from the defaults.
+        options: of the planner, values that differ from the defaults; model_options likewise.
+        prompt_price, cached_price, reply_price: price per million tokens.
     """
 
     planner: str = "expert"
@@ -86,7 +86,7 @@ class RunSettings(FileModel):
     @model_validator(mode="before")
     @classmethod
     def _read_former_names(cls, given: object) -> object:
-        """Manifests of before had three of the options as settings of their own."""
+        """Converts older manifests, in which three options were separate settings."""
         if not isinstance(given, dict):
             return given
         if "temperature" in given:
@@ -104,10 +104,10 @@ class RunSettings(FileModel):
         )
 
     def check(self) -> None:
-        """Refuses what cannot be run.
+        """Refuses settings that cannot be run.
 
         Raises:
-            PlannerError: naming the setting and the reason.
+            PlannerError: with the setting and the reason.
         """
         part, full = self.part, self.knows_all
         if part.needs_model and not self.model:
@@ -127,7 +127,7 @@ class RunSettings(FileModel):
 
     @property
     def model_choice(self) -> ModelChoice:
-        """The language model; waited for where it is away."""
+        """The language model; if its server is away, calls wait for it."""
         return ModelChoice(self.model, self.model_url, self.model_options, wait_s=self.model_wait_s)
 
     def _check_memory(self) -> None:
@@ -145,12 +145,12 @@ class RunSettings(FileModel):
 
     @property
     def reads_pictures(self) -> bool:
-        """Whether pictures are rendered."""
+        """Whether images are rendered."""
         return self.memory == MemoryKind.PICTURES or self.updater is not None
 
     @property
     def updater(self) -> UpdaterPart | None:
-        """The record of what reads pictures; None for the kinds of `MemoryKind`.
+        """The record of the updater that reads images; None for a `MemoryKind`.
 
         Raises:
             PartError: if there is none of this name, or it cannot be used.
@@ -167,7 +167,7 @@ class RunSettings(FileModel):
         return PLANNERS.get(self.planner)
 
     def axes(self, agents: int) -> Axes:
-        """The cell; `agents` act."""
+        """The axes of the experiment if `agents` act."""
         axes = Axes(
             self.control, self._observability, Skills.ORACLE, self._privilege, self.memory_source
         )
@@ -209,5 +209,5 @@ class RunSettings(FileModel):
 
     @property
     def prices(self) -> Prices:
-        """Money for a million tokens."""
+        """Prices per million tokens."""
         return Prices(self.prompt_price, self.cached_price, self.reply_price)

@@ -1,4 +1,4 @@
-"""`planner bench show RUN`: the table of a run, as far as it is."""
+"""`planner bench show RUN`: the table of a run, also of one in progress."""
 
 from __future__ import annotations
 

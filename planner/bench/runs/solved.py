@@ -1,6 +1,6 @@
-"""What the solved episodes of runs teach: examples for `partnr_rag`, samples for fine-tuning.
+"""What can be learned from solved episodes: examples for `partnr_rag`, fine-tuning samples.
 
-Instructions that planners are evaluated on are never among them: `Evaluated` holds them back.
+Instructions used for evaluation are excluded by `Evaluated`.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from planner.planning.prompts.partnr_state import world_of
 from planner.planning.trace_store import SolvedTask, TraceStore
 from planner.world.errors import FileError, PlannerError
 
-# The shipped suite that planners are evaluated on.
+# The shipped suite for evaluation.
 HELDOUT = "heldout"
-# Their dialogues read like those that an example is shown in.
+# Planners whose dialogues have the format of those in which examples are shown.
 _ALIKE = ("partnr_react", "partnr_summary", "partnr_tools", "partnr_rag")
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """The instructions of the suites that planners are evaluated on."""
+    """The instructions of the suites used for evaluation."""
 
     instructions: tuple[str, ...]
     _keys: frozenset[str]
 
     @classmethod
     def of(cls, suites: Iterable[str]) -> Evaluated:
-        """Those of some suites and of the shipped `heldout`.
+        """The instructions of some suites and of the shipped `heldout`.
 
         Raises:
-            PlannerError: for a suite that there is not.
+            PlannerError: for an unknown suite.
         """
         names = dict.fromkeys([HELDOUT, *suites])
         said = tuple(entry.instruction for name in names for entry in find_suite(name))
@@ -56,13 +56,13 @@ class Evaluated:
 
 @dataclass(slots=True)
 class Collected:
-    """What was taken from runs, and how many episodes were left out by cause."""
+    """What was collected from runs, and the number of skipped episodes by cause."""
 
     count: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
 
     def skip(self, cause: str) -> None:
-        """Counts an episode that teaches nothing."""
+        """Counts a skipped episode."""
         self.left_out[cause] = self.left_out.get(cause, 0) + 1
 
     def __str__(self) -> str:
@@ -71,10 +71,10 @@ class Collected:
 
 
 def examples_of(run: Path, evaluated: Evaluated, collected: Collected) -> Iterator[SolvedTask]:
-    """The solved episodes of a run as `partnr_rag` shows them.
+    """The solved episodes of a run as examples for `partnr_rag`.
 
     Raises:
-        PlannerError: if the run's planner has no dialogues of that kind.
+        PlannerError: if the run's planner has no dialogues of that format.
         FileError: for a file of the run that cannot be read.
     """
     for row in _rows(run, evaluated, collected):
@@ -94,7 +94,7 @@ def examples_of(run: Path, evaluated: Evaluated, collected: Collected) -> Iterat
 def transcript_of(dialogue: Dialogue) -> str:
     """The dialogue of the first agent, or of the team, without the list of actions.
 
-    What a full context dropped stays dropped: the last prompt is what the model saw.
+    Taken from the last prompt, so what was dropped for a full context stays dropped.
     """
     first = dialogue.head.agents[0]
     last = [turn for turn in dialogue.turns if first in turn.line.agents][-1]
@@ -117,12 +117,12 @@ def _without_actions(text: str) -> str:
 def samples_in(
     run: Path, evaluated: Evaluated, collected: Collected
 ) -> Iterator[tuple[Row, Sample]]:
-    """Samples for fine-tuning of a run's episodes that were solved at some time (PARTNR-7.7).
+    """Fine-tuning samples from a run's episodes that were solved at some step (PARTNR-7.7).
 
-    They are of the first agent's actions, the robot's where several act.
+    They are of the first agent's actions: the robot's if several agents act.
 
     Raises:
-        PlannerError: if the run's dialogues have no description of the house in words.
+        PlannerError: if the run's dialogues do not describe the house as text.
         FileError: for a file of the run that cannot be read.
     """
     for row in _rows(run, evaluated, collected):
@@ -150,7 +150,7 @@ def _steps(trace: EpisodeTrace) -> list[TraceStep]:
 
 
 def _world(run: Path, row: Row) -> str:
-    """The house and what was known at the start, as the first prompt told it."""
+    """The house and the initial knowledge, as in the first prompt."""
     turns = read_dialogue(dialogue_path(run, row.trace)).turns
     first = next((turn for turn in turns if row.agents[0] in turn.line.agents), None)
     if first is None:
@@ -175,7 +175,7 @@ def _trace(run: Path, row: Row) -> EpisodeTrace:
 
 
 def _rows(run: Path, evaluated: Evaluated, collected: Collected) -> Iterator[Row]:
-    """The judged rows whose instructions no planner is evaluated on."""
+    """The judged rows whose instructions are not used for evaluation."""
     for row in newest_rows(run / ROWS_NAME).values():
         if row.verdict is None:
             collected.skip("without a verdict")

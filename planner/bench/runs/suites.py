@@ -17,7 +17,7 @@ from planner.world.share import config_dir
 
 @dataclass(frozen=True, slots=True)
 class SuiteEpisode:
-    """An episode's file with its name, house, own seed, words and first digits of its hash."""
+    """An episode file: name, house, seed, instruction and a short hash."""
 
     path: Path
     episode_id: str
@@ -29,7 +29,7 @@ class SuiteEpisode:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One episode to be run with one seed; with its id it names the row."""
+    """One episode with one seed; with the episode's id it identifies the row."""
 
     path: Path
     episode_id: str
@@ -38,7 +38,7 @@ class Job:
 
     @property
     def key(self) -> tuple[str, int]:
-        """What no other job of the run has."""
+        """Unique within the run."""
         return self.episode_id, self.seed
 
 
@@ -50,7 +50,7 @@ def find_suite(name: str) -> tuple[SuiteEpisode, ...]:
             the path of a folder or file.
 
     Raises:
-        PlannerError: if there is no such suite, or nothing in it can be judged.
+        PlannerError: if there is no such suite, or it has no episode that can be judged.
         FileError: for the first episode that cannot be read.
     """
     found = []
@@ -75,11 +75,11 @@ def find_suite(name: str) -> tuple[SuiteEpisode, ...]:
 
 
 def suite_places(name: str, others: Iterable[str] = ()) -> list[Path]:
-    """The folders or the file of a suite, by its name as of `find_suite`.
+    """The folders or the file of a suite; its name as in `find_suite`.
 
     Args:
         name: of the suite.
-        others: further names that may have been meant.
+        others: further valid names, to be suggested.
 
     Raises:
         PlannerError: if there is no such suite.
@@ -100,9 +100,9 @@ def suite_places(name: str, others: Iterable[str] = ()) -> list[Path]:
 
 
 def jobs_of(suite: Sequence[SuiteEpisode], episodes: int, seed: int) -> tuple[Job, ...]:
-    """So many jobs: each episode once, then again with the next seeds; 0 = each once.
+    """`episodes` jobs: each episode once, then again with the next seeds; 0 = each once.
 
-    Episodes of one house follow each other, so that it is prepared once.
+    Sorted by house, so that each house is prepared once.
     """
     count = episodes or len(suite)
     chosen = []
@@ -114,6 +114,6 @@ def jobs_of(suite: Sequence[SuiteEpisode], episodes: int, seed: int) -> tuple[Jo
 
 
 def suite_digest(suite: Sequence[SuiteEpisode]) -> str:
-    """A hash that changes with any of the episodes."""
+    """A hash over all episodes."""
     text = "\n".join(f"{entry.episode_id} {entry.digest}" for entry in suite)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What the rows of a run say together: every metric with n and its interval, by task type too."""
+"""Summary of a run's rows: every metric with n and its interval, also by task type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from planner.evaluation.metrics.table import metrics
 from planner.evaluation.statistics import Estimate
 
 TASK_TYPES = ("constraint_free", "spatial", "temporal", "heterogeneous")
-# What a planner takes and costs, beside the papers' metrics.
+# Time and cost of a planner, besides the papers' metrics.
 _COSTS: dict[str, Callable[[Row], float]] = {
     "model_calls": lambda row: row.cost.calls,
     "prompt_tokens": lambda row: row.cost.prompt_tokens,
@@ -36,13 +36,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A run in numbers.
+    """The summary of a run.
 
     Attributes:
-        rows: all of them; `judged` have a verdict, `tasks` are different.
+        rows: their number; `judged` have a verdict, `tasks` are different.
         lines: each metric; success and percent complete by task type; costs.
         ends: why runs stopped; `faults`: why there is no verdict.
-        cached_share: of prompt tokens; None without a model.
+        cached_share: share of prompt tokens that were cached; None without a model.
     """
 
     rows: int
@@ -55,7 +55,7 @@ class Summary:
 
 
 def summarise(rows: Iterable[Row]) -> Summary:
-    """The numbers of some rows; episodes without a verdict have a share in none of them."""
+    """Summarises rows; episodes without a verdict are excluded from all numbers."""
     found = list(rows)
     judged = [row for row in found if row.verdict is not None]
     lines = [estimated(metric, judged) for metric in metrics().values()]
@@ -84,7 +84,7 @@ def summarise(rows: Iterable[Row]) -> Summary:
 
 
 def estimated(metric: MetricRecord, rows: Sequence[Row]) -> Line:
-    """One metric over some rows that have a verdict."""
+    """One metric over rows that have a verdict."""
     causes = _counted(row.left_out[metric.name] for row in rows if metric.name in row.left_out)
     if isinstance(metric, Metric):
         values = [row.metrics[metric.name] for row in rows if metric.name in row.metrics]
@@ -135,14 +135,14 @@ def _listed(counts: Iterable[tuple[str, int]]) -> str:
 
 
 def number(value: float | None) -> str:
-    """A number in four digits, whole ones above a thousand; `-` where there is none."""
+    """A number with four digits, without decimals above a thousand; `-` if there is none."""
     if value is None:
         return "-"
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Rows as lines with columns."""
+    """Rows as lines with aligned columns."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return [
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()

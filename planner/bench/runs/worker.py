@@ -1,4 +1,4 @@
-"""One episode after the other, each in an outcome: a row, a trace and a dialogue, or the error."""
+"""Runs episodes one after another and returns a row, a trace and a dialogue, or the error."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from sim_bridge.embedded.options import EmbeddedOptions
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one episode: its row, and its files' texts ("" = none)."""
+    """The result of one episode: its row, and the texts of its files ("" = none)."""
 
     row: Row
     trace: str = ""
@@ -46,7 +46,7 @@ class Outcome:
 
 
 def acting_agents(episode: Episode, count: int) -> tuple[str, ...]:
-    """The agents that act: the first ones; alone the first person (PARTNR-D1)."""
+    """The agents that act: the first ones; a single agent is the first person (PARTNR-D1)."""
     names = backend_agents(episode)
     if count == 1:
         people = [a.uid for a in episode.agents if a.kind is AgentKind.HUMAN]
@@ -56,7 +56,7 @@ def acting_agents(episode: Episode, count: int) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class _Listener:
-    """Hears an episode's calls of the model, while the world stands still."""
+    """Records an episode's model calls; the world stands still during a call."""
 
     writer: DialogueWriter
     has_model: bool
@@ -77,7 +77,7 @@ class _Listener:
 
 
 class EpisodeWorker:
-    """Runs episodes with one simulator; what it needs of models is shared with others."""
+    """Runs episodes with one simulator; models are shared with other workers."""
 
     def __init__(self, settings: RunSettings, models: Models) -> None:
         self._settings, self._models = settings, models
@@ -86,7 +86,7 @@ class EpisodeWorker:
         self._versions = dict(versions())
 
     async def play(self, job: Job) -> Outcome:
-        """Runs one episode; whatever goes wrong in it is its row's error."""
+        """Runs one episode; errors in it become the row's error."""
         began_s, cpu_s = time.monotonic(), time.process_time()
         try:
             outcome = await self._play(job)
@@ -94,7 +94,7 @@ class EpisodeWorker:
             outcome = self._failed(job, Fault.AWAY, str(error))
         except PlannerError as error:
             outcome = self._failed(job, Fault.REFUSED, str(error))
-        except Exception as error:  # A defect costs one episode, not the run.
+        except Exception as error:  # A bug costs one episode, not the run.
             self.close()
             outcome = self._failed(job, Fault.CRASH, _where(error))
         took = {
@@ -104,7 +104,7 @@ class EpisodeWorker:
         return Outcome(outcome.row.model_copy(update=took), outcome.trace, outcome.dialogue)
 
     def close(self) -> None:
-        """Frees the simulator; the next episode gets a new one."""
+        """Frees the simulator; the next episode creates a new one."""
         if self._backend is not None:
             self._backend.close()
             self._backend = None
@@ -116,11 +116,12 @@ class EpisodeWorker:
         acting = acting_agents(episode, settings.agents)
         chat = self._models.chat(job)
         account, builder = Account(), TraceBuilder()
-        booked = LedgerModel(chat, (account,), settings.prices) if chat else None
+        ledger_model = LedgerModel(chat, (account,), settings.prices) if chat else None
         listener = _Listener(
-            DialogueWriter(self._head(episode, job, acting, chat)), has_model=booked is not None
+            DialogueWriter(self._head(episode, job, acting, chat)),
+            has_model=ledger_model is not None,
         )
-        make = partial(self._planner, model=booked, listener=listener)
+        make = partial(self._planner, model=ledger_model, listener=listener)
         backend = self._simulator()
         run = prepare_embedded(
             backend,
@@ -162,7 +163,7 @@ class EpisodeWorker:
         return Outcome(row, _text(trace), listener.writer.text() if chat else "")
 
     def _enter(self, house: str) -> None:
-        """Keeps nothing of the house before."""
+        """Drops everything of the previous house."""
         if house != self._house:
             self.close()
             self._models.leave_house()
@@ -193,7 +194,7 @@ class EpisodeWorker:
         )
 
     def _axes(self, acting: Sequence[str], evidence: Mapping[str, str]) -> RowAxes:
-        """The cell; a planner that works in one way only says so itself."""
+        """The axes; a planner with only one mode of operation reports it in its evidence."""
         axes = dict(self._settings.axes(len(acting)).as_parameters())
         axes.update({key: evidence[key] for key in axes if key in evidence})
         return RowAxes.model_validate(axes)
@@ -219,7 +220,7 @@ class EpisodeWorker:
 
 
 def failed_row(settings: RunSettings, job: Job, fault: Fault, text: str) -> Row:
-    """The row of an episode without a verdict, of which only the job is certain."""
+    """The row of an episode without a verdict, for which only the job is known."""
     return Row(
         episode_id=job.episode_id,
         seed=job.seed,
@@ -273,7 +274,7 @@ def _evidence(result: RunResult) -> dict[str, str]:
 
 @dataclass(slots=True)
 class _Measured:
-    """What the metrics say of an episode, as the row has it."""
+    """The metrics of an episode in the format of rows."""
 
     metrics: dict[str, float] = field(default_factory=dict)
     portions: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -306,7 +307,7 @@ def _text(trace: EpisodeTrace) -> str:
 
 
 def _where(error: Exception) -> str:
-    """The exception and the place in our code where it rose."""
+    """The exception and where in our code it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{place}"

@@ -1,1 +1,1 @@
-"""What importers share: bounded reading, and scenes of others in houses of ours."""
+"""What importers share: safe reading, and scenes of other data sets as houses of ours."""

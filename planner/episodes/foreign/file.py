@@ -1,7 +1,7 @@
-"""Reading other projects' files: bounded, parsed strictly, and never run.
+"""Reads other projects' files with limits and strict parsing; nothing is executed.
 
-JSON only, packed with gzip or not. A file that unpacks to more than a household data set can
-need, numbers that are no numbers, and text nested without end are one `FileError` each.
+JSON only, optionally compressed with gzip. A file that is too large when decompressed, NaN or
+infinity, and too deeply nested text each give a `FileError`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from planner.world.errors import FileError
 
-# PARTNR's 100,000 training episodes take less per file of a scene; a bomb takes more.
+# PARTNR's 100,000 training episodes need less per scene file; a decompression bomb needs more.
 MAX_BYTES = 1 << 30
 MAX_LINE_CHARACTERS = 1 << 20
 _CHUNK = 1 << 20
@@ -34,10 +34,10 @@ class ForeignFile:
 
 
 def read_foreign(path: Path, max_bytes: int = MAX_BYTES) -> ForeignFile:
-    """Reads a text file, unpacking `.gz`.
+    """Reads a text file, decompressing `.gz`.
 
     Raises:
-        FileError: if it is missing, broken, too large or not UTF-8.
+        FileError: if it is missing, corrupt, too large or not UTF-8.
     """
     try:
         packed = path.read_bytes()
@@ -61,10 +61,10 @@ def _unpacked(path: Path, packed: bytes, max_bytes: int) -> bytes:
 
 
 def parse_json(text: str, source: Path | str, field: str = "") -> object:
-    """Parses JSON; NaN and infinities, which JSON does not have, are errors.
+    """Parses JSON; NaN and infinities, which JSON does not allow, are errors.
 
     Raises:
-        FileError: naming the file, the field and what is wrong.
+        FileError: with file, field and reason.
     """
     try:
         return json.loads(text, parse_constant=_refuse)
@@ -79,7 +79,7 @@ def _refuse(word: str) -> NoReturn:
 
 
 def json_lines(file: ForeignFile) -> Iterator[tuple[int, object | FileError]]:
-    """The documents of a JSON-lines file with their line numbers from 1; empty lines are none."""
+    """The documents of a JSON-lines file with their line numbers from 1; skips empty lines."""
     for number, line in enumerate(file.text.split("\n"), start=1):
         if not line.strip():
             continue

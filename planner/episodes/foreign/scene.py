@@ -1,8 +1,8 @@
-"""Scenes of other data sets in houses of ours: the same rooms and furniture, other places.
+"""Represents scenes of other data sets in generated houses with the same rooms and furniture.
 
-The scene of an imported task is what the task needs of it: rooms, pieces of furniture in them,
-and things on or in these. A house is generated that has them all; things keep what they are on
-or in and get poses of ours.
+Of a scene, only what its tasks need is kept: rooms, furniture, and things on or in it. A house is
+generated that has all of these; things keep the furniture that they are on or in, and get new
+poses.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ class ForeignScene:
     """The part of a scene that its tasks need.
 
     Attributes:
-        rooms: the scene's name of each room to `<class>_<n>`.
-        pieces: name of each piece of furniture to its class and one of our rooms.
+        rooms: our name, `<class>_<n>`, of each of the scene's rooms.
+        pieces: the class of each piece of furniture and one of our rooms.
     """
 
     rooms: dict[str, str] = field(default_factory=dict)
     pieces: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def add_room(self, name: str, class_name: str) -> str:
-        """Our name of a room.
+        """Adds a room; returns our name for it.
 
         Raises:
-            UnplaceableError: if a house cannot have so many of a class.
+            UnplaceableError: if a house cannot have that many rooms of a class.
         """
         if name not in self.rooms:
             index = sum(room.rpartition("_")[0] == class_name for room in self.rooms.values())
@@ -56,10 +56,10 @@ class ForeignScene:
         return self.rooms[name]
 
     def add_piece(self, name: str, class_name: str, room: str) -> None:
-        """Needs a piece of furniture in one of our rooms.
+        """Adds a required piece of furniture in one of our rooms.
 
         Raises:
-            UnplaceableError: if a room cannot have so many of a class, or two tasks differ.
+            UnplaceableError: if a room cannot have that many pieces, or two tasks disagree.
         """
         spot = (class_name, room)
         if name in self.pieces:
@@ -72,10 +72,10 @@ class ForeignScene:
         self.pieces[name] = spot
 
     def house(self, name: str, seed: int, catalogue: Catalogue) -> SceneHouse:
-        """The house.
+        """Generates the house.
 
         Raises:
-            PlannerError: if none with all of this was found.
+            PlannerError: if no house with all of this was found.
         """
         made = house_with(name, seed, self.rooms, self.pieces, catalogue)
         if made.unknown:
@@ -90,9 +90,9 @@ class ForeignThing:
     Attributes:
         name: the scene's.
         class_name: of the catalogue.
-        parent: a piece, `floor_<room>`, or one of our rooms for wherever it fits there.
-        relation: None for whichever the parent allows.
-        needed: whether the task is about it.
+        parent: a piece, `floor_<room>`, or one of our rooms for anywhere in it.
+        relation: None for any that the parent allows.
+        needed: whether the task needs it.
     """
 
     name: str
@@ -106,13 +106,13 @@ class ForeignThing:
 def place_things(
     house: House, things: Sequence[ForeignThing], rng: np.random.Generator, catalogue: Catalogue
 ) -> tuple[dict[str, ObjectPlacement], list[str]]:
-    """Puts a scene's things into its house.
+    """Places a scene's things in its house.
 
     Returns:
-        The placements by the scene's names, and what was left out for want of room, as sentences.
+        The placements by the scene's names, and a sentence for each thing that did not fit.
 
     Raises:
-        UnplaceableError: if something that the task needs has no place.
+        UnplaceableError: if something that the task needs cannot be placed.
     """
     wanted = sorted(things, key=lambda thing: not thing.needed)
     reason = ""
@@ -153,12 +153,12 @@ def _where(
     if piece is not None and relation is None:
         relation = Relation.ON if piece.surfaces else Relation.WITHIN
     if piece is not None and relation is Relation.WITHIN and not piece.interiors:
-        relation = Relation.ON  # "Inside" a sofa or a shelf is what we call on it.
+        relation = Relation.ON  # "Inside" a sofa or a shelf is on it in our houses.
     return relation or Relation.ON, (thing.parent,)
 
 
 def _in_room(thing: ForeignThing, house: House, catalogue: Catalogue) -> tuple[str, ...]:
-    """Where in a room a thing is likely to lie; any surface or the floor where nowhere is."""
+    """Where in a room a thing is likely to lie; any surface or the floor if nowhere is likely."""
     pieces = [p for p in house.furniture if p.room == thing.parent and p.surfaces]
     likely = {place.furniture for place in catalogue.objects[thing.class_name].places}
     names = [p.name for p in pieces if p.class_name in likely] or [p.name for p in pieces]

@@ -1,1 +1,1 @@
-"""Structured goals derived from the words of an instruction."""
+"""Derives structured goals from the words of an instruction."""

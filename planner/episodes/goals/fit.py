@@ -1,4 +1,4 @@
-"""Whether the things that a goal sends to one place have room there together."""
+"""Whether everything that a goal sends to one place fits there together."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _RELATION = {"is_on_top": Relation.ON, "is_inside": Relation.WITHIN}
 
 
 def why_unplaceable(episode: Episode, house: House, evaluation: Mapping[str, JsonValue]) -> str:
-    """The reason why a goal cannot be met for want of room; "" if it can.
+    """Why a goal cannot be met for lack of space; "" if it can.
 
-    Tied things are tried together at each place they may be tied to, things
-    with only one place at that, others each by itself.
+    Tied things are tried together at each place allowed by the tie, things with only one possible
+    place there, and others individually.
     """
     propositions = _list(evaluation["propositions"])
     objects = {item.name: item for item in episode.objects}
@@ -45,7 +45,7 @@ def why_unplaceable(episode: Episode, house: House, evaluation: Mapping[str, Jso
 def _groups(
     evaluation: Mapping[str, JsonValue], propositions: Sequence[Mapping[str, JsonValue]]
 ) -> Iterator[tuple[list[Mapping[str, JsonValue]], list[str]]]:
-    """Propositions that must share a piece of furniture, with the pieces that may serve."""
+    """Propositions that must share a piece of furniture, with the pieces allowed."""
     tied: set[int] = set()
     for constraint in _list(evaluation["constraints"]):
         indices = constraint.get("proposition_indices")
@@ -78,7 +78,7 @@ def _fit(
     rng: np.random.Generator,
 ) -> bool:
     requests = [ObjectRequest((item.class_name,), relation, (place,)) for item, relation in things]
-    # The largest first, as anyone would.
+    # The largest first, so that small things fill the gaps.
     requests.sort(key=lambda request: -_footprint(request, things))
     for _ in range(_ARRANGEMENTS_TRIED):
         outcome = place_objects(house, requests, rng, staying)
@@ -106,7 +106,7 @@ def _names(proposition: Mapping[str, JsonValue], argument: str) -> list[str]:
 
 
 def _number(proposition: Mapping[str, JsonValue]) -> int | None:
-    """How many of several objects are needed; None if each counts."""
+    """How many of several objects are needed; None if each one is."""
     args = proposition["args"]
     number = args.get("number") if isinstance(args, dict) else None
     return number if isinstance(number, int) else None

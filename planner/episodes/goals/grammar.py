@@ -1,8 +1,8 @@
-"""The small grammar of household instructions that goals are derived from.
+"""The grammar of household instructions from which goals are derived.
 
-It reads a text into statements and refuses, with the words that stopped it,
-whatever it does not understand as a whole. Nothing is skipped but the phrases
-in the tables below, so that a derived goal never rests on half an instruction.
+It parses a text into statements and refuses text that it does not understand completely, naming
+the words. Only the phrases in the tables below are skipped, so a derived goal never rests on half
+an instruction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from planner.episodes.wording import NUMBER_WORDS, Item, Noun, NounKind, Word
 
 SENTENCE_ENDS = frozenset(".?!;")
 
-# Openings that ask for something without saying what.
+# Introductory phrases without content.
 POLITENESS = (
     ("please",), ("also",), ("can", "we"), ("can", "you"), ("could", "you"), ("let's",),
     ("let", "us"), ("help", "me"), ("oh",), ("i", "want", "you", "to"), ("go", "ahead", "and"),
@@ -41,7 +41,7 @@ MOVE_VERBS = frozenset({
 })  # fmt: skip
 KEEP_VERBS = frozenset({"leave", "keep"})
 
-# Sentences that announce an occasion; what is to be done for it follows in other sentences.
+# Sentences that announce an occasion; the actual requests follow in other sentences.
 OCCASIONS = (
     ("set", "up"), ("create",), ("prepare",), ("tidy", "up"), ("clean", "up"), ("organize",),
     ("rearrange",), ("decorate",), ("make", "tea"), ("make", "coffee"),
@@ -50,7 +50,7 @@ OCCASIONS = (
 )  # fmt: skip
 
 TIDYING = frozenset({("tidy", "up"), ("clean", "up"), ("organize",), ("rearrange",)})
-# An occasion that also says one of these is more than an occasion.
+# A sentence with one of these says more than the occasion.
 STATE_VERBS = frozenset({
     "clean", "cleaning", "fill", "filling", "pour", "turn", "turning", "switch", "wash", "washing",
     "wipe", "dust", "scrub", "rinse", "empty", "power",
@@ -58,7 +58,7 @@ STATE_VERBS = frozenset({
 
 VAGUE_NOUNS = frozenset({"objects", "object", "items", "item", "things"})
 VAGUE_OPENINGS = frozenset({"these", "some", "the", "all"})
-# "to the appropriate places": the sentences that follow say which.
+# "to the appropriate places": the following sentences name them.
 NAMED_LATER = (
     ("to", "the", "appropriate", "places"), ("to", "the", "specified", "locations"),
     ("from", "their", "current", "locations"), ("from", "the", "current", "locations"),
@@ -80,14 +80,14 @@ ARTICLES = frozenset({"the", "a", "an", "my", "some", "their"})
 
 
 class NotUnderstoodError(Exception):
-    """The text says something that the grammar has no rule for; its text names the words."""
+    """The text has something that no rule covers; the message names the words."""
 
 
 def parse(items: list[Item]) -> list[Statement]:
-    """Reads a whole instruction.
+    """Parses a whole instruction.
 
     Raises:
-        NotUnderstoodError: naming the first words without a rule.
+        NotUnderstoodError: with the first words that no rule covers.
     """
     statements: list[Statement] = []
     step = 0
@@ -109,14 +109,14 @@ def _sentences(items: list[Item]) -> list[list[Item]]:
 
 
 class _Sentence:
-    """Reads one sentence from left to right."""
+    """Parses one sentence from left to right."""
 
     def __init__(self, items: list[Item], step: int) -> None:
         self._items = items
         self._at = 0
         self.step = step
 
-    # Looking and taking.
+    # Lookahead and consuming.
 
     def _word(self, ahead: int = 0) -> str:
         """The word at a distance, "" for a noun or the end."""
@@ -130,7 +130,7 @@ class _Sentence:
         return item if isinstance(item, Noun) and item.kind is kind else None
 
     def _take(self, *words: str) -> bool:
-        # By text, whatever the lexicon made of it: "can" is a thing and an auxiliary.
+        # By text, not by the lexicon's type: "can" is both an object and an auxiliary.
         ahead = self._items[self._at : self._at + len(words)]
         if [item.text for item in ahead] == list(words):
             self._at += len(words)
@@ -149,7 +149,7 @@ class _Sentence:
             f'no rule for "{rest}"' if rest else "the sentence ends too early"
         )
 
-    # The sentence.
+    # Sentences.
 
     def statements(self) -> list[Statement]:
         self._opening()
@@ -191,7 +191,7 @@ class _Sentence:
             raise self._stop()
 
     def _purpose(self) -> bool:
-        # "so I can clean the floors" tells why, not what.
+        # "so I can clean the floors" is a reason, not a request.
         if self._word() == "so" and self._word(1) in {"i", "we", "that"}:
             self._at = len(self._items)
             return True
@@ -221,14 +221,14 @@ class _Sentence:
         raise self._stop()
 
     def _groups(self, *, keep: bool) -> list[Move]:
-        """After a verb: things and their place, and further such pairs that share the verb."""
+        """After a verb: things with their place, and further pairs that share the verb."""
         moves = [self._placed(self._things(), keep=keep)]
         while (next_group := self._another_group()) is not None:
             moves.append(self._placed(next_group, keep=keep))
         return moves
 
     def _passive(self, things: Things) -> list[Move]:
-        """After "the cup should be": its place, and further things with or without the words."""
+        """After "the cup should be": its place, and further things, with or without a verb."""
         moves = [self._placed(things, keep=False)]
         while (next_group := self._another_group()) is not None:
             self._take("should", "be")
@@ -245,7 +245,7 @@ class _Sentence:
         return None
 
     def _placed(self, things: Things, *, keep: bool) -> Move:
-        """The places after some things: from where, to where, next to what; one of each."""
+        """The places after things: origin, destination, neighbour; at most one of each."""
         origin: Place | None = None
         destination: Place | None = None
         relation = Relation.TO
@@ -310,7 +310,7 @@ class _Sentence:
         return None
 
     def _continues(self) -> bool:
-        """Steps over what joins two phrases; a missing comma joins them too."""
+        """Skips what joins two phrases; also accepts a missing comma."""
         before = self._at
         self._take(",")
         self._take("and")
@@ -320,7 +320,7 @@ class _Sentence:
         return False
 
     def _phrase(self, inherited: Amount) -> Phrase:
-        """One noun with its amount; "the" of a list's first noun reaches the bare ones after it."""
+        """One noun with its amount; "the" at the start of a list applies to following nouns."""
         amount: Amount | None = None
         number: int | None = None
         while True:

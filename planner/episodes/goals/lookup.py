@@ -1,4 +1,4 @@
-"""What phrases stand for in a scene: which objects, which furniture, which rooms."""
+"""Resolves phrases in a scene to objects, furniture and rooms."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from planner.episodes.goals.scene import Piece, Scene, Thing
 from planner.episodes.goals.statements import Amount, Phrase, Place, Relation, Things
 from planner.episodes.wording import PLURAL_ONLY
 
-# Where "to the ..." means inside; for these a surface on top is not what people mean.
+# Furniture for which "to the ..." means inside, not on top.
 CONTAINERS = frozenset({
     "cabinet", "wardrobe", "fridge", "washer_dryer", "dishwasher", "microwave", "oven",
     "trash_can", "toy_box", "hamper", "filing_cabinet",
 })  # fmt: skip
-# Drawers are as good as the top for people who only say "to the chest of drawers".
+# "To the chest of drawers" may mean on top or in a drawer.
 EITHER_ON_OR_IN = frozenset({"chest_of_drawers", "nightstand"})
 
 
 class UnclearError(Exception):
-    """Words that the scene does not give exactly one meaning; its text says which and why."""
+    """Words without exactly one meaning in the scene; the message says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Each of these things, or `number` of them where it is given."""
+    """Each of these things, or `number` of them if given."""
 
     things: tuple[Thing, ...]
     number: int | None = None
@@ -37,7 +37,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a thing is at a point of the instruction: one of these, by the plan so far."""
+    """Where a thing is at some point of the instruction: one of these, by the plan so far."""
 
     furniture: frozenset[str]
     rooms: frozenset[str]
@@ -57,10 +57,10 @@ def start_spots(scene: Scene) -> dict[str, Spot]:
 
 
 def select(things: Things, origin: Place | None, scene: Scene, spots: Spots) -> list[Selection]:
-    """The objects that a list of phrases means.
+    """The objects that a list of phrases refers to.
 
     Raises:
-        UnclearError: if a phrase fits no object, or more than its amount decides between.
+        UnclearError: if a phrase fits no object, or more objects than its amount allows.
     """
     pools = [_pool(phrase, origin, scene, spots) for phrase in things.phrases]
     selections: list[Selection] = []
@@ -70,7 +70,7 @@ def select(things: Things, origin: Place | None, scene: Scene, spots: Spots) -> 
             if phrase.amount is Amount.ANY and pools.count(pool) == 1:
                 selections.append(Selection(pool, 1))
                 continue
-            # "the plant and plant container": as many mentions as things, one each.
+            # "the plant and plant container": as many phrases as things, one each.
             mentions = zip(things.phrases, pools, strict=True)
             alike = sum(p == pool and _counts_one(f) for f, p in mentions)
             if alike != len(pool):
@@ -102,7 +102,7 @@ def _counts_one(phrase: Phrase) -> bool:
 
 
 def _several(phrase: Phrase, pool: tuple[Thing, ...]) -> list[Selection]:
-    """The selections of a phrase that fits its pool as a whole, or is a count out of it."""
+    """The selections of a phrase that refers to its whole pool, or to a number from it."""
     text, number = phrase.noun.text, phrase.number
     each = [Selection((thing,)) for thing in pool]
     if phrase.amount is Amount.SOME:
@@ -125,10 +125,10 @@ def _several(phrase: Phrase, pool: tuple[Thing, ...]) -> list[Selection]:
 
 
 def is_at(place: Place, thing: Thing, scene: Scene, spots: Spots) -> bool:
-    """Whether a thing is at a place named as its origin; a use ("coffee") is not checked.
+    """Whether a thing is at a place named as its origin; a purpose ("coffee") is not checked.
 
     Raises:
-        UnclearError: if the origin is named by comparison.
+        UnclearError: if the origin is given relative to other places.
     """
     if place.other or place.same or place.holder or any(r.other for r in place.rooms):
         raise UnclearError("the origin is named by comparison")
@@ -146,7 +146,7 @@ def is_at(place: Place, thing: Thing, scene: Scene, spots: Spots) -> bool:
 
 
 def named_rooms(place: Place, moved: Iterable[Thing], scene: Scene, spots: Spots) -> list[str]:
-    """The rooms that a place's own words allow; all rooms where it names none."""
+    """The rooms that a place's own words allow; all rooms if it names none."""
     if not place.rooms:
         return list(scene.rooms)
     here = {room for thing in moved for room in spots[thing.name].rooms}
@@ -160,7 +160,7 @@ def named_rooms(place: Place, moved: Iterable[Thing], scene: Scene, spots: Spots
 
 
 def pieces_at(place: Place, rooms: Iterable[str], scene: Scene, spots: Spots) -> list[Piece]:
-    """The furniture that a place can mean in these rooms.
+    """The furniture that a place may refer to in these rooms.
 
     Raises:
         UnclearError: if there is none.
@@ -189,7 +189,7 @@ def pieces_at(place: Place, rooms: Iterable[str], scene: Scene, spots: Spots) ->
 
 
 def predicate(relation: Relation, pieces: list[Piece]) -> tuple[str, list[Piece]]:
-    """The predicate that a preposition asks for and the pieces that can satisfy it.
+    """The predicate for a preposition, and the pieces that can satisfy it.
 
     Raises:
         UnclearError: if on top and inside are both possible and the wording does not choose.
@@ -201,7 +201,7 @@ def predicate(relation: Relation, pieces: list[Piece]) -> tuple[str, list[Piece]
         relation = Relation.IN if classes <= CONTAINERS else Relation.ON
     if relation is Relation.IN:
         able = [piece for piece in pieces if piece.has_interior]
-        # "in the shelves" is on a board of them.
+        # "in the shelves" means on one of their boards.
         if not able and classes <= {"shelves", "shoe_rack"}:
             return "is_on_top", pieces
         function = "is_inside"

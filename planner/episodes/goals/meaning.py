@@ -1,4 +1,4 @@
-"""From statements to goals: which things shall be where, in which step, tied to what."""
+"""Derives goals from statements: which things should be where, in which step, with which ties."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from planner.episodes.goals.statements import Amount, Move, Occasion, Place, Sta
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One proposition to be: any of `candidates` may serve each of the things.
+    """One future proposition: each of the things may use any of `candidates`.
 
     Attributes:
         group: goals of one group with `tied` set use the same candidate.
-        keep: true from the start and to stay so.
+        keep: true from the start and must stay so.
     """
 
     selection: Selection
@@ -39,7 +39,7 @@ class Goal:
 
 
 def goals_of(statements: Sequence[Statement], scene: Scene) -> list[Goal]:
-    """The goals that the statements ask for in this scene.
+    """The goals that the statements express in this scene.
 
     Raises:
         UnclearError: if they do not have exactly one meaning here.
@@ -52,7 +52,7 @@ def goals_of(statements: Sequence[Statement], scene: Scene) -> list[Goal]:
 
 
 class _Reading:
-    """The state of reading: the goals so far and what pronouns and bare nouns refer to."""
+    """The state while reading: goals so far, and referents of pronouns and bare nouns."""
 
     def __init__(self, scene: Scene, moves: Sequence[Move]) -> None:
         self._scene = scene
@@ -66,11 +66,11 @@ class _Reading:
         self._room_context: list[str] | None = None
         self._preview: set[str] | None = None
         self._owed: set[str] = set()
-        # "the table" named twice is one table: the group of goals that share it.
+        # "the table" named twice is the same table: the group of goals that share it.
         self._shared: dict[tuple[str, tuple[str, ...]], int] = {}
 
     def read(self, statement: Statement, *, more_follows: bool) -> None:
-        """Takes one statement into account."""
+        """Processes one statement."""
         if isinstance(statement, Occasion):
             self._occasion(statement)
         elif self._is_preview(statement.things) and more_follows:
@@ -79,7 +79,7 @@ class _Reading:
             self._move(statement)
 
     def finish(self) -> list[Goal]:
-        """The goals, once everything that was announced is asked for too."""
+        """The goals, after checking that everything announced was also requested."""
         served = {name for goal in self._goals for name in goal.selection.names}
         if self._owed - served:
             raise UnclearError(f"nothing says where {sorted(self._owed - served)[0]} shall be")
@@ -94,7 +94,7 @@ class _Reading:
         return self._tied()
 
     def _check_neighbours_meet(self) -> None:
-        """Refuses "next to" for things that are sent to different rooms."""
+        """Refuses "next to" for things with destinations in different rooms."""
         for goal in self._goals:
             if goal.function != "is_next_to":
                 continue
@@ -104,7 +104,7 @@ class _Reading:
                 raise UnclearError("what shall be next to each other is sent to different rooms")
 
     def _rooms_at(self, names: Sequence[str], step: int) -> set[str]:
-        """The rooms that any of these things may be in once a step is done."""
+        """The rooms that any of these things may be in after a step."""
         found: set[str] = set()
         for name in names:
             placed = [
@@ -126,7 +126,7 @@ class _Reading:
         return found
 
     def _tied(self) -> list[Goal]:
-        """The goals with their ties over all clauses that name the same definite place."""
+        """The goals, with ties between all clauses that name the same definite place."""
         shared = {(group, function) for (function, _), group in self._shared.items()}
         found: list[Goal] = []
         for goal in self._goals:
@@ -140,7 +140,7 @@ class _Reading:
             found.append(replace(goal, tied=tied and not single))
         return found
 
-    # Sentences that announce.
+    # Announcing sentences.
 
     def _occasion(self, occasion: Occasion) -> None:
         if occasion.rooms:
@@ -156,7 +156,7 @@ class _Reading:
         return things.vague or any(phrase.amount is Amount.SOME for phrase in things.phrases)
 
     def _announce(self, move: Move) -> None:
-        """Of "Move these objects to the kitchen. The cup should be ...": the whole comes first."""
+        """For "Move these objects to the kitchen. The cup should be ...": handles the summary."""
         place = move.destination
         if place is None:
             return
@@ -174,7 +174,7 @@ class _Reading:
         allowed = self._preview or set()
         return set(goal.candidates) <= allowed or rooms <= allowed
 
-    # Sentences that ask.
+    # Requesting sentences.
 
     def _move(self, move: Move) -> None:
         selections = self._selections(move)
@@ -233,7 +233,7 @@ class _Reading:
     # Places.
 
     def _rooms_for(self, place: Place, things: Sequence[Thing], step: int) -> list[str]:
-        """The rooms that the words of a place, its use and the context leave for it."""
+        """The rooms allowed by the words of a place, its use and the context."""
         said = named_rooms(place, things, self._scene, self._spots)
         hint = place.furniture.room_hint if place.furniture is not None else None
         spots = [self._spots[thing.name] for thing in things]
@@ -259,7 +259,7 @@ class _Reading:
         return said if context is None else context
 
     def _refuse_if_named_elsewhere(self, place: Place) -> None:
-        """Refuses "the table" after "a table in the kitchen": that one, or any?"""
+        """Refuses "the table" after "a table in the kitchen", since either may be meant."""
         if place.furniture is None or not place.definite or place.holder:
             return
         others = [*self._origins, *(p for p in self._destinations if p != place)]
@@ -296,7 +296,7 @@ class _Reading:
     def _refuse_if_some_are_there(
         self, move: Move, things: Sequence[Thing], candidates: Sequence[str]
     ) -> None:
-        """Refuses "the table" where it may be one that some of the things are on already."""
+        """Refuses "the table" if it may be one that some of the things are already on."""
         place = move.destination
         if place is None or place.other or not (place.definite or place.furniture is None):
             return
@@ -310,7 +310,7 @@ class _Reading:
             raise UnclearError("some of it is at such a place already")
 
     def _where_neighbours_are(self, move: Move, function: str, candidates: list[str]) -> list[str]:
-        """Of "next to the book on the table": the table is the book's."""
+        """For "next to the book on the table": the table that the book is on."""
         place = move.destination
         spots = [self._spots[name].furniture for name in self._beside(move)]
         left = [name for name in candidates if all(name in spot for spot in spots)]
@@ -329,7 +329,7 @@ class _Reading:
         function: str,
         candidates: list[str],
     ) -> None:
-        """Adds a goal for each selection; what is asked to move does not count where it is."""
+        """Adds a goal for each selection; a thing to be moved may not stay where it is."""
         number = self._groups
         if place.definite:
             number = self._shared.setdefault((function, tuple(candidates)), number)
@@ -353,7 +353,7 @@ class _Reading:
         self._update_spots(goals)
 
     def _here(self, thing: Thing, function: str, step: int, candidates: Sequence[str]) -> set[str]:
-        """Where the thing is now, as candidates of a function would name it."""
+        """Where the thing is now, in the form of a predicate's candidates."""
         spot = self._spots[thing.name]
         names = spot.rooms if function == "is_in_room" else spot.furniture
         if not spot.planned:
@@ -366,7 +366,7 @@ class _Reading:
         return set()
 
     def _refined(self, goal: Goal, before: Sequence[Goal], group: Sequence[Goal]) -> Goal:
-        """Drops what the goal makes superfluous: "to the kitchen" before "on the table"."""
+        """Drops what the goal makes redundant: "to the kitchen" before "on the table"."""
         for earlier in [g for g in before if g.step == goal.step and not g.keep]:
             if not set(earlier.selection.names) & set(goal.selection.names):
                 continue
@@ -392,7 +392,7 @@ class _Reading:
         return replace(goal, candidates=left, tied=goal.tied and len(left) > 1)
 
     def _still_needed(self, earlier: Goal, group: Sequence[Goal]) -> bool:
-        """A tie on the room goes with it, unless the new goals tie all of its members anew."""
+        """Whether a tie on the room is not replaced by a tie of all its members in the new goals."""
         if not earlier.tied:
             return False
         members = {g.selection for g in self._goals if g.group == earlier.group}

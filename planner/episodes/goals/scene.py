@@ -1,4 +1,4 @@
-"""What the words of an instruction are looked up in: an episode's start, by name and place."""
+"""The initial scene of an episode, in which the words of its instruction are looked up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from planner.world.vocabulary import Relation, floor_name
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """An object at the start: what it is on or within, and the room of that."""
+    """An object at the start: what it is on or inside of, and the room of that."""
 
     name: str
     class_name: str
@@ -24,7 +24,7 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of furniture and what it can take."""
+    """A piece of furniture and what can be put on or into it."""
 
     name: str
     class_name: str
@@ -53,7 +53,7 @@ class Scene:
 
 
 def scene_of(episode: Episode, house: House) -> Scene:
-    """An episode's start as the rules of wording see it."""
+    """The start of an episode as the derivation rules need it."""
     room_of = {piece.name: piece.room for piece in house.furniture}
     room_of |= {floor_name(room.name): room.name for room in house.rooms}
     return Scene(

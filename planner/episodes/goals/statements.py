@@ -1,4 +1,4 @@
-"""What the grammar of goals reads an instruction into: statements about things and places."""
+"""What the grammar parses an instruction into: statements about things and places."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from planner.episodes.wording import Noun
 
 
 class Relation(StrEnum):
-    """Where things shall be with respect to a place; TO leaves it to the kind of place."""
+    """Where things should be relative to a place; TO leaves it to the kind of place."""
 
     ON = "on"
     IN = "in"
@@ -17,7 +17,7 @@ class Relation(StrEnum):
 
 
 class Amount(StrEnum):
-    """How many of what a noun names are meant."""
+    """How many of the things named by a noun are meant."""
 
     THE = "the"
     ANY = "any"
@@ -37,7 +37,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class RoomPhrase:
-    """A room by its class; `other` excludes the one that the things are in."""
+    """A room by its class; `other` excludes the one where the things are."""
 
     noun: Noun
     other: bool = False
@@ -49,12 +49,12 @@ class Place:
 
     Attributes:
         furniture: None for a room or a floor.
-        rooms: the rooms it may be in, as said; empty where nothing is said.
-        other: not where the things are now.
+        rooms: the rooms it may be in, as stated; empty if nothing is stated.
+        other: excludes where the things are now.
         same: where the things are now.
-        plural: several pieces may serve at once.
-        definite: "the table": the same one wherever it is named again.
-        holder: the things that single it out, as in "the table that has the laptop".
+        plural: several pieces may be used at once.
+        definite: "the table": the same one each time it is named.
+        holder: the things that identify it, as in "the table that has the laptop".
         floor: a floor instead of furniture.
     """
 
@@ -70,9 +70,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Things:
-    """What is spoken of: phrases, or what was spoken of before (`again`), or all (`vague`).
+    """Things referred to: by phrases, by pronoun (`again`), or all of them (`vague`).
 
-    `single` says that only one thing was spoken of before: "it".
+    `single`: the pronoun refers to only one thing ("it").
     """
 
     phrases: tuple[Phrase, ...] = ()
@@ -83,11 +83,11 @@ class Things:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Things shall be at a place, or stay there (`keep`), in a step of the instruction.
+    """Things should be at a place, or stay there (`keep`), in a step of the instruction.
 
     Attributes:
-        origin: where the things are said to be; narrows what is meant.
-        destination: None if only `beside` or `together` is said.
+        origin: where the things are said to be; narrows down which are meant.
+        destination: None if only `beside` or `together` is given.
         beside: the things to be next to.
         together: next to each other.
     """
@@ -104,9 +104,9 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """A sentence without a goal of its own; its room is meant where later ones name none.
+    """A sentence without a goal of its own; its room applies if later sentences name none.
 
-    `here` says that the room is one where things lie: what is tidied, not what is prepared.
+    `here`: the room is where the things are (tidying up), not where they go (preparing).
     """
 
     rooms: tuple[RoomPhrase, ...]

@@ -1,1 +1,1 @@
-"""Rules that episodes are held to, and the command that checks them."""
+"""Lint rules for episodes, and the command that applies them."""

@@ -1,8 +1,8 @@
-"""Whether the agents of an episode are able to bring about what it asks for.
+"""Whether the agents of an episode are able to satisfy its goal.
 
-A proposition that needs no more than what is true at the start asks nothing of anybody. For
-the rest somebody must have the primitive (config/agents.yaml), the thing must be movable, and
-the place must have room for it alone. It is no proof that the task can be done: `--solve` is.
+Propositions that are true at the start need nobody. For the others some agent must have the
+primitive (config/agents.yaml), the object must be movable, and must fit the place on its own. This
+does not prove that the task can be done; `--solve` does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CHANGES: dict[tuple[State, bool], tuple[PrimitiveName, ...]] = {
     (State.CLEAN, True): (PrimitiveName.CLEAN,),
     (State.CLEAN, False): (),
     (State.FILLED, True): (PrimitiveName.FILL, PrimitiveName.POUR),
-    # What is poured from is empty afterwards (PARTNR-D37).
+    # The container that is poured from is empty afterwards (PARTNR-D37).
     (State.FILLED, False): (PrimitiveName.POUR,),
     (State.POWERED_ON, True): (PrimitiveName.POWER_ON,),
     (State.POWERED_ON, False): (PrimitiveName.POWER_OFF,),
@@ -38,13 +38,13 @@ def unsolvable(
     house: House,
     entities: Mapping[str, EntityState],
 ) -> Iterator[LintFinding]:
-    """What nobody there can bring about.
+    """Propositions that no agent there can satisfy.
 
     Args:
-        evaluation: a sound one.
-        at_start: of each proposition, for each of the first list with which of the second list
-            it is true at the start; empty for clusters.
-        episode: whose agents are to do it.
+        evaluation: a valid one.
+        at_start: for each proposition and each entity of its first list, those of the second list
+            with which it is true at the start; empty for clusters.
+        episode: for its agents.
         house: the episode's.
         entities: `start_entities`.
     """
@@ -56,7 +56,7 @@ def unsolvable(
 
 
 class _Abilities:
-    """Who is there and what they can do in this house."""
+    """The agents, and what they can do in this house."""
 
     def __init__(self, episode: Episode, house: House, entities: Mapping[str, EntityState]) -> None:
         bodies = default_bodies()
@@ -68,7 +68,7 @@ class _Abilities:
         self._faucet = any(Affordance.FAUCET in p.affordances for p in house.furniture)
 
     def lacking(self, proposition: Proposition, at_start: Mapping[str, frozenset[str]]) -> str:
-        """Why too few of the first list can come to satisfy a proposition; "" if enough do."""
+        """Why too few of the first list can satisfy a proposition; "" if enough can."""
         if proposition.predicate is Predicate.IS_CLUSTERED:
             return ""
         reasons = []
@@ -123,7 +123,7 @@ class _Abilities:
         return "" if ways else f"no agent can make {name} {word}"
 
     def _pours(self, name: str, wanted: bool) -> bool:
-        """Whether there is something to pour from into it, or from it into."""
+        """Whether something exists to pour into it from, or to pour it into."""
         others = [
             entity
             for other, entity in self._entities.items()
@@ -136,7 +136,7 @@ class _Abilities:
         return any((entity.states or {}).get(State.FILLED) for entity in others)
 
     def _no_room(self, predicate: Predicate, name: str, place: str) -> str:
-        """Why a thing, alone, has no room on or in a place; "" if it has."""
+        """Why a thing does not fit on or in a place, even alone; "" if it does."""
         item = self._objects[name]
         if place in self._floors:
             return ""
@@ -154,7 +154,7 @@ class _Abilities:
 
 
 def _fits(item: ObjectPlacement, size_m: Sequence[float], height_m: float) -> bool:
-    """Whether a thing has room on a rectangle, straight or turned by a quarter."""
+    """Whether a thing fits on a rectangle, in either of two orientations."""
     x, y, z = _with_slack(item.size_m)
     depth, width = size_m
     turned = (x <= depth and y <= width) or (y <= depth and x <= width)

@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-# Runs a planner on an episode's file and returns why it did not succeed, or "".
+# Runs a planner on an episode file; returns why it did not succeed, or "".
 Solve = Callable[[Path], str]
 
 
 def add_lint_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `planner episodes lint`."""
+    """Declares the arguments of `planner episodes lint`."""
     parser.add_argument(
         "places",
         nargs="*",

@@ -1,4 +1,4 @@
-"""`planner episodes lint`: the rules held against files, told to people or to programs."""
+"""`planner episodes lint`: checks files and prints the findings as text or JSON."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def episode_files(places: Sequence[Path]) -> list[Path]:
 
 
 def _solved(reports: Iterable[FileReport], solve: Solve) -> Iterator[FileReport]:
-    """Runs what has no error and can be judged; the rest is as it was."""
+    """Runs each episode that has no error and can be judged; leaves others unchanged."""
     for report in reports:
         unusable = {Rule.NO_EVALUATION, Rule.NEEDS_SCENE} & {f.rule for f in report.findings}
         if not report.errors and not unusable:

@@ -1,4 +1,4 @@
-"""What is wrong with an evaluation by itself and in its house, before anything happens."""
+"""Problems of an evaluation by itself and in its house, before anything happens."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AFTER = frozenset({GateRelation.AFTER_SATISFIED, GateRelation.AFTER_UNSATISFIED
 
 
 def task_types(evaluation: Evaluation) -> tuple[str, ...]:
-    """PARTNR's types, which follow from the evaluation alone (PARTNR-D5)."""
+    """PARTNR's task types, which follow from the evaluation alone (PARTNR-D5)."""
     predicates = {proposition.predicate for proposition in evaluation.propositions}
     found = (
         ("spatial", bool(predicates & {Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED})),
@@ -40,7 +40,7 @@ def task_types(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def duplicates(evaluation: Evaluation) -> Iterator[LintFinding]:
-    """Propositions that ask the same of the same at no other time."""
+    """Propositions that require the same of the same things at the same time."""
     seen: dict[tuple[object, ...], int] = {}
     before = _before(evaluation)
     for j, proposition in enumerate(evaluation.propositions):
@@ -76,7 +76,7 @@ def _kept_apart(evaluation: Evaluation, i: int, j: int) -> bool:
 
 
 def _before(evaluation: Evaluation) -> set[tuple[int, int]]:
-    """All pairs of which the first has to come true before the second."""
+    """All pairs whose first must come true before the second."""
     followers: dict[int, set[int]] = {}
     for i, j in _strict_links(evaluation):
         followers.setdefault(i, set()).add(j)
@@ -92,7 +92,7 @@ def _before(evaluation: Evaluation) -> set[tuple[int, int]]:
 
 
 def _strict_links(evaluation: Evaluation) -> set[tuple[int, int]]:
-    """(i, j): i has to count at an earlier step than j, by edges and by gates."""
+    """(i, j): i must count at an earlier step than j, by edges and gates."""
     links = set(evaluation.edges)
     for dependency in evaluation.dependencies:
         if dependency.relation in _AFTER and _binds(dependency.mode, dependency.depends_on):
@@ -107,10 +107,10 @@ def _binds(mode: DependencyMode, heads: Sequence[int]) -> bool:
 def contradictions(
     evaluation: Evaluation, house: House, entities: Mapping[str, EntityState]
 ) -> Iterator[LintFinding]:
-    """Propositions and constraints that cannot be met together.
+    """Propositions and constraints that cannot be satisfied together.
 
-    Only what is certain is reported: a pair of goals contradicts when every way to meet both
-    puts one thing into two places that exclude each other, or into two states.
+    Reports only certain cases: two propositions contradict if every way to satisfy both puts one
+    thing into two places that exclude each other, or into two states.
     """
     yield from _against_order(evaluation)
     yield from _against_ties(evaluation)
@@ -129,7 +129,7 @@ def contradictions(
 
 
 def _against_order(evaluation: Evaluation) -> Iterator[LintFinding]:
-    """Edges and gates, each without a circle, that make one together."""
+    """Edges and gates that are each acyclic but form a cycle together."""
     links = _strict_links(evaluation)
     strict = set(links)
     for dependency in evaluation.dependencies:
@@ -163,12 +163,12 @@ def _enough(evaluation: Evaluation, tie: Tie) -> bool:
 
 
 def _seated(lists: Sequence[Sequence[str]]) -> bool:
-    """Whether one can be chosen of each list, all different."""
+    """Whether one element can be chosen from each list, all different."""
     return len(matching({k: frozenset(names) for k, names in enumerate(lists)})) == len(lists)
 
 
 def _together(evaluation: Evaluation) -> set[tuple[int, int]]:
-    """The pairs that have to hold at one moment: at the end, or by a gate."""
+    """The pairs that must hold at the same time: at the end, or because of a gate."""
     found = set(itertools.combinations(sorted(evaluation.terminal), 2))
     for dependency in evaluation.dependencies:
         if dependency.relation is GateRelation.WHILE_SATISFIED and _binds(
@@ -184,7 +184,7 @@ def _together(evaluation: Evaluation) -> set[tuple[int, int]]:
 def _conflict(
     one: Proposition, other: Proposition, house: House, entities: Mapping[str, EntityState]
 ) -> str:
-    """Why two propositions exclude each other; "" if they need not."""
+    """Why two propositions exclude each other; "" if they may not."""
     shared = _forced(one, other)
     if not shared:
         return ""
@@ -207,7 +207,7 @@ def _size(entities: Mapping[str, EntityState], name: str) -> tuple[float, float,
 
 
 def _forced(one: Proposition, other: Proposition) -> list[str]:
-    """What both lists have, where they cannot be met by different things."""
+    """Things in both lists, if the propositions cannot be satisfied by different things."""
     a, b = set(one.lists[0]), set(other.lists[0])
     if one.number + other.number <= len(a | b):
         return []
@@ -225,7 +225,7 @@ def _places(proposition: Proposition) -> list[_Spot]:
 def _apart(one: _Spot, other: _Spot, house: House, size_m: float) -> bool:
     """Whether nothing of this size can be at both places at once."""
     if one[0] == other[0] == Predicate.IS_IN_ROOM:
-        # A thing on a threshold is in both rooms (PARTNR-T6: a quarter of it will do).
+        # A thing on a threshold is in both rooms (PARTNR-T6: a quarter of it is enough).
         return False
     if Predicate.IS_ON_FLOOR in (one[0], other[0]):
         rest = other if one[0] is Predicate.IS_ON_FLOOR else one
@@ -244,7 +244,7 @@ def _apart(one: _Spot, other: _Spot, house: House, size_m: float) -> bool:
 
 
 def _near(one: _Spot, other: _Spot, house: House, size_m: float) -> bool:
-    """Whether a piece of furniture stands so close to a room that a thing may reach into it."""
+    """Whether furniture is so close to a room that a thing on it may reach into the room."""
     room = one if one[0] is Predicate.IS_IN_ROOM else other
     place = other if room is one else one
     piece = house.furniture_by_name.get(place[1])

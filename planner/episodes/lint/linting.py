@@ -1,7 +1,7 @@
-"""Linting episodes: all that is wrong with a file, told by rule, field and reason.
+"""Lints episodes: reports all problems of a file by rule, field and reason.
 
-What does not change between the episodes of a house (the walkable floor, the furniture's
-geometry) is computed once a house, so that ten thousand episodes are a matter of seconds.
+What is constant over the episodes of a house (walkable floor, furniture geometry) is computed once
+per house, so that linting ten thousand episodes takes seconds.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ from planner.world.house_checks import (
 from planner.world.reach import Reach
 from planner.world.state import EntityState
 
-# Reading a house costs more than linting an episode: these are kept for as many houses.
+# Reading a house costs more than linting an episode, so this many are cached.
 _MAX_CACHED_HOUSES = 64
-# A process more is worth its start only from so many files on.
+# Number of files from which a further process is worth its start-up time.
 _FILES_A_PROCESS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What the rules say of one file; `episode_id` is "" if none could be read."""
+    """The findings for one file; `episode_id` is "" if none could be read."""
 
     file: str
     episode_id: str
@@ -57,24 +57,24 @@ class FileReport:
 
     @property
     def errors(self) -> int:
-        """How many findings make the episode unusable."""
+        """The number of findings that make the episode unusable."""
         return sum(f.severity is Severity.ERROR for f in self.findings)
 
     @property
     def warnings(self) -> int:
-        """How many findings are to be looked at."""
+        """The number of findings to be reviewed."""
         return len(self.findings) - self.errors
 
 
 class Linter:
-    """Holds episode after episode against the rules."""
+    """Checks episodes against the rules."""
 
     def __init__(self) -> None:
         self._catalogue: Catalogue = default_catalogue()
         self._grounds: dict[tuple[Path, str], _Ground | str] = {}
 
     def lint(self, path: Path) -> FileReport:
-        """All findings of one file, in the order of the rules; never raises for a bad file."""
+        """All findings for one file, in the order of the rules; never raises for a bad file."""
         try:
             episode = read_episode(path)
         except FileError as error:
@@ -125,7 +125,7 @@ class Linter:
         return self._grounds[key]
 
     def _evaluation_alone(self, path: Path, episode: Episode) -> Iterator[LintFinding]:
-        """What can be said of an evaluation without its house."""
+        """The findings that do not need the evaluation's house."""
         for item in _evaluation_of(path, episode):
             if isinstance(item, LintFinding):
                 yield item
@@ -160,12 +160,12 @@ class Linter:
 
 
 class _Ground:
-    """What stays the same over all episodes of one house."""
+    """What is constant over all episodes of one house."""
 
     def __init__(self, house: House, catalogue: Catalogue) -> None:
         self.house = house
         self.reach = Reach(house)
-        # Others with such furniture are not loaded.
+        # Our own houses with unreachable furniture are refused when loaded.
         self.unreachable = unreachable_furniture(house, self.reach) if house.foreign else {}
         self._catalogue = catalogue
         self._unchanged = house_entities(house)
@@ -176,7 +176,7 @@ class _Ground:
         return start_entities(episode, self.house, self._catalogue, self._unchanged)
 
     def scene(self, entities: dict[str, EntityState]) -> Scene:
-        """The scene with these entities and no others; the next call changes it."""
+        """The scene with exactly these entities; valid until the next call."""
         old = self._scene.entities
         changed = [e for name, e in entities.items() if old.get(name) is not e]
         self._scene.update(changed, [name for name in old if name not in entities])
@@ -193,7 +193,7 @@ def _at_start(
     scene: Scene,
     entities: dict[str, EntityState],
 ) -> Iterator[LintFinding]:
-    """What is true before anybody does anything, and what nobody can make true."""
+    """Propositions that are true at the start, and those that no agent can satisfy."""
     judge = StrictJudge(evaluation)
     watches = [Watch(proposition, scene) for proposition in judge.propositions]
     judge.advance(0, watches)
@@ -253,7 +253,7 @@ def _unread(error: FileError) -> LintFinding:
 
 
 def _rule_of_form(error: FileError) -> Rule:
-    """Which rule the evaluation's reader speaks of; it tells only by its words."""
+    """The rule for an error of the evaluation's reader, which has only its text."""
     if "in a cycle" in error.reason:
         return Rule.CYCLE
     if "there is no proposition" in error.reason or "argument" in error.reason:
@@ -272,7 +272,7 @@ def _rule_of_criteria(reason: str) -> Rule:
 
 
 def _rule_of_field(field: str) -> Rule:
-    """Which rule a finding of the world's checks belongs to, by the field it names."""
+    """The rule for a finding of the entity checks, by the field that it names."""
     parts = field.split(".")
     if parts[-1] == "states":
         return Rule.MISSING_AFFORDANCE
@@ -285,7 +285,7 @@ _LINTERS: list[Linter] = []
 
 
 def _lint_here(path: str) -> FileReport:
-    """Lints in a process of the pool, which keeps its houses."""
+    """Lints in a pool's process, which keeps its cache of houses."""
     if not _LINTERS:
         _LINTERS.append(Linter())
     return _LINTERS[0].lint(Path(path))
@@ -296,7 +296,7 @@ def lint_files(paths: Sequence[Path], processes: int = 0) -> Iterator[FileReport
 
     Args:
         paths: episode files.
-        processes: how many share the work; 0 = one a core, where there are files enough.
+        processes: number of processes; 0 = one per core, if there are enough files.
     """
     wanted = processes or min(os.cpu_count() or 1, len(paths) // _FILES_A_PROCESS)
     if wanted <= 1:

@@ -1,6 +1,6 @@
 """Whether things that must be next to each other can be, given where else they must be.
 
-Things stand upright on the surfaces and in the hollows of furniture, as agents put them down.
+Things stand upright on surfaces and in interiors of furniture, as agents place them.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _FLOOR_PREFIX = "floor_"
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """Where a thing is all of it, seen along each axis of the map, metres."""
+    """The extent of all places where a thing may be, along each axis of the map, metres."""
 
     x: tuple[float, float] = _ANYWHERE
     y: tuple[float, float] = _ANYWHERE
     z: tuple[float, float] = _ANYWHERE
 
     def may_be_next_to(self, other: _Region, threshold_m: float) -> bool:
-        """Whether boxes in both may overlap in height and be this near (PARTNR-D8)."""
+        """Whether boxes in the two regions can overlap in height and be this near (PARTNR-D8)."""
         gap_m = math.hypot(_gap(self.x, other.x), _gap(self.y, other.y))
         return _gap(self.z, other.z) == 0 and gap_m <= threshold_m
 
@@ -49,10 +49,10 @@ def _gap(one: tuple[float, float], other: tuple[float, float]) -> float:
 def impossible_neighbours(
     evaluation: Evaluation, house: House, entities: Mapping[str, EntityState]
 ) -> Iterator[LintFinding]:
-    """Propositions of nearness that other ones, which must hold with them, rule out.
+    """Nearness propositions ruled out by others that must hold at the same time.
 
     Args:
-        evaluation: a sound one.
+        evaluation: a valid one.
         house: the episode's.
         entities: all of them, at the start.
     """
@@ -68,7 +68,7 @@ def impossible_neighbours(
 
 
 def _simultaneous(evaluation: Evaluation) -> Iterator[list[int]]:
-    """Propositions that must hold at one moment: the end, or when a gated one comes true."""
+    """Propositions that must hold together: at the end, or when a gated one comes true."""
     yield sorted(evaluation.terminal)
     for dependency in evaluation.dependencies:
         if dependency.relation is not GateRelation.WHILE_SATISFIED:
@@ -90,13 +90,13 @@ class _Places:
         self._house, self._entities = house, entities
         self._placing: dict[str, list[Proposition]] = {}
         for proposition in propositions:
-            # Where fewer are asked for than are listed, none of them is bound to be there.
+            # If fewer are required than listed, no single one of them must be there.
             if proposition.number == len(proposition.lists[0]):
                 for name in proposition.lists[0]:
                     self._placing.setdefault(name, []).append(proposition)
 
     def conflict(self, proposition: Proposition) -> str:
-        """Why a proposition of nearness cannot hold; "" if it can, and for any other."""
+        """Why a nearness proposition cannot hold; "" if it can, and for other predicates."""
         near_m = proposition.threshold_m
         if proposition.predicate is Predicate.IS_NEXT_TO:
             ones, others = proposition.lists
@@ -122,7 +122,7 @@ class _Places:
         )
 
     def _regions(self, name: str) -> list[list[_Region]]:
-        """For each proposition about an entity, the regions of which it must be in one."""
+        """For each proposition about an entity, the regions, one of which it must be in."""
         entity = self._entities.get(name)
         piece = self._house.furniture_by_name.get(name)
         if piece is not None:
@@ -157,8 +157,8 @@ class _Places:
 
 
 def _of_piece(piece: Furniture, predicate: Predicate, width_m: float, height_m: float) -> _Region:
-    """All that a thing of this width and height may take up on or in furniture."""
-    # A drawer may be out, with what is in it; and what is in furniture is on its boards, too.
+    """The space that a thing of this width and height may occupy on or in furniture."""
+    # A drawer may be open, together with its contents; and what is inside is also on a board.
     slides = (abs(joint.travel) for joint in piece.joints if joint.kind == "slide")
     slack_m = width_m + max(slides, default=0.0)
     bottoms = [hollow.center[2] - hollow.size[2] / 2 for hollow in piece.interiors]

@@ -1,7 +1,7 @@
-"""Goals that need furniture which no agent gets its hands on.
+"""Goals that need furniture that no agent can reach.
 
-Our own houses with such furniture are refused as a whole (`planner houses check`). A data set's
-scene is taken as it is: there only what asks for it is refused.
+Our own houses with such furniture are refused (`planner houses check`). Scenes of other data sets
+are accepted, and only goals that need the furniture are refused.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from planner.world.state import EntityState
 def out_of_reach(
     evaluation: Evaluation, entities: Mapping[str, EntityState], unreachable: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Field and reason of each proposition that cannot be met without unreachable furniture.
+    """Field and reason of each proposition that needs unreachable furniture.
 
     Args:
-        evaluation: a sound one.
+        evaluation: a valid one.
         entities: all of them, at the start.
-        unreachable: why no agent can reach it, by the furniture's name.
+        unreachable: by the furniture's name, why no agent can reach it.
     """
     for i, proposition in enumerate(evaluation.propositions):
         if proposition.predicate is Predicate.IS_CLUSTERED:
@@ -37,7 +37,7 @@ def _why_not(
     entities: Mapping[str, EntityState],
     unreachable: Mapping[str, str],
 ) -> str:
-    """Why one of the first list cannot come to count; "" if it may, or does so already."""
+    """Why an entity of the first list cannot count; "" if it can, or already does."""
     entity = entities.get(name)
     if entity is None:
         return ""

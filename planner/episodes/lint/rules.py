@@ -1,4 +1,4 @@
-"""The rules that episodes are held to, each with its id and its sentence."""
+"""The lint rules, each with an id and a sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """An error makes an episode unusable; a warning is to be looked at."""
+    """An error makes an episode unusable; a warning should be reviewed."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -85,7 +85,7 @@ SENTENCES: dict[Rule, str] = {
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """One thing that is wrong: by which rule, where in the file, and what."""
+    """One problem: the rule, the field in the file, and what is wrong."""
 
     rule: Rule
     field: str

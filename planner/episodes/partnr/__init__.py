@@ -1,1 +1,1 @@
-"""PARTNR's instruction and episode files, read and imported."""
+"""Reads and imports PARTNR's instruction and episode files."""

@@ -1,8 +1,8 @@
-"""PARTNR's episode files as they are published: `{"config": ..., "episodes": [...]}`, gzipped.
+"""Reads PARTNR's published episode files: `{"config": ..., "episodes": [...]}`, gzipped.
 
-An episode speaks of simulator handles (`a1b2_:0000`). Which object, furniture or room that is
-in words is said by PARTNR's metadata files (one an episode) where they are at hand; without
-them by the episode's own records of its initial state, as far as these are unambiguous.
+Episodes use simulator handles (`a1b2_:0000`). The names of objects, furniture and rooms come from
+PARTNR's metadata files (one per episode) if available; otherwise from the episode's own records of
+its initial state, as far as these are unambiguous.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.|-]{0,80}$")
 Matrix = Annotated[tuple[Annotated[tuple[float, ...], Field(min_length=4, max_length=4)], ...],
                    Field(min_length=3, max_length=4)]  # fmt: skip
 
-# What we have no use for: the simulator's own settings, and targets that PARTNR does not use.
+# Fields that are ignored: simulator settings, and targets that PARTNR does not use.
 UNUSED = frozenset(
     {"scene_dataset_config", "additional_obj_config_paths", "start_position", "start_rotation"}
     | {"targets", "target_receptacles", "goal_receptacles", "markers", "goals", "shortest_paths"}
@@ -56,7 +56,7 @@ class PartnrRecord(_Lenient):
 
     @property
     def is_of_the_task(self) -> bool:
-        """Whether it speaks of the task's objects and not of clutter."""
+        """Whether it concerns the task's objects rather than clutter."""
         of_template = self.template_task_number is not None
         return self.name is None and not of_template and bool(self.object_classes)
 
@@ -71,7 +71,7 @@ class _Info(_Lenient):
 
 
 class PartnrEpisode(BaseModel):
-    """One episode of a file; the evaluation is read later, by `partnr_evaluation`."""
+    """One episode of a file; the evaluation is read later, by `partnr.evaluation`."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
@@ -92,25 +92,25 @@ class PartnrEpisode(BaseModel):
 
     @property
     def task(self) -> str:
-        """Its id as a word of a file name."""
+        """Its id in a form suitable for file names."""
         return re.sub(r"[^A-Za-z0-9_.-]", "-", str(self.episode_id))
 
     @property
     def records(self) -> tuple[PartnrRecord, ...]:
-        """What was asked to lie where, the task's own things only."""
+        """The records of the task's own objects."""
         extra = self.info.extra_info
         found = self.info.initial_state or (extra.initial_state if extra is not None else ())
         return tuple(record for record in found if record.is_of_the_task)
 
     @property
     def unknown_fields(self) -> list[str]:
-        """What the file says that nobody here has heard of."""
+        """Fields of the file that are unknown here."""
         return sorted(set(self.model_extra or {}) - UNUSED)
 
 
 @dataclass(frozen=True, slots=True)
 class PartnrFile:
-    """A file's readable episodes, by their place in it, and the fault of each other one."""
+    """A file's readable episodes by index, and the fault of each other one."""
 
     path: Path
     sha256: str
@@ -122,7 +122,7 @@ def read_partnr_file(path: Path) -> PartnrFile:
     """Reads `*.json.gz` or `*.json`.
 
     Raises:
-        FileError: if it is no such file; a single bad episode is a `Fault`.
+        FileError: if it is not an episode file; a single bad episode is a `Fault`.
     """
     file = read_foreign(path)
     document = parse_json(file.text, path)
@@ -159,14 +159,14 @@ class _Metadata(_Lenient):
     recep_to_handle: NameMap = {}
     room_to_id: NameMap = {}
     recep_to_room: NameMap = {}
-    # The names that PARTNR's cache of a whole scene has for the same.
+    # The names of these fields in PARTNR's cache of a whole scene.
     receptacle_to_handle: NameMap = {}
     furniture: dict[Word, tuple[Word, ...]] = {}
 
 
 @dataclass
 class PartnrNames:
-    """What handles stand for: `<class>_<n>` by handle, and the room of furniture by name."""
+    """What handles refer to: `<class>_<n>` by handle, and the room of furniture by name."""
 
     objects: dict[str, str] = field(default_factory=dict)
     furniture: dict[str, str] = field(default_factory=dict)
@@ -182,7 +182,7 @@ def names_of(episode: PartnrEpisode, metadata: Path | None) -> PartnrNames:
         metadata: a folder with `episode_ID.json` or `ID.json`, or `SCENE.json` for a scene.
 
     Raises:
-        FileError: if a metadata file is broken.
+        FileError: if a metadata file is invalid.
     """
     names = PartnrNames()
     _from_records(names, episode)
@@ -205,7 +205,7 @@ def _from_metadata(names: PartnrNames, found: _Metadata) -> None:
 
 
 def _from_records(names: PartnrNames, episode: PartnrEpisode) -> None:
-    """What the initial state says: PARTNR lists its objects in the order of its records."""
+    """Names from the initial state: PARTNR lists objects in the order of its records."""
     handles = list(episode.name_to_receptacle)
     counts: dict[str, int] = {}
     at = 0
@@ -222,7 +222,7 @@ def _from_records(names: PartnrNames, episode: PartnrEpisode) -> None:
 
 
 def _furniture_from(names: PartnrNames, record: PartnrRecord, receptacle: str) -> None:
-    """A record that allows one piece in one region says what its object lies on."""
+    """Names the furniture of a record that allows only one piece in one region."""
     handle = receptacle.split("|")[0]
     if len(record.furniture_names) != 1 or handle == "floor":
         return
@@ -235,7 +235,7 @@ def _furniture_from(names: PartnrNames, record: PartnrRecord, receptacle: str) -
 
 
 def split_name(name: str) -> tuple[str, int] | None:
-    """`chest_of_drawers_4` as its class and number; None for what has no number."""
+    """`chest_of_drawers_4` as class and number; None if there is no number."""
     match = _NUMBERED.match(name)
     return (match["stem"], int(match["index"])) if match else None
 
@@ -251,5 +251,5 @@ def region_of(handle: str, episode: PartnrEpisode) -> str | None:
 
 
 def open_pieces(states: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """The handles of what stands open."""
+    """The handles of open furniture."""
     return sorted(h for h, joints in states.items() if any(abs(v) > 0.05 for v in joints.values()))

@@ -1,9 +1,9 @@
-"""PARTNR's episodes as ours: in their own scene, which is not here, or in a house made to fit.
+"""Imports PARTNR's episodes, in their own scene or in a house generated to fit.
 
-By default an episode keeps its scene: house `hssd-SCENE`, names and poses of the dataset; it can
-be read and linted. Where a downloaded HSSD is at hand the scene itself is read as a house. With
-`fit` a house is generated that has the rooms and furniture that the scene's episodes need, and
-things get places of ours.
+By default an episode keeps its scene: house `hssd-SCENE`, with the data set's names and poses; it
+can be read and linted. With a downloaded HSSD the scene itself is read as a house. With `fit` a
+house is generated that has the rooms and furniture that the scene's episodes need, and objects get
+new poses.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ def import_partnr_episodes(
     scenes: Path | None = None,
     objects: Sequence[Path] = (),
 ) -> Imported:
-    """Makes an episode of every entry that can be taken over.
+    """Imports every episode that can be represented.
 
     Args:
-        paths: `*.json.gz` or `*.json` in the published layout.
-        seed: fixes houses and places where they are made to fit.
-        fit: whether to make houses instead of asking for the scene.
-        metadata: folder of PARTNR's metadata files, which say what handles stand for.
+        paths: `*.json.gz` or `*.json` in the published format.
+        seed: determines generated houses and poses.
+        fit: whether to generate houses instead of using the scene.
+        metadata: folder of PARTNR's metadata files, with the names of handles.
         corrections: folder of annotators' texts (`episode_ID.py`) that replace evaluations.
-        scenes: a downloaded HSSD, in whose scenes the episodes then are.
+        scenes: a downloaded HSSD, to be used as houses.
         objects: folders of its movable models, for their sizes.
 
     Raises:
-        FileError: if a file is not of the layout, or two share a name.
-        PlannerError: if HSSD is asked for and not there, or a house is to fit as well.
+        FileError: if a file has another format, or two share a name.
+        PlannerError: if HSSD is missing, or requested together with `fit`.
     """
     if fit and scenes is not None:
         raise PlannerError("either --fit or --scenes: a house made to fit, or the scene itself")
@@ -115,11 +115,11 @@ def import_partnr_episodes(
     return Imported(DATASET, read, tuple(episodes), tuple(left_out), kept, goalless)
 
 
-# In its own scene.
+# In the episode's own scene.
 
 
 def _in_scene(task: PartnrTask, catalogue: Catalogue) -> Episode:
-    """The episode with the dataset's names and poses; sizes are the catalogue's."""
+    """The episode with the data set's names and poses; sizes are the catalogue's."""
     objects, notes = task_objects(task, catalogue)
     poses = poses_of(task.episode)
     placed: list[dict[str, object]] = []

@@ -1,8 +1,8 @@
-"""PARTNR's stored evaluation functions in our evaluation language, name by name.
+"""Translates PARTNR's stored evaluation functions into our evaluation language.
 
-Propositions, dependencies and constraints may be objects, as in the dataset files, or Python
-calls, as in the texts that annotators correct (PARTNR-4.5). What our language does not
-have is an error with its field; nothing is left out on the way.
+Propositions, dependencies and constraints may be objects, as in the data set's files, or Python
+calls, as in the texts that annotators correct (PARTNR-4.5). What our language cannot express is an
+error with its field; nothing is dropped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from planner.episodes.partnr.python_text import (
 )
 from planner.evaluation.task import STATE_PREDICATES, Predicate
 
-# From PARTNR's argument names to ours; ours stand for themselves.
+# From PARTNR's argument names to ours; ours are accepted too.
 _ARGUMENTS = {
     "object_handles": "objects",
     "receptacle_handles": "receptacles",
@@ -58,12 +58,12 @@ _MAX_DEPTH = 3
 _EDGES = frozenset({"dag_edges", "graph_edges", "edges"})
 _ARG_NAMES = frozenset({"arg_names", "arg_indices", "arg_index"})
 
-# (the file's word, our argument) to the names in the house; raises FieldError where unknown.
+# (the file's word, our argument) to names in the house; raises FieldError if unknown.
 Resolve = Callable[[str, str], Sequence[str]]
 
 
 class FieldError(ValueError):
-    """What one field says cannot be said in our language."""
+    """The content of a field cannot be expressed in our language."""
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(f"{field}: {reason}")
@@ -77,7 +77,7 @@ def translated(
     """The evaluation document of an episode file.
 
     Raises:
-        FieldError: naming the first field that has no counterpart, in the dataset's names.
+        FieldError: with the first field that has no counterpart, in the data set's terms.
     """
     goals = [
         _proposition(item, f"evaluation_propositions.{i}", resolve)
@@ -103,11 +103,11 @@ def corrected(text: str) -> tuple[dict[str, object], str]:
     """The parts of a correction file, as `translated` takes them.
 
     Returns:
-        `instruction`, `propositions`, `dependencies` and `constraints`, only where the text has
-        an instruction or propositions, and why the episode is to be skipped ("" if it is not).
+        `instruction`, `propositions`, `dependencies` and `constraints`, only if the text has an
+        instruction or propositions; and why the episode is to be skipped ("" if it is not).
 
     Raises:
-        FieldError: if the text is not of this form.
+        FieldError: if the text has another form.
     """
     try:
         found = read_assignments(text)
@@ -125,7 +125,7 @@ def corrected(text: str) -> tuple[dict[str, object], str]:
     if isinstance(found.get("instruction"), str):
         parts["instruction"] = " ".join(str(found["instruction"]).split())
     if "propositions" in found:
-        # The indices of the old dependencies and constraints are those of the old propositions.
+        # Dependencies and constraints of the file refer to its own propositions by index.
         parts["propositions"] = found["propositions"]
         parts["dependencies"] = found.get("dependencies")
         parts["constraints"] = [
@@ -137,7 +137,7 @@ def corrected(text: str) -> tuple[dict[str, object], str]:
 
 
 def _order_and_end(found: Mapping[str, Value]) -> list[object]:
-    """Groups and exclusions as constraints (PARTNR-D21, PARTNR-3.4)."""
+    """Converts groups and exclusions to constraints (PARTNR-D21, PARTNR-3.4)."""
     made: list[object] = []
     groups = found.get("temporal_groups", found.get("proposition_order"))
     if groups:
@@ -209,7 +209,7 @@ def _cluster(given: _Given, field: str, resolve: Resolve) -> JsonValue:
 
 
 def _names(value: object, argument: str, field: str, resolve: Resolve) -> list[str]:
-    """A list, or a word such as "cup_0 or cup_1" (PARTNR-4.4), as names of the house."""
+    """A list, or a phrase such as "cup_0 or cup_1" (PARTNR-4.4), as names of the house."""
     if isinstance(value, str):
         value = value.split(" or ")
     found: list[str] = []
@@ -262,7 +262,7 @@ def _constraint(item: object, field: str, count: int) -> list[JsonValue]:
         else:
             raise FieldError(f"{field}.args.{word}", f"{name} has no such argument")
     if made.get("edges") == [] or made.get("groups") == []:
-        return []  # PARTNR writes a constraint also where nothing is ordered.
+        return []  # PARTNR writes an empty constraint if nothing is ordered.
     return [made]
 
 
@@ -276,9 +276,9 @@ _Given = tuple[Sequence[object], Mapping[str, object]]
 
 
 def _named(item: object, field: str, key: str | None) -> tuple[str, _Given]:
-    """What is called with what, of an object or of Python text.
+    """The function name and arguments of an object or of Python text.
 
-    `key`: the object's field with the name; None if the object itself is the arguments.
+    `key`: the object's field with the name; None if the object is only the arguments.
     """
     if isinstance(item, str):
         try:
@@ -315,7 +315,7 @@ def _by_name(given: _Given, order: Sequence[str], field: str) -> dict[str, objec
 
 
 def _plain(value: object, field: str, depth: int = 0) -> JsonValue:
-    """JSON again, without calls in it, and no deeper than our language goes."""
+    """Plain JSON, without calls, no deeper than our language allows."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, list) and depth < _MAX_DEPTH:

@@ -1,4 +1,4 @@
-"""PARTNR's episodes in houses that are generated to fit: one a scene, or one an episode."""
+"""PARTNR's episodes in houses generated to fit: one per scene, or one per episode."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Fitting:
         self._reasons: dict[str, str] = {}
 
     def houses(self, tasks: Sequence[PartnrTask]) -> dict[str, House]:
-        """One house a scene; where none has all that its episodes need, one an episode."""
+        """One house per scene; if none has all that its episodes need, one per episode."""
         scenes: dict[str, list[PartnrTask]] = defaultdict(list)
         for task in tasks:
             scenes[task.episode.scene_id].append(task)
@@ -79,7 +79,7 @@ class Fitting:
         return True
 
     def _need(self, task: PartnrTask, scene: ForeignScene) -> None:
-        """Adds to a scene what an episode is about."""
+        """Adds what an episode needs to a scene."""
         for item in task_objects(task, self._catalogue)[0]:
             if item.receptacle == "floor":
                 region = region_of(item.handle, task.episode)
@@ -118,8 +118,8 @@ class Fitting:
         """An episode in its house.
 
         Raises:
-            UnplaceableError: if it has no house, or something in it no place.
-            FileError: if the evaluation does not hold water there.
+            UnplaceableError: if it has no house, or something does not fit.
+            FileError: if the evaluation is invalid there.
         """
         if task.name not in self._houses:
             raise UnplaceableError(self._reasons.get(task.name, "it has no house"))
@@ -176,7 +176,7 @@ class Fitting:
 
 
 def furniture_changes(task: PartnrTask, house: House) -> tuple[dict[str, object], list[str]]:
-    """How the furniture of the house differs at the start, and what of it cannot be."""
+    """How the house's furniture differs at the start, and which differences are impossible."""
     changes: dict[str, dict[str, object]] = defaultdict(dict)
     notes: list[str] = []
     for handle in open_pieces(task.episode.ao_states):

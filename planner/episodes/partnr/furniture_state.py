@@ -22,16 +22,16 @@ _NUMBER = re.compile(r"_\d{1,3}$")
 def furniture_changes(
     entry: Entry, scene: SceneHouse, seed: int, catalogue: Catalogue
 ) -> dict[str, FurnitureChange]:
-    """How furniture differs from the house at the start, by its name; later records win.
+    """How furniture differs from the house at the start, by name; later records win.
 
     Args:
         entry: of an instruction file.
         scene: the house of its scene.
-        seed: which of more pieces than asked for.
-        catalogue: of the words.
+        seed: for choosing among pieces if fewer are needed.
+        catalogue: of the classes.
 
     Raises:
-        UnplaceableError: if a record fits no furniture, or too little, or names a state that
+        UnplaceableError: if a record fits no furniture, or not enough, or names a state that
             some of it does not have.
     """
     rng = np.random.default_rng(seed)

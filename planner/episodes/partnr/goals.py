@@ -1,8 +1,8 @@
-"""Structured goals of imported instructions, by rule from their wording and initial state.
+"""Derives structured goals of imported instructions from their wording and initial state.
 
-The result has the shape of PARTNR's evaluation records (PARTNR-D7).
-Where the rules do not give the words exactly one meaning there is no goal but
-a reason: a missing goal can be written later, a wrong one would be believed.
+The result has the format of PARTNR's evaluation records (PARTNR-D7). If the rules do not give the
+words exactly one meaning, there is a reason instead of a goal: a missing goal can be written later,
+a wrong one would be believed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from planner.episodes.wording import Lexicon
 
 MAX_TOKENS = 400
 
-# How each function names its two arguments and the flag that ties the second one.
+# The names of each function's two arguments and of the flag that ties the second one.
 _ARGUMENTS = {
     "is_on_top": ("objects", "receptacles", "is_same_receptacle"),
     "is_inside": ("objects", "receptacles", "is_same_receptacle"),
@@ -112,7 +112,7 @@ def _overtaken(goal: Goal, goals: Sequence[Goal]) -> bool:
 
 
 def _edges(goals: Sequence[Goal]) -> list[tuple[int, int]]:
-    """All of a step before any of the next (PARTNR-D21); what stays as it is has no step."""
+    """Everything in a step before the next (PARTNR-D21); what stays as it is has no step."""
     steps: dict[int, list[int]] = {}
     for index, goal in enumerate(goals):
         if not goal.keep:
@@ -122,7 +122,7 @@ def _edges(goals: Sequence[Goal]) -> list[tuple[int, int]]:
 
 
 def _neighbours_gated(goals: Sequence[Goal]) -> list[JsonValue]:
-    """Next to each other where they were sent, not on the way there (PARTNR-E1)."""
+    """Next to each other at their destinations, not on the way there (PARTNR-E1)."""
     found: list[JsonValue] = []
     for index, goal in enumerate(goals):
         if goal.function != "is_next_to":
@@ -147,9 +147,9 @@ def _neighbours_gated(goals: Sequence[Goal]) -> list[JsonValue]:
 
 
 def _later_steps_gated(goals: Sequence[Goal], scene: Scene) -> list[JsonValue]:
-    """A later step that may hold before counts only once the earlier ones did (PARTNR-E7).
+    """A later goal that may hold early counts only once the earlier ones did (PARTNR-E7).
 
-    It may at the start, and a room is also passed through on the way to another.
+    It may hold at the start, and agents pass through rooms on the way to others.
     """
     found: list[JsonValue] = []
     first = min(goal.step for goal in goals)
@@ -170,7 +170,7 @@ def _later_steps_gated(goals: Sequence[Goal], scene: Scene) -> list[JsonValue]:
 
 
 def _may_hold_early(goal: Goal, scene: Scene) -> bool:
-    """Whether things may meet the goal before its step, at the start or carried past."""
+    """Whether the goal may be satisfied before its step, at the start or in passing."""
     if goal.function in {"is_next_to", "is_in_room"}:
         return True
     if goal.function == "is_on_floor":

@@ -1,10 +1,9 @@
-"""One generated house per scene of PARTNR: what its entries need, and how its names map.
+"""One generated house per PARTNR scene: what its entries need, and how its names map.
 
-The instruction files name furniture (`chest_of_drawers_4`) and regions of
-scenes that are not ours to ship. A scene's house has every room and piece
-that any of its entries starts from, and what their wording asks for besides:
-"another living room table" needs one more than those in use. The pieces of
-the house then take the scene's names, so that entry and house read alike.
+The instruction files name furniture (`chest_of_drawers_4`) and regions of scenes that we cannot
+ship. A scene's house has every room and piece that any of its entries starts from, and what their
+wording requires: "another living room table" needs one more than those in use. The pieces of the
+house then get the scene's names, so that an entry can be read as it is.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ MAX_ROOMS_OF_A_CLASS = 6
 MAX_PIECES_OF_A_CLASS = 9
 _SEEDS_TRIED = 24
 
-# Where furniture is that an instruction names without a room.
+# Where to put furniture that an instruction names without a room.
 _USUAL_ROOM = {
     "bed": "bedroom",
     "nightstand": "bedroom",
@@ -47,7 +46,7 @@ _USUAL_ROOM = {
     "shower": "bathroom",
     "washer_dryer": "laundry_room",
 }
-# Never put elsewhere for the sake of a sentence's context alone.
+# These are not moved to another room because of a sentence's context alone.
 _BOUND_TO_ROOM = frozenset(_USUAL_ROOM) - {"chest_of_drawers", "counter", "cabinet"}
 _EVERY_HOUSE = ("living_room", "kitchen", "bedroom", "bathroom", "hallway")
 _NAME = re.compile(r"^(?P<stem>.+)_(?P<index>\d{1,3})$")
@@ -55,10 +54,10 @@ _NAME = re.compile(r"^(?P<stem>.+)_(?P<index>\d{1,3})$")
 
 @dataclass(frozen=True, slots=True)
 class SceneHouse:
-    """A scene's house and what its words stand for there.
+    """A scene's house and the mapping of its names.
 
     Attributes:
-        house: the house; its pieces have the scene's names where the scene has one.
+        house: the house; its pieces have the scene's names if the scene has them.
         rooms: region of the scene to room of the house.
         furniture: furniture of the scene to furniture of the house.
         unknown: names of the scene without a counterpart, with the reason.
@@ -72,7 +71,7 @@ class SceneHouse:
 
 @dataclass
 class _Needs:
-    """What a scene's house must have; grows while its entries are read."""
+    """What a scene's house must have; accumulated while its entries are read."""
 
     counts: dict[str, int] = field(default_factory=dict)
     pieces: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -90,7 +89,7 @@ class _Needs:
 
 @dataclass(frozen=True, slots=True)
 class _Located:
-    """The scene's names: region to room, furniture to its class and room, or what is wrong."""
+    """The scene's names: region to room, furniture to class and room, or what is wrong."""
 
     rooms: dict[str, str]
     furniture: dict[str, tuple[str, str]]
@@ -100,7 +99,7 @@ class _Located:
 def build_scene_house(
     scene_id: str, entries: Sequence[Entry], seed: int, catalogue: Catalogue, lexicon: Lexicon
 ) -> SceneHouse:
-    """The house that all entries of a scene can be played in.
+    """The house in which all entries of a scene can be run.
 
     Raises:
         PlannerError: if no house with these rooms and pieces was found.
@@ -126,9 +125,9 @@ def house_with(
 
     Args:
         name: the house's.
-        seed: fixes it.
-        rooms: the other's name of a room to `<class>_<n>`, ours.
-        furniture: the other's name, which its piece keeps, to its class and our room.
+        seed: determines it.
+        rooms: the other's name of a room to ours, `<class>_<n>`.
+        furniture: the other's name, which the piece keeps, to its class and our room.
         catalogue: of the classes.
 
     Raises:
@@ -139,15 +138,15 @@ def house_with(
 
 
 def scene_seed(seed: int, *words: str) -> int:
-    """A seed for a part of an import that does not depend on the other parts.
+    """A seed for one part of an import, independent of the other parts.
 
-    It fits a signed 32-bit integer, the widest that every message and file takes.
+    It fits a signed 32-bit integer, which every message and file can hold.
     """
     text = "/".join((str(seed), *words))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
 
-# What the initial states say.
+# Initial states.
 
 
 def _locate(entries: Sequence[Entry], catalogue: Catalogue) -> _Located:
@@ -174,7 +173,7 @@ def _locate(entries: Sequence[Entry], catalogue: Catalogue) -> _Located:
                 maybe[name].update(homes)
                 votes[name].update(homes if len(states.regions) == 1 else ())
     furniture: dict[str, tuple[str, str]] = {}
-    # Those whose room is said come first: the others fill the emptiest rooms.
+    # Furniture with a stated room first; the others fill the emptiest rooms.
     for name in sorted(maybe, key=lambda word: (not votes[word], _order(word))):
         class_name = _class_of(name, catalogue)
         if class_name is None:
@@ -230,7 +229,7 @@ def _needs_of_start(located: _Located) -> _Needs:
 def _add_needs_of_states(
     needs: _Needs, entry: Entry, located: _Located, catalogue: Catalogue
 ) -> None:
-    """Adds a piece, or as many as are asked for, of what starts in a state in a room."""
+    """Adds a piece, or as many as required, of furniture with an initial state in a room."""
     for record in entry.furniture:
         count = record.number[0] if record.number is not None else 1
         rooms = [located.rooms[region] for region in record.regions if region in located.rooms]
@@ -240,11 +239,11 @@ def _add_needs_of_states(
                 needs.require(room, class_name, count)
 
 
-# What the wording asks for.
+# Wording.
 
 
 def _add_needs_of_words(needs: _Needs, entry: Entry, located: _Located, lexicon: Lexicon) -> None:
-    """Adds the rooms and furniture that an instruction speaks of."""
+    """Adds the rooms and furniture that an instruction mentions."""
     items = lexicon.items(entry.instruction)
     used = _used_at_start(entry, located)
     for at, item in enumerate(items):
@@ -274,15 +273,15 @@ def _add_piece(
     taken = [room for room in rooms if used[furniture, room]]
     if furniture not in _BOUND_TO_ROOM or other:
         for room in taken:
-            # One more than those in use: something must be left to move to.
+            # One more than those in use, so that there is something to move to.
             needs.require(room, furniture, used[furniture, room] + 1)
     if not taken and not any(needs.pieces[room][furniture] for room in rooms):
-        # Another room's second chance is a room of the same class, hence the last.
+        # "Another" room of the class, hence the last one.
         needs.require(rooms[-1 if other else 0], furniture, 1)
 
 
 def _max_needed(needs: _Needs, room_class: str, furniture: str) -> str:
-    """The room of a class that has most of a furniture already; the first of equals."""
+    """The room of a class that already has most pieces of a furniture class; first of equals."""
     return max(needs.rooms_of(room_class), key=lambda room: needs.pieces[room][furniture])
 
 
@@ -292,14 +291,14 @@ def _says_other(items: Sequence[Item], at: int) -> bool:
 
 
 def _other_room(items: Sequence[Item], at: int) -> bool:
-    """Whether "another" speaks of the room: not in "another bedroom chair"."""
+    """Whether "another" refers to the room: not in "another bedroom chair"."""
     after = items[at + 1] if at + 1 < len(items) else None
     of_furniture = isinstance(after, Noun) and after.kind is NounKind.FURNITURE
     return _says_other(items, at) and not of_furniture
 
 
 def _room_meant(items: Sequence[Item], at: int, furniture: str) -> str:
-    """The class of room that a furniture word belongs to: said, implied, or of its context."""
+    """The room class that a furniture word belongs to: stated, implied, or from context."""
     before, after = items[:at], items[at + 1 :]
     if before and isinstance(before[-1], Noun) and before[-1].kind is NounKind.ROOM:
         return _only(before[-1])
@@ -324,7 +323,7 @@ def _only(noun: Noun) -> str:
     return sorted(noun.classes)[0]
 
 
-# The house.
+# House.
 
 
 def _generate(name: str, seed: int, needs: _Needs, catalogue: Catalogue) -> House:

@@ -1,4 +1,4 @@
-"""PARTNR's instructions as episodes in generated houses, and the account of what could not be."""
+"""PARTNR's instructions as episodes in generated houses, and the report of those left out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ AGENTS = (
 
 @dataclass(frozen=True, slots=True)
 class Underived:
-    """An episode without a structured goal, and why no rule gave it one."""
+    """An episode without a structured goal, and why none could be derived."""
 
     episode_id: str
     reason: str
@@ -42,7 +42,7 @@ class Underived:
 
 @dataclass(frozen=True)
 class Import:
-    """All that an import makes: episodes, the houses they are in, and what is missing."""
+    """The result of an import: episodes, their houses, and what is missing."""
 
     episodes: tuple[Episode, ...]
     houses: dict[str, SceneHouse]
@@ -54,8 +54,8 @@ class Import:
 def import_instructions(paths: Sequence[Path], seed: int) -> Import:
     """Makes an episode of every instruction that can be placed.
 
-    The same files and seed give the same episodes; a file that is added changes
-    the houses of its own scenes only.
+    Equal files and seed give equal episodes; an additional file changes only the houses of its own
+    scenes.
 
     Raises:
         FileError: if a file is not a list of instructions, or two share a name.
@@ -108,7 +108,7 @@ def _read(paths: Sequence[Path]) -> tuple[list[Entry], list[Fault], dict[str, in
 def _episode(
     entry: Entry, scene: SceneHouse, seed: int, catalogue: Catalogue, lexicon: Lexicon
 ) -> tuple[Episode, str]:
-    """The episode of an entry, and why it has no goal where it has none."""
+    """The episode of an entry, and why it has no goal, if it has none."""
     placed = place_entry(entry, scene, seed, catalogue, lexicon)
     furniture = furniture_changes(entry, scene, placed.seed, catalogue)
     stem = Path(entry.file).stem
@@ -142,7 +142,7 @@ def _episode(
 
 
 def split_of(stem: str) -> str:
-    """The split that a file's name speaks of."""
+    """The split according to a file's name."""
     words = stem.lower().split("_")
     return next((split for split in ("train", "val", "test") if split in words), "none")
 
@@ -166,7 +166,7 @@ def write_import(result: Import, folder: Path) -> None:
 
 
 def report(result: Import) -> dict[str, object]:
-    """The account of an import, as in `import_report.json`."""
+    """The report of an import, as in `import_report.json`."""
     return {
         "version": REPORT_VERSION,
         "dataset": DATASET,

@@ -1,7 +1,7 @@
-"""Reading PARTNR's instruction files: a list of instructions with their initial states.
+"""Reads PARTNR's instruction files: lists of instructions with their initial states.
 
-An entry that cannot be understood is a `Fault` that names the file, the entry
-and the field; it never hides the entries around it.
+An entry that cannot be understood is a `Fault` that names the file, the entry and the field; the
+other entries are still read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Word = Annotated[str, Field(min_length=1, max_length=100)]
 Words = Annotated[tuple[Word, ...], Field(max_length=100)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,80}$")]
 
-# PARTNR's predicates as initial states: which state they speak of, and whether they affirm it.
+# PARTNR's predicates as initial states: the state and its value.
 STATE_OF_PREDICATE: dict[str, tuple[State, bool]] = {
     "is_clean": (State.CLEAN, True),
     "is_dirty": (State.CLEAN, False),
@@ -60,12 +60,12 @@ class Clutter:
 
 @dataclass(frozen=True, slots=True)
 class FurnitureStates:
-    """States that furniture is in at the start, by its names or by class.
+    """Initial states of furniture, by name or by class.
 
     Attributes:
         names: of single pieces.
-        classes: of which all pieces are meant, unless `number` says how many.
-        regions: names or classes of the rooms they are in; none = any.
+        classes: all pieces of these, unless `number` says how many.
+        regions: names or classes of their rooms; empty = any.
         number: the smallest and largest number of pieces; None = all.
     """
 
@@ -78,9 +78,9 @@ class FurnitureStates:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One instruction of a file with everything that lies around when it is given.
+    """One instruction of a file with its initial state.
 
-    `not_taken` says what of it has no meaning here.
+    `not_taken` lists what has no meaning here.
     """
 
     file: str
@@ -95,7 +95,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An entry that cannot be used, by its place in the file and, where known, its id."""
+    """An entry that cannot be used, by its index and, if known, its id."""
 
     file: str
     episode_id: str
@@ -104,14 +104,14 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class InstructionFile:
-    """What a file holds: the readable entries and the reason for each of the others."""
+    """The content of a file: the readable entries and the reason for each of the others."""
 
     entries: tuple[Entry, ...]
     faults: tuple[Fault, ...]
 
 
 class _Foreign(BaseModel):
-    # A field that nobody here has heard of is noted; what is known counts all the same.
+    # Unknown fields are reported, but known ones are still used.
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
     def unknown(self, field: str) -> tuple[str, ...]:
@@ -121,7 +121,7 @@ class _Foreign(BaseModel):
 
 
 class _Record(_Foreign):
-    """A record of `initial_state`; the second half of the fields belongs to clutter."""
+    """A record of `initial_state`; the second half of the fields is for clutter."""
 
     number: Count
     furniture_names: Words = ()
@@ -146,7 +146,7 @@ class _Record(_Foreign):
 
 
 class _FurnitureRecord(_Foreign):
-    """A record of `initial_furniture_state`; without `number` it means all that fit."""
+    """A record of `initial_furniture_state`; without `number` it means all matching pieces."""
 
     furniture_names: Words = ()
     furniture_classes: Words = ()
@@ -261,6 +261,6 @@ def _states(words: Mapping[StateWord, bool]) -> dict[State, bool]:
 
 
 def _id_of(item: object, index: int) -> str:
-    """The id to report a bad entry under: its own where it has one, else its place."""
+    """The id for reporting a bad entry: its own if it has one, otherwise its index."""
     found = item.get("episode_id") if isinstance(item, dict) else None
     return str(found)[:80] if isinstance(found, int | str) else f"entry {index}"

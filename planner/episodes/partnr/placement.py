@@ -1,4 +1,4 @@
-"""An entry's objects at their places in its scene's house."""
+"""Places an entry's objects in its scene's house."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _CLUTTER_DRAWS = 12
 
 
 class UnplaceableError(Exception):
-    """An entry that its scene's house has no place for; its text is the reason."""
+    """An entry that does not fit its scene's house; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedEntry:
-    """Where everything is, PARTNR's records in the house's names, and the seed of it all."""
+    """All placements, PARTNR's records in the house's names, and the seed used."""
 
     objects: tuple[ObjectPlacement, ...]
     records: tuple[Requirement, ...]
@@ -39,7 +39,7 @@ def place_entry(
     """Places an entry's objects and clutter.
 
     Raises:
-        UnplaceableError: naming the first thing for which there is no class, piece or place.
+        UnplaceableError: with the first thing that has no class, furniture or free place.
     """
     own_seed = scene_seed(seed, entry.file, entry.episode_id)
     rng = np.random.default_rng(own_seed)
@@ -52,7 +52,7 @@ def place_entry(
 
 
 def _record(things: Things, scene: SceneHouse, catalogue: Catalogue) -> Requirement:
-    """PARTNR's record in the words of the house and the catalogue."""
+    """PARTNR's record in the terms of the house and the catalogue."""
     classes: list[str] = []
     for word in things.object_classes:
         class_name = catalogue.object_name(word)
@@ -91,7 +91,7 @@ def _furniture(things: Things, scene: SceneHouse) -> Iterator[str]:
 
 
 def _allowed(name: str, things: Things, scene: SceneHouse) -> str:
-    """The furniture, if it is where the record says: elsewhere it would be another piece."""
+    """The furniture, if it is where the record says; elsewhere it would be another piece."""
     home = scene.house.furniture_by_name[name].room
     allowed = {scene.rooms[region] for region in things.regions}
     if allowed and home not in allowed:
@@ -102,7 +102,7 @@ def _allowed(name: str, things: Things, scene: SceneHouse) -> str:
 def _requests(
     record: Requirement, scene: SceneHouse, rng: np.random.Generator
 ) -> Iterator[ObjectRequest]:
-    """One request a thing: every class once before any twice, in an order by chance."""
+    """One request per object: every class once before any twice, in random order."""
     classes = [str(name) for name in rng.permutation(np.array(record.object_classes, dtype=str))]
     relation, furniture = _relation(record.furniture_names, scene.house)
     for index in range(record.number):
@@ -111,7 +111,7 @@ def _requests(
 
 
 def _relation(names: Sequence[str], house: House) -> tuple[Relation, tuple[str, ...]]:
-    """On top where any of the furniture has a surface; within the others where none has."""
+    """On top if any of the furniture has a surface; otherwise inside."""
     pieces = house.furniture_by_name
     on = tuple(name for name in names if name not in pieces or pieces[name].surfaces)
     return (Relation.ON, on) if on else (Relation.WITHIN, tuple(names))
@@ -120,7 +120,7 @@ def _relation(names: Sequence[str], house: House) -> tuple[Relation, tuple[str, 
 def _arranged(
     house: House, requests: list[ObjectRequest], rng: np.random.Generator
 ) -> list[ObjectPlacement]:
-    """Tries several arrangements, later ones with what did not fit before everything else."""
+    """Tries several arrangements, starting each with what did not fit before."""
     order = list(requests)
     unplaced: list[Unplaced] = []
     for _ in range(_ARRANGEMENTS_TRIED):
@@ -150,13 +150,13 @@ def _clutter(
     catalogue: Catalogue,
     lexicon: Lexicon,
 ) -> list[ObjectPlacement]:
-    """Extra things in likely places, none of a class that the task or its wording names."""
+    """Extra objects in likely places, of no class that the task or its wording names."""
     barred = {catalogue.object_name(word) for word in clutter.excluded_classes}
     barred |= {item.class_name for item in objects}
     for item in lexicon.items(entry.instruction):
         if isinstance(item, Noun) and item.kind is NounKind.OBJECT:
             barred |= item.classes
-    # What is likely on top of something in this house; `likely` keeps the catalogue's order.
+    # Classes likely to be on top of something in this house, in the catalogue's order.
     owned = {piece.class_name for piece in house.furniture}
     likely = [
         name

@@ -1,8 +1,8 @@
-"""Reads the Python subset that PARTNR's evaluations are written in; nothing is executed.
+"""Parses the Python subset in which PARTNR's evaluations are written; nothing is executed.
 
-PARTNR shows and stores evaluation functions as Python text: assignments of lists, strings,
-numbers and calls such as `is_on_top(["cup_0"], ["table_1"], number=1)`. The text is read as a
-syntax tree, of which only literals, lists, tuples and calls with such arguments are accepted.
+PARTNR stores evaluation functions as Python text: assignments of lists, strings, numbers and calls
+such as `is_on_top(["cup_0"], ["table_1"], number=1)`. The text is parsed to a syntax tree, of which
+only literals, lists, tuples and calls with such arguments are accepted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_NUMBER = 1e15
 
 
 class PythonTextError(ValueError):
-    """Text outside of this subset; says the line and what is wrong."""
+    """Text outside of this subset; gives the line and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ Value: TypeAlias = "str | int | float | bool | list[Value] | Call | None"
 
 
 def read_call(text: str) -> Call:
-    """Reads one call and nothing else.
+    """Parses exactly one call.
 
     Raises:
         PythonTextError: if it is something else.
@@ -46,7 +46,7 @@ def read_call(text: str) -> Call:
 
 
 def read_assignments(text: str) -> dict[str, Value]:
-    """Reads lines of `name = value`.
+    """Parses lines of `name = value`.
 
     Raises:
         PythonTextError: if it is something else, or a name is assigned twice.
@@ -68,7 +68,7 @@ def _statements(text: str) -> list[ast.stmt]:
         raise PythonTextError(f"is longer than {MAX_CHARACTERS} characters")
     try:
         with warnings.catch_warnings():
-            # Of escapes such as "\d", which are taken as they are written.
+            # Invalid escapes such as "\d" are taken literally, without Python's warning.
             warnings.simplefilter("ignore")
             return ast.parse(text).body
     except SyntaxError as error:
@@ -110,7 +110,7 @@ def _call(node: ast.Call, depth: int) -> Call:
 
 
 def _number(node: ast.expr, number: float) -> float:
-    # Written so that NaN fails.
+    # Written so that NaN is refused.
     if not abs(number) < MAX_NUMBER:
         raise _error(node, f"a number is not below {MAX_NUMBER:g}")
     return number

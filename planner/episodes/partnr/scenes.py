@@ -1,7 +1,6 @@
-"""PARTNR's episodes in their own scenes, where a downloaded HSSD is at hand.
+"""PARTNR's episodes in their own scenes, if HSSD has been downloaded.
 
-The scene says what handles stand for, so no metadata are needed; things keep the places that the
-dataset gives them.
+The scene gives the names of handles, so no metadata are needed; objects keep the data set's poses.
 """
 
 from __future__ import annotations
@@ -50,12 +49,12 @@ class Scenes:
 
         Args:
             folder: of the data set, or its configuration.
-            objects: folders of the movable models' configurations; sizes are the catalogue's
-                where a model is in none.
-            catalogue: the classes that there are.
+            objects: folders of the movable models' configurations; for models in none of them,
+                sizes are the catalogue's.
+            catalogue: of the classes.
 
         Raises:
-            PlannerError: if the data set is not there, saying what to get.
+            PlannerError: if the data set is missing; says what to download.
         """
         self._dataset = HssdDataset(folder)
         self._movables = Movables(objects)
@@ -66,7 +65,7 @@ class Scenes:
         """A scene.
 
         Raises:
-            FileError: if it is missing or broken, the same each time.
+            FileError: if it is missing or invalid; the same error each time.
         """
         found = self._scenes.get(scene_id)
         if found is None:
@@ -80,15 +79,15 @@ class Scenes:
         return found
 
     def houses(self) -> dict[str, House]:
-        """The houses that were read, by name."""
+        """All houses read so far, by name."""
         read = [found.house for found in self._scenes.values() if isinstance(found, HssdScene)]
         return {house.name: house for house in read}
 
     def name(self, names: PartnrNames, episode: PartnrEpisode) -> None:
-        """Adds what an episode's handles stand for in its scene.
+        """Adds the names of an episode's handles in its scene.
 
         Raises:
-            FileError: if the scene is missing or broken.
+            FileError: if the scene is missing or invalid.
         """
         scene = self.scene(episode.scene_id)
         names.furniture = dict(scene.furniture)
@@ -105,8 +104,8 @@ class Scenes:
         """An episode in its scene.
 
         Raises:
-            FieldError: if something that it is about has no place.
-            FileError: if the scene is broken, or the evaluation holds no water there.
+            FieldError: if something that it needs has no place.
+            FileError: if the scene is invalid, or the evaluation is invalid there.
         """
         scene = self.scene(task.episode.scene_id)
         objects, notes = task_objects(task, self._catalogue)
@@ -144,7 +143,7 @@ class Scenes:
     def _placed(
         self, item: TaskObject, task: PartnrTask, scene: HssdScene, poses: Mapping[str, Pose]
     ) -> dict[str, object] | str:
-        """An object as our episode has it, or why it has no place."""
+        """An object in our format, or why it has no place."""
         if item.handle not in poses:
             return f"rigid_objs has no pose of {item.name}"
         size = self._movables.size_of(item.handle.rpartition("_:")[0])
@@ -180,7 +179,7 @@ class Scenes:
             return floor_name(room), Relation.ON, "floor"
         if receptacle in scene.parts:
             return scene.parts[receptacle]
-        # Older files name the furniture only: of its receptacles, the one just below it.
+        # Older files name only the furniture: use its receptacle directly below the object.
         known = scene.house.furniture_by_name.get(scene.furniture.get(item.receptacle, ""))
         if known is None:
             return f"{item.name} is on {item.receptacle}, which is not in our house"
@@ -193,12 +192,12 @@ class Scenes:
 
 
 def poses_of(episode: PartnrEpisode) -> dict[str, Pose]:
-    """Pose of each object's middle in our axes, by handle: the k-th of a model is `_:000k`.
+    """Pose of each object's centre in our axes, by handle: the k-th of a model is `_:000k`.
 
-    Habitat's y points up, our z does: (x, y, z) there is (x, -z, y) here.
+    In Habitat y is up, here z: (x, y, z) there is (x, -z, y) here.
 
     Raises:
-        FieldError: if one is not a place in a house.
+        FieldError: if a pose is impossible in a house.
     """
     counts: dict[str, int] = defaultdict(int)
     found: dict[str, Pose] = {}

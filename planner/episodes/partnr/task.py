@@ -1,4 +1,4 @@
-"""One of PARTNR's episodes as it was understood: handles as names, the evaluation translated."""
+"""One of PARTNR's episodes with handles resolved to names and the evaluation translated."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ DATASET = "partnr-episodes"
 
 
 class Namer(Protocol):
-    """Whoever knows what an episode's handles stand for."""
+    """A source of names for an episode's handles."""
 
     def name(self, names: PartnrNames, episode: PartnrEpisode) -> None:
-        """Adds what it knows.
+        """Adds the names that it knows.
 
         Raises:
-            FileError: if it cannot be had.
+            FileError: if the source cannot be read.
         """
 
 
 @dataclass(frozen=True)
 class PartnrTask:
-    """An episode that was understood: its names resolved to words, its evaluation translated."""
+    """An episode with its names resolved and its evaluation translated."""
 
     file: str
     sha256: str
@@ -58,7 +58,7 @@ class PartnrTask:
         return set(_words(self.evaluation))
 
     def fault(self, reason: str) -> Fault:
-        """Why there is no episode of it."""
+        """A fault with the reason why the episode is left out."""
         return Fault(self.file, self.episode.task, reason)
 
 
@@ -71,11 +71,11 @@ def read_task(
     catalogue: Catalogue,
     scenes: Namer | None = None,
 ) -> PartnrTask:
-    """Understands an episode of a file; `scenes` know more of its handles than the file.
+    """Interprets an episode of a file; `scenes` may know more handles than the file.
 
     Raises:
-        FieldError: if its evaluation says what cannot be said here, or its annotators skip it.
-        FileError: if a file of metadata or of corrections is broken.
+        FieldError: if its evaluation cannot be expressed here, or its annotators skip it.
+        FileError: if a file of metadata or corrections is invalid.
     """
     names = names_of(episode, metadata)
     if scenes is not None:
@@ -113,7 +113,7 @@ def read_task(
 
 
 def _resolve(word: str, argument: str, names: PartnrNames, catalogue: Catalogue) -> Sequence[str]:
-    """What a handle, a name or a class (`table in living_room`) stands for."""
+    """The entities that a handle, a name or a class (`table in living_room`) refers to."""
     if argument == "rooms":
         room = names.rooms.get(word, word)
         if room in names.rooms.values() or room_class(room, catalogue) is not None:
@@ -138,7 +138,7 @@ def _resolve(word: str, argument: str, names: PartnrNames, catalogue: Catalogue)
 
 
 def room_class(region: str, catalogue: Catalogue) -> str | None:
-    """Our class of a region by its name, `living_room_0`; None if we have none."""
+    """Our class of a region by its name, `living_room_0`; None if there is none."""
     split = split_name(region)
     return catalogue.room_name(split[0]) if split is not None else None
 
@@ -153,7 +153,7 @@ def _words(evaluation: Mapping[str, JsonValue]) -> Iterator[str]:
 
 
 def _renamed(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
-    """An evaluation's propositions with other names in their lists."""
+    """An evaluation's propositions with the names in their lists replaced."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, list):
@@ -162,7 +162,7 @@ def _renamed(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
 
 
 def evaluation_in(task: PartnrTask, names: Mapping[str, str]) -> dict[str, JsonValue] | None:
-    """The evaluation with other names in its lists; None if there is none."""
+    """The evaluation with the names in its lists replaced; None if there is none."""
     if not task.evaluation:
         return None
     goals = task.evaluation["propositions"]
@@ -176,7 +176,7 @@ def evaluation_in(task: PartnrTask, names: Mapping[str, str]) -> dict[str, JsonV
 
 @dataclass(frozen=True, slots=True)
 class TaskObject:
-    """One of an episode's objects, by what the file says of it."""
+    """One of an episode's objects, as the file describes it."""
 
     handle: str
     name: str
@@ -186,7 +186,7 @@ class TaskObject:
 
 
 def task_objects(task: PartnrTask, catalogue: Catalogue) -> tuple[list[TaskObject], list[str]]:
-    """The objects with a class that we know, and a sentence for each of the others.
+    """The objects of known classes, and a sentence for each other one.
 
     Raises:
         FieldError: if the evaluation is about one without a class.
@@ -233,17 +233,17 @@ def _states(
 
 
 def task_notes(task: PartnrTask) -> list[str]:
-    """What no mode takes over."""
+    """A note for everything that no mode of import represents."""
     notes = [f"the field {name[:60]!r} is not known" for name in task.episode.unknown_fields]
     strange = sorted(set(task.episode.object_states) - set(STATE_OF_PREDICATE))
     return notes + [f"the state {name[:60]!r} is not known" for name in strange]
 
 
 def finished(task: PartnrTask, document: dict[str, object], evaluation: object) -> Episode:
-    """The episode, with the types that its evaluation gives it.
+    """The episode, with the task types that follow from its evaluation.
 
     Raises:
-        FileError: if the evaluation is not sound.
+        FileError: if the evaluation is invalid.
     """
     if evaluation is not None:
         read = read_evaluation(evaluation, task.file)  # type: ignore[arg-type]
@@ -262,7 +262,7 @@ def episode_head(
     fitted: bool,
     needs_scene: bool | None = None,
 ) -> dict[str, object]:
-    """The fields of our episode that neither scene nor house decides.
+    """The fields of our episode that depend on neither scene nor house.
 
     `needs_scene` is False if the house is the scene itself.
     """

@@ -1,1 +1,1 @@
-"""Episodes of this project, made from recipes."""
+"""This project's own episodes, built from recipes."""

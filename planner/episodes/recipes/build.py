@@ -1,4 +1,4 @@
-"""Our own episodes, made from their recipes: the same recipe and house give the same file."""
+"""Builds our own episodes from recipes: equal recipes and houses give equal files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from planner.world.house_checks import load_house
 from planner.world.share import config_dir
 from planner.world.vocabulary import AgentKind, Relation, floor_name
 
-# PARTNR-D31: as many further things, of no class that the task is about.
+# PARTNR-D31: number of additional objects, of no class that the task is about.
 MIN_CLUTTER, MAX_CLUTTER = 2, 8
 _ARRANGEMENTS_TRIED = 8
 _DRAWS = 12
@@ -37,12 +37,12 @@ _TEAM = (
     AgentPlacement(uid="agent_0", kind=AgentKind.ROBOT),
     AgentPlacement(uid="agent_1", kind=AgentKind.HUMAN),
 )
-# The split of an episode follows from the house: nothing of a held-back house is trained on.
+# An episode's split follows from its house: held-out houses are never used for training.
 SPLIT_OF_HOUSE = {"train": "train", "heldout": "val", "none": "none"}
 
 
 class RecipeError(PlannerError):
-    """A recipe that makes no episode; names the recipe and the reason."""
+    """A recipe that cannot be built; names the recipe and the reason."""
 
     def __init__(self, recipe: Recipe, reason: str) -> None:
         super().__init__(f"recipe {recipe.name}: {reason}")
@@ -53,9 +53,9 @@ class Built:
     """An episode.
 
     Attributes:
-        folder: where under config/episodes/ it belongs.
-        targets: its propositions, as the recipe says them.
-        rehearsal: where its things lie after each of its steps in one solution.
+        folder: its folder under config/episodes/.
+        targets: its propositions, as in the recipe.
+        rehearsal: where its objects lie after each step in one solution.
     """
 
     episode: Episode
@@ -85,17 +85,17 @@ def shipped_episodes() -> list[Path]:
 
 
 def build(recipe: Recipe) -> Built:
-    """Makes a recipe's episode.
+    """Builds a recipe's episode.
 
     Raises:
-        RecipeError: if a class, place or room for the things is missing, or no
-            arrangement meets the goal.
+        RecipeError: if a class, place or room is missing, there is not enough space, or no
+            arrangement satisfies the goal.
     """
     return _Building(recipe, load_house(recipe.house)).built()
 
 
 class _Building:
-    """One recipe on its way to an episode."""
+    """The construction of an episode from one recipe."""
 
     def __init__(self, recipe: Recipe, house: House) -> None:
         self._recipe = recipe
@@ -136,14 +136,14 @@ class _Building:
         return Built(episode, self._house.split, found, tuple(rehearsal))
 
     def _rooms(self, word: str | None) -> list[str]:
-        """The rooms that a class of rooms or a room's name stands for; all without a word."""
+        """The rooms that a room class or name refers to; all if None."""
         found = [r for r, cls in self._room_class.items() if word in (None, r, cls)]
         if not found:
             raise RecipeError(self._recipe, f"{self._house.name} has no room {word!r}")
         return found
 
     def _pieces(self, word: str, room: str | None) -> list[Furniture]:
-        """The furniture that a class or a piece's name stands for."""
+        """The furniture that a class or name refers to."""
         rooms = self._rooms(room)
         found = [
             piece
@@ -170,7 +170,7 @@ class _Building:
         return Relation.ON, tuple(piece.name for piece in pieces)
 
     def _placed(self) -> dict[str, list[ObjectPlacement]]:
-        """Every label's things at their places, the hard ones first when room is short."""
+        """Places every label's objects, difficult ones first if space is short."""
         labelled = [
             (label, ObjectRequest((item.class_name,), *self._start(item), item.states))
             for label, item in self._recipe.things.items()
@@ -201,7 +201,7 @@ class _Building:
     def _clutter(
         self, asked: Sequence[ObjectPlacement], names: Mapping[str, Sequence[str]]
     ) -> list[ObjectPlacement]:
-        """Further things in likely places, of no class that the task has or its words name."""
+        """Additional objects in likely places, of no class that the task has or names."""
         clear = {name for label in self._recipe.clear for name in names[label]}
         barred = {item.class_name for item in asked} | _named(self._recipe.instruction)
         owned = {piece.class_name for piece in self._house.furniture}
@@ -249,7 +249,7 @@ class _Building:
 
 
 def _seed_of(recipe: Recipe) -> int:
-    """A seed that no other recipe shares; a signed 32-bit integer, as messages take."""
+    """A seed unique to the recipe; a signed 32-bit integer, as messages require."""
     text = f"{recipe.name}/{recipe.seed}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 

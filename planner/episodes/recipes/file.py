@@ -1,7 +1,7 @@
-"""The readable source of our own episodes: config/episodes/recipes/*.yaml, as records.
+"""The source of our own episodes, config/episodes/recipes/*.yaml, as records.
 
-A recipe names things and places by labels of its own; `recipe_goal` and `recipes`
-turn these into the names of a house.
+A recipe names things and places by its own labels; `goal` and `build` turn these into the names of
+a house.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ UNARY = frozenset({*STATE_PREDICATES, Predicate.IS_ON_FLOOR})
 
 
 class Things(FileModel):
-    """Things of one class and where they lie at the start.
+    """Objects of one class and where they lie at the start.
 
-    Exactly one of `on_top` and `inside` names the furniture: a class, or one piece by
-    its name; `on_top: floor` is the floor. `room` narrows it to a class of rooms or one
-    room by its name.
+    Exactly one of `on_top` and `inside` names the furniture: a class, or one piece by name;
+    `on_top: floor` is the floor. `room` restricts it to a class of rooms or one room by name.
     """
 
     class_name: str
@@ -46,9 +45,9 @@ class Things(FileModel):
 
 
 class Place(FileModel):
-    """Every piece of furniture of a class (or one by its name), or the rooms where none is said.
+    """Every piece of furniture of a class (or one by name); without furniture, the rooms.
 
-    `states` are those that these pieces have at the start.
+    `states` are the initial states of these pieces.
     """
 
     furniture: str | None = None
@@ -65,11 +64,10 @@ class Place(FileModel):
 class GoalSpec(FileModel):
     """One line of a goal.
 
-    Without `number` each of the things has to meet it, as a proposition of its own;
-    with it, that many of them. All places of `at` together are an "or". Wishes with
-    the same word in `same_place` use one and the same place (for a state that is the
-    furniture itself), with the same word in
-    `other_place` each another one, in `same_thing` the same thing.
+    Without `number` each of the things must satisfy it, as a proposition of its own; with it, that
+    many of them. All places of `at` together are a disjunction. Lines with the same word in
+    `same_place` use the same place (for a state that is the furniture itself), with the same word
+    in `other_place` different places, in `same_thing` the same thing.
     """
 
     predicate: Predicate
@@ -91,14 +89,13 @@ class GoalSpec(FileModel):
 
 
 class Recipe(FileModel):
-    """One episode: the words, what lies where, and what has to hold in the end.
+    """One episode: the words, what lies where, and what must hold in the end.
 
     Attributes:
-        seed: another one arranges the same episode anew.
-        clear: labels of places that no clutter may lie on, where the words are about
-            everything that lies there.
-        goal: wishes that may come true in any order.
-        steps: groups of wishes, each to come true before the next group does.
+        seed: determines the arrangement.
+        clear: labels of places without clutter, if the instruction is about everything there.
+        goal: lines that may be satisfied in any order.
+        steps: groups of lines, each to be satisfied before the next.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -127,7 +124,7 @@ class Recipe(FileModel):
         return self
 
     def specs(self) -> Iterator[tuple[int | None, GoalSpec]]:
-        """All wishes with the number of their step; None for those in any order."""
+        """All goal lines with the number of their step; None for those in any order."""
         for spec in self.goal:
             yield None, spec
         for step, specs in enumerate(self.steps):
@@ -141,15 +138,15 @@ class _RecipeFile(FileModel):
 
 
 def recipe_folder() -> Path:
-    """Where the recipes of the shipped episodes lie."""
+    """The folder of the shipped episodes' recipes."""
     return config_dir() / "episodes" / "recipes"
 
 
 def read_recipes(folder: Path) -> tuple[Recipe, ...]:
-    """All recipes of a folder, in order of file and place in it.
+    """All recipes of a folder, in order of file and position.
 
     Raises:
-        FileError: naming the file, the field and the reason.
+        FileError: with file, field and reason.
     """
     return tuple(
         recipe

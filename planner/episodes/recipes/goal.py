@@ -1,8 +1,8 @@
-"""From a recipe's wishes to PARTNR's evaluation record (PARTNR-D7).
+"""Converts a recipe's goal lines to PARTNR's evaluation record (PARTNR-D7).
 
-What the wishes leave unsaid follows PARTNR-D34: neighbours count while they lie where they
-were sent, a thing's second journey counts after its first, and what a later step undoes
-need not hold at the end.
+What the lines leave open follows PARTNR-D34: nearness counts while the things are at their
+destinations, a thing's second move counts after its first, and what a later step undoes need not
+hold at the end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from planner.evaluation.task import STATE_PREDICATES, Predicate
 PLACING = frozenset(
     {Predicate.IS_ON_TOP, Predicate.IS_INSIDE, Predicate.IS_IN_ROOM, Predicate.IS_ON_FLOOR}
 )
-# How the file names the two arguments and the flag that ties the second one (PARTNR-3.2).
+# The names of the two arguments and of the flag that ties the second one (PARTNR-3.2).
 _ARGUMENTS = {
     Predicate.IS_ON_TOP: ("objects", "receptacles", "is_same_receptacle"),
     Predicate.IS_INSIDE: ("objects", "receptacles", "is_same_receptacle"),
@@ -30,14 +30,14 @@ _ARGUMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One proposition before it is written down.
+    """One proposition before it is written to the record.
 
     Attributes:
-        step: the step that it belongs to, or None if any order will do.
+        step: the step that it belongs to, or None if any order is allowed.
         names: the first argument.
         at: the second argument, empty for states and the floor.
         number: how many of the names are needed.
-        wish: the line of the recipe that it comes from.
+        spec: the line of the recipe that it comes from.
     """
 
     step: int | None
@@ -48,12 +48,12 @@ class Target:
 
     @property
     def predicate(self) -> Predicate:
-        """What has to hold."""
+        """The predicate."""
         return self.spec.predicate
 
     @property
     def entities(self) -> frozenset[str]:
-        """Everything that the proposition speaks of."""
+        """All entities in the proposition."""
         return frozenset(self.names) | frozenset(self.at)
 
 
@@ -62,7 +62,7 @@ def targets(recipe: Recipe, names: Mapping[str, Sequence[str]]) -> tuple[Target,
 
     Args:
         recipe: the recipe.
-        names: for every label the entities of the house that it stands for.
+        names: the entities of the house for every label.
     """
     found: list[Target] = []
     for step, spec in recipe.specs():
@@ -74,7 +74,7 @@ def targets(recipe: Recipe, names: Mapping[str, Sequence[str]]) -> tuple[Target,
         for one in first:
             others = tuple(name for name in second if name != one)
             target = Target(step, (one,), others, 1, spec)
-            # Of two things each next to the other, one says it for both.
+            # Of two things next to each other, one proposition is enough.
             if not any(_says_same(target, other) for other in found):
                 found.append(target)
     return tuple(found)
@@ -116,7 +116,7 @@ def task_types(found: Sequence[Target]) -> tuple[str, ...]:
 
 
 def edges(found: Sequence[Target]) -> list[tuple[int, int]]:
-    """All of a step before any of the next (PARTNR-D21)."""
+    """Everything in a step before the next (PARTNR-D21)."""
     steps: dict[int, list[int]] = {}
     for index, target in enumerate(found):
         if target.step is not None:
@@ -143,7 +143,7 @@ def _proposition(target: Target) -> JsonValue:
 
 
 def _neighbours(found: Sequence[Target]) -> Iterator[JsonValue]:
-    """Next to each other where they were sent, not on the way there (PARTNR-D34 a)."""
+    """Next to each other at their destinations, not on the way there (PARTNR-D34 a)."""
     for index, target in enumerate(found):
         if target.predicate is Predicate.IS_NEXT_TO:
             heads = _placed_with(target, found)
@@ -152,7 +152,7 @@ def _neighbours(found: Sequence[Target]) -> Iterator[JsonValue]:
 
 
 def _placed_with(target: Target, found: Sequence[Target]) -> list[int]:
-    """The placements of the things that a relation is about, in its own step."""
+    """The placements, in the same step, of the things that a relation is about."""
     return [
         at
         for at, other in enumerate(found)
@@ -163,7 +163,7 @@ def _placed_with(target: Target, found: Sequence[Target]) -> list[int]:
 
 
 def _later_steps(found: Sequence[Target], starts: Mapping[str, str]) -> Iterator[JsonValue]:
-    """What may hold before its step counts only after the earlier ones.
+    """Gates for propositions that may hold before their step: they count after earlier steps.
 
     PARTNR-D34 b, PARTNR-E6 and PARTNR-E7.
     """
@@ -179,7 +179,7 @@ def _later_steps(found: Sequence[Target], starts: Mapping[str, str]) -> Iterator
 
 
 def _may_hold_early(target: Target, found: Sequence[Target], starts: Mapping[str, str]) -> bool:
-    """Whether things may meet a proposition before its step: at the start or carried past."""
+    """Whether a proposition may hold before its step, at the start or in passing."""
     if target.predicate is Predicate.IS_IN_ROOM or _placed_before(target, found):
         return True
     if target.predicate is Predicate.IS_NEXT_TO:
@@ -192,7 +192,7 @@ def _may_hold_early(target: Target, found: Sequence[Target], starts: Mapping[str
 
 
 def _placed_before(target: Target, found: Sequence[Target]) -> bool:
-    """Whether an earlier step sends the same thing somewhere too."""
+    """Whether an earlier step also places the same thing."""
     return target.predicate in PLACING and any(
         other.predicate in PLACING
         and (other.step or 0) < (target.step or 0)
@@ -227,7 +227,7 @@ def _ties(found: Sequence[Target]) -> Iterator[JsonValue]:
                 groups.setdefault(word, []).append(index)
         for members in groups.values():
             if len(members) > 1:
-                # A state's only argument is the place where places are shared.
+                # For shared places, a state's only argument is the place.
                 second = [int(field != "same_thing" and bool(found[i].at)) for i in members]
                 yield {
                     "type": kind,
@@ -246,7 +246,7 @@ def _terminal(found: Sequence[Target]) -> JsonValue:
 
 
 def _undoes(later: Target, earlier: Target) -> bool:
-    """Whether a later step sends a thing, or its neighbour, elsewhere or changes it back."""
+    """Whether a later step moves a thing, or its neighbour, away, or changes it back."""
     if earlier.step is None or later.step is None or later.step <= earlier.step:
         return False
     if earlier.predicate in STATE_PREDICATES:

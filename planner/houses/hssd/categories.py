@@ -1,4 +1,4 @@
-"""Which class each model is of, by the data set's tables."""
+"""The class of each model, from the data set's tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of a downloaded HSSD: finding its files, and saying what is missing."""
+"""Finds files in the folder of a downloaded HSSD, and reports what is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LFS = b"version https://git-lfs"
 
 
 class Lenient(BaseModel):
-    """A record of somebody else's file: what we do not read may be there."""
+    """A record in a third-party file; unknown fields are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
@@ -45,17 +45,17 @@ class _Config(Lenient):
 
 
 class HssdDataset:
-    """A scene dataset on disk. Its files are found as habitat-sim finds them, by their names."""
+    """A scene dataset on disk. Files are found by name, as habitat-sim does."""
 
     def __init__(self, config: Path) -> None:
         """Opens a dataset.
 
         Args:
-            config: `*.scene_dataset_config.json`, or the folder that holds PARTNR's.
+            config: `*.scene_dataset_config.json`, or the folder that contains PARTNR's.
 
         Raises:
-            PlannerError: if there is nothing, saying what to get.
-            FileError: if what is there cannot be read.
+            PlannerError: if it does not exist; says what to download.
+            FileError: if it cannot be read.
         """
         path = config / PARTNR_CONFIG if config.is_dir() else config
         if not path.is_file():
@@ -94,7 +94,7 @@ class HssdDataset:
         """The file of a scene.
 
         Raises:
-            FileError: if the dataset has none of that id.
+            FileError: if the dataset has no scene with this id.
         """
         found = self.scenes.get(scene_id)
         if found is None:
@@ -148,10 +148,10 @@ class HssdDataset:
 
 
 def read_json(path: Path, model: type[ModelT]) -> ModelT:
-    """A JSON file of the dataset.
+    """Reads a JSON file of the dataset.
 
     Raises:
-        FileError: if it is not one, or only Git LFS's note of one.
+        FileError: if it is invalid, or only a Git LFS pointer.
     """
     try:
         if path.stat().st_size > _LARGEST_JSON_BYTES:
@@ -168,10 +168,10 @@ def read_json(path: Path, model: type[ModelT]) -> ModelT:
 
 
 def refuse_pointer(path: Path, content: bytes) -> None:
-    """Tells a file's content from the note that Git LFS leaves where it was not fetched.
+    """Refuses the pointer that Git LFS leaves in place of a file that was not fetched.
 
     Raises:
-        FileError: for such a note.
+        FileError: for such a pointer.
     """
     if content.startswith(_LFS):
         raise FileError(path, "", "is only Git LFS's note of the file: run `git lfs pull` there")

@@ -1,7 +1,7 @@
-"""What a GLB file processes: the corners of its meshes, and where they can be had its triangles.
+"""Reads the extents of a GLB file's meshes, and their triangles unless compressed.
 
 Only the glTF structure is read, no textures: boxes come from the bounds that every position
-accessor has to state, also where the mesh itself is compressed.
+accessor must state, even if the mesh itself is compressed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from planner.world.geometry import FloatArray
 
 _MAGIC, _JSON = 0x46546C67, 0x4E4F534A
 _DEEPEST = 64
-# In units that may be hundredths of a metre.
+# The unit may be as small as hundredths of a metre.
 _MAX_COORDINATE_M = 1e6
 _INDEX_TYPES = {5121: np.uint8, 5123: np.uint16, 5125: np.uint32}
 _FLOAT, _TRIANGLES = 5126, 4
@@ -101,7 +101,7 @@ def bounds_of(path: Path) -> Bounds:
     """The box around all meshes of a file.
 
     Raises:
-        FileError: if it is no GLB, or holds no mesh.
+        FileError: if it is not a GLB file, or has no mesh.
     """
     corners = np.concatenate(list(mesh_corners(path)) or [np.empty((0, 3))])
     if not len(corners):
@@ -110,10 +110,10 @@ def bounds_of(path: Path) -> Bounds:
 
 
 def mesh_corners(path: Path) -> Iterator[FloatArray]:
-    """(8, 3) corners around each mesh, turned as its nodes say.
+    """(8, 3) corners of the box around each mesh, transformed by its nodes.
 
     Raises:
-        FileError: if it is no GLB.
+        FileError: if it is not a GLB file.
     """
     gltf, _ = _read(path)
     try:
@@ -133,7 +133,7 @@ def triangles_of(path: Path) -> FloatArray | None:
     """(n, 3, 3) corners of all triangles; None if the meshes are compressed.
 
     Raises:
-        FileError: if it is no GLB.
+        FileError: if it is not a GLB file.
     """
     gltf, data = _read(path)
     found: list[FloatArray] = []

@@ -1,4 +1,4 @@
-"""The movable models that PARTNR's episodes add to a scene: how large they are."""
+"""Sizes of the movable models that PARTNR's episodes add to a scene."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MIN_SIZE_M = 0.001
 
 
 class Movables:
-    """Folders of `*.object_config.json`, searched through once."""
+    """Folders of `*.object_config.json`, indexed once."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        """Opens them.
+        """Opens the folders.
 
         Raises:
             FileError: if one is missing.
@@ -43,10 +43,10 @@ class Movables:
         return found
 
     def size_of(self, model: str) -> Vec3 | None:
-        """The extent of a model along its own axes, upright; None for what is in no folder.
+        """The extent of a model along its own axes, upright; None for an unknown model.
 
         Raises:
-            FileError: if its files are broken.
+            FileError: if its files are invalid.
         """
         config = self._configs.get(model)
         if config is None:

@@ -1,7 +1,7 @@
-"""Openings between rooms, which the data set does not list: where its walls leave room to pass.
+"""Derives openings between rooms, which the data set does not list, from gaps in its walls.
 
-The stage's mesh is cut at the height of a chest; where a short way from one room to the next
-meets no wall over at least the width of a door, there is a passage.
+The stage's mesh is cut at chest height; if a short line from one room to the next meets no wall
+over at least a door's width, there is a passage.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def passages(rooms: Sequence[Room], triangles: FloatArray) -> tuple[Door, ...]:
 
 
 def _cut(triangles: FloatArray, height_m: float) -> list[LineString]:
-    """Where triangles cross a height, on the plan."""
+    """The intersections of triangles with a height, in plan view."""
     low, high = triangles[:, :, 2].min(axis=1), triangles[:, :, 2].max(axis=1)
     lines = []
     for corners in triangles[(low < height_m) & (high > height_m)]:
@@ -72,7 +72,7 @@ def _cut(triangles: FloatArray, height_m: float) -> list[LineString]:
 def _gaps(
     one: Room, other: Room, walls: shapely.STRtree
 ) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
-    """The stretches of the one room's edge from which nothing bars the way into the other."""
+    """The stretches of one room's edge from which no wall separates the other room."""
     near = other.shape.buffer(_WALL_M)
     corners = [*one.polygon_m, one.polygon_m[0]]
     for a, b in itertools.pairwise(corners):
@@ -99,7 +99,7 @@ def _passes(
     other: Room,
     walls: shapely.STRtree,
 ) -> bool:
-    """Whether the way straight through the wall into the other room is free."""
+    """Whether the straight line through the wall into the other room is free."""
     along = np.array([b[0] - a[0], b[1] - a[1]])
     across = np.array([-along[1], along[0]]) / np.linalg.norm(along)
     target = np.array(nearest_points(Point(point), other.shape)[1].coords[0])

@@ -1,6 +1,6 @@
-"""A static body of a scene as a piece of furniture: size, place, surfaces, hollows, joints.
+"""Converts a static body of a scene to furniture: size, pose, surfaces, interiors, joints.
 
-Its meshes count as the boxes around them; what is not articulated is drawn by its class's recipe.
+Each mesh counts as the box around it; non-articulated furniture is drawn by its class's recipe.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Shell:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A receptacle in `map`: its name, the corners around it, what it moves with, how things rest.
+    """A receptacle in `map`: name, corners of its box, the joint that moves it, relation.
 
-    `joint` moves it as a drawer; None if it stands still.
+    `joint` moves it as a drawer; None if it is fixed.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A piece, the part of it that each receptacle became, and our name of each of its joints."""
+    """A piece, the part of it for each receptacle, and our name for each of its joints."""
 
     piece: Furniture
     parts: Mapping[str, tuple[Relation, str]]
@@ -64,15 +64,15 @@ def build_piece(
     places: Sequence[Place],
     front: FloatArray,
 ) -> Built:
-    """A piece of furniture.
+    """Builds a piece of furniture.
 
     Args:
         name: of the piece.
-        room: it stands in.
+        room: the room it stands in.
         cls: its class.
-        shells: what it is made of.
+        shells: its moving parts and base.
         places: its receptacles.
-        front: direction in `map` that it faces where no door says better.
+        front: the direction in `map` that it faces, unless its doors indicate another.
     """
     frame = _Frame.of(shells, front)
     bodies = {shell.joint.name if shell.joint else None: frame.box(shell.corners)
@@ -150,7 +150,7 @@ class _Frame:
 
 
 def _towards_its_doors(shells: Sequence[Shell], yaw: float) -> float:
-    """The side of four that the drawers come out of, or else that the doors are on."""
+    """Which of four sides the drawers open to, or else the doors are on."""
     turn = _about_z(-yaw)
     sliding = [s.joint.axis for s in shells if s.joint is not None and s.joint.kind == "slide"]
     moving = [shell.corners for shell in shells if shell.joint is not None]
@@ -203,7 +203,7 @@ def _joints(
 
 
 def _handle(kind: str, box: _Box, axis: FloatArray, origin: FloatArray) -> FloatArray:
-    """Where a hand takes it: a drawer's front, the side of a door that is far from its hinge."""
+    """The grasp point: a drawer's front, or the side of a door opposite its hinge."""
     if kind == "slide":
         return np.clip(box.center + axis * np.abs(axis) @ box.size / 2, box.low, box.high)
     arm = box.center - origin
@@ -255,7 +255,7 @@ def _places(
 
 
 def _free_above(box: _Box, others: Sequence[_Box], top_m: float) -> float:
-    """How far it is to the next receptacle above, or to the top of the piece."""
+    """The distance to the next receptacle above, or to the top of the piece."""
     heights = [
         other.low[2] - box.low[2]
         for other in others
@@ -270,7 +270,7 @@ def _free_above(box: _Box, others: Sequence[_Box], top_m: float) -> float:
 
 
 def _closing(box: _Box, bodies: Mapping[str | None, _Box], joints: Mapping[str, Joint]) -> Joint:
-    """The door in front of a hollow that stands still: the one that covers most of its side."""
+    """The door of a fixed interior: the one that covers most of its side."""
 
     def covered(name: str) -> float:
         door = bodies[name]
@@ -312,7 +312,7 @@ def _parts(
 
 
 def _carcass(box: _Box) -> list[Part]:
-    """A box that is open to the front."""
+    """A box open to the front."""
     (x0, y0, z0), (x1, y1, z1) = box.low, box.high
     t = _PANEL_M
     panels = [

@@ -17,7 +17,7 @@ from planner.world.catalogue import Catalogue
 from planner.world.errors import FileError, from_validation
 from planner.world.house import Room
 
-# PARTNR's houses have one floor; stairs lead to another house's rooms for all that we know.
+# PARTNR's houses have one floor; regions on other floors are ignored.
 _SAME_FLOOR_M = 0.5
 _HEIGHTS_M = (1.9, 6.0)
 
@@ -36,14 +36,14 @@ class _Regions(Lenient):
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """The rooms, and how the data set calls them.
+    """The rooms, and the data set's names for them.
 
     Attributes:
         rooms: with our names, `<class>_<n>`.
-        by_id: our name by the region's id, by which evaluations speak of it.
-        by_name: our name by PARTNR's, which is made of the label.
+        by_id: our name by the region's id, which evaluations use.
+        by_name: our name by PARTNR's, which is derived from the label.
         floor_m: the height of the floor in Habitat's world, which is 0 in ours.
-        left_out: a sentence for each region that is no room of ours.
+        left_out: a sentence for each region that does not become a room.
     """
 
     rooms: tuple[Room, ...]
@@ -95,14 +95,14 @@ def _floor(path: Path, regions: Sequence[_Region]) -> float:
         reason = f"floors from {min(heights):.2f} to {max(heights):.2f} m: one floor is read only"
         raise FileError(path, "region_annotations", reason)
     areas = [Polygon([(x, z) for x, _, z in region.poly_loop]).area for region in regions]
-    # Most of the floor decides; a threshold's or a carpet's height does not.
+    # The height of most of the floor; thresholds and carpets do not count.
     return heights[int(np.argmax(areas))]
 
 
 def _room(region: _Region, name: str, class_name: str) -> Room:
     height = min(max(region.extrusion_height, _HEIGHTS_M[0]), _HEIGHTS_M[1])
     loop = Polygon([(x, -z) for x, _, z in region.poly_loop])
-    # Annotators click points twice; a loop that crosses itself is not repaired but refused.
+    # Annotators click points twice; a self-intersecting loop is refused, not repaired.
     simpler = loop.simplify(0.001)
     loop = simpler if isinstance(simpler, Polygon) else loop
     corners = tuple((round(x, 4), round(y, 4)) for x, y in list(loop.exterior.coords)[:-1])

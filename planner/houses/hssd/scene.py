@@ -1,4 +1,4 @@
-"""A scene of HSSD as a house, with the names that PARTNR's episodes give everything."""
+"""Reads a scene of HSSD as a house, with the names that PARTNR's episodes use."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _Filter(Lenient):
 
     @property
     def excluded(self) -> tuple[str, ...]:
-        """Parts of the names of receptacles that nobody can use."""
+        """Substrings of the names of receptacles that cannot be used."""
         return (
             *self.manually_filtered,
             *self.access_filtered,
@@ -74,14 +74,14 @@ class _Filter(Lenient):
 
 @dataclass(frozen=True, slots=True)
 class HssdBody:
-    """A body as the scene has it.
+    """A body in the scene.
 
     Attributes:
         config: its template.
         placed: its entry in the scene.
-        is_asset_local: whether that places its mesh's origin; else its middle.
-        piece: our piece of furniture that it is; "" for scenery.
-        joints: our name of each joint of that piece, by theirs.
+        is_asset_local: whether the entry places its mesh's origin; otherwise its middle.
+        piece: our piece of furniture for it; "" for scenery.
+        joints: our name for each joint of that piece, by the data set's.
     """
 
     config: Path
@@ -96,17 +96,17 @@ class HssdScene:
     """A scene that was read.
 
     Attributes:
-        house: named `hssd-<scene>`; its z is 0 if the scene's floor is.
+        house: named `hssd-<scene>`; z is 0 at the scene's floor.
         dataset: the configuration that habitat-sim loads.
         scene: the scene's file.
         floor_m: the height of that floor in Habitat's world.
-        furniture: PARTNR's name by handle, also of what our house leaves out.
-        parts: by a receptacle's whole name: the piece, and how and in what part of it things rest.
-        regions: the rooms and their names there.
+        furniture: PARTNR's name by handle, including what our house leaves out.
+        parts: by a receptacle's full name: the piece, its part, and the relation of things there.
+        regions: the rooms and the data set's names for them.
         object_classes: PARTNR's class of movable models by name.
         stage: the structure.
-        bodies: everything else that stands there, by handle.
-        left_out: a sentence for each thing that has no place in our house.
+        bodies: all other bodies, by handle.
+        left_out: a sentence for each thing that our house cannot represent.
     """
 
     house: House
@@ -126,7 +126,7 @@ def read_scene(dataset: HssdDataset, scene_id: str, catalogue: Catalogue) -> Hss
     """Reads a scene.
 
     Raises:
-        FileError: if a file is missing, only a note of Git LFS's, or not as documented.
+        FileError: if a file is missing, only a Git LFS pointer, or not as documented.
     """
     path = dataset.scene(scene_id)
     scene = read_json(path, _Scene)
@@ -300,7 +300,7 @@ class _Reading:
         read: Callable[[Path], TemplateT],
         usable: _Filter,
     ) -> Iterator[tuple[str, Placed, Path, TemplateT, list[Receptacle]]]:
-        """Instances with receptacles that can be used, and their templates; counts the others."""
+        """Instances with usable receptacles, and their templates; counts the others."""
         for handle, instance in _handles(instances):
             config = known.get(instance.name)
             if config is None:
@@ -342,9 +342,9 @@ def _handle_of(body: _Body) -> str:
 
 
 def _handles(instances: Sequence[Placed]) -> Iterator[tuple[str, Placed]]:
-    """Each instance by habitat-sim's name: the template's, and a number.
+    """Each instance with habitat-sim's handle: the template's name and a number.
 
-    The number is one more than the highest of all before whose names contain this one's.
+    The number is one more than the highest of all earlier handles whose names contain this one's.
     """
     taken: dict[str, int] = {}
     for instance in instances:
@@ -360,7 +360,7 @@ def _usable(handle: str, found: Sequence[Receptacle], usable: _Filter) -> list[R
 
 
 def _shells(links: Sequence[UrdfLink], matrix: FloatArray, place: FloatArray) -> Iterator[Shell]:
-    """The links that move as one, the base first."""
+    """The links that move together, the base first."""
     groups: dict[str | None, list[UrdfLink]] = {}
     for link in links:
         if len(link.corners):
@@ -394,7 +394,7 @@ def _link_place(
 
 
 def _room_of(corners: FloatArray, rooms: Sequence[Room]) -> str | None:
-    """The room that most of the footprint is in."""
+    """The room that contains most of the footprint."""
     footprint = MultiPoint(corners[:, :2]).convex_hull.buffer(0.01)
     shares = [(room.shape.buffer(0).intersection(footprint).area, room.name) for room in rooms]
     area, name = max(shares)

@@ -1,4 +1,4 @@
-"""Object and articulated configurations: meshes, and the receptacles that they carry."""
+"""Object and articulated configurations: meshes and receptacles."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _ReceptacleNote(Lenient):
 
 @dataclass(frozen=True, slots=True)
 class Receptacle:
-    """A place to put things: corners around it in its mesh's or link's axes, and its name."""
+    """A place to put things: corners of its box in its mesh's or link's axes, and its name."""
 
     name: str
     corners: FloatArray

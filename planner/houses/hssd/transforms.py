@@ -1,4 +1,4 @@
-"""Placing Habitat's bodies in our frame: poses, scales, and the frames of their meshes."""
+"""Conversion of Habitat's bodies to our frame: poses, scales, and mesh frames."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Size3 = tuple[Factor, Factor, Factor]
 Wxyz = tuple[_Number, _Number, _Number, _Number]
 
 TO_OURS = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
-"""Turns Habitat's axes, y up, into ours, z up: (x, y, z) to (x, -z, y)."""
+"""Rotates Habitat's axes, y up, into ours, z up: (x, y, z) to (x, -z, y)."""
 
 
 class Placed(Lenient):
-    """Where an entry of a scene says that its body is."""
+    """The pose of a body in a scene's entry."""
 
     template_name: Annotated[str, Field(min_length=1, max_length=300)]
     translation: Number3 = (0.0, 0.0, 0.0)
@@ -34,11 +34,11 @@ class Placed(Lenient):
 
     @property
     def name(self) -> str:
-        """The template's own name, without folders and endings."""
+        """The template's own name, without folders and extensions."""
         return self.template_name.split("/")[-1].split(".")[0]
 
     def factors(self) -> FloatArray:
-        """(3,) by which the body is larger than its template, along the mesh's axes."""
+        """(3,) scale of the body relative to its template, along the mesh's axes."""
         return np.array(self.non_uniform_scale) * self.uniform_scale
 
     def turn(self) -> FloatArray:
@@ -47,7 +47,7 @@ class Placed(Lenient):
 
 
 class Oriented(Lenient):
-    """The parts of a template that say how its mesh lies in the body's frame."""
+    """The part of a template that defines its mesh's orientation in the body's frame."""
 
     up: Number3 = (0.0, 1.0, 0.0)
     front: Number3 = (0.0, 0.0, -1.0)
@@ -55,14 +55,14 @@ class Oriented(Lenient):
     units_to_meters: Factor = 1.0
 
     def sizes(self, factors: FloatArray) -> FloatArray:
-        """(3, 3) that makes the turned mesh, and what is noted beside it, so much larger."""
+        """(3, 3) that scales the rotated mesh and the data given in its frame."""
         return np.diag(factors * self.scale) * self.units_to_meters
 
     def turn_of_mesh(self) -> FloatArray:
-        """(3, 3) that brings the mesh's up to y and then its front to -z, as habitat-sim does it.
+        """(3, 3) that brings the mesh's up to y and then its front to -z, as habitat-sim does.
 
-        It applies to the mesh alone, before sizes; receptacles are noted in the turned frame. A
-        front opposite to -z turns about x, so that such a mesh lies upside down there, too.
+        It applies to the mesh alone, before scaling; receptacles are given in the rotated frame. A
+        front opposite to -z is rotated about x, so such a mesh is upside down there, too.
         """
         up = np.array(self.up) / np.linalg.norm(self.up)
         front = np.array(self.front) / np.linalg.norm(self.front)
@@ -73,7 +73,7 @@ class Oriented(Lenient):
 
 
 def _shortest_turn(one: FloatArray, other: FloatArray) -> FloatArray:
-    """(3, 3) that turns a unit vector into another the short way."""
+    """(3, 3) shortest rotation from one unit vector to another."""
     cosine = float(one @ other)
     axis = np.cross(one, other)
     if cosine < -1.0 + 1e-6:

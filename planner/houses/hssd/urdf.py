@@ -1,7 +1,6 @@
-"""What opens: the links and joints of a URDF, as boxes and axes in the base's frame.
+"""Reads the links and joints of a URDF as boxes and axes in the base's frame.
 
-The closed position is that of the lower joint limits and the open one that of the upper, as in
-habitat-lab.
+Joints are closed at their lower limits and open at their upper limits, as in habitat-lab.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _MAX_LINKS = 200
 
 @dataclass(frozen=True, slots=True)
 class UrdfJoint:
-    """A joint that moves: axis and a point on it in the base's frame when closed; travel."""
+    """A movable joint: axis and a point on it in the base's frame when closed; travel."""
 
     name: str
     link: str
@@ -44,7 +43,7 @@ class UrdfJoint:
     travel: float
 
     def placed(self, matrix: FloatArray, place: FloatArray) -> UrdfJoint:
-        """The same in the frame that a (3, 3) matrix and a (3,) place lead into."""
+        """The same joint, transformed by a (3, 3) matrix and a (3,) translation."""
         axis = matrix @ self.axis
         size = float(np.linalg.norm(axis))
         travel = self.travel * size if self.kind == "slide" else self.travel
@@ -55,7 +54,7 @@ class UrdfJoint:
 
 @dataclass(frozen=True, slots=True)
 class UrdfLink:
-    """A link when closed: its place in the base's frame, corners of its meshes, what moves it."""
+    """A link when closed: pose in the base's frame, corners of its meshes, and its joint."""
 
     name: str
     frame: FloatArray
@@ -67,7 +66,7 @@ def read_urdf(path: Path) -> tuple[UrdfLink, ...]:
     """The links of a URDF, the base first.
 
     Raises:
-        FileError: if it is none, or is not one tree.
+        FileError: if it is not a URDF, or not a single tree.
     """
     robot = _root(path)
     links = {str(link.get("name")): link for link in robot.findall("link")}
@@ -100,7 +99,7 @@ def _root(path: Path) -> ET.Element:
     except OSError as error:
         raise FileError(path, "", f"cannot be read: {error.strerror}") from None
     refuse_pointer(path, content)
-    # Entities are how an XML file of a few lines fills a machine; a URDF has none.
+    # XML entities allow a small file to exhaust memory; a URDF has none.
     if len(content) > _LARGEST_BYTES or b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise FileError(path, "", "is no plain URDF")
     try:
