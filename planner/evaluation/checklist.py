@@ -65,7 +65,9 @@ def _is_new(thing: str, take: _Take, takes: Sequence[_Take]) -> bool:
     return all(other.need is not take.need or other.thing != thing for other in takes)
 
 
-def _propositions_done(trace: EpisodeTrace, open_indices: Sequence[int], offset: int) -> Iterator[SubtaskLine]:
+def _propositions_done(
+    trace: EpisodeTrace, open_indices: Sequence[int], offset: int
+) -> Iterator[SubtaskLine]:
     for number, i in enumerate(open_indices):
         step = trace.end.first_steps[i]
         if step is not None:

@@ -392,7 +392,7 @@ class _Reading:
         return replace(goal, candidates=left, tied=goal.tied and len(left) > 1)
 
     def _still_needed(self, earlier: Goal, group: Sequence[Goal]) -> bool:
-        """Whether a tie on the room is not replaced by a tie of all its members in the new goals."""
+        """Whether a tie on the room is not replaced by a tie of all members in the new goals."""
         if not earlier.tied:
             return False
         members = {g.selection for g in self._goals if g.group == earlier.group}
