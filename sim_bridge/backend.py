@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NewType, Protocol
+from typing import NewType, Protocol, runtime_checkable
 
 from planner.world.episode import Episode
 from planner.world.house import House
-from planner.world.observation import Observation
+from planner.world.observation import Observation, Sighting
 from planner.world.primitive import Capabilities, Primitive, PrimitiveStatus
 from planner.world.state import WorldState
 
@@ -85,3 +85,15 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Stops every agent and frees what is held; safe to call twice."""
+
+
+@runtime_checkable
+class SightingSource(Protocol):
+    """A backend without pictures, which says itself what its agents see."""
+
+    def sightings_now(self, agent: str) -> Sequence[Sighting]:
+        """The entities that an agent sees now, itself not among them; changes nothing.
+
+        Raises:
+            PlannerError: for an unknown agent.
+        """

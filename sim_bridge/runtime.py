@@ -10,10 +10,10 @@ from typing import Protocol, runtime_checkable
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
-from planner.world.observation import Observation
+from planner.world.observation import Observation, Sighting
 from planner.world.primitive import PrimitiveCode, PrimitiveResult, PrimitiveStatus
 from planner.world.state import WorldState
-from sim_bridge.backend import Backend, Handle
+from sim_bridge.backend import Backend, Handle, SightingSource
 from sim_bridge.control import Command, Outcome
 from sim_bridge.pacing import TICK_S
 from sim_bridge.requests import Request, read_request
@@ -58,6 +58,7 @@ class Runtime:
         self._robot = isinstance(backend, Supervised)
         self._losable = backend if isinstance(backend, Losable) else None
         self._notifying = backend if isinstance(backend, Notifying) else None
+        self._sightings = backend if isinstance(backend, SightingSource) else None
         self.backend: Backend = self.gate
         self.house = ""
         self.episode_id = ""
@@ -196,6 +197,15 @@ class Runtime:
                 self.picture_fault = ""
                 return seen
         return self.backend.observe(agent, ())
+
+    @property
+    def has_sightings(self) -> bool:
+        """Whether the world says what agents see, instead of sending pictures."""
+        return self._sightings is not None
+
+    def sightings(self, agent: str) -> Sequence[Sighting]:
+        """What an agent sees now; nothing where only pictures could tell."""
+        return () if self._sightings is None else self._sightings.sightings_now(agent)
 
     def world_state(self) -> WorldState | None:
         """Ground truth, or None where nobody knows it."""

@@ -280,6 +280,17 @@ ELSEWHERE: Mapping[str, str] = {
     "planner check backend embedded": (
         "test/sim_bridge/test_conformance.py::test_the_command_prints_a_table_and_its_verdict"
     ),
+    **dict.fromkeys(
+        (
+            (
+                "planner up backend:=graph episode:=night_light_0 planner:=expert narrate:=true"
+                " record:=/tmp/run"
+            ),
+            "planner evaluate /tmp/run/bag",
+        ),
+        "test/integration/test_graph_stack.py::"
+        "test_a_run_without_pictures_is_remembered_recorded_and_judged",
+    ),
     "planner check backend graph": (
         "test/sim_bridge/graph/test_backend.py::test_it_conforms_in_a_furnished_house"
     ),

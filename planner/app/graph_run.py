@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.app.run import EpisodeRun
 from planner.app.time_steps import Steps
@@ -37,7 +37,7 @@ def prepare_graph(
     initial = backend.world_state()
     if initial is None:
         raise PlannerError(f"{episode.episode_id}: the world tells no state")
-    updater = PrivilegedUpdater(backend.world_state, GT_VISIBILITY, sightings=backend.sightings)
+    updater = PrivilegedUpdater(backend.world_state, GT_VISIBILITY)
     kinds = {placement.uid: placement.kind for placement in episode.agents}
     memory = Memory(house, updater, agents=kinds, episode=episode.episode_id)
     task = Task(
@@ -69,7 +69,8 @@ class _Observer:
 
     def look(self, agent: str) -> None:
         """Updates the memory with what the agent senses now."""
-        self.memory.observe(self.backend.observe(agent))
+        seen = replace(self.backend.observe(agent), sightings=self.backend.sightings_now(agent))
+        self.memory.observe(seen)
 
     def redundant_frames(self, seconds: object) -> int:  # noqa: ARG002 - no foresight
         """Always 0: no frame is known to be redundant."""

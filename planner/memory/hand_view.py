@@ -1,9 +1,11 @@
-"""What a hand's camera saw and from where, for the node and for recorded pictures alike."""
+"""What an agent saw and from where, for the node and for recorded pictures alike."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planner.world.geometry import Pose
-from planner.world.observation import CameraFrame, Observation
+from planner.world.observation import CameraFrame, Observation, Sighting
 
 CAMERA = "hand"
 # Below this opening the gripper holds an object: an empty one rests open on every backend.
@@ -13,25 +15,27 @@ HOLDING_MAX_OPENING = 0.05
 def hand_observation(
     agent: str,
     stamp_s: float,
-    frame: CameraFrame,
+    frame: CameraFrame | None,
     *,
     base: Pose,
     odom: Pose,
     hand: Pose,
-    optical: Pose,
+    optical: Pose | None,
     opening: float,
+    sightings: Sequence[Sighting] | None = None,
 ) -> Observation:
-    """One exposure of the hand's camera.
+    """One exposure of the hand's camera, or what is seen without one.
 
     Args:
         agent: whose hand.
         stamp_s: of the exposure, on the world's clock.
-        frame: the pictures.
+        frame: the pictures; None = there are none.
         base: the agent's `base_link` in `map` at that time.
         odom: its odometry frame in `map`.
         hand: its hand in `map`.
-        optical: the camera's optical frame in `map`.
+        optical: the camera's optical frame in `map`; None = there is no camera.
         opening: of the gripper, 0 closed to 1 open.
+        sightings: what the agent sees, from a world without pictures.
     """
     in_base = base.inverse()
     return Observation(
@@ -45,6 +49,7 @@ def hand_observation(
         joints={},
         gripper_opening=opening,
         holding=opening < HOLDING_MAX_OPENING,
-        cameras={CAMERA: frame},
-        optical={CAMERA: in_base.compose(optical)},
+        cameras={} if frame is None else {CAMERA: frame},
+        optical={} if optical is None else {CAMERA: in_base.compose(optical)},
+        sightings=sightings,
     )

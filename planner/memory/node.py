@@ -43,6 +43,7 @@ from planner.ros.memory_messages import GraphMessages, ListMessages, change_mess
 from planner.ros.model_trace import ModelTrace
 from planner.ros.part_options import declare_options
 from planner.ros.safe_publisher import SafePublisher
+from planner.ros.sightings import Seen, SightingsInput
 from planner.ros.truth_input import TruthInput
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
@@ -89,8 +90,8 @@ class MemoryNode(ManagedNode):
         self._logged_problem = ""
         self._unreadable: Counter[str] = Counter()
         self._losses: Counter[str] = Counter()
-        self._cameras: dict[str, CameraInput] = {}
-        self._pending: dict[str, Exposure] = {}
+        self._inputs: dict[str, CameraInput | SightingsInput] = {}
+        self._pending: dict[str, Exposure | Seen] = {}
         # Agents whose picture the updater's thread has.
         self._looking: set[str] = set()
         self._hands: dict[str, float] = {}
@@ -163,11 +164,13 @@ class MemoryNode(ManagedNode):
         model = updater_model(self)
         self._make_updater: MakeUpdater | None = None
         self._needs_truth, self._true_names, self._in_thread = False, True, False
+        self._takes_sightings = False
         if self._updater == NO_UPDATER:
             return
         part = UPDATERS.get(self._updater)
         self._needs_truth = part.reads_truth(model.model)
         self._true_names, self._in_thread = part.true_names, part.in_thread
+        self._takes_sightings = part.takes_sightings
         self._make_updater = load_updater(
             UpdaterRequest(
                 name=self._updater,
@@ -328,7 +331,7 @@ class MemoryNode(ManagedNode):
         found = []
         if self._truth is not None and self._truth.newest_s is None:
             found.append(f"{self.resolve_topic_name(topics.WORLD_STATE)} of a simulator's bridge")
-        if self._updater != "none" and not self._cameras:
+        if self._updater != "none" and not self._inputs:
             pictures = topics.of_agent("agent_0", topics.depth_image(CAMERA))
             found.append(f"pictures of an agent, such as {self.resolve_topic_name(pictures)}")
         return found
@@ -338,13 +341,19 @@ class MemoryNode(ManagedNode):
             return
         for number in range(MAX_AGENTS):
             agent = f"agent_{number}"
-            present = self.count_publishers(topics.of_agent(agent, topics.depth_image(CAMERA))) > 0
-            if present and agent not in self._cameras:
-                self._watch(agent)
-            elif not present and agent in self._cameras:
-                self._cameras.pop(agent).destroy()
+            camera = self._is_published(agent, topics.depth_image(CAMERA))
+            present = camera or (
+                self._takes_sightings and self._is_published(agent, topics.SIGHTINGS)
+            )
+            if present and agent not in self._inputs:
+                self._watch(agent, camera=camera)
+            elif not present and agent in self._inputs:
+                self._inputs.pop(agent).destroy()
 
-    def _watch(self, agent: str) -> None:
+    def _is_published(self, agent: str, topic: str) -> bool:
+        return bool(self.count_publishers(topics.of_agent(agent, topic)) > 0)
+
+    def _watch(self, agent: str, *, camera: bool) -> None:
         def is_due(stamp_s: float) -> bool:
             if self._memory is None:
                 return False
@@ -355,15 +364,17 @@ class MemoryNode(ManagedNode):
                 self._have_done(agent, stamp_s)
             return False
 
-        def on_exposure(exposure: Exposure) -> None:
+        def on_exposure(exposure: Exposure | Seen) -> None:
             self._look(agent, exposure)
 
         def on_hand(message: JointState) -> None:
             if message.position:
                 self._hands[agent] = float(message.position[0])
 
-        self._cameras[agent] = CameraInput(
-            self, agent, CAMERA, self._wanted_pictures(), is_due, on_exposure
+        self._inputs[agent] = (
+            CameraInput(self, agent, CAMERA, self._wanted_pictures(), is_due, on_exposure)
+            if camera
+            else SightingsInput(self, agent, is_due, on_exposure)
         )
         self.create_subscription(
             JointState, topics.of_agent(agent, topics.GRIPPER_STATE), on_hand, qos.LATCHED
@@ -372,7 +383,7 @@ class MemoryNode(ManagedNode):
     def _wanted_pictures(self) -> tuple[str, ...]:
         return (DEPTH, INSTANCES) if self._needs_truth else (DEPTH, COLOUR)
 
-    def _look(self, agent: str, exposure: Exposure) -> None:
+    def _look(self, agent: str, exposure: Exposure | Seen) -> None:
         """Learns from an exposure, or keeps it until its frames are there."""
         memory = self._memory
         self._pending.pop(agent, None)
@@ -423,24 +434,32 @@ class MemoryNode(ManagedNode):
             self._looking.discard(seen.agent)
             self._have_done(seen.agent, seen.stamp_s)
 
-    def _observation(self, agent: str, exposure: Exposure) -> Observation | None:
+    def _observation(self, agent: str, exposure: Exposure | Seen) -> Observation | None:
         """The exposure with the agent's pose; None while its frames are not known."""
         stamp_s = exposure.stamp_s
         base = self._frames.pose(f"{agent}/base_link", stamp_s)
         odom = self._frames.pose(f"{agent}/odom", stamp_s)
         hand = self._frames.pose(f"{agent}/hand", stamp_s)
-        optical = self._frames.pose(exposure.frame_id, stamp_s)
-        if base is None or odom is None or hand is None or optical is None:
+        if base is None or odom is None or hand is None:
             return None
+        optical = frame = sightings = None
+        if isinstance(exposure, Seen):
+            sightings = exposure.sightings
+        else:
+            optical = self._frames.pose(exposure.frame_id, stamp_s)
+            if optical is None:
+                return None
+            frame = camera_frame(exposure, optical)
         return hand_observation(
             agent,
             stamp_s,
-            camera_frame(exposure, optical),
+            frame,
             base=base,
             odom=odom,
             hand=hand,
             optical=optical,
             opening=self._hands.get(agent, 1.0),
+            sightings=sightings,
         )
 
     def _on_report(self, message: SkillReport) -> None:
@@ -515,8 +534,8 @@ class MemoryNode(ManagedNode):
         doubt = self._logged_problem if self._memory is None else ""
         values = {"updater": self._updater, "store": str(self._folder or "none")}
         notes = {name: str(count) for name, count in self._unreadable.items()}
-        for agent, camera in self._cameras.items():
-            notes.update({f"{agent}: {what}": str(n) for what, n in camera.losses.items()})
+        for agent, source in self._inputs.items():
+            notes.update({f"{agent}: {what}": str(n) for what, n in source.losses.items()})
         now_s = self._memory.stamp_s if self._memory is not None else 0.0
         message = DiagnosticArray(
             status=[

@@ -21,6 +21,7 @@ from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
 from planner.world.agents import default_bodies
 from planner.world.entity import Entity, OperationKind
+from planner.world.field_of_view import faces
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics, Observation, Sighting
 from planner.world.state import EntityState, WorldState
@@ -102,7 +103,7 @@ class PrivilegedUpdater:
         if state is None:
             return []
         frame = observation.cameras.get(CAMERA)
-        if self._provider is None and frame is None:
+        if self._provider is None and frame is None and observation.sightings is None:
             return []
         if not self.needs_look(observation.agent, observation.stamp_s, entities):
             return []
@@ -195,6 +196,8 @@ class PrivilegedUpdater:
     def _look(
         self, observation: Observation, frame: CameraFrame | None, state: WorldState
     ) -> Sequence[Sighting]:
+        if observation.sightings is not None:
+            return observation.sightings
         if self._provider is not None:
             return self._provider(observation.agent)
         if frame is None:
@@ -248,6 +251,9 @@ class PrivilegedUpdater:
         seen: Mapping[str, Sighting],
     ) -> Iterator[Entity]:
         """Those whose stored position is clearly visible."""
+        if observation.sightings is not None:
+            yield from _faced(hidden, state.entities.get(observation.agent), seen, state)
+            return
         view = _view(observation, frame, state) if hidden else None
         if view is None:
             return
@@ -347,6 +353,21 @@ def _thing(
         distance_m=sighting.distance_m,
         facts=facts,
     )
+
+
+def _faced(
+    hidden: Sequence[Entity],
+    viewer: EntityState | None,
+    seen: Mapping[str, Sighting],
+    state: WorldState,
+) -> Iterator[Entity]:
+    """Without a camera: those that an agent would see if they were where they were last."""
+    if viewer is None:
+        return
+    for entity in hidden:
+        in_view = entity.room == viewer.room and faces(viewer, entity.position_m)
+        if in_view and _support_shows(entity, seen, state):
+            yield entity
 
 
 def _support_shows(entity: Entity, seen: Mapping[str, Sighting], state: WorldState) -> bool:

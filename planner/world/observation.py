@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -63,6 +63,7 @@ class Observation:
         holding: whether something is in the hand.
         cameras: one frame a camera asked for; a dropped frame is absent.
         optical: the optical frame of each camera in `base_link`, asked for or not.
+        sightings: what the agent sees, from a world without pictures; None = pictures tell.
     """
 
     stamp_s: float
@@ -77,6 +78,7 @@ class Observation:
     holding: bool
     cameras: Mapping[str, CameraFrame]
     optical: Mapping[str, Pose] = field(default_factory=dict)
+    sightings: Sequence[Sighting] | None = None
 
     @classmethod
     def at_rest(

@@ -38,6 +38,7 @@ FINISH_EVALUATION = "evaluation/finish"
 # that name beside them.
 ODOMETRY, JOINT_STATES, GRIPPER_STATE = "odometry", "joint_states", "gripper_state"
 BATTERY_STATE, ROBOT_DESCRIPTION = "battery_state", "robot_description"
+SIGHTINGS = "sightings"
 SAFETY_STATE, MOTION_ALLOWED = "safety/state", "safety/motion_allowed"
 RECEIPTS, SAFETY_HEARTBEAT = "safety/receipts", "safety/heartbeat"
 QUESTION, ANSWER = "safety/question", "safety/answer"

@@ -26,6 +26,7 @@ from planner.ros.goal_server import Goal
 from planner.ros.heartbeat import HeartbeatSubscription, safety_topic
 from planner.ros.primitive_server import PrimitiveServer
 from planner.ros.safe_publisher import SafePublisher
+from planner.ros.sightings import SightingsTopic
 from planner.world import topics
 from planner.world.agents import body_of
 from planner.world.bounds import OutOfBounds
@@ -89,6 +90,7 @@ class AgentInterface:
             for camera in sensing.cameras
             if camera in capabilities.cameras
         }
+        self._sightings = SightingsTopic(node, agent, losses) if runtime.has_sightings else None
         self._topics = AgentTopics(node, agent, losses)
         self._approval = ApprovalTopics(node, runtime, agent, losses, self._log_outcome)
         self._description = SafePublisher(
@@ -113,7 +115,7 @@ class AgentInterface:
         self._exposures = Exposures(sensing.camera_hz, sensing.still_camera_hz)
         # The world's revision at the last exposure; None where an agent was busy.
         self._exposed: int | None = None
-        # Stamp of the newest pictures that a tick published of `MEMORY_CAMERA`.
+        # Stamp of the newest pictures of `MEMORY_CAMERA`, or sightings, that were published.
         self.picture_s: float | None = None
         self._hand = Periodic(10.0)
         self._feedback = Periodic(5.0)
@@ -137,10 +139,16 @@ class AgentInterface:
         cameras = [
             name for name in self._cameras if exposes and self._is_watched(name, memory_looks)
         ]
+        sees = exposes and self._wants_sightings(memory_looks=memory_looks)
         hand = self._hand.due(now_s)
-        if not (cameras or hand or tf_wanted or self._topics.has_subscribers):
+        if not (cameras or sees or hand or tf_wanted or self._topics.has_subscribers):
             return []
-        return self._sense(cameras)
+        return self._sense(cameras, sees=sees)
+
+    def _wants_sightings(self, *, memory_looks: bool) -> bool:
+        # A single subscriber is the memory.
+        count = 0 if self._sightings is None else self._sightings.subscriber_count
+        return count > 1 or (count == 1 and memory_looks)
 
     def _is_watched(self, camera: str, memory_looks: bool) -> bool:
         topics = self._cameras[camera]
@@ -159,14 +167,18 @@ class AgentInterface:
     @property
     def has_new_subscribers(self) -> bool:
         """Whether a subscriber joined after the last tick."""
-        return self._topics.has_new_subscribers or any(
-            topics.has_new_subscribers for topics in self._cameras.values()
+        sees = self._sightings is not None and self._sightings.has_new_subscribers
+        return (
+            sees
+            or self._topics.has_new_subscribers
+            or any(topics.has_new_subscribers for topics in self._cameras.values())
         )
 
     def repeat(self) -> list[Link]:
         """Publishes the present state again while time is paused; returns all frames."""
         return self._sense(
-            [name for name, topics in self._cameras.items() if topics.has_subscribers]
+            [name for name, topics in self._cameras.items() if topics.has_subscribers],
+            sees=self._wants_sightings(memory_looks=True),
         )
 
     def restart(self) -> None:
@@ -188,8 +200,11 @@ class AgentInterface:
             text = robot_description(self.agent, body, capabilities.cameras, joints)
             self._description.publish(String(data=text))
 
-    def _sense(self, cameras: list[str]) -> list[Link]:
+    def _sense(self, cameras: list[str], *, sees: bool) -> list[Link]:
         seen = self._runtime.sense(self.agent, cameras)
+        if sees and self._sightings is not None:
+            self._sightings.publish(seen.stamp_s, self._runtime.sightings(self.agent))
+            self.picture_s = seen.stamp_s
         self._topics.publish_motion(seen)
         self._topics.publish_hand(seen)
         for camera, frame in seen.cameras.items():
@@ -332,6 +347,8 @@ class AgentInterface:
         self._topics.destroy()
         self._approval.destroy()
         self._description.destroy()
+        if self._sightings is not None:
+            self._sightings.destroy()
         for camera in self._cameras.values():
             camera.destroy()
         self._services.destroy()

@@ -13,6 +13,7 @@ from planner.world.observation import CameraFrame, Observation
 from planner.world.primitive import PrimitiveName
 from planner.world.state import EntityState
 from planner.world.vocabulary import EntityKind
+from sim_bridge.backend import SightingSource
 from sim_bridge.conformance_checks.trial import (
     Trial,
     UnsuitableError,
@@ -94,7 +95,10 @@ def camera_hangs_on_the_body(trial: Trial) -> None:
 
 
 def truth_and_senses_agree(trial: Trial) -> None:
-    """`base` is where the agent truly is, up to noise, before and after walking."""
+    """`base` is where the agent truly is, up to noise, and sightings are of what there is.
+
+    Before and after walking.
+    """
     for _ in range(2):
         for agent in trial.backend.agents:
             true, believed = trial.truth().entities[agent].pose, trial.base(agent)
@@ -102,7 +106,21 @@ def truth_and_senses_agree(trial: Trial) -> None:
             expect(error_m < POSE_TOLERANCE_M, f"{agent} believes to be {error_m:.2f} m elsewhere")
             turn_rad = abs(math.remainder(true.yaw_rad - believed.yaw_rad, math.tau))
             expect(turn_rad < 0.3, f"{agent} believes to look {turn_rad:.2f} rad elsewhere")
+            _check_sightings(trial, agent)
         trial.walk_to(trial.lying_open(), "object")
+
+
+def _check_sightings(trial: Trial, agent: str) -> None:
+    """Of a backend that says what its agents see instead of sending pictures."""
+    if not isinstance(trial.backend, SightingSource):
+        return
+    there = trial.truth().entities
+    for sighting in trial.backend.sightings_now(agent):
+        name = sighting.name
+        expect(name in there, f"{agent} sees {name}, which is not in the world's state")
+        expect(name != agent, f"{agent} sees itself")
+        in_range = 0.0 < sighting.distance_m < math.inf and 0.0 < sighting.fraction <= 1.0
+        expect(in_range, f"{agent} sees {name} at {sighting.distance_m} m")
 
 
 def odometry_follows_the_base(trial: Trial) -> None:

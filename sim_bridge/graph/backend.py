@@ -131,8 +131,8 @@ class GraphBackend:
             cameras={},
         )
 
-    def sightings(self, agent: str) -> list[Sighting]:
-        """What the agent sees, by its field of view: for runs in one process."""
+    def sightings_now(self, agent: str) -> list[Sighting]:
+        """What the agent sees, by its field of view."""
         self._agent(agent)
         return sightings(self._loaded().snapshot(), agent)
 

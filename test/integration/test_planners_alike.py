@@ -1,13 +1,18 @@
-"""Every registered planner, over ROS in lockstep and in process: the same session either way."""
+"""Every registered planner, over ROS in lockstep and in process: the same session either way.
+
+In the embedded simulator with pictures, and in the graph world without any.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import graph_kitchen as kitchen
 import pytest
 from bridge_harness import Client, write_world
 from nursery import running
@@ -16,20 +21,23 @@ from planner_msgs.msg import Evaluation, SkillReport, WorldGraph
 from planner_msgs.srv import LoadEpisode
 
 from planner.app.embedded_run import prepare_embedded
+from planner.app.graph_run import prepare_graph
 from planner.app.run import EpisodeRun
 from planner.models.model_choice import ModelChoice, make_model
 from planner.models.replies.turn_grammar import END_OF_TURN
 from planner.parts.kinds import PLANNERS
+from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.planning.session_world import Event
 from planner.planning.trace_store import SolvedTask, TraceStore
 from planner.world.episode import Episode
 from planner.world.house import House
-from planner.world.house_checks import load_episode
+from planner.world.house_checks import load_episode, load_house
 from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillName
 from planner.world.wire import graph_record
 from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.graph.backend import GraphBackend
 
 Call = tuple[str, str, int, str]
 THOUGHT = "Thought: This is the next step."
@@ -50,6 +58,10 @@ ASKED: Mapping[str, tuple[Sequence[Mapping[str, object]], int]] = {
     ),
     "cabinet": ((_proposition("is_inside", "apple_0", "cabinet_0"),), 1),
 }
+# What is asked for in a foreign graph, and where an agent sees all of that at first.
+ASKED_IN_GRAPH = (_proposition("is_inside", "apple_13", "fridge_10"),)
+SEES_TABLE = (3.0, 0.0, -2.2)
+GRAPH = "graph"
 
 
 @dataclass(frozen=True)
@@ -69,6 +81,7 @@ class Ended:
 class Stack:
     """The nodes around the task planner, for one episode."""
 
+    backend: str
     episode: Episode
     house: House
     path: Path
@@ -76,25 +89,27 @@ class Stack:
     agents: tuple[str, ...]
     client: Client
 
-    def prepare(self, backend: EmbeddedBackend, choice: PlannerChoice, model: str) -> EpisodeRun:
+    @contextmanager
+    def prepared(self, choice: PlannerChoice, model: str = "") -> Iterator[EpisodeRun]:
         """The same without ROS."""
-        return prepare_embedded(
-            backend,
-            self.house,
-            self.episode,
-            lambda task: make_planner(choice, task, make_model(ModelChoice(model))),
-            acting=self.agents,
-        )
+
+        def planner(task: Task) -> Planner:
+            return make_planner(choice, task, make_model(ModelChoice(model)))
+
+        if self.backend == GRAPH:
+            with closing(GraphBackend()) as graph:
+                yield prepare_graph(graph, self.house, self.episode, planner)
+        else:
+            with closing(EmbeddedBackend()) as embedded:
+                yield prepare_embedded(
+                    embedded, self.house, self.episode, planner, acting=self.agents
+                )
 
     def known_at_first(self) -> set[str]:
         """What the memory knows after the first look."""
-        backend = EmbeddedBackend()
-        try:
-            run = self.prepare(backend, PlannerChoice("expert"), "")
+        with self.prepared(PlannerChoice("expert")) as run:
             run.steps.begin()
             return set(run.memory.belief(0.0).nodes)
-        finally:
-            backend.close()
 
     def load(self, known: set[str]) -> None:
         """Loads the world again; returns when the memory has seen what agents see first."""
@@ -110,42 +125,56 @@ class Stack:
         self.client.wait(is_ready, f"a memory that knows {sorted(known)}")
 
 
-@pytest.fixture(scope="module", params=ASKED)
+@pytest.fixture(scope="module", params=[*ASKED, GRAPH])
 def stack(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
     small_house: House,
     small_episode: Episode,
 ) -> Iterator[Stack]:
-    propositions, count = ASKED[request.param]
-    robot, person = small_episode.agents
-    # It sees the table with all that is asked for from the beginning.
-    facing = robot.model_copy(update={"start": (2.2, 1.9, math.pi / 2)})
-    asked = small_episode.model_copy(
-        update={"evaluation": {"propositions": list(propositions)}, "agents": (facing, person)}
-    )
     folder = tmp_path_factory.mktemp("world")
-    path = write_world(folder, small_house, asked)
+    if request.param == GRAPH:
+        backend, count = GRAPH, 1
+        path = write_graph_task(folder)
+    else:
+        backend = "embedded"
+        propositions, count = ASKED[request.param]
+        robot, person = small_episode.agents
+        # It sees the table with all that is asked for from the beginning.
+        facing = robot.model_copy(update={"start": (2.2, 1.9, math.pi / 2)})
+        asked = small_episode.model_copy(
+            update={"evaluation": {"propositions": list(propositions)}, "agents": (facing, person)}
+        )
+        path = write_world(folder, small_house, asked)
     episode, house = load_episode(str(path))
     with ExitStack() as nodes:
-        nodes.enter_context(running("bridge", episode=path, time_mode="fast", idle_time="hold"))
+        nodes.enter_context(
+            running("bridge", backend=backend, episode=path, time_mode="fast", idle_time="hold")
+        )
         nodes.enter_context(running("memory", episode=path))
         nodes.enter_context(running("skill_executor", episode=path, use_sim_time=True))
         nodes.enter_context(running("evaluator", episode=path))
         client = Client()
         nodes.callback(client.close)
         agents = tuple(agent.uid for agent in episode.agents)[:count]
-        yield Stack(episode, house, path, folder, agents, client)
+        yield Stack(backend, episode, house, path, folder, agents, client)
+
+
+def write_graph_task(folder: Path) -> Path:
+    """Writes a foreign graph and an episode in it; returns the episode's file."""
+    graph = kitchen.written(folder)
+    task = kitchen.task(load_house(graph)).model_dump(mode="json")
+    task["agents"][0]["start"] = SEES_TABLE
+    task |= {"house": str(graph), "evaluation": {"propositions": list(ASKED_IN_GRAPH)}}
+    path = folder / "task.episode.json"
+    path.write_text(json.dumps(task), encoding="utf-8")
+    return path
 
 
 def in_process(stack: Stack, choice: PlannerChoice, model: str = "") -> tuple[Ended, list[Event]]:
     """A run without ROS."""
-    backend = EmbeddedBackend()
-    try:
-        run = stack.prepare(backend, choice, model)
+    with stack.prepared(choice, model) as run:
         result = run.run()
-    finally:
-        backend.close()
     verdict, outcome = result.verdict, result.outcome
     calls = tuple(
         (event.agent, str(event.call), int(event.result.code), event.result.text)

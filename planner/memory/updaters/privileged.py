@@ -16,5 +16,6 @@ UPDATER = UpdaterPart(
     make=_make,
     needs_truth=True,
     true_names=True,
+    takes_sightings=True,
     in_thread=False,
 )

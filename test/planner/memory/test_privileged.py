@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -27,6 +28,7 @@ from planner.memory.sightings import (
 from planner.parts.calls import parse_call
 from planner.world.belief import Source
 from planner.world.errors import PlannerError
+from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Observation, Sighting
 from planner.world.skill import SkillResult
 from planner.world.state import EntityState, WorldState
@@ -100,6 +102,32 @@ def test_without_its_furniture_in_view_the_text_is_the_class_alone() -> None:
     stage = Stage()
     lamp = replace(cup_at(0, 0), name="plant_container_1", class_name="plant_container")
     assert stage.look(lamp, frame=picture({CUP: (180, 180)})) == ["Add Object.102: plant container"]
+
+
+def test_without_pictures_a_thing_is_gone_when_its_place_is_seen_without_it() -> None:
+    stage = Stage()
+    x, y, _ = stage.layout.furniture[0].pose.position_m
+
+    def sees(*names: str, cup: EntityState, turned_rad: float = 0.0) -> list[str]:
+        stage.stamp_s += 1.0
+        robot = replace(
+            agent_state("agent_0", (x - 2, y, 0)), pose=Pose.planar(x - 2, y, turned_rad)
+        )
+        table = piece_state(stage.layout, 0)
+        stage.state = world_of(table, robot, cup, stamp_s=stage.stamp_s)
+        shown = [Sighting(name, 1.0, 2.0, (0, 0), (x, y, 1)) for name in names]
+        before = stage.memory.sequence
+        stage.memory.observe(replace(Observation.at_rest(stage.stamp_s), sightings=shown))
+        return stage.memory.deltas_since(before).lines
+
+    here, away = cup_at(x, y), replace(cup_at(9, 9, "table_1"), room="attic_0")
+    assert sees("table_0", "cup_0", cup=here) == ["Add Object.102: cup with the Object.100"]
+    # Not while it only was not looked at: neither from behind nor where its table is not seen.
+    for _ in range(3):
+        assert sees(cup=away, turned_rad=math.pi) == []
+        assert sees("table_1", cup=away) == []
+    assert sees("table_0", cup=away) == []
+    assert sees("table_0", cup=away) == ["Remove Object.102"]
 
 
 @pytest.mark.parametrize(

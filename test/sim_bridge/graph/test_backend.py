@@ -8,6 +8,7 @@ import pytest
 from planner.parts.check import Report, Verdict
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_house
+from planner.world.observation import Sighting
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import Relation
 from sim_bridge.conformance import check_backend
@@ -82,6 +83,26 @@ def test_primitives_change_the_edges_and_fail_with_the_precondition_by_name(
     assert state is not None
     pear = state.entities["pear_14"]
     assert (pear.parent, pear.relation, pear.room) == ("bowl_12", Relation.WITHIN, "kitchen_1")
+
+
+class SeesGhosts(GraphBackend):
+    """It says that it sees what is not there."""
+
+    def sightings_now(self, agent: str) -> list[Sighting]:
+        ghost = Sighting("ghost_0", 1.0, 2.0, (0.0, 0.0), (0.0, 0.0, 0.0))
+        return [*super().sightings_now(agent), ghost]
+
+
+def test_the_check_finds_sightings_of_what_is_not_there() -> None:
+    opened = open_world(default_house(), "", 7, agents=2)
+    report = check_backend(
+        SeesGhosts,
+        house=opened.house,
+        episode=opened.episode,
+        only=["truth_and_senses_agree"],
+    )
+    reason = "agent_0 sees ghost_0, which is not in the world's state"
+    assert report.failed == {"truth_and_senses_agree": reason}
 
 
 def test_it_has_no_pictures_and_says_so(tmp_path: Path) -> None:

@@ -1,0 +1,75 @@
+"""A whole bring-up in the graph world: the memory fills without pictures, and its bag agrees."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import graph_kitchen as kitchen
+
+from planner.replay.bag import Bag
+from planner.replay.judging import judge
+from planner.replay.runs import Request
+from planner.world.entity import OperationKind
+from planner.world.house_checks import load_house
+from planner.world.memory_wire import change_record
+
+APPLE_IN_FRIDGE = {
+    "function_name": "is_inside",
+    "args": {"objects": ["apple_13"], "receptacles": ["fridge_10"]},
+}
+
+
+def episode_file(folder: Path) -> Path:
+    """A task in the kitchen, for a robot that starts in the next room."""
+    graph = kitchen.written(folder)
+    task = kitchen.task(load_house(graph)).model_dump(mode="json")
+    task |= {
+        "house": str(graph),
+        "instruction": "Put the apple into the fridge.",
+        "evaluation": {"propositions": [APPLE_IN_FRIDGE]},
+    }
+    path = folder / "task.episode.json"
+    path.write_text(json.dumps(task), encoding="utf-8")
+    return path
+
+
+def test_a_run_without_pictures_is_remembered_recorded_and_judged(tmp_path: Path) -> None:
+    words = {
+        "backend": "graph",
+        "episode": episode_file(tmp_path),
+        "planner": "expert",
+        "narrate": "true",
+        "paced": "false",
+        "record": tmp_path / "run",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "planner.cli", "up", *(f"{k}:={v}" for k, v in words.items())],
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert "verdict: success  percent_complete: 1.00" in said
+    assert (tmp_path / "run" / "run.png").stat().st_size > 0
+    bag = Bag(tmp_path / "run" / "bag")
+    (judged,) = judge(bag.folder, Request())
+    assert (judged.agrees, judged.verdict.success) == (True, True)
+    assert not [topic for topic in bag.topics if "/image" in topic]
+    # Nothing is known of the kitchen's things before the robot is there, nor of the fridge's
+    # before it is open.
+    changes = [change_record(m.content) for m in bag.messages(("/memory/updates",))]
+    added = [
+        edit.entity.name
+        for change in changes
+        for edit in change.edits
+        if edit.kind is OperationKind.ADD
+    ]
+    assert set(added[:2]) == {"bowl_12", "apple_13"}
+    assert added[2:] == ["pear_14"]
