@@ -35,15 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model",
         default="",
         metavar="M",
-        help=f"{model_forms()}; of scripted and recorded a folder has a file for each episode",
+        help=f"{model_forms()}; for scripted and recorded, a folder with a file for each episode",
     )
-    what.add_argument("--model-url", default="", metavar="URL", help="the server's, .../v1")
-    what.add_argument("--agents", type=int, default=0, metavar="N", help="how many act; 0 = all")
+    what.add_argument("--model-url", default="", metavar="URL", help="URL of the server, .../v1")
+    what.add_argument("--agents", type=int, default=0, metavar="N", help="acting agents; 0 = all")
     what.add_argument(
         "--memory",
         choices=memory_names(),
         default=MemoryKind.RAYS.value,
-        help="what it learns from; full = planners are told everything",
+        help="what the memory learns from; full = planners get the ground truth",
     )
     add_memory_flags(parser)
     what.add_argument("--control", choices=[c.value for c in Control], default="decentralized")
@@ -53,31 +53,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="summary",
         help="how a planner reads the memory",
     )
-    what.add_argument("--mode", choices=list(_MODES), default="strict", help="whose rules judge")
+    what.add_argument("--mode", choices=list(_MODES), default="strict", help="evaluation rules")
     what.add_argument("--episodes", type=int, default=0, metavar="K", help="0 = each once")
     what.add_argument("--seed", type=int, default=0, help="added to each episode's")
-    what.add_argument("--max-cycles", type=int, default=0, help="0 = the planner's own")
-    what.add_argument("--show-states", action="store_true", help="summaries tell states of things")
-    what.add_argument("--model-deadline", type=float, default=60.0, help="seconds for an answer")
-    what.add_argument("--model-wait", type=float, default=600.0, help="seconds, for one away")
+    what.add_argument("--max-cycles", type=int, default=0, help="0 = the planner's default")
+    what.add_argument("--show-states", action="store_true", help="summaries include object states")
+    what.add_argument("--model-deadline", type=float, default=60.0, help="seconds for a reply")
+    what.add_argument(
+        "--model-wait", type=float, default=600.0, help="seconds to wait for its server"
+    )
     add_option_flags(what, PLANNERS.usable())
     add_option_flags(what, MODELS.usable())
     for part in ("prompt", "cached", "reply"):
-        what.add_argument(f"--price-{part}", type=float, default=0.0, help="a million tokens")
+        what.add_argument(f"--price-{part}", type=float, default=0.0, help="per million tokens")
     how = parser.add_argument_group("how it is run, free to change when resuming")
     how.add_argument("--out", type=Path, required=True, metavar="DIR", help="the run's directory")
     how.add_argument("--workers", type=int, default=1, metavar="W", help="processes")
     how.add_argument(
         "--engine",
         choices=[kind.value for kind in EngineKind],
-        help="default: one_process, with several workers a pool of processes",
+        help="default: one_process, or pool with several workers",
     )
     how.add_argument("--ray-address", default="", help="head of a cluster; none = this machine")
     how.add_argument(
-        "--at-once", type=int, default=1, metavar="C", help="episodes of one process in turns"
+        "--at-once", type=int, default=1, metavar="C", help="concurrent episodes in one process"
     )
-    how.add_argument("--retry-errors", action="store_true", help="run those without verdict again")
-    how.add_argument("--quiet", action="store_true", help="no line an episode")
+    how.add_argument(
+        "--retry-errors", action="store_true", help="repeat episodes without a verdict"
+    )
+    how.add_argument("--quiet", action="store_true", help="do not print a line per episode")
 
 
 def run(args: argparse.Namespace) -> int:
