@@ -17,14 +17,14 @@ Handle = NewType("Handle", int)
 class Backend(Protocol):
     """One world with its agents.
 
-    Calls come from one thread. A simulator's time moves only in `step`; a real
-    robot's `step` only lets pending work be done. Nothing blocks longer than
-    `step`'s argument. `sim_bridge.conformance` checks what is said here.
+    Calls come from one thread. A simulator's time advances only in `step`; a real robot's `step`
+    only lets pending work be done. Nothing blocks longer than `step`'s argument.
+    `sim_bridge.conformance` checks these rules.
     """
 
     @property
     def simulated(self) -> bool:
-        """Whether time is ours: `/clock` and ground truth are published only then."""
+        """Whether time is simulated: `/clock` and ground truth are published only then."""
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -33,15 +33,15 @@ class Backend(Protocol):
     def reset(self, house: House, episode: Episode, seed: int) -> None:
         """Loads an episode; the same arguments give the same world, bit for bit.
 
-        Running primitives end as `CANCELED`; time starts again at 0. On an
-        error the world that was loaded before stays as it was.
+        Running primitives end as `CANCELED`; time starts again at 0. On an error the previous world
+        stays as it was.
 
         Raises:
-            PlannerError: where house and episode do not fit each other.
+            PlannerError: if house and episode do not match.
         """
 
     def capabilities(self, agent: str) -> Capabilities:
-        """What the agent can do here.
+        """What the agent can do in this world.
 
         Raises:
             PlannerError: for an unknown agent.
@@ -55,21 +55,21 @@ class Backend(Protocol):
         """
 
     def start(self, agent: str, primitive: Primitive) -> Handle:
-        """Begins a primitive; never raises, a refusal is the polled result.
+        """Starts a primitive; never raises, a refusal is the polled result.
 
-        An agent runs one primitive at a time: a second one ends as `BUSY` and
-        leaves the first alone.
+        An agent runs one primitive at a time: a second one ends as `BUSY` and does not affect the
+        first.
         """
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
-        """How a primitive stands; results of ended ones are kept until `reset`.
+        """The status of a primitive; results are kept until `reset`.
 
         Raises:
-            PlannerError: for a handle that this world never gave out.
+            PlannerError: for a handle that this world never returned.
         """
 
     def cancel(self, handle: Handle) -> None:
-        """Ends a primitive as `CANCELED` and stops its agent; ended ones are left alone."""
+        """Ends a primitive as `CANCELED` and stops its agent; has no effect on ended ones."""
 
     def stop(self, agent: str) -> None:
         """Stops the agent at once; its primitive ends as `STOPPED`."""
@@ -78,13 +78,13 @@ class Backend(Protocol):
         """Lets `dt_s` seconds pass (finite, above 0)."""
 
     def world_state(self) -> WorldState | None:
-        """Ground truth, or None where nobody knows it."""
+        """Ground truth, or None if it is unknown."""
 
     def now_s(self) -> float:
         """Seconds on this world's clock."""
 
     def close(self) -> None:
-        """Stops every agent and frees what is held; safe to call twice."""
+        """Stops every agent and frees resources; safe to call twice."""
 
 
 @runtime_checkable

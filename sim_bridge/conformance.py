@@ -1,10 +1,10 @@
-"""Whether a backend keeps what `sim_bridge.backend.Backend` promises, as a published check.
+"""The published check that a backend conforms to `sim_bridge.backend.Backend`.
 
     planner check backend embedded
 
-What a backend cannot be asked for (no ground truth, no camera, no arm, time
-that cannot be repeated) is skipped and said so; everything else must hold.
-docs/bridge.md tells how to write a backend and run this.
+Checks that a backend cannot support (no ground truth, no camera, no arm, time that is not
+repeatable) are skipped and reported; all others must pass. docs/bridge.md explains how to write a
+backend and run this.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ def check_backend(
     seed: int = 7,
     only: Sequence[str] = (),
 ) -> Report:
-    """Runs the checks, each on the episode loaded anew.
+    """Runs the checks, each on a freshly loaded episode.
 
     Args:
         backend_factory: makes a backend without an episode; called a few times.
-        house: a house with furniture that opens and things that lie open.
+        house: a house with furniture that opens and things that lie in the open.
         episode: in that house, with at least one agent.
         seed: of the episode.
         only: names of checks; empty runs all.
 
     Raises:
-        PlannerError: where the backend cannot load the episode at all, or a name is unknown.
+        PlannerError: if the backend cannot load the episode at all, or a name is unknown.
     """
     known = {check.__name__ for check in CHECKS}
     unknown = [name for name in only if name not in known]
@@ -75,7 +75,7 @@ def _run(check: Callable[[Trial], None], trial: Trial) -> Finding:
     except UnsuitableError as reason:
         return Finding(name, Verdict.SKIPPED, str(reason))
     except Exception as error:
-        # A backend that raises what it must not is a finding, not the end of the check.
+        # An exception that a backend must not raise is a finding, not the end of the check.
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{last.filename}:{last.lineno}"
         return Finding(name, Verdict.FAILED, f"raised {error!r} at {where}")
@@ -94,10 +94,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 where the backend conforms, else 1.
+    """0 if the backend conforms, else 1.
 
     Raises:
-        PlannerError: where it cannot be loaded, or an argument is wrong.
+        PlannerError: if it cannot be loaded, or an argument is invalid.
     """
     house = options.house or ("" if options.episode else default_house())
     agents = 0 if options.episode else options.agents

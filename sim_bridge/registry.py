@@ -17,7 +17,7 @@ def make_backend(name: str, settings: str = "") -> Backend:
         settings: a file in the form of config/<name>.yaml; "" takes that one.
 
     Raises:
-        PlannerError: where there is none, what it needs is not installed, or a setting is wrong.
+        PlannerError: if there is none, what it needs is not installed, or a setting is invalid.
     """
     part = BACKENDS.get(name)
     try:

@@ -1,4 +1,4 @@
-"""An agent's body as URDF: what rviz and other viewers draw at the frames of `/tf`."""
+"""An agent's body as URDF, which rviz and other viewers draw at the frames of `/tf`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planner.world.shapes import Axis, Part, Shape
 from sim_bridge.frames import ARM_CAMERA, HAND_MOUNT, PAN_JOINT, TILT_JOINT, optical_frame
 
 _ORIGIN: Vec3 = (0.0, 0.0, 0.0)
-# URDF's cylinders stand along z.
+# URDF's cylinders are along z.
 _ALONG: dict[Axis, Vec3] = {
     Axis.X: (0.0, math.pi / 2, 0.0),
     Axis.Y: (math.pi / 2, 0.0, 0.0),
@@ -27,15 +27,15 @@ def robot_description(
 ) -> str:
     """The URDF of an agent.
 
-    Links have the names of the frames of `/tf`, the agent's namespace included, so that a viewer
-    needs no prefix. Where the body has the joints of our simulators, the joints and
-    `joint_states` give the frames of `/tf`; a robot's arm has others, so that its hand and its
-    cameras are floating links, which `/tf` alone places.
+    Links have the names of the frames of `/tf`, including the agent's namespace, so that a viewer
+    needs no prefix. If the body has the joints of our simulators, the joints and `joint_states`
+    give the frames of `/tf`; a robot's arm has others, so its hand and cameras are floating links,
+    placed by `/tf` alone.
 
     Args:
         agent: namespace, such as agent_0.
-        body: measures and parts.
-        cameras: names of the cameras that the agent has.
+        body: dimensions and parts.
+        cameras: names of the agent's cameras.
         joints: names in its `joint_states`.
     """
     robot = ET.Element("robot", name=agent)
@@ -107,7 +107,7 @@ def _link(robot: ET.Element, name: str, parts: Sequence[Part] = ()) -> ET.Elemen
 
 
 def _shape(visual: ET.Element, part: Part) -> None:
-    """Boxes, cylinders and spheres as they are; a capsule as a cylinder, an ellipsoid as a ball.
+    """Boxes, cylinders and spheres; a capsule as a cylinder, an ellipsoid as a sphere.
 
     Open shapes are drawn as if they were full.
     """

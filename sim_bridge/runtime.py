@@ -169,7 +169,7 @@ class Runtime:
             self.gate.follow_orders()
 
     def answer(self, agent: str, answer: Answer) -> Outcome:
-        """What the operator says that names no question: a refusal, the lease, the dock."""
+        """Handles an operator's answer that names no question: a refusal, the lease, the dock."""
         if answer is Answer.TAKE_LEASE:
             return self.gate.take_lease(agent)
         if answer in (Answer.DOCK, Answer.UNDOCK):
@@ -208,7 +208,7 @@ class Runtime:
         return () if self._sightings is None else self._sightings.sightings_now(agent)
 
     def world_state(self) -> WorldState | None:
-        """Ground truth, or None where nobody knows it."""
+        """Ground truth, or None if it is unknown."""
         return self.backend.world_state()
 
     def now_s(self) -> float:

@@ -1,6 +1,6 @@
-"""What of a house stands still and belongs to nothing: floors, ceilings, walls, lintels.
+"""The fixed structure of a house: floors, ceilings, walls, lintels.
 
-Every simulator builds its walls from this one list, so that all of them show the same house.
+Every simulator builds its walls from this list, so that all of them show the same house.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ENTRANCE_RGB = (0.45, 0.3, 0.2)
 
 @dataclass(frozen=True, slots=True)
 class Slab:
-    """A box of the structure in `map`: its middle, half its extent, its turn about z, its colour.
+    """A box of the structure in `map`: centre, half size, rotation about z, colour.
 
     `is_ceiling` marks what a view from above leaves out.
     """
@@ -40,7 +40,7 @@ class Slab:
 
 
 def structure_slabs(house: House, catalogue: Catalogue) -> Iterator[Slab]:
-    """All slabs of a house: floors and ceilings a room, walls, and what closes each opening."""
+    """All slabs of a house: floor and ceiling of each room, walls, and what closes each opening."""
     for room in house.rooms:
         rgb = catalogue.rooms[room.class_name].floor_rgb
         for x0, y0, x1, y1 in _rectangles(room.shape):
@@ -66,7 +66,7 @@ def structure_slabs(house: House, catalogue: Catalogue) -> Iterator[Slab]:
 
 
 def wall_segments(house: House) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    """The middle lines of all walls without their openings, map frame, metres."""
+    """The centre lines of all walls without their openings, map frame, metres."""
     openings = unary_union([Polygon(door_corners(door)) for door in house.doors])
     edges = []
     for room in house.rooms:

@@ -1,1 +1,1 @@
-"""The operator, who is asked and answers, on topics."""
+"""Approval questions and answers on topics."""

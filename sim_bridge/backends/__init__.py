@@ -1,1 +1,1 @@
-"""The backends of this project: one module each, whose name is the backend's."""
+"""The backends of this project, one module each, named as the backend is."""

@@ -8,7 +8,7 @@ from sim_bridge.part import BackendPart
 
 
 def _make(settings: Path | None) -> Backend:
-    # MuJoCo and OpenGL are loaded only by those who ask for this backend.
+    # MuJoCo and OpenGL are loaded only if this backend is used.
     from sim_bridge.embedded.backend import EmbeddedBackend
     from sim_bridge.embedded.options import EmbeddedOptions
 

@@ -8,7 +8,7 @@ from sim_bridge.part import BackendPart
 
 
 def _make(settings: Path | None) -> Backend:
-    # ROS is loaded only by those who ask for this backend.
+    # ROS is loaded only if this backend is used.
     from sim_bridge.external.node import make_backend
     from sim_bridge.external.options import ExternalOptions
 

@@ -1,1 +1,1 @@
-"""What `sim_bridge.conformance` asks of every backend, one file a subject."""
+"""The checks of `sim_bridge.conformance`, one file for each subject."""

@@ -20,13 +20,13 @@ from sim_bridge.conformance_checks.trial import (
 )
 from sim_bridge.pacing import TICK_S
 
-# A real robot needs a little way to come to rest.
+# A real robot needs a short distance to stop.
 STOPPING_M = 0.15
 MAX_SPEED_M_S = 3.0
 
 
 def time_moves_only_in_step(trial: Trial) -> None:
-    """No call but `step` makes time pass, and that one by exactly what it is told."""
+    """Only `step` advances time, by exactly its argument."""
     backend = trial.backend
     if not backend.simulated:
         raise UnsuitableError("real time passes by itself")
@@ -60,7 +60,7 @@ def time_moves_only_in_step(trial: Trial) -> None:
 
 
 def stamps_and_revisions_grow(trial: Trial) -> None:
-    """States are stamped with the present; what changed has a higher revision."""
+    """States are stamped with the current time; a change raises the revision."""
     before = trial.truth()
     handle = trial.start(PrimitiveName.NAVIGATE, middle_m(_goal(trial)))
     for _ in range(90):
@@ -79,7 +79,7 @@ def stamps_and_revisions_grow(trial: Trial) -> None:
 
 
 def walking_takes_its_time(trial: Trial) -> None:
-    """An agent gets to within reach of its target, through places in between."""
+    """An agent gets to within reach of its target, through intermediate positions."""
     thing = _goal(trial)
     target = middle_m(thing)
     start = trial.base()
@@ -89,7 +89,7 @@ def walking_takes_its_time(trial: Trial) -> None:
         trial.backend.step(TICK_S)
         now = trial.base()
         jump_m = moved_m(last, now)
-        # Twice the tick's way, for localisation noise.
+        # Twice the distance per tick, for localisation noise.
         expect(jump_m < 0.3 + MAX_SPEED_M_S * TICK_S, f"the base jumps by {jump_m:.2f} m in a tick")
         last = now
     result = trial.finish(handle)
@@ -108,13 +108,13 @@ def cancel_stops(trial: Trial) -> None:
 
 
 def stop_stops(trial: Trial) -> None:
-    """`stop` ends whatever an agent does as STOPPED and leaves it where it is."""
+    """`stop` ends a primitive as STOPPED and leaves the agent where it is."""
     _ends(trial, lambda _handle: trial.backend.stop(trial.agent), PrimitiveCode.STOPPED)
     trial.backend.stop(trial.agent)
 
 
 def one_thing_at_a_time(trial: Trial) -> None:
-    """A second primitive ends as BUSY and leaves the first alone."""
+    """A second primitive ends as BUSY and does not affect the first."""
     target = middle_m(_goal(trial))
     first = trial.start(PrimitiveName.NAVIGATE, target)
     trial.step(0.3)
@@ -138,7 +138,7 @@ def timeout_ends(trial: Trial) -> None:
 
 
 def wrong_requests_are_refused(trial: Trial) -> None:
-    """Wrong agents, frames, targets and abilities have their codes, and nothing moves."""
+    """Invalid agents, frames, targets and unsupported primitives have codes; nothing moves."""
     here, before = trial.base().position_m, trial.backend.world_state()
     nan = math.nan
     walk, look = PrimitiveName.NAVIGATE, PrimitiveName.LOOK
@@ -223,7 +223,7 @@ def _true_place(trial: Trial) -> Vec3:
 
 
 def _goal(trial: Trial) -> EntityState:
-    """A thing worth a walk: the farthest that can be walked up to."""
+    """A thing far away: the farthest that can be walked to."""
     base = trial.base()
     things = sorted(trial.lying_open(), key=lambda e: (-moved_m(base, e.pose), e.name))
     thing = trial.walk_to(things, "object")

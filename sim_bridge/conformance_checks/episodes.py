@@ -1,4 +1,4 @@
-"""Loading: the same arguments give the same world, and a bad one leaves the old world alone."""
+"""Loading: the same arguments give the same world; a bad one does not affect the old world."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sim_bridge.conformance_checks.trial import (
 
 
 def before_any_episode(trial: Trial) -> None:
-    """A new backend has no agents, and says NO_WORLD to whoever asks for something."""
+    """A new backend has no agents and answers requests with NO_WORLD."""
     fresh = trial.setting.make_backend()
     try:
         expect(fresh.agents == (), f"it has agents before any episode: {fresh.agents}")
@@ -49,7 +49,7 @@ def agents_of_the_episode(trial: Trial) -> None:
 
 
 def same_call_same_world(trial: Trial) -> None:
-    """Two backends that are told the same show the same state and the same pixels."""
+    """Two backends with the same arguments give the same state and pixels."""
     _need_simulator(trial)
     twin = Trial(trial.setting.make_backend(), trial.setting)
     try:
@@ -66,7 +66,7 @@ def same_call_same_world(trial: Trial) -> None:
 
 
 def reset_starts_anew(trial: Trial) -> None:
-    """After anything that happened, loading again gives the first state again."""
+    """Whatever happened, loading again restores the first state."""
     _need_simulator(trial)
     before = trial.truth()
     expect(trial.backend.now_s() == 0.0, f"an episode begins at {trial.backend.now_s()} s, not 0")
@@ -78,7 +78,7 @@ def reset_starts_anew(trial: Trial) -> None:
 
 
 def other_seed_same_things(trial: Trial) -> None:
-    """A seed decides what the episode leaves open, not where its things lie."""
+    """A seed decides only what the episode leaves open, not where its things lie."""
     _need_simulator(trial)
     before = _things(trial.truth())
     setting = trial.setting
@@ -87,7 +87,7 @@ def other_seed_same_things(trial: Trial) -> None:
 
 
 def bad_episode_changes_nothing(trial: Trial) -> None:
-    """An episode that does not fit is refused, and the old world goes on."""
+    """An episode that does not match is refused, and the old world goes on."""
     setting = trial.setting
     lost = ObjectPlacement(
         name="cup_9999",
@@ -157,7 +157,7 @@ def _frames(one: Trial, other: Trial) -> Mapping[str, tuple[CameraFrame, CameraF
     try:
         a, b = (each.backend.observe(each.agent, cameras).cameras for each in (one, other))
     except PlannerError:
-        # Without a renderer there are no pixels to compare; the sensing checks tell of it.
+        # Without a renderer there are no pixels to compare; the sensing checks report that.
         return {}
     expect(set(a) == set(b), "two backends differ in the frames they dropped")
     return {camera: (a[camera], b[camera]) for camera in a}

@@ -1,4 +1,4 @@
-"""Handling things: what picking, placing, opening and closing do to the world, and their codes."""
+"""Manipulation: effects and codes of picking, placing, opening and closing."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from sim_bridge.conformance_checks.trial import (
 
 PICK, PLACE = PrimitiveName.PICK, PrimitiveName.PLACE
 OPEN, CLOSE = PrimitiveName.OPEN, PrimitiveName.CLOSE
-# Positions of things that were put down, and heights of what they were put on.
+# Tolerance for positions of placed things, and heights of their supports.
 PLACE_TOLERANCE_M = 0.6
 
 
 def pick_takes_and_place_puts(trial: Trial) -> None:
-    """A picked thing is in the hand and goes along; placed, it is where it was put."""
+    """A picked thing is in the hand and moves with it; placed, it is where it was put."""
     thing = _take(trial)
     target = middle_m(thing)
     before = trial.truth()
@@ -49,7 +49,7 @@ def pick_takes_and_place_puts(trial: Trial) -> None:
 
 
 def handling_touches_nothing_else(trial: Trial) -> None:
-    """Taking one thing leaves every other thing where and as it was, but for what is in it."""
+    """Picking one thing changes no other thing, except what is in it."""
     before = trial.truth()
     thing = _take(trial)
     after = trial.truth()
@@ -81,7 +81,7 @@ def place_on_the_floor(trial: Trial) -> None:
 
 
 def hands_have_limits(trial: Trial) -> None:
-    """A full hand takes nothing, an empty one puts nothing, and air cannot be taken."""
+    """A full hand cannot pick, an empty one cannot place, and empty space cannot be picked."""
     base = trial.base()
     ahead = base.apply((0.6, 0.0, 1.0))
     trial.refused(
@@ -107,7 +107,7 @@ def reach_has_limits(trial: Trial) -> None:
 
 
 def open_opens_and_close_closes(trial: Trial) -> None:
-    """Opening shows in `openness` and hides nothing of what is inside; closing undoes it."""
+    """Opening shows in `openness` and hides nothing inside; closing reverses it."""
     piece, handle = _open_some(trial, _openable(trial.truth()))
     opened = trial.truth().entities[piece.name]
     expect((opened.openness or 0.0) > 0.9, f"an opened {piece.name} is {opened.openness} open")
@@ -121,7 +121,7 @@ def open_opens_and_close_closes(trial: Trial) -> None:
 
 
 def only_doors_open(trial: Trial) -> None:
-    """What has nothing to open is NOT_ARTICULATED."""
+    """Furniture without a joint is NOT_ARTICULATED."""
     entities = trial.truth().entities.values()
     plain = [e for e in entities if e.kind is EntityKind.FURNITURE and e.openness is None]
     for piece in sorted(plain, key=lambda e: e.name)[:MAX_CANDIDATES]:
@@ -137,7 +137,7 @@ def only_doors_open(trial: Trial) -> None:
 
 
 def closed_hides_and_open_gives(trial: Trial) -> None:
-    """A thing behind a closed door can be neither seen nor taken, and both after opening it."""
+    """A thing behind a closed door can be neither seen nor picked; both after opening it."""
     state = trial.truth()
     hidden = [e for e in state.entities.values() if _is_shut_in(state, e)]
     if not hidden:
@@ -160,7 +160,7 @@ def closed_hides_and_open_gives(trial: Trial) -> None:
 
 
 def states_change_as_asked(trial: Trial) -> None:
-    """Cleaning, powering and the like set their state, on what affords it only."""
+    """Cleaning, powering and so on set their state, only on things that afford it."""
     tried = 0
     for agent in trial.backend.agents:
         can = trial.backend.capabilities(agent).primitives
@@ -200,7 +200,7 @@ def _change_state(trial: Trial, agent: str, name: PrimitiveName, state: State, v
 
 
 def _take(trial: Trial) -> EntityState:
-    """Walks to a thing and takes it; returns it as it lay."""
+    """Walks to a thing and picks it; returns its state before."""
     if PICK not in trial.can().primitives:
         raise UnsuitableError(f"{trial.agent} cannot pick")
     reasons = []
@@ -231,7 +231,7 @@ def _expect_goes_along(trial: Trial, thing: EntityState) -> None:
 
 
 def _carried(state: WorldState, name: str) -> Iterator[str]:
-    """The things that are on or in a thing, however deep."""
+    """The things on or in a thing, recursively."""
     for entity in state.entities.values():
         if entity.parent == name and entity.kind is EntityKind.OBJECT:
             yield entity.name
@@ -244,7 +244,7 @@ def _openable(state: WorldState) -> list[EntityState]:
 
 
 def _open_some(trial: Trial, pieces: Iterable[EntityState]) -> tuple[EntityState, Vec3]:
-    """Walks to something and opens it; returns it as it was, and where it was taken."""
+    """Walks to furniture and opens it; returns its state before, and the target."""
     if OPEN not in trial.can().primitives:
         raise UnsuitableError(f"{trial.agent} cannot open")
     reasons = []

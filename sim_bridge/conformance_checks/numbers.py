@@ -1,4 +1,4 @@
-"""Numbers: whatever a finite float can be, a primitive of it ends with a code and harms nothing."""
+"""Numbers: whatever a finite float is, a primitive with it ends with a code and does no harm."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from sim_bridge.pacing import TICK_S
 
 INVALID_NUMBERS = (1e18, -1e18, 1e308, -1e308, math.nextafter(MAX_COORDINATE_M, math.inf))
 TINY = 5e-324
-# A little while, in which a primitive does something with its numbers.
+# Enough time for a primitive to use its numbers.
 TICKS = 3
 
 
 def senseless_numbers_are_refused(trial: Trial) -> None:
-    """A finite number beyond all bounds ends a primitive as BAD_TARGET, in each field."""
+    """A finite number out of bounds ends a primitive as BAD_TARGET, in each field."""
     here = trial.base().position_m
     for name in sorted(trial.can().primitives):
         sound = _sound(name, here)
@@ -36,13 +36,13 @@ def senseless_numbers_are_refused(trial: Trial) -> None:
                 end = trial.finish(
                     trial.backend.start(trial.agent, replace(sound, timeout_s=value))
                 )
-                # A rule of safety may come first.
+                # A safety rule may refuse first.
                 refused = end.code in (PrimitiveCode.BAD_TARGET, PrimitiveCode.NOT_ALLOWED)
                 expect(refused, f"{name} with timeout {value:g} ended as {end.code.name}")
 
 
 def extreme_numbers_end_somehow(trial: Trial) -> None:
-    """The largest number that is allowed, and the smallest there is, end a primitive somehow."""
+    """The largest and smallest allowed numbers end a primitive with some code."""
     here = trial.base().position_m
     for name in sorted(trial.can().primitives):
         sound = _sound(name, here)

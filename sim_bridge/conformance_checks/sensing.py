@@ -1,4 +1,4 @@
-"""Sensing: units, frames and stamps, judged against the known geometry of the world."""
+"""Sensing: units, frames and stamps, compared with the known geometry of the world."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sim_bridge.conformance_checks.trial import (
     raises_planner_error,
 )
 
-# Localisation and depth may be noisy, but not so much that a person would call them wrong.
+# Tolerance for noise of localisation and depth.
 POSE_TOLERANCE_M = 0.3
 BOX_TOLERANCE_M = 0.08
 MIN_PIXELS = 60
@@ -33,7 +33,7 @@ LOOK_ROUND = tuple((pan, 0.35) for pan in (0.0, 0.8, -0.8, 1.6, -1.6))
 
 
 def observation_is_complete(trial: Trial) -> None:
-    """Every field has its type, its range and the present stamp."""
+    """Every field has its type, its range and the current stamp."""
     for agent in trial.backend.agents:
         can = trial.backend.capabilities(agent)
         seen = trial.backend.observe(agent, ())
@@ -51,7 +51,7 @@ def observation_is_complete(trial: Trial) -> None:
 
 
 def cameras_give_frames(trial: Trial) -> None:
-    """Pictures have the size of their lens, colours in bytes and depth in metres."""
+    """Pictures have the size of their intrinsics, colours in bytes and depth in metres."""
     can = trial.can()
     cameras = _cameras(trial)
     raises_planner_error(
@@ -75,7 +75,7 @@ def cameras_give_frames(trial: Trial) -> None:
 
 
 def pictures_are_not_blank(trial: Trial) -> None:
-    """A camera in a house shows something, and measures most of what it shows."""
+    """A camera in a house shows something, and measures most of its pixels."""
     for name, frame in trial.look(_cameras(trial)).cameras.items():
         expect(int(frame.rgb.max()) > int(frame.rgb.min()), f"{name}: the picture has one colour")
         share = float((frame.depth_m > 0).mean())
@@ -95,7 +95,7 @@ def camera_hangs_on_the_body(trial: Trial) -> None:
 
 
 def truth_and_senses_agree(trial: Trial) -> None:
-    """`base` is where the agent truly is, up to noise, and sightings are of what there is.
+    """`base` is the agent's true pose, up to noise, and sightings match what exists.
 
     Before and after walking.
     """
@@ -124,7 +124,7 @@ def _check_sightings(trial: Trial, agent: str) -> None:
 
 
 def odometry_follows_the_base(trial: Trial) -> None:
-    """Odometry and localisation tell of the same walk, step by step without jumps."""
+    """Odometry and localisation report the same walk, in steps without jumps."""
     before = trial.backend.observe(trial.agent, ())
     walk = trial.start(PrimitiveName.NAVIGATE, middle_m(_far_thing(trial)))
     last = before
@@ -143,7 +143,7 @@ def odometry_follows_the_base(trial: Trial) -> None:
 
 
 def pixels_lie_where_things_are(trial: Trial) -> None:
-    """Depth, lens and pose put each thing's pixels into that thing's true box."""
+    """Depth, intrinsics and pose put each thing's pixels into that thing's true box."""
     cameras = _cameras(trial)
     trial.walk_to(trial.lying_open(), "object")
     entities = {e.instance_id: e for e in trial.truth().entities.values() if e.instance_id}
@@ -163,7 +163,7 @@ def pixels_lie_where_things_are(trial: Trial) -> None:
 
 
 def observing_changes_nothing(trial: Trial) -> None:
-    """Whoever looks, and whoever comes late, sees the same and changes nothing."""
+    """Observing changes nothing, and late observers get the same."""
     handle = trial.start(PrimitiveName.NAVIGATE, middle_m(_far_thing(trial)))
     trial.step(0.5)
     before, now_s = trial.backend.world_state(), trial.backend.now_s()
@@ -219,7 +219,7 @@ def _measured(
     for number in np.unique(frame.instances[frame.depth_m > 0]):
         entity = entities.get(int(number))
         rows, columns = np.nonzero((frame.instances == number) & (frame.depth_m > 0))
-        # What another agent or its own moving parts do is not told by its box.
+        # The box does not cover the moving parts of another agent.
         if entity is None or entity.kind is EntityKind.AGENT or len(rows) < MIN_PIXELS:
             continue
         yield entity, _points(frame, rows, columns)
@@ -238,7 +238,7 @@ def _inside(points: FloatArray, entity: EntityState) -> NDArray[np.bool_]:
     own = (points - np.asarray(entity.pose.position_m)) @ entity.pose.rotation()
     half = np.asarray(entity.size_m) / 2
     centred = own - np.array([0.0, 0.0, half[2]])
-    # Pixels at an outline see past it by a pixel, the farther the more.
+    # Pixels at an outline may show the background, farther away the more.
     inside: NDArray[np.bool_] = (np.abs(centred) <= half + BOX_TOLERANCE_M).all(axis=1)
     return inside
 

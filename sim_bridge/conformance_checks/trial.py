@@ -1,4 +1,4 @@
-"""A backend on trial: a freshly loaded episode, and what checks do to it again and again."""
+"""A backend under test: a freshly loaded episode, and operations that checks share."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from planner.world.vocabulary import EntityKind, Relation
 from sim_bridge.backend import Backend, Handle
 from sim_bridge.pacing import TICK_S
 
-# Longer than any sensible primitive takes, so that a backend that hangs is told apart.
+# Longer than any reasonable primitive takes, to detect a backend that hangs.
 TIMEOUT_S = 300.0
 MAX_CANDIDATES = 16
 
 
 class ConformanceError(Exception):
-    """Something that a backend must not do; its text is the finding."""
+    """A violation; its text is the finding."""
 
 
 def expect(condition: bool, text: str) -> None:
-    """Raises a ConformanceError with this text unless the condition holds."""
+    """Raises a ConformanceError with this text unless the condition is true."""
     if not condition:
         raise ConformanceError(text)
 
 
 class UnsuitableError(Exception):
-    """The house, the episode or the backend offers nothing to try a check on."""
+    """The house, the episode or the backend offers nothing to run a check on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all checks of one run share."""
+    """Arguments of all checks of one run."""
 
     make_backend: Callable[[], Backend]
     house: House
@@ -53,7 +53,7 @@ class Setting:
 
 
 class Trial:
-    """One backend with the episode loaded anew."""
+    """One backend with a freshly loaded episode."""
 
     def __init__(self, backend: Backend, setting: Setting) -> None:
         """Loads the episode."""
@@ -65,22 +65,22 @@ class Trial:
         """Loads the episode again."""
         self.backend.reset(self.setting.house, self.setting.episode, self.setting.seed)
 
-    # Reading
+    # State
 
     @property
     def agent(self) -> str:
-        """The first agent, which most checks try things on."""
+        """The first agent, which most checks use."""
         return self.backend.agents[0]
 
     def can(self) -> Capabilities:
-        """What the first agent can do."""
+        """The first agent's capabilities."""
         return self.backend.capabilities(self.agent)
 
     def truth(self) -> WorldState:
-        """Ground truth, checked for what must always hold.
+        """Ground truth, checked for invariants.
 
         Raises:
-            UnsuitableError: where nobody knows it.
+            UnsuitableError: if it is unknown.
         """
         state = self.backend.world_state()
         if state is None:
@@ -89,14 +89,14 @@ class Trial:
         return state
 
     def base(self, agent: str = "") -> Pose:
-        """Where an agent believes to be."""
+        """The agent's base as localised."""
         return self.backend.observe(agent or self.agent, ()).base
 
     def look(self, cameras: tuple[str, ...]) -> Observation:
-        """What the first agent sees, stamped with the present.
+        """What the first agent sees, with the current stamp.
 
         Raises:
-            UnsuitableError: where there are no pictures.
+            UnsuitableError: if there are no pictures.
         """
         try:
             seen = self.backend.observe(self.agent, cameras)
@@ -113,10 +113,10 @@ class Trial:
         return self.backend.start(self.agent, Primitive(name, target_m, **more))  # type: ignore[arg-type]
 
     def finish(self, handle: Handle) -> PrimitiveResult:
-        """Lets time pass until a primitive has ended.
+        """Advances time until a primitive has ended.
 
         Raises:
-            ConformanceError: where it does not end, or its status is none.
+            ConformanceError: if it does not end, or its status is invalid.
         """
         deadline_s = self.backend.now_s() + TIMEOUT_S
         while True:
@@ -138,7 +138,7 @@ class Trial:
     def refused(
         self, code: PrimitiveCode, what: str, primitive: Primitive, agent: str = ""
     ) -> None:
-        """Expects a primitive to end with this code, told in words, without harm."""
+        """Expects a primitive to end with this code and a text, without effects."""
         try:
             handle = self.backend.start(agent or self.agent, primitive)
         except Exception as error:
@@ -147,19 +147,19 @@ class Trial:
         expect(result.code is code, f"{what} ended as {result.code.name}, not {code.name}")
 
     def step(self, seconds: float) -> None:
-        """Lets simulated time pass in ticks."""
+        """Advances simulated time in ticks."""
         for _ in range(max(1, round(seconds / TICK_S))):
             self.backend.step(TICK_S)
 
-    # Finding something to try things on
+    # Candidates for checks
 
     def lying_open(self) -> list[EntityState]:
-        """Objects on furniture, which can be seen and taken, in an order that never changes.
+        """Objects on furniture, which can be seen and picked, in a fixed order.
 
-        Where nobody knows the truth, they are where the episode placed them.
+        Without ground truth, they are where the episode placed them.
 
         Raises:
-            UnsuitableError: where there is none.
+            UnsuitableError: if there is none.
         """
         state = self.backend.world_state()
         if state is None:
@@ -177,10 +177,10 @@ class Trial:
         return sorted(found, key=lambda e: e.name)
 
     def walk_to(self, candidates: Iterable[EntityState], what: str) -> EntityState:
-        """Walks up to the first of some entities that can be walked up to.
+        """Walks to the first of some entities that can be reached.
 
         Raises:
-            UnsuitableError: where there is none among the first few.
+            UnsuitableError: if none of the first few can.
         """
         for entity in list(candidates)[:MAX_CANDIDATES]:
             if self.approach(entity) is not None:
@@ -188,14 +188,14 @@ class Trial:
         raise UnsuitableError(f"no {what} that {self.agent} can walk up to")
 
     def approach(self, entity: EntityState) -> Vec3 | None:
-        """Walks up to an entity; the point of it that could be walked up to, or None."""
+        """Walks to an entity; returns the reached point of it, or None."""
         for point in self.points_of(entity):
             if self.do(PrimitiveName.NAVIGATE, point).succeeded:
                 return point
         return None
 
     def points_of(self, entity: EntityState) -> list[Vec3]:
-        """Points that stand for an entity: a thing's middle, what can be seen of furniture."""
+        """Target points of an entity: a thing's centre, visible points of furniture."""
         piece = self.setting.house.furniture_by_name.get(entity.name)
         if piece is None:
             return [middle_m(entity)]
@@ -210,7 +210,7 @@ class Trial:
 
 
 def middle_m(entity: EntityState) -> Vec3:
-    """The middle of an entity's box in `map`."""
+    """The centre of an entity's box in `map`."""
     return entity.box.center_m
 
 
@@ -230,12 +230,12 @@ def _as_placed(item: ObjectPlacement) -> EntityState:
 
 
 def moved_m(before: Pose, after: Pose) -> float:
-    """How far apart two poses are."""
+    """Distance between two poses."""
     return math.dist(before.position_m, after.position_m)
 
 
 def raises_planner_error(call: Callable[[], object], what: str) -> None:
-    """Expects a call to fail with the error that is meant for users, and with no other."""
+    """Expects a call to fail with a PlannerError, and with no other exception."""
     try:
         call()
     except PlannerError:
@@ -246,7 +246,7 @@ def raises_planner_error(call: Callable[[], object], what: str) -> None:
 
 
 def check_invariants(state: WorldState) -> None:
-    """What holds at any time: each thing is in one place, and hands agree with what they hold.
+    """Checks invariants: each thing is in one place, and hands agree with what they hold.
 
     Raises:
         ConformanceError: naming the entity.

@@ -1,1 +1,1 @@
-"""A robot that already runs spot_ros2: observed, and asked by its Trigger services."""
+"""A robot that already runs spot_ros2: observed, and commanded by its Trigger services."""

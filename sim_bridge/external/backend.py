@@ -1,4 +1,4 @@
-"""A robot that runs spot_ros2, behind the bridge's `Backend` protocol: looked at, not moved."""
+"""A robot that runs spot_ros2, behind the bridge's `Backend` protocol: observed, not moved."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ from sim_bridge.external.readings import RobotListener, RobotReadings
 from sim_bridge.safety.health import Health, Lease, SpeedLimit
 from sim_bridge.safety.options import SafetyOptions
 
-# The body's frame of a standing Spot is higher than this over the ground.
+# The body frame of a standing Spot is higher than this above the ground.
 STANDING_M = 0.35
-# So long a robot that speaks of wrong frames is listened to before it is given up.
+# Seconds for which a robot may publish unexpected frames before loading fails.
 WRONG_S = 1.0
 _NO_MOTION = (
     "the backend 'external' observes a robot that other software drives and sends it no motion; "
     "use backend:=spot to drive it"
 )
-# Joints as spot_ros2 calls them: the claw, 0 closed and -1.57 rad wide open.
+# Joint names of spot_ros2: the claw, 0 closed and -1.57 rad wide open.
 _CLAW = "arm_f1x"
 
 
 class ExternalBackend:
-    """One robot that others drive; see `sim_bridge.backend.Backend` and `Supervised`.
+    """One robot driven by other software; see `sim_bridge.backend.Backend` and `Supervised`.
 
-    Whether it is powered and whose it is standard types do not say: what its Trigger services
-    answered to us is believed until they say otherwise.
+    Standard types do not report power and lease: the outcomes of its Trigger services count until
+    they say otherwise.
     """
 
     simulated = False
 
     def __init__(self, listener: RobotListener, options: ExternalOptions | None = None) -> None:
-        """Listens with `listener`, which it closes in the end."""
+        """Subscribes with `listener`, which it closes in the end."""
         self.options = options or default_external()
         self._listener = listener
         self._agent = ""
@@ -65,16 +65,16 @@ class ExternalBackend:
         return (self._agent,) if self._agent else ()
 
     def reset(self, house: House, episode: Episode, seed: int) -> None:
-        """Takes up a layout, once the robot was heard; nothing of the robot changes.
+        """Loads a layout once the robot was received; nothing of the robot changes.
 
         Raises:
-            PlannerError: where it is not heard, or speaks of frames that are not expected.
+            PlannerError: if nothing is received, or frames are not as expected.
         """
         if len(episode.agents) != 1:
             raise PlannerError(
                 f"{episode.title}: one robot is one agent, not {len(episode.agents)}"
             )
-        del house, seed  # the world is as it is
+        del house, seed  # the real world cannot be reset
         self._wait_for_it()
         self._agent = episode.agents[0].uid
         self._results.clear()
@@ -96,7 +96,7 @@ class ExternalBackend:
             time.sleep(0.02)
 
     def now_s(self) -> float:
-        """The time of day, which goes on evenly from when the layout was taken up."""
+        """The time of day, monotonic from the loading of the layout on."""
         return self._day_s + self._listener.now_s() if self._agent else 0.0
 
     def step(self, dt_s: float) -> None:
@@ -107,7 +107,7 @@ class ExternalBackend:
             raise PlannerError("no episode is loaded")
 
     def close(self) -> None:
-        """Stops listening; the robot stays as it is."""
+        """Stops receiving; the robot stays as it is."""
         self._listener.close()
 
     # Sensing
@@ -117,7 +117,7 @@ class ExternalBackend:
         return default_bodies()[self.options.agent_kind]
 
     def capabilities(self, agent: str) -> Capabilities:
-        """It can be looked at, and nothing else."""
+        """It can be observed, and nothing else."""
         self._check_agent(agent)
         return Capabilities(
             kind=self._body.kind.value,
@@ -129,10 +129,10 @@ class ExternalBackend:
         )
 
     def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
-        """What was heard last.
+        """The newest messages.
 
         Raises:
-            PlannerError: for an unknown camera, or one whose pictures or frames do not come.
+            PlannerError: for an unknown camera, or one whose pictures or frames are missing.
         """
         self._check_agent(agent)
         readings = self._listener.readings()
@@ -175,7 +175,7 @@ class ExternalBackend:
         )
 
     def _on_base(self, readings: RobotReadings, camera: str) -> Pose | str:
-        """A camera's optical frame in `base_link`, the body put upright, or why it is unknown."""
+        """A camera's optical frame in `base_link`, with the body upright, or why it is unknown."""
         name = self.options.namespace
         if camera not in readings.pictures:
             why = f" ({readings.wrong})" if readings.wrong else ""
@@ -207,17 +207,17 @@ class ExternalBackend:
         return min(1.0, max(0.0, claw / -1.5708))
 
     def world_state(self) -> WorldState | None:
-        """Nobody knows the truth of a real world."""
+        """None: ground truth of a real world is unknown."""
         return None
 
     def _check_agent(self, agent: str) -> None:
         if not agent or agent != self._agent:
             raise PlannerError(f"there is no agent {agent!r}; there are {', '.join(self.agents)}")
 
-    # No acting
+    # No motion
 
     def start(self, agent: str, primitive: Primitive) -> Handle:
-        """Refuses: motion is sent by whoever drives the robot."""
+        """Refuses: only the other software moves the robot."""
         unknown = agent != self._agent
         code = PrimitiveCode.UNKNOWN_AGENT if unknown else PrimitiveCode.NOT_ABLE
         text = f"there is no agent {agent!r}" if unknown else f"{primitive.name}: {_NO_MOTION}"
@@ -225,17 +225,17 @@ class ExternalBackend:
         return Handle(len(self._results) - 1)
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
-        """How a primitive was refused."""
+        """The refusal of a primitive."""
         if not 0 <= handle < len(self._results):
             raise PlannerError(f"this world gave out no primitive {handle}")
         return PrimitiveStatus("refused", 0.0, self._results[handle])
 
     def cancel(self, handle: Handle) -> None:
-        """Nothing is under way."""
+        """Does nothing: no primitive is running."""
         self.poll(handle)
 
     def stop(self, agent: str) -> None:
-        """Asks the robot to stop, where we may ask it and have claimed it."""
+        """Stops the robot, if it has such a service and is claimed."""
         self._check_agent(agent)
         if self._claimed and self.options.triggers:
             self._listener.trigger(Command.STOP, self.options.trigger_s)
@@ -243,10 +243,10 @@ class ExternalBackend:
     # Supervised
 
     def obey(self, safety: SafetyOptions) -> None:
-        """Nothing of ours drives this robot, so there are no numbers to obey."""
+        """Does nothing: no driver of ours enforces the rules."""
 
     def health(self, agent: str) -> Health:
-        """What standard types tell of it."""
+        """The robot's health as far as standard types report it."""
         self._check_agent(agent)
         readings = self._listener.readings()
         standing = readings.body.position_m[2] > STANDING_M
@@ -258,34 +258,34 @@ class ExternalBackend:
         )
 
     def pause(self, agent: str) -> None:
-        """We send it no motion that could be paused."""
+        """Does nothing: we send no motion."""
 
     def resume(self, agent: str) -> None:
-        """We paused nothing."""
+        """Does nothing: we send no motion."""
 
     def limit_speed(self, agent: str, limit: SpeedLimit) -> None:
-        """We send it no motion that could be bounded."""
+        """Does nothing: we send no motion."""
 
     def clear_faults(self, agent: str, cause: str) -> None:
-        """Its faults are told in types of its own only."""
+        """Does nothing: its faults are published only in types of its own."""
 
     def take_lease(self, agent: str) -> Outcome:
-        """Asks spot_ros2 to take the lease; the gate lets a person do so, at the second word."""
+        """Has spot_ros2 take the lease; the gate lets a person do so, at the second request."""
         self._check_agent(agent)
         return self._trigger("take_lease")
 
     def dock(self, agent: str) -> Handle | None:
-        """No motion of ours; whoever drives it docks it."""
+        """None: the other software docks it."""
         self._check_agent(agent)
         return None
 
     def undock(self, agent: str) -> Handle | None:
-        """No motion of ours."""
+        """None: the other software docks it."""
         self._check_agent(agent)
         return None
 
     def stow(self, agent: str, within_s: float) -> Outcome:
-        """Folds the arm of a robot that is ours."""
+        """Folds the arm of a claimed robot."""
         self._check_agent(agent)
         return self._trigger("arm_stow", within_s) if self._claimed else Outcome(True, "not ours")
 
@@ -294,11 +294,11 @@ class ExternalBackend:
         return self.operate(agent, command)
 
     def ended(self, agent: str) -> Outcome | None:
-        """Nothing that was begun goes on."""
+        """None is running."""
         raise PlannerError(f"external: no command of {agent!r} is under way")
 
     def operate(self, agent: str, command: Command, within_s: float = math.inf) -> Outcome:
-        """Passes a Trigger service on to spot_ros2, which has the same names."""
+        """Calls the Trigger service of spot_ros2 with the same name."""
         self._check_agent(agent)
         outcome = self._trigger(command, within_s)
         if outcome.success:

@@ -1,4 +1,4 @@
-"""Listens to spot_ros2's topics of standard types, in a thread and a ROS context of its own."""
+"""Subscribes to spot_ros2's topics of standard types, in a thread and a ROS context of its own."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ from sim_bridge.external.backend import ExternalBackend
 from sim_bridge.external.options import ExternalOptions, default_external
 from sim_bridge.external.readings import Exposure, RobotReadings
 
-# What a context that was shut down meanwhile answers.
+# Raised by a context that was shut down meanwhile.
 RCL_ERRORS = (
     rclpy_implementation.RCLError,
     rclpy_implementation.InvalidHandle,
     NotInitializedException,
 )
 BODY, ODOMETRY_FRAMES = "body", ("odom", "vision")
-# spot_ros2 offers its static frames reliable and for late joiners.
+# spot_ros2 offers its static frames reliable and transient local.
 _STATIC = QoSProfile(
     depth=100,
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
 _MOVING = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-# How long a service may take to be found after the first other one of the same robot.
+# Timeout for the discovery of a service after another one of the same robot.
 FIND_S = 2.0
 
 
 def make_backend(options: ExternalOptions | None = None) -> ExternalBackend:
-    """The backend with an ear of its own."""
+    """The backend with a listener of its own."""
     options = options or default_external()
     return ExternalBackend(Ros2Listener(options), options)
 
@@ -64,13 +64,13 @@ class Ros2Listener:
         self._depths: dict[str, Image] = {}
         self._camera_infos: dict[str, CameraInfo] = {}
         self._begin()
-        # A thread that still spins when the interpreter ends takes the process down with it.
+        # A thread that still spins when the interpreter ends would crash the process.
         atexit.register(self.close)
 
     def _begin(self, *, listens: bool = True) -> None:
         self._context = Context()
         rclpy.init(context=self._context)
-        # The driver's names are not ours: a namespace of the bridge does not move them.
+        # The driver's names are not ours: a namespace of the bridge must not change them.
         self._node = rclpy.create_node(
             "bridge_external", context=self._context, use_global_arguments=False
         )
@@ -108,14 +108,14 @@ class Ros2Listener:
         with contextlib.suppress(ExternalShutdownException):
             self._executor.spin()
 
-    # Hearing
+    # Receiving
 
     def now_s(self) -> float:
         """A steady clock."""
         return time.monotonic()
 
     def readings(self) -> RobotReadings:
-        """The newest of everything; never waits."""
+        """The newest messages; never waits."""
         with self._lock:
             return self._readings
 
@@ -124,7 +124,7 @@ class Ros2Listener:
             self._readings = replace(self._readings, **news)
 
     def _refuses(self, message: Any, what: str) -> bool:
-        """Whether a message is out of bounds; then it is said and not used."""
+        """Whether a message is out of bounds; it is then reported and not used."""
         problem = bounds_of(type(message)).problem(message, 0.0)
         if problem:
             self._update(wrong=f"{what} of {self._options.namespace} is not used: {problem}")
@@ -195,13 +195,13 @@ class Ros2Listener:
             return
         self._update(pictures={**self.readings().pictures, camera: seen})
 
-    # Asking
+    # Calling
 
     def trigger(self, name: str, within_s: float) -> Outcome:
         """Calls a Trigger service of the robot and waits for its answer.
 
-        Ctrl-C ends every context of the process at any moment, and the robot is still to be left at
-        rest: what that cut short is asked again in a context of its own.
+        Ctrl-C shuts down every context of the process at any moment, but the robot still has to be
+        brought to rest: an interrupted call is repeated in a context of its own.
         """
         topic, ends_s = f"/{self._options.namespace}/{name}", self.now_s() + within_s
         for _ in range(2):
@@ -235,9 +235,10 @@ class Ros2Listener:
                 self._node.destroy_client(client)
 
     def _found(self, client: Any, ends_s: float) -> bool:
-        """Waits for a service, in vain no longer than it takes to see that only others are there.
+        """Waits for a service, for a limited time after another one of the robot was discovered.
 
-        After Ctrl-C the robot's names have to be found anew, which on a busy machine takes long.
+        After Ctrl-C the robot's services have to be discovered again, which takes long on a busy
+        machine.
         """
         name, others_s = f"/{self._options.namespace}/", math.inf
         while not client.wait_for_service(0.1):
@@ -251,7 +252,7 @@ class Ros2Listener:
         return True
 
     def close(self) -> None:
-        """Stops listening; safe to call twice."""
+        """Stops receiving; safe to call twice."""
         atexit.unregister(self.close)
         if self._context.ok():
             rclpy.shutdown(context=self._context)

@@ -30,7 +30,7 @@ class ExternalOptions(FileModel):
 
     @property
     def odometry_frame(self) -> Pose:
-        """The odometry frame in the map, where no frame of /tf says it."""
+        """The odometry frame in the map, if no frame of /tf says it."""
         x, y, yaw = self.odom_in_map
         return Pose.planar(x, y, yaw)
 

@@ -1,4 +1,4 @@
-"""What was heard of a robot that others drive, in our words and without ROS."""
+"""The newest messages of a robot driven by other software, as plain values without ROS."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HERE = Pose((0.0, 0.0, 0.0))
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """A colour picture and the depth registered to it; `frame` is the optical frame of both."""
+    """A colour picture and its registered depth; `frame` is the optical frame of both."""
 
     rgb: RgbImage
     depth_m: DepthImage
@@ -29,13 +29,13 @@ class RobotReadings:
     """The newest of everything.
 
     Attributes:
-        at_s: when odometry came last, on the listener's steady clock; -inf for never.
+        at_s: receipt of the last odometry, on the listener's steady clock; -inf = never.
         body: the body's pose in the odometry frame.
         linear_m_s: of the body along its own x; `angular_rad_s` about its z.
         joints: positions by name.
         frames: pose of each frame of /tf in its parent.
         pictures: by camera.
-        wrong: the last message that could not be used, and why; empty for none.
+        wrong: the last unusable message, and why; empty for none.
     """
 
     at_s: float = -math.inf
@@ -48,7 +48,7 @@ class RobotReadings:
     wrong: str = ""
 
     def pose_in(self, frame: str, child: str) -> Pose | None:
-        """A frame of /tf in another; None where they hang on no common tree."""
+        """A frame of /tf in another; None if they are not connected."""
         way, other = self._to_roots(frame), self._to_roots(child)
         shared = next((name for name in other if name in way), None)
         return None if shared is None else way[shared].inverse().compose(other[shared])
@@ -66,16 +66,16 @@ class RobotReadings:
 
 
 class RobotListener(Protocol):
-    """What listens to a robot."""
+    """Receives a robot's messages and calls its services."""
 
     def now_s(self) -> float:
         """A steady clock."""
 
     def readings(self) -> RobotReadings:
-        """The newest of everything; never waits."""
+        """The newest messages; never waits."""
 
     def trigger(self, name: str, within_s: float) -> Outcome:
         """Calls a Trigger service of the robot and waits for its answer."""
 
     def close(self) -> None:
-        """Stops listening."""
+        """Stops receiving."""

@@ -1,1 +1,1 @@
-"""The backend `habitat`: habitat-sim in a child process, and the data sets that it loads."""
+"""The backend `habitat`: habitat-sim in a child process, and the datasets that it loads."""

@@ -38,7 +38,7 @@ _MAX_CACHED_HOUSES = 16
 
 @dataclass(frozen=True, slots=True)
 class _HouseData:
-    """What is kept of a house between episodes."""
+    """Data of a house that are kept between episodes."""
 
     house: House
     dataset: HabitatDataset
@@ -46,11 +46,11 @@ class _HouseData:
 
 
 class HabitatBackend(KinematicBackend):
-    """A house in habitat-sim, which draws, casts rays and knows the ways.
+    """A house in habitat-sim, which renders, casts rays and plans paths.
 
-    What agents may do and what comes of it are `KinematicWorld`'s rules, as in the embedded
-    simulator. habitat-sim lives in a process of its own: where it dies, running primitives end
-    as `BACKEND_FAULT`, `fault` says why, and the next `reset` starts another.
+    What agents can do and its effects are the rules of `KinematicWorld`, as in the embedded
+    simulator. habitat-sim runs in a process of its own: if it dies, running primitives end as
+    `BACKEND_FAULT`, `fault` says why, and the next `reset` starts another.
     """
 
     def __init__(
@@ -60,12 +60,12 @@ class HabitatBackend(KinematicBackend):
         *,
         worker: Path = WORKER,
     ) -> None:
-        """Takes the shipped settings and catalogue where none are given.
+        """Uses the shipped settings and catalogue by default.
 
         Args:
             options: of the backend.
             catalogue: of classes.
-            worker: the program that speaks for habitat-sim.
+            worker: the program that runs habitat-sim.
         """
         settings = options or default_options()
         super().__init__(settings, catalogue)
@@ -80,13 +80,13 @@ class HabitatBackend(KinematicBackend):
 
     @property
     def fault(self) -> str:
-        """Why habitat-sim is not there; empty while it is, and before it is needed."""
+        """Why habitat-sim is gone; empty while it runs, and before it is needed."""
         return self._sandbox.process.fault if self._sandbox is not None else self._fault
 
     # Episodes
 
     def reset(self, house: House, episode: Episode, seed: int) -> None:
-        """Loads an episode, with a new habitat-sim where the last one has died."""
+        """Loads an episode, with a new habitat-sim if the last one has died."""
         try:
             super().reset(house, episode, seed)
         finally:
@@ -96,7 +96,7 @@ class HabitatBackend(KinematicBackend):
         self._revive()
         known = self._house_data(house)
         world = KinematicWorld(known.ground, episode, seed, self._catalogue, self._options)
-        # The world before is shown again, should habitat-sim not be able to show this one.
+        # The previous world is restored if habitat-sim cannot load this one.
         self._next_scene = HabitatScene(world, self._alive, known.dataset, self._catalogue)
         return world
 
@@ -123,7 +123,7 @@ class HabitatBackend(KinematicBackend):
         """Starts a habitat-sim unless one is alive.
 
         Raises:
-            HabitatError: where none can be started.
+            HabitatError: if none can be started.
         """
         if self._sandbox is not None:
             if not self._sandbox.process.fault:
@@ -147,10 +147,10 @@ class HabitatBackend(KinematicBackend):
         self._fault = ""
 
     def _alive(self) -> Sandbox:
-        """The habitat-sim that is there.
+        """The running habitat-sim.
 
         Raises:
-            HabitatGoneError: where it is not; the next `reset` starts another.
+            HabitatGoneError: if there is none; the next `reset` starts another.
         """
         if self._sandbox is None or self._sandbox.process.fault:
             raise HabitatGoneError(self.fault or "habitat-sim is not running")
@@ -166,7 +166,7 @@ class HabitatBackend(KinematicBackend):
     # Acting
 
     def start(self, agent: str, primitive: Primitive) -> Handle:
-        """Begins a primitive; what habitat-sim cannot do ends as `BACKEND_FAULT`."""
+        """Starts a primitive; what habitat-sim cannot do ends as `BACKEND_FAULT`."""
         handle = Handle(len(self._primitives))
         try:
             return super().start(agent, primitive)
@@ -178,7 +178,7 @@ class HabitatBackend(KinematicBackend):
         try:
             super()._pass(last_s, dt_s)
         except HabitatError as error:
-            # Time goes on without it, and nobody moves any more.
+            # Time goes on without it, and no agent moves any more.
             self._courtesies.clear()
             self._end_all(PrimitiveCode.BACKEND_FAULT, str(error))
 
@@ -198,12 +198,12 @@ class HabitatBackend(KinematicBackend):
     def sightings(
         self, agent: str, max_distance_m: float = 6.0, min_fraction: float = 0.0
     ) -> list[Sighting]:
-        """What the agent's hand camera shows, by the ids of its picture, nearest first.
+        """What the agent's hand camera shows, by its instance ids, nearest first.
 
         Args:
-            agent: who looks.
-            max_distance_m: horizontal distance beyond which only other agents are looked for.
-            min_fraction: of the view; what fills less is left out.
+            agent: the observer.
+            max_distance_m: horizontal distance beyond which only other agents are reported.
+            min_fraction: minimum share of the view.
         """
         world, body = self._loaded(), self._agent(agent)
         key = (world.revision, max_distance_m, min_fraction)
@@ -223,7 +223,7 @@ class HabitatBackend(KinematicBackend):
     def sees_any(
         self, agent: str, names: Sequence[str], max_distance_m: float, min_fraction: float
     ) -> bool:
-        """Whether `sightings` would show any of some entities, filling so much of the view."""
+        """Whether `sightings` would report any of some entities with this share of the view."""
         wanted = set(names)
         return any(s.name in wanted for s in self.sightings(agent, max_distance_m, min_fraction))
 

@@ -1,7 +1,7 @@
-"""What furniture takes of the floor, for habitat-sim's navigation mesh.
+"""The floor covered by furniture, for habitat-sim's navigation mesh.
 
-Agents keep off the rectangles that furniture stands on, as in the other simulators of a house,
-and not only off what of it is as high as they are.
+Agents keep off the footprints of furniture, as in the other simulators of a house, not only off its
+parts at their own height.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from sim_bridge.habitat.dataset import configs
 from sim_bridge.habitat.dataset.meshes import Solid, write_file, write_meshes
 from sim_bridge.habitat.dataset.triangles import box_triangles
 
-# No body steps onto it, and nothing of it is near the floor.
+# Too high to step on, too low to matter elsewhere.
 _HEIGHT_M = 1.0
 _GREY = (0.5, 0.5, 0.5)
 
 
 def write_footprints(house: House, directory: Path) -> Path:
-    """The object config of one body of all rectangles, its origin that of the map.
+    """Writes the object config of one body of all footprints, with the map's origin.
 
-    Written into a dataset's directory unless it is there.
+    Written into a dataset's directory unless it exists.
 
     Raises:
-        FileError: where it cannot be written.
+        FileError: if it cannot be written.
     """
     config = directory / "floor" / "footprints.object_config.json"
     if config.is_file():

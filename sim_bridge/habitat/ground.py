@@ -1,4 +1,4 @@
-"""The floor as habitat-sim's navigation mesh has it."""
+"""The floor according to habitat-sim's navigation mesh."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from sim_bridge.habitat.process import HabitatError
 from sim_bridge.habitat.scene import Sandbox
 
 Point = tuple[float, float]
-# Nearer than this to where a step was to end, it ended there: habitat-sim reckons with 32 bits.
+# A step that ends this close to its goal reached it: habitat-sim uses 32-bit floats.
 _SAME_M = 2e-3
-# Ways keep so much farther off walls and furniture than need be, where there is such a way: the
-# other simulators' floor of coarse cells has no narrower passages either, but by chance.
+# Additional clearance of paths to walls and furniture, where there is room: the coarse floor grids
+# of the other simulators have no narrower passages either, except by chance.
 _SHY_M = 0.025
 
 
 class NavMeshGround(HouseGround):
-    """A house's floor: who may stand where, and the ways, are the navigation mesh's.
+    """A house's floor: free space and paths are those of the navigation mesh.
 
-    Where to stand is chosen among the middles of the floor grid's cells, so that it is chosen
-    as in the other simulators of the house; of those only cells on the mesh count.
+    Standing positions are chosen among the cell centres of the floor grid, as in the other
+    simulators of the house, limited to cells on the mesh.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class NavMeshGround(HouseGround):
         sandbox: Callable[[], Sandbox],
         options: NavMesh,
     ) -> None:
-        """Makes nothing yet; `sandbox` gives the habitat-sim that is alive."""
+        """Builds nothing yet; `sandbox` returns the running habitat-sim."""
         super().__init__(house)
         self._dataset, self._sandbox, self._options = dataset, sandbox, options
         self._on_mesh: dict[float, FloorGrid] = {}
@@ -51,7 +51,7 @@ class NavMeshGround(HouseGround):
         return super().grid(radius_m)
 
     def grid(self, radius_m: float) -> FloorGrid:
-        """The cells whose middles are on the mesh."""
+        """The cells whose centres are on the mesh."""
         grid = self._on_mesh.get(radius_m)
         if grid is None:
             whole = super().grid(radius_m)
@@ -66,13 +66,13 @@ class NavMeshGround(HouseGround):
         return grid
 
     def way(self, radius_m: float, start_m: Point, goal: int) -> Way:
-        """The mesh's shortest way from a place to a cell of the grid."""
+        """The mesh's shortest path from a point to a cell of the grid."""
         end = self.grid(radius_m).point(goal)
         way = self._found(radius_m + _SHY_M, start_m, end)
         return way if way.corners else self._found(radius_m, start_m, end)
 
     def _found(self, radius_m: float, start_m: Point, end_m: Point) -> Way:
-        """The way of a body of some radius."""
+        """The path for a body of this radius."""
         reply = self._ask("path", radius_m, start=_across(start_m), end=_across(end_m))
         points = [_across(p) for p in cast(Sequence[Point], reply["points"])]
         length_m = cast(float | None, reply["length_m"])
@@ -83,14 +83,14 @@ class NavMeshGround(HouseGround):
 
     @property
     def grid_slack_m(self) -> float:
-        """How far off the goal a way may end: the mesh's own coarseness."""
+        """How far from the goal a path may end: the mesh's own resolution."""
         return 2 * self._options.cell_size
 
     def stepped(self, radius_m: float, start_m: Point, end_m: Point) -> Point:
         """Where a straight step ends, which slides along the mesh's edge.
 
-        The shortest ways lie on that very edge, so a step to where the mesh is, but for its
-        coarseness, is no step off it.
+        The shortest paths are on that very edge, so a step to within the mesh's resolution counts
+        as on it.
         """
         reply = self._ask("step", radius_m, start=_across(start_m), end=_across(end_m))
         point = _across(cast(Point, reply["point"]))

@@ -1,4 +1,4 @@
-"""Houses written for habitat-sim once and found again."""
+"""A cache of houses written for habitat-sim."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from sim_bridge.habitat.dataset.writer import export_habitat, read_dataset
 
 
 def write_house_dataset(house: House, cache: str, catalogue: Catalogue) -> HabitatDataset:
-    """A house's data set in the cache, written now unless it was before.
+    """A house's dataset in the cache, written if it is not there.
 
-    It is known by what it was made of and by what; one that lacks a file is written anew. The
-    house's things are left out: episodes bring their own.
+    Identified by everything it was made from; an incomplete one is written again. Things are left
+    out, as episodes bring their own.
 
     Raises:
-        FileError: where it cannot be written.
+        FileError: if it cannot be written.
     """
     layout = house.model_copy(update={"objects": ()})
     key = hashlib.sha256()
@@ -66,7 +66,7 @@ def _cache(named: str) -> Path:
 
 @lru_cache(maxsize=4)
 def _looks(catalogue: Catalogue) -> str:
-    """What rooms, things and bodies look like and who writes them, as a digest."""
+    """A digest of everything else that the files depend on: appearance and code."""
     models: Iterable[FileModel] = (
         *catalogue.rooms.values(),
         *catalogue.objects.values(),

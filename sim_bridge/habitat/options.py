@@ -1,4 +1,4 @@
-"""What the backend `habitat` can be told (config/habitat.yaml)."""
+"""The settings of the backend `habitat` (config/habitat.yaml)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Positive = Annotated[float, Field(gt=0)]
 
 
 class NavMesh(FileModel):
-    """How fine the navigation mesh is, metres; the body's radius and height come with it."""
+    """Resolution of the navigation mesh, metres; radius and height are the body's."""
 
     cell_size: Annotated[float, Field(ge=0.01, le=0.2)] = 0.02
     cell_height: Annotated[float, Field(ge=0.01, le=0.2)] = 0.05
@@ -26,15 +26,15 @@ class HabitatOptions(WorldOptions):
     """All settings of the backend.
 
     Attributes:
-        python: the interpreter that has habitat_sim; "" takes PLANNER_HABITAT_PYTHON, else the
-            one that runs the bridge.
-        gpu_device_id: what habitat-sim draws on; None takes the first GPU, or -1, the
-            processor, where none is seen.
-        dataset: a folder that `planner houses export habitat` wrote; "" writes the house's own
-            into `cache`.
+        python: the interpreter that has habitat_sim; "" takes PLANNER_HABITAT_PYTHON, else the one
+            that runs the bridge.
+        gpu_device_id: the GPU to render on; None takes the first one, or -1, the CPU, if there is
+            none.
+        dataset: a folder that `planner houses export habitat` wrote; "" writes the house's own into
+            `cache`.
         cache: folder of written houses; "" is one for this user.
-        start_timeout_s: how long habitat-sim may take to start.
-        call_timeout_s: how long one request may take, loading a house included.
+        start_timeout_s: timeout for habitat-sim to start.
+        call_timeout_s: timeout for one request, loading a house included.
     """
 
     python: str = ""

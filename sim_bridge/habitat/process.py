@@ -1,4 +1,4 @@
-"""habitat-sim's process, seen from ours: it is started, asked, and outlived."""
+"""The process of habitat-sim: starts it, sends requests, and survives its death."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sim_bridge.habitat.worker import WireError, receive, send
 
 WORKER = Path(__file__).with_name("worker.py")
 INSTALL = "docs/habitat.md tells how to get it"
-# Of what habitat-sim wrote before its end, so much is told.
+# Number of last output lines of habitat-sim in the error.
 _LAST_LINES = 3
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108 - files there have no name
 _LOG_TAIL_BYTES = 8192
@@ -28,7 +28,7 @@ _SHUTDOWN_TIMEOUT_S = 5.0
 
 
 class HabitatError(PlannerError):
-    """habitat-sim cannot do what is asked, or has ended."""
+    """habitat-sim cannot do what is requested, or has ended."""
 
 
 class HabitatGoneError(HabitatError):
@@ -39,7 +39,7 @@ def interpreter(wanted: str) -> str:
     """The Python that runs habitat-sim: the named one, the environment's, or this one.
 
     Raises:
-        HabitatError: where none of them could have habitat_sim.
+        HabitatError: if none of them could have habitat_sim.
     """
     named = wanted or os.environ.get("PLANNER_HABITAT_PYTHON", "")
     if named:
@@ -58,8 +58,8 @@ class HabitatProcess:
     """One habitat-sim in a process of its own.
 
     Attributes:
-        memory: what is shared with it, for pictures.
-        about: what it said of itself: version, bullet, python.
+        memory: shared memory for pictures.
+        about: its version, whether it has Bullet, its Python.
     """
 
     def __init__(
@@ -75,13 +75,13 @@ class HabitatProcess:
 
         Args:
             python: the interpreter.
-            memory_bytes: how much memory is shared.
-            start_s: how long it may take to start.
-            call_s: how long any request may take.
+            memory_bytes: size of the shared memory.
+            start_s: timeout for its start.
+            call_s: timeout for any request.
             worker: the program that is run.
 
         Raises:
-            HabitatError: where it does not start, has no habitat_sim, or one without Bullet.
+            HabitatError: if it does not start, has no habitat_sim, or one without Bullet.
         """
         self._call_s = call_s
         self._fault = ""
@@ -109,12 +109,12 @@ class HabitatProcess:
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """Its process id."""
         return self._process.pid
 
     @property
     def fault(self) -> str:
-        """Why it is gone; empty while it is there."""
+        """Why it is gone; empty while it runs."""
         if not self._fault and self._process.poll() is not None:
             self._fault = self._exit_message("while nothing was asked of it", "")
         return self._fault
@@ -123,8 +123,8 @@ class HabitatProcess:
         """Its reply to a request of `worker.serve`.
 
         Raises:
-            HabitatGoneError: where it has ended, or ends over this, or does not answer in time.
-            HabitatError: where it refuses.
+            HabitatGoneError: if it has ended, ends during the request, or does not answer in time.
+            HabitatError: if it refuses.
         """
         if self.fault:
             raise HabitatGoneError(self._fault)
@@ -139,7 +139,7 @@ class HabitatProcess:
         return reply
 
     def _exit_message(self, when: str, reason: str) -> str:
-        """How it ended, in one line, after making sure that it did."""
+        """How it ended, in one line; makes sure that it has."""
         try:
             status = self._process.wait(0.5)
             ended = f"ended by itself with {_told(status)}"
@@ -167,13 +167,13 @@ class HabitatProcess:
             self._process.kill()
             self._process.wait()
         self._log.close()
-        # Pictures that look into the memory keep it; it goes with the last of them.
+        # Pictures that refer to the memory keep it until the last of them is gone.
         with contextlib.suppress(BufferError):
             self.memory.close()
 
 
 def _shared_file(size: int) -> BinaryIO:
-    """A file without a name, in memory where the system has such; it goes with its users."""
+    """A file without a name, in memory if the system supports that; deleted with its last user."""
     shared = tempfile.TemporaryFile(dir=_IN_MEMORY if _IN_MEMORY.is_dir() else None)  # noqa: SIM115
     shared.truncate(size)
     return shared
@@ -184,7 +184,7 @@ def _spawn(
 ) -> subprocess.Popen[bytes]:
     environment = dict(os.environ)
     if python != sys.executable:
-        # What is on our path is for our Python.
+        # Our paths are for our own Python.
         for name in ("PYTHONPATH", "PYTHONHOME"):
             environment.pop(name, None)
     environment.setdefault("MAGNUM_LOG", "quiet")
@@ -197,7 +197,7 @@ def _spawn(
         stdout=log,
         stderr=log,
         env=environment,
-        # Ctrl-C is for the bridge, which ends it.
+        # Ctrl-C is handled by the bridge, which ends it.
         start_new_session=True,
     )
 

@@ -1,7 +1,7 @@
-"""An episode's world in habitat-sim: what it draws and what its rays meet.
+"""An episode's world in habitat-sim: its rendering and ray casts.
 
-habitat-sim follows our world: before anything is asked of it, what has changed since is moved
-there, and what it answers about its own poses is compared with ours.
+habitat-sim follows our world: changes are copied to it before each request, and the poses that it
+reports are compared with ours.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from sim_bridge.habitat.dataset.writer import export_bodies, export_things
 from sim_bridge.habitat.process import HabitatError, HabitatProcess
 from sim_bridge.habitat.worker import Pictures, picture_bytes
 
-# habitat-sim reckons with 32 bits.
+# habitat-sim uses 32-bit floats.
 _SAME_M = 1e-3
 _SAME_RAD = 1e-3
 _FAR_M = 100.0
-# Of our optical frame (x right, y down, z forward) to Habitat's cameras (x right, y up, z back).
+# From our optical frame (x right, y down, z forward) to Habitat's cameras (x right, y up, z back).
 _FLIP = np.diag([1.0, -1.0, -1.0])
-# Of our axes to Habitat's.
+# From our axes to Habitat's.
 _AXES = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """What differs between cameras but for their places."""
+    """The intrinsics of a camera, as far as habitat-sim distinguishes them."""
 
     width_px: int
     height_px: int
@@ -50,12 +50,12 @@ class Lens:
 
     @staticmethod
     def of(view: View) -> Lens:
-        """A view's lens."""
+        """A view's intrinsics."""
         lens = view.intrinsics
         return Lens(lens.width_px, lens.height_px, lens.fx_px, view.near_m, view.far_m)
 
     def asked(self) -> dict[str, float]:
-        """As the worker wants it."""
+        """In the worker's format."""
         hfov = 2 * math.degrees(math.atan(self.width_px / 2 / self.fx_px))
         return {
             "width": self.width_px,
@@ -67,7 +67,7 @@ class Lens:
 
 
 def lenses_of(bodies: Iterable[Body]) -> dict[Lens, str]:
-    """A name for each different lens of some bodies."""
+    """A name for each different camera of some bodies."""
     found: dict[Lens, str] = {}
     for body in bodies:
         for mount in body.cameras.values():
@@ -81,23 +81,23 @@ def _lens(mount: CameraMount) -> Lens:
 
 
 def memory_bytes(lenses: Iterable[Lens]) -> int:
-    """What the pictures of the largest of some lenses take."""
+    """Memory for the pictures of the largest camera."""
     return max(picture_bytes(lens.width_px, lens.height_px) for lens in lenses)
 
 
 def camera_pose(pose: Pose) -> tuple[Vec3, tuple[float, float, float, float]]:
-    """An optical frame of the map as position and (x, y, z, w) of a camera of Habitat's."""
+    """An optical frame of the map as position and quaternion (x, y, z, w) of a Habitat camera."""
     turn: FloatArray = _AXES @ pose.rotation() @ _FLIP
     return to_habitat(pose.position_m), quaternion_from_matrix(turn)
 
 
 class Sandbox:
-    """What is loaded in a habitat-sim: one house at a time, and of one world the things."""
+    """The content of a habitat-sim: one house at a time, and the things of one world."""
 
     def __init__(
         self, process: HabitatProcess, lenses: Mapping[Lens, str], gpu: int | None
     ) -> None:
-        """Takes a process that has just started, and the lenses that it will look through."""
+        """Takes a process that has just started, and the cameras that will be used."""
         self.process = process
         self.lenses = lenses
         self._gpu = gpu
@@ -105,10 +105,10 @@ class Sandbox:
         self.world: KinematicWorld | None = None
 
     def open(self, dataset: HabitatDataset) -> None:
-        """Loads a house, unless it is the one that is loaded.
+        """Loads a house, unless it is loaded already.
 
         Raises:
-            HabitatError: where habitat-sim cannot, or a piece of furniture is missing in it.
+            HabitatError: if habitat-sim cannot, or a piece of furniture is missing in it.
         """
         if self.house is dataset:
             return
@@ -128,7 +128,7 @@ class Sandbox:
 
 
 class HabitatScene:
-    """A world as habitat-sim shows it; see `embedded.rays.Rays`."""
+    """A world rendered by habitat-sim; see `embedded.rays.Rays`."""
 
     def __init__(
         self,
@@ -137,12 +137,12 @@ class HabitatScene:
         dataset: HabitatDataset,
         catalogue: Catalogue,
     ) -> None:
-        """Writes what the episode's things and bodies are made of, and loads it all.
+        """Writes the templates of the episode's things and bodies, and loads everything.
 
-        `sandbox` gives the habitat-sim that is alive.
+        `sandbox` returns the running habitat-sim.
 
         Raises:
-            HabitatError: where habitat-sim cannot.
+            HabitatError: if habitat-sim cannot.
         """
         self._world, self._sandbox, self._dataset = world, sandbox, dataset
         placed = [_placement(thing) for thing in world.things.values()]
@@ -162,14 +162,14 @@ class HabitatScene:
 
     @property
     def revision(self) -> int:
-        """Of the world when it was last moved there."""
+        """The world's revision at the last `sync`."""
         return self._revision
 
     def sync(self) -> None:
-        """Moves there what has changed.
+        """Copies changes to habitat-sim.
 
         Raises:
-            HabitatError: where habitat-sim cannot, or has it elsewhere afterwards.
+            HabitatError: if habitat-sim cannot, or reports other poses afterwards.
         """
         box, world = self._sandbox(), self._world
         if box.world is not world:
@@ -215,13 +215,13 @@ class HabitatScene:
                         f"not at {position:.3f}"
                     )
 
-    # Looking
+    # Rendering
 
     def draw(self, view: View) -> Images:
-        """What a camera sees; (h, w) pictures that nobody else writes into.
+        """Renders a camera's (h, w) pictures, which are not reused.
 
         Raises:
-            HabitatError: where habitat-sim cannot, or no body has such a lens.
+            HabitatError: if habitat-sim cannot, or no body has such a camera.
         """
         self.sync()
         box, lens = self._sandbox(), Lens.of(view)
@@ -235,7 +235,7 @@ class HabitatScene:
         box.process.ask("view", camera=camera, position=position, rotation=rotation, hidden=hidden)
         shared = Pictures(box.process.memory, lens.width_px, lens.height_px)
         depth = shared.depth.copy()
-        # Beyond the lens's range nothing is measured.
+        # Nothing is measured beyond the camera's range.
         depth[depth >= view.far_m] = 0.0
         images = Images(shared.rgb.copy(), depth, shared.ids.copy())
         for pixels in (images.rgb, images.depth_m, images.instances):
@@ -245,11 +245,11 @@ class HabitatScene:
     # Rays
 
     def first_hit(self, origin_m: Vec3, towards_m: Vec3) -> tuple[int, float]:
-        """The instance that a ray meets first, and how far away; (-1, inf) for none."""
+        """The first instance that a ray hits, and its distance; (-1, inf) for none."""
         return self._cast(origin_m, [towards_m])[0]
 
     def sees(self, origin_m: Vec3, points_m: Iterable[Vec3], instances: frozenset[int]) -> bool:
-        """Whether any point is in view: nothing, or one of `instances`, is met before it."""
+        """Whether any point is in view: nothing, or one of `instances`, is hit before it."""
         points = list(points_m)
         hits = self._cast(origin_m, points)
         return any(
@@ -260,7 +260,7 @@ class HabitatScene:
     def _cast(self, origin_m: Vec3, points_m: Sequence[Vec3]) -> list[tuple[int, float]]:
         self.sync()
         agents = self._world.agents.values()
-        # A hand that would be in the way moves out of it, with all that it holds.
+        # A hand in the way would move aside, with everything that it holds.
         through = [name for a in agents for name in (a.name, a.holding) if name is not None]
         start = to_habitat(origin_m)
         rays = [(start, to_habitat(point)) for point in points_m]

@@ -1,11 +1,11 @@
 """habitat-sim in a process of its own: `PYTHON worker.py SOCKET_FD MEMORY_FD`.
 
-It may run in another Python than ROS, 3.9 or newer, so nothing of ours is imported. Requests
-come one after the other as JSON messages, each after its length in four bytes; each gets one
-reply. Pictures go through shared memory. Positions and turns are in Habitat's frame (y up),
+It may run in another Python than ROS, 3.9 or newer, so it imports nothing of ours. Requests are
+JSON messages, one after another, each preceded by its length in four bytes; each gets one reply.
+Pictures go through shared memory. Positions and rotations are in Habitat's frame (y up),
 quaternions are (x, y, z, w).
 
-Only calls that habitat-sim has in v0.3.3 and v0.3.4 are used.
+Only calls that exist in habitat-sim v0.3.3 and v0.3.4 are used.
 """
 
 from __future__ import annotations
@@ -32,14 +32,13 @@ REQUESTS = (
     *("view", "rays", "mesh", "navigable", "path", "step"),
 )
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
-# Out of every camera's sight: where the body that carries the camera is while it looks.
+# Out of every camera's sight: the body with the camera is moved there during rendering.
 _AWAY_M = 1000.0
-# A floor is that near to the navigation mesh, whose heights are rounded to its voxels.
+# Largest distance of a floor to the navigation mesh, whose heights are rounded to voxels.
 _FLOOR_TOLERANCE_M = 0.3
 
-# Three lamps around the camera's axis, which stand for the light from everywhere that habitat-sim
-# has not, and a sun: direction, brightness, in which frame. Its own four lights bleach what faces
-# up.
+# Three lamps around the camera's axis, which stand for the ambient light that habitat-sim lacks,
+# and a sun: direction, brightness, frame. Its own four lights overexpose upward faces.
 _LIGHTS = (
     *(
         ((0.9165 * math.cos(turn), 0.9165 * math.sin(turn), -0.4, 0.0), 0.5, "Camera")
@@ -50,14 +49,14 @@ _LIGHTS = (
 
 
 class WireError(Exception):
-    """The other side is gone, or what it sends is no message."""
+    """The connection is closed, or a message is invalid."""
 
 
 def send(connection: socket.socket, message: Message) -> None:
     """Sends one message.
 
     Raises:
-        WireError: where the other side is gone.
+        WireError: if the connection is closed.
     """
     body = json.dumps(message, separators=(",", ":")).encode()
     try:
@@ -70,8 +69,8 @@ def receive(connection: socket.socket) -> Message:
     """Waits for one message.
 
     Raises:
-        WireError: where the other side is gone, says nothing for the socket's timeout, or sends
-            what is no message.
+        WireError: if the connection is closed, the socket's timeout passes, or the message is
+            invalid.
     """
     (length,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size))
     if length > MAX_MESSAGE_BYTES:
@@ -91,7 +90,7 @@ def _exactly(connection: socket.socket, count: int) -> bytes:
         try:
             part = connection.recv(min(count, 1 << 20))
         except OSError as error:
-            # In time-outs, too: "timed out".
+            # Includes timeouts: "timed out".
             raise WireError(f"the connection {error}") from error
         if not part:
             raise WireError("the other side closed the connection")
@@ -101,9 +100,9 @@ def _exactly(connection: socket.socket, count: int) -> bytes:
 
 
 def graphics_device(wanted: int | None) -> int:
-    """The `gpu_device_id` that works here: -1 draws on the processor.
+    """A valid `gpu_device_id`: -1 renders on the CPU.
 
-    habitat-sim aborts where it is told of a device that is not there.
+    habitat-sim aborts for a device that does not exist.
     """
     if wanted is not None:
         return wanted
@@ -112,7 +111,7 @@ def graphics_device(wanted: int | None) -> int:
 
 
 def picture_bytes(width: int, height: int) -> int:
-    """What a picture takes of the shared memory: colours, depth, ids."""
+    """Size of a picture in the shared memory: colours, depth, ids."""
     return width * height * (3 + 4 + 4)
 
 
@@ -120,7 +119,7 @@ class Pictures:
     """A picture in shared memory: (h, w, 3) uint8, (h, w) float32, (h, w) int32."""
 
     def __init__(self, memory: mmap.mmap, width: int, height: int) -> None:
-        """Looks at the memory's beginning; raises ValueError where it is too small."""
+        """Maps the start of the memory; raises ValueError if it is too small."""
         pixels = width * height
         shape = (height, width)
         self.depth = np.frombuffer(memory, np.float32, pixels, 0).reshape(shape)
@@ -129,10 +128,10 @@ class Pictures:
 
 
 class Simulation:
-    """One habitat-sim and what is loaded in it."""
+    """One habitat-sim and its content."""
 
     def __init__(self, memory: mmap.mmap) -> None:
-        """Loads habitat-sim; raises ImportError where it is not there."""
+        """Loads habitat-sim; raises ImportError if it is not installed."""
         import habitat_sim
         import magnum
 
@@ -146,7 +145,7 @@ class Simulation:
         self._meshes: dict[str, Any] = {}
 
     def hello(self, _request: Message) -> Message:
-        """Which habitat-sim this is."""
+        """The version of habitat-sim."""
         return {
             "version": self._hsim.__version__,
             "bullet": bool(self._hsim.built_with_bullet),
@@ -156,10 +155,10 @@ class Simulation:
     # Loading
 
     def open_house(self, request: Message) -> Message:
-        """Loads a scene of a data set, its furniture known by `ids`' names.
+        """Loads a scene of a dataset; `ids` are the instance ids of its furniture by name.
 
-        `cameras` are {name: {width, height, hfov_deg, near_m, far_m}}; each is an agent of
-        Habitat's, which stands where the camera is.
+        `cameras` are {name: {width, height, hfov_deg, near_m, far_m}}; each becomes an agent of
+        Habitat's at the camera's pose.
         """
         hsim = self._hsim
         settings = hsim.SimulatorConfiguration()
@@ -190,7 +189,7 @@ class Simulation:
         return {"missing": missing, "device": settings.gpu_device_id}
 
     def _light(self) -> None:
-        """Lights the house as the embedded simulator does, as far as that goes."""
+        """Lights the house as the embedded simulator does, as far as possible."""
         gfx, mn = self._hsim.gfx, self._mn
         lights = [
             gfx.LightInfo(
@@ -225,12 +224,12 @@ class Simulation:
         self._temporary = []
 
     def _handles(self) -> dict[str, str]:
-        """Habitat's names of the furniture of the scene by ours: it adds a number."""
+        """Habitat's names of the scene's furniture by ours: it adds a number."""
         found = (manager.get_object_handles() for manager in self._managers())
         return {handle.rpartition("_:")[0]: handle for handles in found for handle in handles}
 
     def _take_up(self, name: str, handle: str, instance: int) -> None:
-        """Gives a piece of furniture of the scene its id."""
+        """Sets the id of a piece of furniture of the scene."""
         rigid, jointed = self._managers()
         if rigid.get_library_has_handle(handle):
             self._know_rigid(name, rigid.get_object_by_handle(handle), instance)
@@ -274,7 +273,7 @@ class Simulation:
         return {}
 
     def _made(self, template: str) -> Any:
-        """A new rigid body of a template's file, at the origin."""
+        """A new rigid body from a template's file, at the origin."""
         templates = self._sim.get_object_template_manager()
         if not templates.get_library_has_handle(template):
             templates.load_configs(template)
@@ -286,7 +285,7 @@ class Simulation:
     # Changing
 
     def put(self, request: Message) -> Message:
-        """Moves entities; answers where they then are, as habitat-sim has them.
+        """Moves entities; returns their poses according to habitat-sim.
 
         `poses` are {name: [x, y, z, yaw about +y]}, `joints` {name: {joint: position}}.
         """
@@ -320,10 +319,10 @@ class Simulation:
     def _joint(self, name: str, joint: str) -> float:
         return float(self._entities[name].joint_positions[self._joints[name][joint]])
 
-    # Looking
+    # Rendering
 
     def view(self, request: Message) -> Message:
-        """Draws what a camera at a place shows into the shared memory.
+        """Renders a camera's view into the shared memory.
 
         `hidden` names the body that carries the camera, or nothing.
         """
@@ -349,7 +348,7 @@ class Simulation:
         return {}
 
     def rays(self, request: Message) -> Message:
-        """What each ray [from, to] meets first: [instance, metres], or None for nothing.
+        """The first hit of each ray [from, to]: [instance, metres], or None.
 
         Rays pass through the entities named in `through`; 0 is the house itself.
         """
@@ -377,9 +376,9 @@ class Simulation:
     # Walking
 
     def mesh(self, request: Message) -> Message:
-        """Makes the navigation mesh of the open house for a body; kept under `name`.
+        """Builds the navigation mesh of the house for a body; stored as `name`.
 
-        `taken` is the template of a body of all that nobody may stand on besides the house.
+        `taken` is the template of a body with everything else that agents must not stand on.
         """
         if request["name"] in self._meshes:
             return {}
@@ -388,7 +387,7 @@ class Simulation:
         settings.set_defaults()
         for key, value in request["settings"].items():
             setattr(settings, key, value)
-        # Of bodies only those that are static count: neither things nor agents.
+        # Only static bodies: neither things nor agents.
         settings.include_static_objects = True
         rigid, _ = self._managers()
         taken = self._made(request["taken"])
@@ -420,7 +419,7 @@ class Simulation:
         return point
 
     def path(self, request: Message) -> Message:
-        """The corners [x, z] of the shortest way, and its length; no corners for none."""
+        """The corners [x, z] of the shortest path, and its length; no corners if there is none."""
         finder = self._finder(request)
         way = self._hsim.ShortestPath()
         way.requested_start = self._snapped(finder, request["start"])
@@ -433,7 +432,7 @@ class Simulation:
     def step(self, request: Message) -> Message:
         """Where on the mesh a straight step [x, z] to [x, z] ends: it slides along edges.
 
-        `off_m` is how far its wanted end is from the mesh.
+        `off_m` is the distance of its intended end from the mesh.
         """
         finder = self._finder(request)
         start, (x, z) = self._snapped(finder, request["start"]), request["end"]
@@ -462,7 +461,7 @@ class Simulation:
 
 
 def serve(connection: socket.socket, make: Callable[[], Any]) -> None:
-    """Answers requests with what `make` gives until the other side is gone."""
+    """Answers requests with the object that `make` returns until the connection is closed."""
     try:
         simulation = make()
     except ImportError as error:
@@ -495,13 +494,13 @@ def _answered(simulation: Any, request: Message) -> Message:
 
 
 def main(make: Callable[[mmap.mmap], Any] = Simulation) -> None:
-    """Takes the inherited socket and memory, and serves."""
+    """Serves on the inherited socket and memory."""
     connection = socket.socket(fileno=int(sys.argv[1]))
     memory = mmap.mmap(int(sys.argv[2]), 0)
     serve(connection, lambda: make(memory))
 
 
 if __name__ == "__main__":
-    # The folder of this file is no place to import from.
+    # Modules must not be imported from this file's folder.
     del sys.path[0]
     main()

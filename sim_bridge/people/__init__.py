@@ -1,1 +1,1 @@
-"""Where persons are, on a topic."""
+"""Positions of persons on a topic."""

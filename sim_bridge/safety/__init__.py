@@ -1,1 +1,1 @@
-"""The safety gate that stands before every backend (rules: docs/spot.md, numbers: options.py)."""
+"""The safety gate in front of every backend (rules: docs/spot.md, parameters: options.py)."""

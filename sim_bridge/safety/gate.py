@@ -145,7 +145,7 @@ class SafetyGate:
         return self.backend.observe(agent, cameras)
 
     def world_state(self) -> WorldState | None:
-        """Ground truth, or None where nobody knows it."""
+        """Ground truth, or None if it is unknown."""
         return self.backend.world_state()
 
     def now_s(self) -> float:

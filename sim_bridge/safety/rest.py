@@ -1,4 +1,4 @@
-"""How a robot is brought to rest: at the end (18), with an empty battery (15), left alone (8)."""
+"""Bringing a robot to rest: at shutdown (18), with an empty battery (15), unattended (8)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _LEAST_S = 0.5
 
 
 def put_to_rest(robot: Supervised, agent: str, within_s: float) -> Iterator[tuple[str, Outcome]]:
-    """Folds the arm, sits, switches off and gives the lease back; tells each step's outcome.
+    """Folds the arm, sits, powers off and returns the lease; reports each step's outcome.
 
-    A step that fails or is late does not hold up the next; what is left undone at the end the
+    A step that fails or is late does not delay the next; steps that are not done in the end the
     robot does by itself (rules 1 and 3).
     """
     ends_s, share_s = time.monotonic() + within_s, within_s / 4
@@ -31,7 +31,7 @@ def put_to_rest(robot: Supervised, agent: str, within_s: float) -> Iterator[tupl
 def what_rests(
     reasons: Collection[str], *, idle: bool, alone: bool, docked: bool
 ) -> tuple[tuple[Command, ...], Rule]:
-    """What is done about an agent whose battery runs out, or that nobody looks after."""
+    """What is done about an agent whose battery runs out, or that is unattended."""
     if docked:
         return (), Rule.BATTERY
     if "BATTERY_EMPTY" in reasons:

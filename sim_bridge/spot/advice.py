@@ -1,4 +1,4 @@
-"""What went wrong with a call to the robot, in one sentence that says what to do."""
+"""Explains a failed call to the robot in one sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from planner.world.errors import PlannerError
 SDK_ERRORS = (Error, lease_module.Error, frame_helpers.Error, concurrent.futures.TimeoutError)
 LEASE_ERRORS = (lease_module.Error, LeaseUseError)
 LINK_ERRORS = (TimedOutError, ProxyConnectionError, UnableToConnectToRobotError)
-# A goal that was so long under way that it had ended when it came.
+# A goal that took so long that it had expired on arrival.
 LATE_ERRORS = (*LINK_ERRORS, ExpiredError, CommandExpiredError)
 
 

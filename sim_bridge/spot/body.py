@@ -1,4 +1,4 @@
-"""What one state message of the robot says, in our words."""
+"""Converts the robot's state messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STANDING = (
     robot_state_pb2.BehaviorState.STATE_STEPPING,
 )
 
-# Of the SDK's body frame: in front of it and above it, from where folding is a short way.
+# In the SDK's body frame: in front of and above the body, close to the folded pose.
 FOLD_M = (0.75, 0.0, 0.25)
 
 
@@ -28,10 +28,10 @@ class BodyState:
     """The robot at one instant.
 
     Attributes:
-        odometry: `base_link` (the body put upright on the ground) in the odometry frame.
-        body_height_m: of the SDK's body frame over the ground.
+        odometry: `base_link` (the body projected upright onto the ground) in the odometry frame.
+        body_height_m: of the SDK's body frame above the ground.
         hand: the hand in `base_link`.
-        battery: share of a full one.
+        battery: state of charge, 0 to 1.
         docked: whether the dock powers it.
     """
 
@@ -53,22 +53,22 @@ class BodyState:
 
 
 def flat(pose: Pose) -> Pose:
-    """A pose put upright on the ground."""
+    """A pose projected upright onto the ground."""
     x, y, _ = pose.position_m
     return Pose.planar(x, y, pose.yaw_rad)
 
 
 def hand_before_body(state: BodyState) -> Pose:
-    """Where the hand is brought before the arm is folded, in the odometry frame."""
+    """The hand's pose before the arm is folded, in the odometry frame."""
     x, y, z = FOLD_M
     return state.odometry.compose(Pose((x, y, state.body_height_m + z)))
 
 
 def read_state(state: Any) -> BodyState:
-    """Reads a RobotState.
+    """Converts a RobotState.
 
     Raises:
-        PlannerError: where its frames make no tree.
+        PlannerError: if its frames form no tree.
     """
     kinematic = state.kinematic_state
     tree = kinematic.transforms_snapshot
@@ -114,12 +114,12 @@ def read_state(state: Any) -> BodyState:
 
 
 def stamp_s(state: Any) -> float:
-    """When a state was taken, on the robot's clock."""
+    """The stamp of a state, on the robot's clock."""
     return seconds_of(state.kinematic_state.acquisition_timestamp)
 
 
 def optical_of(body: Body, state: BodyState, camera: str) -> Pose:
-    """A camera's optical frame in `base_link` by the body's measures, for want of a picture."""
+    """A camera's optical frame in `base_link` by the body's dimensions, without a picture."""
     mount = body.cameras[camera]  # type: ignore[index]
     pan, tilt, lift_m = 0.0, mount.tilt_rad, 0.0
     if camera == "hand":

@@ -57,7 +57,7 @@ class Connection:
         where, within_s = self._where, self._safety.timeouts.login_s
         certificate = where.certificate or None
         try:
-            # The SDK keeps one connection an address and SDK object.
+            # The SDK keeps one connection per address and SDK object.
             sdk = create_standard_sdk(self._name, cert_resource_glob=certificate)
         except (OSError, Error) as error:
             raise PlannerError(

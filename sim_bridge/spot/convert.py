@@ -1,4 +1,4 @@
-"""Poses, times and frame trees between the SDK's messages and ours."""
+"""Converts poses, times and frame trees between the SDK's messages and ours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pose_message(pose: Pose) -> Any:
 
 
 def pose_of(message: Any) -> Pose:
-    """The pose of an SE3Pose; a rotation of length 0 means none."""
+    """The pose of an SE3Pose; a rotation of length 0 means identity."""
     p, q = message.position, message.rotation
     length = (q.x**2 + q.y**2 + q.z**2 + q.w**2) ** 0.5
     if length < 1e-9:
@@ -52,10 +52,10 @@ def fill_tree(snapshot: Any, parents: Mapping[str, tuple[str, Pose]]) -> None:
 
 
 def pose_in(snapshot: Any, frame: str, child: str) -> Pose:
-    """The pose of `child` in `frame`, by the way over the root.
+    """The pose of `child` in `frame`, through the root.
 
     Raises:
-        PlannerError: where the tree has no such frame, or is none.
+        PlannerError: if the tree lacks the frame, or is no tree.
     """
     return _to_root(snapshot, frame).inverse().compose(_to_root(snapshot, child))
 

@@ -1,4 +1,4 @@
-"""The way to the dock and onto it, and off it again, as routines (rule 15)."""
+"""Routines for docking and undocking (rule 15)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def before_dock(dock: Dock) -> Primitive:
 
 
 def onto_dock(robot: Robot, dock: Dock) -> Routine:
-    """Walks to the dock of the settings and onto it."""
+    """Walks to the configured dock and onto it."""
     walk = before_dock(dock)
     there = yield from routine(robot, walk, walk.target_m, None)
     if not there.succeeded:
@@ -33,7 +33,7 @@ def onto_dock(robot: Robot, dock: Dock) -> Routine:
 
 
 def off_dock(robot: Robot) -> Routine:
-    """Walks off the dock and stands before it."""
+    """Walks off the dock and stops in front of it."""
     status = yield from _follow(robot, robot.link.undock, "undocking")
     if status != "STATUS_AT_PREP_POSE":
         return _failed(f"it did not get off the dock: {status}")
@@ -47,7 +47,7 @@ def _failed(text: str) -> PrimitiveResult:
 def _follow(
     robot: Robot, begin: Callable[[], int], phase: str
 ) -> Generator[tuple[str, float], None, str]:
-    """Prolongs the command until it is over; the name of its last status."""
+    """Extends the command until it has ended; returns the name of its last status."""
     number = begin()
     asked_s, until_s, status = -math.inf, robot.clock_s() + TIMEOUT_S, _GOING
     while status == _GOING and robot.clock_s() < until_s:

@@ -14,7 +14,7 @@ from sim_bridge.control import Command
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.spot.address import RobotAddress
 
-# On a busy computer importing the SDK takes long; nothing moves before it has answered.
+# Importing the SDK takes long on a busy machine; nothing moves before it has answered.
 START_S = 60.0
 ANSWER_S = 3.0
 LEVELS = {
@@ -25,13 +25,13 @@ LEVELS = {
 
 
 class EstopProcess:
-    """An endpoint of our own in another process, so that it outlives a bridge that hangs."""
+    """An e-stop endpoint in another process, so that it outlives a bridge that hangs."""
 
     def __init__(self, where: RobotAddress, safety: SafetyOptions) -> None:
-        """Starts it and sets the endpoint up, which takes a robot with its motors off.
+        """Starts it and sets up the endpoint, which requires the motors to be off.
 
         Raises:
-            PlannerError: where it cannot be set up, with what to do.
+            PlannerError: if it cannot be set up, with what to do.
         """
         env = dict(os.environ)
         env["SPOT_IP"], env["SPOT_PORT"] = where.address, str(where.port)
@@ -58,15 +58,15 @@ class EstopProcess:
 
     @property
     def pid(self) -> int:
-        """The process's number."""
+        """The process id."""
         return self._process.pid
 
     def alive(self) -> None:
-        """Says that the bridge is well and hears the robot."""
+        """Reports that the bridge is alive and reaches the robot."""
         self._send("alive")
 
     def set(self, command: Command) -> str:
-        """Sets the level of one of the estop commands; why it did not come through, or empty."""
+        """Sets the level of one of the estop commands; returns why that failed, or ""."""
         word = LEVELS[command]
         if not self._send(word):
             return "the emergency stop's process is gone; the robot stops by itself"
@@ -74,12 +74,12 @@ class EstopProcess:
         return "" if answer == f"ok {word}" else answer.removeprefix("error ") or "no answer"
 
     def close(self) -> None:
-        """Takes the endpoint away; the robot was brought to rest before."""
+        """Removes the endpoint; the robot was brought to rest before."""
         if self._process.poll() is None and self._send("leave"):
             self._answer(ANSWER_S)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                # Words that nobody read any more are lost.
+                # The process has ended already.
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
         try:

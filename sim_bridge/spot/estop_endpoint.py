@@ -1,6 +1,6 @@
 """An emergency-stop endpoint in a process of its own, beside the bridge (rule 4).
 
-It checks in at the robot while the bridge says every moment that it is well. When the bridge
+It checks in at the robot while the bridge regularly reports that it is alive. When the bridge
 falls silent or is gone, it lets the robot sit down and cuts the motors; when this process dies
 with it, the robot does so by itself after the endpoint's timeout.
 
@@ -21,10 +21,10 @@ from planner.world.errors import PlannerError
 from sim_bridge.safety.options import SafetyOptions
 
 NAME = "planner-estop"
-# A bridge that said nothing for so long is not well.
+# A bridge that was silent for this long is not alive.
 SILENT_S = 1.5
 _RPC_S = 0.5
-# How long a robot is told to sit down before the endpoint is taken away.
+# How long the robot gets to sit down before the endpoint is removed.
 _LEAVE_S = 6.0
 
 
@@ -64,7 +64,7 @@ def _set_up(safety: SafetyOptions) -> tuple[Any, float]:
 
 
 class _Watch:
-    """The level that the endpoint checks in at, by the bridge's words and its silence."""
+    """The level at which the endpoint checks in, from the bridge's input or its silence."""
 
     def __init__(self, endpoint: Any, timeout_s: float) -> None:
         from bosdyn.client.estop import StopLevel
@@ -109,12 +109,12 @@ class _Watch:
         try:
             self._endpoint.check_in_at_level(self._levels[level], timeout=_RPC_S)
         except SDK_ERRORS as error:
-            # Where it does not come through, the robot stops by itself after the timeout.
+            # If this fails, the robot stops by itself after the timeout.
             return explain(error)
         return ""
 
     def _leave(self) -> None:
-        """Lets the robot come to rest, then takes the endpoint away; it refuses that before."""
+        """Lets the robot come to rest, then removes the endpoint, which is refused before."""
         from sim_bridge.spot.advice import SDK_ERRORS
 
         if self._wanted == "allow":

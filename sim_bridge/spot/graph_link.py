@@ -1,4 +1,4 @@
-"""GraphNav through the SDK: the map is uploaded, found again by a marker, and walked along."""
+"""GraphNav through the SDK: uploads the map, localises by a marker, and navigates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sim_bridge.spot.link import SpotLink
 
 
 class GraphLink:
-    """One map on one robot. Every walk ends by itself unless it is sent again (rule 1)."""
+    """One map on one robot. Every walk ends by itself unless it is extended (rule 1)."""
 
     def __init__(self, link: SpotLink, graph: GraphMap, safety: SafetyOptions) -> None:
         self._link, self.map, self._safety = link, graph, safety
@@ -29,12 +29,12 @@ class GraphLink:
         self._finder = link.client(GraphNavClient, Channel.STATE)
 
     def prepare(self) -> None:
-        """Uploads the map, if the robot has another one or none, and finds the robot in it.
+        """Uploads the map if the robot has another one or none, and localises the robot in it.
 
         Needs the lease; moves nothing.
 
         Raises:
-            PlannerError: where the robot does not take the map or does not find itself in it.
+            PlannerError: if the robot rejects the map or cannot localise.
         """
         timeout = self._safety.timeouts.upload_s
         try:
@@ -85,7 +85,7 @@ class GraphLink:
             ) from error
 
     def odom_in_map(self) -> Pose | None:
-        """The odometry frame in our map as GraphNav sees it; None while it is lost."""
+        """The odometry frame in our map according to GraphNav; None while it is lost."""
         timeout = self._safety.timeouts.state_s
         response = self._link.call(lambda: self._finder.get_localization_state(timeout=timeout))
         if not response.localization.waypoint_id:
@@ -95,7 +95,7 @@ class GraphLink:
         return body.compose(in_odom.inverse())
 
     def walk(self, waypoint: str, number: int | None) -> int:
-        """Walks to a waypoint, or goes on with the walk of this number; returns its number."""
+        """Walks to a waypoint, or extends the walk with this number; returns its number."""
         limit, timeout = self._link.limit, self._safety.timeouts.command_s
         speed = geometry_pb2.Vec2(x=limit.linear_m_s, y=limit.linear_m_s)
         back = geometry_pb2.Vec2(x=-limit.linear_m_s, y=-limit.linear_m_s)
@@ -123,7 +123,7 @@ class GraphLink:
         )
 
     def status(self, number: int) -> str:
-        """How a walk stands, in the SDK's word."""
+        """The status of a walk, by the SDK's name."""
         timeout = self._safety.timeouts.command_s
         response: Any = self._call(
             lambda: self._client.navigation_feedback(number, timeout=timeout)

@@ -1,4 +1,4 @@
-"""A recorded GraphNav map: its files, its frame, and which waypoint is nearest to a place."""
+"""A recorded GraphNav map: its files, its frame, and the nearest waypoint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sim_bridge.spot.layout import Fiducial
 class GraphMap:
     """A map in a folder as the tablet and the SDK write it: `graph`, and folders of snapshots.
 
-    `waypoints` are poses in the map; `seed_in_map` is the frame of the anchoring there.
+    `waypoints` are poses in the map; `seed_in_map` is the anchoring's frame there.
     """
 
     folder: Path
@@ -32,7 +32,7 @@ class GraphMap:
     waypoints: dict[str, Pose]
 
     def nearest(self, point_m: Vec3) -> tuple[str, float]:
-        """The waypoint nearest to a point of the map, on the ground, and how far it is."""
+        """The waypoint nearest to a point of the map, on the ground, and its distance."""
         gaps = {w: math.dist(p.position_m[:2], point_m[:2]) for w, p in self.waypoints.items()}
         best = min(gaps, key=lambda name: (gaps[name], name))
         return best, gaps[best]
@@ -41,7 +41,7 @@ class GraphMap:
         """Each snapshot with its kind, waypoint or edge.
 
         Raises:
-            FileError: where one is missing or broken.
+            FileError: if one is missing or damaged.
         """
         for waypoint in self.graph.waypoints:
             if waypoint.snapshot_id:
@@ -56,11 +56,11 @@ class GraphMap:
 def read_graph(
     folder: Path, fiducials: Sequence[Fiducial], zones: Sequence[Zone], margin_m: float
 ) -> GraphMap:
-    """Reads a map and puts it into the layout by the markers that both know.
+    """Reads a map and aligns it with the layout by their common markers.
 
     Raises:
-        FileError: where it cannot be read, has no anchoring, shares no marker with the layout,
-            goes over stairs (rule 10) or past a keep-out zone (rule 11).
+        FileError: if it cannot be read, has no anchoring, shares no marker with the layout, goes
+            over stairs (rule 10) or past a keep-out zone (rule 11).
     """
     path = folder / "graph"
     graph = _parse(path, map_pb2.Graph)

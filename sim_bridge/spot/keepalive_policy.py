@@ -14,35 +14,35 @@ Call = Callable[[Callable[[], Any]], Any]
 
 
 class KeepalivePolicy:
-    """The one policy of a connection, tied to its lease.
+    """The only policy of a connection, associated with its lease.
 
-    An answer may be lost: then it is not known whether the robot has the policy. One that it has
-    and nobody checks in to switches the motors off, again whenever they are switched on.
+    If an answer is lost, it is unknown whether the robot has the policy. A policy without check-ins
+    switches the motors off, again whenever they are switched on.
     """
 
     def __init__(
         self, name: str, owner: str, client: Any, call: Call, safety: SafetyOptions
     ) -> None:
-        """None yet.
+        """Starts without a policy.
 
         Args:
             name: of the policy.
-            owner: the name that the robot knows this connection by.
+            owner: the name by which the robot knows this connection.
             client: the SDK's `KeepaliveClient`.
-            call: carries a call to it out.
+            call: makes a call to it.
             safety: the times.
         """
         self._name, self._owner, self._client, self._call = name, owner, client, call
         self._safety, self._timeout_s = safety, safety.timeouts.lease_s
         self._number: int | None = None
-        # Whether one may be there whose number is not known.
+        # Whether the robot may have a policy with unknown number.
         self._stray = False
 
     def tie(self, lease: Any) -> None:
-        """Has the robot keep a policy for this lease, in place of all earlier ones of ours.
+        """Adds a policy for this lease, replacing all earlier ones of ours.
 
         Raises:
-            Error: of the SDK, where it is not known to be there.
+            Error: of the SDK, if it is not known to be there.
         """
         policy, wanted = Policy(), self._safety.keepalive
         policy.name = self._name
@@ -63,7 +63,7 @@ class KeepalivePolicy:
         return [each.policy_id for each in response.status if each.client_name == self._owner]
 
     def check_in(self, lease: Any) -> None:
-        """Says that the bridge is well; ties another policy where the robot has none of ours.
+        """Checks in; adds another policy if the robot has none of ours.
 
         Raises:
             Error: of the SDK.
@@ -79,15 +79,15 @@ class KeepalivePolicy:
             self.tie(lease)
 
     def remove(self) -> None:
-        """Takes it away, where there is one.
+        """Removes the policy, if there is one.
 
         Raises:
-            Error: of the SDK, where it may be there still: then it is to be checked in to.
+            Error: of the SDK, if it may still be there: then it needs check-ins.
         """
         number = self._number
         if number is None:
             return
-        # Unknown to the robot where an earlier request was carried out and its answer lost.
+        # Unknown to the robot if an earlier request was executed and its answer lost.
         with suppress(InvalidPolicyError):
             self._call(
                 lambda: self._client.modify_policy(

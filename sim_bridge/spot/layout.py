@@ -1,8 +1,8 @@
 """The hand-annotated layout of a real house: rooms, furniture, poses to stand at, markers.
 
 A person measures it with a tape (docs/spot.md). It becomes a `House`, so that memory, skills and
-planners work as in a simulated one, and adds what only a robot needs: where to stand and where
-the markers hang. Frame `map`, metres and radians, as in house files.
+planners work as in simulation, and adds what only a robot needs: poses to stand at and the poses of
+markers. Frame `map`, metres and radians, as in house files.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from planner.world.house_checks import Finding, check_house
 from planner.world.reach import Reach
 from planner.world.shapes import Size3
 
-# A pose that is further from its furniture than this is of another piece.
+# A pose farther from its furniture than this belongs to another piece.
 _OTHER_M = 2.0
-# From so far away, at an angle, a Spot still reads a marker of 15 cm.
+# At this distance, at an angle, a Spot still detects a marker of 15 cm.
 SEEN_FROM_M = 4.0
 _MARKER_HEIGHT_M = (0.1, 2.0)
 
 
 class Fiducial(FileModel):
-    """A marker at a known place of the map; its frame as the SDK has it."""
+    """A marker at a known pose in the map; its frame as in the SDK."""
 
     tag: Constrained[int, Field(ge=0)]
     position_m: Vec3
@@ -49,7 +49,7 @@ class Fiducial(FileModel):
 
 
 class LayoutRoom(FileModel):
-    """A room as it was measured; `class_name` in any words that the catalogue knows."""
+    """A room as measured; `class_name` in any words that the catalogue knows."""
 
     name: EntityName
     class_name: str
@@ -58,7 +58,7 @@ class LayoutRoom(FileModel):
 
 
 class LayoutPiece(FileModel):
-    """A piece of furniture: the middle of its footprint, the yaw of its front, its size.
+    """A piece of furniture: the centre of its footprint, the yaw of its front, its size.
 
     `poses` are where the robot's base stands to work at it: [x, y, yaw], best first.
     """
@@ -95,7 +95,7 @@ class LayoutFile(FileModel):
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """A layout that was read: the house, the poses of its furniture, its markers."""
+    """A parsed layout: the house, the poses of its furniture, its markers."""
 
     file: LayoutFile
     house: House
@@ -120,10 +120,10 @@ def read_annotated(path: Path) -> Annotated:
 
 
 def parse_layout(path: Path) -> Annotated:
-    """Reads a layout that may be unsound; `check_layout` tells.
+    """Reads a layout without the checks of `check_layout`.
 
     Raises:
-        FileError: for a wrong schema, a room or furniture of an unknown class, a doubled name.
+        FileError: for a wrong schema, a room or furniture of an unknown class, a duplicate name.
     """
     file, catalogue = read_model(path, LayoutFile), default_catalogue()
     try:
@@ -177,7 +177,7 @@ def _unknown(kind: str, word: str, names: list[str]) -> str:
 
 
 def check_layout(annotated: Annotated) -> list[Finding]:
-    """All that is wrong with a layout, by the fields of its file; empty for a sound one."""
+    """All defects of a layout, by the fields of its file; empty for a valid one."""
     found = check_house(annotated.house, default_catalogue())
     if found:
         return found
@@ -219,7 +219,7 @@ def _marker_findings(annotated: Annotated, reach: Reach) -> Iterator[Finding]:
 
 
 def blind_poses(annotated: Annotated) -> list[str]:
-    """The furniture at none of whose poses a marker is near: there odometry alone is trusted."""
+    """Furniture without a marker near any of its poses, where only odometry is available."""
     marks = [marker.position_m for marker in annotated.fiducials]
     return [
         name

@@ -1,4 +1,4 @@
-"""`planner layout`: check a hand-annotated house, and make a house file of it."""
+"""`planner layout`: checks a hand-annotated house, and converts it to a house file."""
 
 from __future__ import annotations
 

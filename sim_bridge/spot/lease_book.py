@@ -1,4 +1,4 @@
-"""Who may command the body, judged by the lease that the robot names and not by anybody's name."""
+"""The owner of the body lease, judged by the lease itself rather than by the client's name."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class LeaseEntry:
     """The robot's entry for its body.
 
     Attributes:
-        owner: the name that its owner gave; empty where nobody has it.
-        epoch: another one means that the robot was started anew.
-        ours: whether the robot's newest lease descends from the one that we were given.
+        owner: the name that its owner gave; empty if there is none.
+        epoch: changes when the robot is restarted.
+        ours: whether the robot's newest lease descends from ours.
     """
 
     owner: str = ""
@@ -23,11 +23,11 @@ class LeaseEntry:
 
 
 def body_entry(resources: Iterable[Any], held: Any) -> LeaseEntry:
-    """Reads the body's entry of what ListLeases answered.
+    """The body's entry in the answer of ListLeases.
 
     Args:
         resources: `bosdyn.api.LeaseResource` messages.
-        held: the SDK's lease that we were given, None without one.
+        held: our SDK lease, None without one.
     """
     for resource in resources:
         if resource.resource == "body":

@@ -1,4 +1,4 @@
-"""Where the odometry frame lies in the map: by GraphNav, or by the markers of the layout."""
+"""The odometry frame in the map: by GraphNav, or by the markers of the layout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOCALISE_S = 2.0
 
 
 class Localisation:
-    """Asks the robot every now and then; between two answers odometry is trusted."""
+    """Localises the robot periodically; odometry is used in between."""
 
     def __init__(
         self, link: SpotLink, fiducials: Sequence[Fiducial], clock_s: Callable[[], float]
@@ -30,14 +30,14 @@ class Localisation:
 
     @property
     def due(self) -> bool:
-        """Whether it is time to ask again."""
+        """Whether it is time for an update."""
         return self._clock_s() - self.done_s >= LOCALISE_S
 
     def update(self) -> None:
-        """Finds the odometry frame anew.
+        """Updates the odometry frame's pose.
 
         Raises:
-            PlannerError: where it was never found, with what to do.
+            PlannerError: if it was never found, with what to do.
         """
         found = None if self.graph is None else self.graph.odom_in_map()
         if found is None:

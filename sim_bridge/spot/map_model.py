@@ -1,4 +1,4 @@
-"""What the robot believes of the house: its layout, without the things that lie about."""
+"""The robot's model of the house: its layout without movable things."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from sim_bridge.embedded.walking import FLOOR_HEIGHT_M, place_to_stand
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
 from sim_bridge.safety.options import SafetyOptions
 
-# What is in the gripper has no known size; most things for one hand are no wider.
+# Assumed size of the held object, which is unknown; most things for one hand are smaller.
 HELD_SIZE_M = (0.1, 0.1, 0.12)
 NEXT_TO_M = 0.2
 AT_FURNITURE_M = 0.15
-# Annotated poses are measured by hand, and robots stop near them, not on them.
+# Annotated poses are measured by hand, and robots stop near them, not exactly on them.
 REACH_TO_SPARE_M = 0.1
 
 
 class _GuardedGround(HouseGround):
-    """The floor without what lies in keep-out zones, or too near to stop before them (rule 11)."""
+    """The floor without keep-out zones and their stopping margin (rule 11)."""
 
     def __init__(self, house: House, safety: SafetyOptions) -> None:
         super().__init__(house)
@@ -63,7 +63,7 @@ class _GuardedGround(HouseGround):
 
 
 class MapModel:
-    """A layout to plan walks, reaches and places in; joints as far as we moved them ourselves."""
+    """A layout for planning walks, reaches and placements; joints as we last moved them."""
 
     def __init__(
         self,
@@ -73,10 +73,10 @@ class MapModel:
         safety: SafetyOptions,
         poses: Mapping[str, Sequence[Pose]] | None = None,
     ) -> None:
-        """Takes the house, and where to stand at its furniture as a person annotated it.
+        """Takes the house, and annotated poses for standing at its furniture.
 
         Raises:
-            PlannerError: where the episode does not fit it.
+            PlannerError: if the episode does not match it.
         """
         bare = episode.model_copy(update={"objects": ()})
         self._ground = _GuardedGround(house, safety)
@@ -88,7 +88,7 @@ class MapModel:
         self._scene = Scene(self._world, spec, default_catalogue())
 
     def agent_at(self, base: Pose) -> Agent:
-        """The robot's body, standing where it believes to be."""
+        """The robot's body, standing where it is localised."""
         agent = next(iter(self._world.agents.values()))
         agent.x_m, agent.y_m, _ = base.position_m
         agent.yaw_rad = base.yaw_rad
@@ -97,7 +97,7 @@ class MapModel:
     def way(
         self, base: Pose, target_m: Vec3, standoff_m: float
     ) -> list[tuple[float, float]] | PrimitiveResult:
-        """The corners of a walk to where a target is in reach, or why there is none."""
+        """The corners of a walk to within reach of a target, or why there is none."""
         agent = self.agent_at(base)
         grid = self._ground.grid(agent.body.radius_m)
         goal = self._annotated(target_m, agent, grid) if math.isnan(standoff_m) else None
@@ -124,7 +124,7 @@ class MapModel:
         return None
 
     def shut_at(self, point_m: Vec3) -> str:
-        """The furniture in which a point lies behind a closed door or drawer; empty for none."""
+        """The furniture in which a point is behind a closed door or drawer; "" for none."""
         inside = nearest_support(self._world, Relation.WITHIN, point_m, 0.0)
         if inside is None or inside.piece is None:
             return ""
@@ -134,11 +134,11 @@ class MapModel:
     def spot(
         self, base: Pose, primitive: Primitive, point_m: Vec3, reference_m: Vec3 | None
     ) -> Spot:
-        """Where to put what the gripper holds.
+        """Where to put the held object.
 
         Raises:
-            RefusalError: where there is no surface, it is closed, out of reach or too small, or a
-                thing is meant.
+            RefusalError: if there is no surface, it is closed, out of reach or too small, or the
+                target is a thing.
         """
         agent, relation = self.agent_at(base), primitive.relation or Relation.ON
         if reference_m is None and primitive.tolerance_m > 0:
@@ -170,20 +170,20 @@ class MapModel:
         return support
 
     def joint(self, base: Pose, name: PrimitiveName, point_m: Vec3) -> tuple[Piece, Joint]:
-        """The door or drawer that a point means.
+        """The door or drawer at a point.
 
         Raises:
-            RefusalError: where there is none, or it is out of reach or of sight.
+            RefusalError: if there is none, or it is out of reach or out of sight.
         """
         return check_joint(self._world, self._scene, self.agent_at(base), name, point_m)
 
     def moved(self, piece: Piece, joint: Joint, opening: float) -> None:
-        """A joint was moved."""
+        """Records that a joint was moved."""
         self._world.set_opening(piece, joint.name, opening)
 
     @staticmethod
     def pulling(piece: Piece, joint: Joint, *, opens: bool) -> Vec3:
-        """The direction, in the map, in which the handle must go at first; length 1."""
+        """The initial direction of the handle's motion in the map, length 1."""
         was, sign = piece.opening[joint.name], 1.0 if opens else -1.0
         here = piece.handle(joint)
         piece.opening[joint.name] = was + sign * 0.05

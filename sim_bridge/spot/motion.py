@@ -43,9 +43,9 @@ class Motion:
             clock_s: clock for timeouts.
             permit: grants commands.
             stop_robot: stops the robot if a primitive is aborted.
-            expired: whether the time is over that the last heartbeat gave (rule 8). The gate
-                will pause or end what is under way; a bridge that was frozen, or that takes a
-                goal up late, gets here first.
+            expired: whether the time granted by the last heartbeat is over (rule 8). The gate will
+                pause or end the motion; a bridge that was frozen, or that receives a goal late,
+                checks this first.
         """
         self._expired = expired
         self._clock_s, self._permit, self._stop_robot = clock_s, permit, stop_robot
@@ -57,7 +57,7 @@ class Motion:
 
     @property
     def busy(self) -> bool:
-        """Whether a primitive is under way."""
+        """Whether a primitive is running."""
         return self._current is not None
 
     @property
@@ -83,7 +83,7 @@ class Motion:
             return Handle(len(self._handles) - 1)
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
-        """How a primitive stands.
+        """The status of a primitive.
 
         Raises:
             PlannerError: for an unknown handle.
@@ -112,7 +112,7 @@ class Motion:
             self._current = None
 
     def hold(self, holder: str) -> bool:
-        """Pauses until every holder lets go.
+        """Pauses until every holder has called `let_go`.
 
         Commands of the primitive are refused meanwhile; the caller has to stop the robot.
 
@@ -155,7 +155,7 @@ class Motion:
         except StopIteration as stop:
             end = stop.value
         except WithdrawnError:
-            # A stop has ended it already; a pause of anything but a walk ends it here.
+            # A stop has ended it already; anything but a walk is ended by a pause here.
             end, breaks_off = PrimitiveResult(PrimitiveCode.STOPPED, "it was interrupted"), True
         except LEASE_ERRORS as error:
             why = {"reason": "LEASE_LOST"}

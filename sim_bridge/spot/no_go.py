@@ -1,4 +1,4 @@
-"""Keep-out zones told to the robot itself, as regions that its own planner walks around."""
+"""Keep-out zones as no-go regions of the robot's own planner."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ACTIONS = world_object_pb2.MutateWorldObjectRequest
 
 
 class NoGoRegions:
-    """The zones of config/safety.yaml on the robot. They are forgotten with whoever told them.
+    """The zones of config/safety.yaml on the robot, which drops them with the client's session.
 
     A region is the smallest rectangle around a zone, without the margin, which the robot's own
-    obstacle padding adds. It helps and is not relied on: the gate stops the robot in any case.
+    obstacle padding adds. They are an aid only: the gate stops the robot in any case.
     """
 
     def __init__(self, link: SpotLink, keep_out: KeepOut, timeouts: Timeouts) -> None:
@@ -33,7 +33,7 @@ class NoGoRegions:
         self._numbers: dict[str, int] = {}
 
     def renew(self, odom_in_map: Pose) -> None:
-        """Tells the robot all zones, in the odometry frame as it lies now."""
+        """Sends all zones, in the current odometry frame."""
         for zone in self._zones:
             wanted = self._region(zone, odom_in_map)
             number = self._numbers.get(zone.name)
@@ -41,7 +41,7 @@ class NoGoRegions:
                 wanted.id = number
             action = _ACTIONS.ACTION_ADD if number is None else _ACTIONS.ACTION_CHANGE
             request = _ACTIONS(mutation=_ACTIONS.Mutation(action=action, object=wanted))
-            # What it does not know any more is told as new the next time.
+            # The robot has dropped it: it is sent as new the next time.
             self._numbers.pop(zone.name, None)
             send = partial(self._client.mutate_world_objects, request, timeout=self._timeout_s)
             response = self._link.call(send)

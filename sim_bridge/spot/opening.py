@@ -1,4 +1,4 @@
-"""Makes the backend of a Spot, whose SDK is an extra."""
+"""Makes the backend of a Spot, which needs the extra `spot`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def open_spot(settings: Path | None, *, in_emulator: bool) -> Backend:
     """The backend, not connected yet.
 
     Raises:
-        PlannerError: where the SDK is not installed, or a setting is wrong.
+        PlannerError: if the SDK is not installed, or a setting is invalid.
     """
     try:
         from sim_bridge.spot.backend import SpotBackend

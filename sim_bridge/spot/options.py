@@ -24,7 +24,7 @@ class Target(StrEnum):
 
 
 class Dock(FileModel):
-    """The robot's dock: the number of its marker, and where to stand before it, in the map."""
+    """The robot's dock: the number of its marker, and where to stand in front of it, in the map."""
 
     number: Annotated[int, Field(ge=1)]
     pose: tuple[float, float, float]
@@ -68,5 +68,5 @@ def default_spot() -> SpotOptions:
 
 
 def emulated(options: SpotOptions | None = None) -> SpotOptions:
-    """The same settings with the emulator in the robot's place."""
+    """The same settings with the emulator as target."""
     return (options or default_spot()).model_copy(update={"target": Target.EMULATOR})

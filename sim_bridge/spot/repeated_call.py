@@ -1,4 +1,4 @@
-"""A call that is sent again while its answer is awaited: the first good answer counts."""
+"""A call that is repeated while its answer is awaited: the first good answer counts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from queue import Empty, SimpleQueue
 def first_answer(call: Callable[[], str], tries: int, again_s: float) -> str:
     """Calls up to `tries` times, `again_s` apart or at once after a failure.
 
-    An earlier call is not given up for a later one: on a slow link its answer may be the first.
+    An earlier call is not dropped for a later one: on a slow link its answer may be the first.
 
     Args:
-        call: returns why it failed, or nothing; each runs on a thread of its own and ends by
+        call: returns why it failed, or nothing; each runs in a thread of its own and ends by
             itself.
-        tries: how many calls at most.
-        again_s: seconds after which the next one begins.
+        tries: maximum number of calls.
+        again_s: seconds after which the next one starts.
 
     Returns:
         Nothing as soon as one call succeeded, else why the last one failed.

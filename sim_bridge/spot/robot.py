@@ -68,7 +68,7 @@ class Robot(Protocol):
         """Takes a picture with the hand camera.
 
         Raises:
-            PlannerError: where there is none.
+            PlannerError: if there is none.
         """
 
 

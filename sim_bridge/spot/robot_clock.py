@@ -1,4 +1,4 @@
-"""What time it is for the robot, in which the commands that it is sent end (rule 1)."""
+"""The robot's clock, by which commands expire (rule 1)."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from bosdyn.util import RobotTimeConverter
 from planner.world.errors import PlannerError
 from sim_bridge.spot.advice import SDK_ERRORS
 
-# What the robot says may be a little older than its answer, and an estimate over a slow link is
-# off by some of the way. So much longer a walk may live without anybody noticing: as much as
-# motion.command_ttl_s is shorter than what is allowed after the last word.
+# The robot's stamp may be a little older than its answer, and an estimate over a slow link is off
+# by part of the round trip. A walk may outlive its permission by this much unnoticed;
+# motion.command_ttl_s is shorter than the allowed time by the same amount.
 TOLERANCE_S = 0.1
 _NS = 1e9
 
 
 class RobotClock:
-    """The SDK's estimate of the robot's clock, held against every answer with a time in it.
+    """The SDK's estimate of the robot's clock, checked against every answer with a stamp.
 
-    Takes an SDK time sync endpoint's place in commands.
+    Replaces an SDK time sync endpoint in commands.
     """
 
     def __init__(self, endpoint: Any) -> None:
-        """Begins with the estimate of an endpoint that was synchronised."""
+        """Starts with the estimate of a synchronised endpoint."""
         self._endpoint = endpoint
         self._lock = threading.Lock()
         self._skew_s = self._estimated_s
-        # Between which the skew is by the newest answer, and when that was asked for.
+        # Bounds of the skew from the newest answer, and when that was requested.
         self._bounds_s = (-math.inf, math.inf)
         self._asked_s = -math.inf
 
@@ -44,20 +44,20 @@ class RobotClock:
         return self._skew_s
 
     def check(self, stamp_s: float, asked_s: float, answered_s: float) -> float:
-        """Holds the estimate against an answer, and mends it where they differ.
+        """Checks the estimate against an answer, and corrects it if they differ.
 
         Args:
             stamp_s: the robot's time in the answer.
-            asked_s: our time when it was asked for.
-            answered_s: our time when it came.
+            asked_s: our time of the request.
+            answered_s: our time of the answer.
 
         Returns:
-            By how many seconds the estimate was moved: below 0 where the robot's clock was set
-            back, or ours forward; 0.0 where it holds.
+            By how many seconds the estimate was moved: negative if the robot's clock was set back,
+                or ours forward; 0.0 if it is consistent.
         """
         with self._lock:
             if 0.0 < self._asked_s - asked_s < answered_s - asked_s:
-                # Another thread's newer answer overtook it.
+                # Another thread has a newer answer already.
                 return 0.0
             self._asked_s = asked_s
             self._bounds_s = (stamp_s - answered_s, stamp_s - asked_s)
@@ -71,19 +71,19 @@ class RobotClock:
         return low_s - TOLERANCE_S <= skew_s <= high_s + TOLERANCE_S
 
     def compare(self) -> None:
-        """Asks the robot for a new estimate, and takes it unless the newest answer belies it.
+        """Requests a new estimate, and uses it unless it contradicts the newest answer.
 
         Raises:
             Error: of the SDK.
         """
-        # Each answer is about the question before.
+        # Each answer concerns the previous request.
         for _ in range(2):
             self._endpoint.get_new_estimate()
         with self._lock:
             if self._allows(self._estimated_s):
                 self._skew_s = self._estimated_s
 
-    # What the SDK asks of an endpoint
+    # Interface of an SDK endpoint
 
     @property
     def clock_identifier(self) -> str:
@@ -95,15 +95,15 @@ class RobotClock:
         return RobotTimeConverter(round(self._skew_s * _NS))
 
     def robot_timestamp_from_local_secs(self, local_s: float) -> Any:
-        """A time of ours as the robot's."""
+        """Our time as the robot's."""
         return self.get_robot_time_converter().robot_timestamp_from_local_secs(local_s)
 
 
 def establish(endpoint: Any, max_skew_s: float) -> RobotClock:
-    """Compares the clocks for the first time (rule 1: ends of commands are robot time).
+    """Compares the clocks for the first time (rule 1: commands end by robot time).
 
     Raises:
-        PlannerError: where that fails, or they are further apart than `max_skew_s`.
+        PlannerError: if that fails, or they differ by more than `max_skew_s`.
     """
     try:
         done = endpoint.establish_timesync(max_samples=25, break_on_success=True)

@@ -1,4 +1,4 @@
-"""Primitives as routines: each yields between ticks; what it sends expires by itself."""
+"""Primitives as routines: each yields between ticks; its commands expire by themselves."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from sim_bridge.spot.walking import bearing, navigate, turn
 
 TIMEOUT_S = 12.0
 DWELL_S = 0.25
-# What a pixel measures lies on the surface of a thing, not in its middle.
+# A pixel measures the surface of a thing, not its centre.
 SURFACE_M = 0.3
-# The hand's heights to look from, as shares of the camera's own and last its highest.
+# Heights of the hand for looking, as shares of the default and last the maximum.
 BENDS = (1.0, 0.75, 0.5)
 ABOVE_M = 0.08
 
@@ -49,11 +49,11 @@ def routine(
 
 
 def _await(robot: Robot, done: Callable[[], bool], phase: str) -> Check:
-    """Waits until something is done; whether it was in time."""
+    """Waits until a condition is met; returns whether it was in time."""
     until_s = robot.clock_s() + TIMEOUT_S
     while robot.clock_s() < until_s:
         yield phase, 0.5
-        # An answer that is late is asked for again; a lost link ends the routine from outside.
+        # A late answer is requested again; a lost link ends the routine from outside.
         with suppress(*LINK_ERRORS):
             if done():
                 return True
@@ -64,17 +64,17 @@ def _arm_done(robot: Robot, number: int) -> Callable[[], bool]:
     def done() -> bool:
         feedback = robot.link.feedback(number).synchronized_feedback.arm_command_feedback
         kind = feedback.WhichOneof("feedback")
-        # 1 is complete in the feedback of gazes, of poses and of named positions.
+        # 1 means complete in the feedback of gaze, pose and named-position commands.
         return kind is not None and getattr(feedback, kind).status == 1
 
     return done
 
 
 def _stow(robot: Robot) -> Motion:
-    """Folds the arm, or with something in the hand brings it to where it carries things.
+    """Folds the arm; with something in the hand, moves it to the carry pose.
 
-    Both are named positions, for which the robot takes no limit of speed (rule 12); so a hand that
-    was reached out is brought before the body first, at the speed that is allowed.
+    Both are named positions, for which the robot accepts no speed limit (rule 12); so an extended
+    hand is moved in front of the body first, at limited speed.
     """
     if robot.link.reached_out:
         number = robot.link.reach(hand_before_body(robot.state))
@@ -113,7 +113,7 @@ def _look(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
 
 
 def _view_point(robot: Robot, pan_rad: float, tilt_rad: float) -> Vec3:
-    """A point two metres off, along a pan and tilt of the hand's camera."""
+    """A point two metres away, along a pan and tilt of the hand's camera."""
     mount = robot.physique.cameras["hand"].position_m
     ring, ahead = math.hypot(mount[0], mount[1]), 2.0
     level = max(-1.4, min(1.4, tilt_rad))
@@ -143,10 +143,10 @@ def _check_reach(robot: Robot, point_m: Vec3) -> None:
 def _find(
     robot: Robot, point_m: Vec3, tolerance_m: float
 ) -> Generator[Stage, None, tuple[Picture, tuple[float, float]]]:
-    """Looks at a point from several heights until a picture shows it; the picture and the pixel.
+    """Looks at a point from several heights until it is visible; the picture and the pixel.
 
     Raises:
-        Ended: where something hides it, or nothing is there.
+        Ended: if something hides it, or nothing is there.
     """
     camera_z = robot.physique.cameras["hand"].position_m[2]
     top = max(camera_z, robot.physique.reach_height_m[1])
@@ -173,7 +173,7 @@ def _find(
 def _grasp(
     robot: Robot, picture: Picture, pixel: tuple[float, float]
 ) -> Generator[Stage, None, str]:
-    """Grasps what a pixel shows; the name of the state in which the robot ended it."""
+    """Grasps at a pixel; returns the name of the final state."""
     number = robot.link.pick(picture.color.shot, picture.color.source, pixel)
     state = ""
     until_s = robot.clock_s() + TIMEOUT_S
@@ -182,7 +182,7 @@ def _grasp(
         state = robot.link.pick_state(number)
         if "SUCCEEDED" in state or "FAILED" in state or "NO_SOLUTION" in state or "LOST" in state:
             break
-    # The state that says what the gripper holds is that of the next tick.
+    # The gripper's content is only in the next tick's state.
     yield "grasping", 0.9
     return state
 

@@ -1,10 +1,10 @@
-"""Runs somebody's Spot program, unmodified, against the emulator: another port, another authority.
+"""Runs an unmodified Spot program against the emulator: other port, other certificate authority.
 
 A program that takes only a robot's hostname connects to port 443 and trusts the certificate that
 the SDK ships. Both are arguments of the SDK (`cert_resource_glob` of `create_standard_sdk`,
-`Robot.update_secure_channel_port`); here they get other defaults, then the program runs as if
-Python had been given it. Needs the standard library and the SDK only, so that this file can be run
-by the Python that the program's own packages are installed in.
+`Robot.update_secure_channel_port`); this module changes their defaults, then runs the program as
+Python would. Needs only the standard library and the SDK, so that it can be run by the Python
+environment of the program.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 
 def set_defaults(port: int, certificate: str) -> None:
-    """Gives the SDK another port and another authority wherever a program names none."""
+    """Changes the SDK's default port and certificate authority."""
     from bosdyn.client.sdk import Sdk
 
     load: Callable[..., None] = Sdk.load_robot_cert
@@ -40,10 +40,10 @@ def set_defaults(port: int, certificate: str) -> None:
 
 
 def click_in_windows(across: float, down: float) -> None:
-    """Replaces OpenCV's windows by nobody's: each is clicked at a share of its picture.
+    """Replaces OpenCV's windows by fakes: each is clicked at a fraction of its picture.
 
-    Whenever the program looks for keys there is a click, by turns there and as far from the
-    picture's other side; keys are never pressed.
+    Whenever the program polls for keys there is a click, alternately there and at the opposite
+    point of the picture; keys are never pressed.
     """
     import cv2
 
@@ -120,6 +120,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    # The file's own folder is not the program's.
+    # The program must not import from this file's folder.
     sys.path.pop(0)
     sys.exit(main())

@@ -1,1 +1,1 @@
-"""What is loaded, told by the bridge."""
+"""The loaded world on a topic."""

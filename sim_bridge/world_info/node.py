@@ -1,4 +1,4 @@
-"""`/world/info`: which world is loaded, so that a bag needs no file of the machine it is from."""
+"""`/world/info`: the loaded world, so that a bag needs no files of the machine it is from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOPIC = topics.WORLD_INFO
 
 
 class WorldInfoTopic:
-    """Publishes each world that is loaded. Deeply latched, so that no recorder misses one.
+    """Publishes each world that is loaded, with a deep history, so that no recorder misses one.
 
     The texts of house and episode are ground truth: the evaluator and the recorder may read them,
     and no other node.
@@ -34,12 +34,12 @@ class WorldInfoTopic:
         self._publisher = SafePublisher(node, WorldInfo, TOPIC, qos.TRUTH, losses)
 
     def publish(self, opened: Opened) -> None:
-        """Tells the world that the runtime has just loaded."""
+        """Publishes the world that the runtime has just loaded."""
         self._publisher.publish(self._message(opened))
 
     def _message(self, opened: Opened) -> WorldInfo:
         backend = self._runtime.backend
-        # A robot's house is known where somebody named it; a simulator has one in any case.
+        # A robot's house is known only if the user named it; a simulator always has one.
         known = backend.simulated or opened.named
         agents = self._runtime.agents
         return WorldInfo(

@@ -1,7 +1,7 @@
-"""Our axes and Habitat's: z is up here and y is up there.
+"""Our axes and Habitat's: z is up in ours, y in Habitat's.
 
-A point (x, y, z) of `map` is (x, z, -y) in Habitat; a turn about our z is the same turn about
-Habitat's y. The same holds for the frame of every body and mesh.
+A point (x, y, z) of `map` is (x, z, -y) in Habitat; a rotation about our z is the same rotation
+about Habitat's y. The same applies to the frame of every body and mesh.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def points_from_habitat(points_m: FloatArray) -> FloatArray:
 
 
 def yaw_to_habitat(yaw_rad: float) -> Wxyz:
-    """A turn about our z as Habitat's quaternion (w, x, y, z)."""
+    """A rotation about our z as Habitat's quaternion (w, x, y, z)."""
     return (math.cos(yaw_rad / 2), 0.0, math.sin(yaw_rad / 2), 0.0)
 
 
 def yaw_from_habitat(rotation: Wxyz) -> float:
-    """The turn about our z of Habitat's quaternion (w, x, y, z); tilts are left out."""
+    """The rotation about our z of Habitat's quaternion (w, x, y, z); tilts are dropped."""
     w, x, y, z = rotation
     return math.atan2(2 * (w * y + x * z), 1 - 2 * (x * x + y * y))

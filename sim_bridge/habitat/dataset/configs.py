@@ -16,7 +16,7 @@ from sim_bridge.habitat.dataset.urdf import BASE, joint_origin
 
 Document = dict[str, object]
 
-# Where each kind of file lies; habitat-sim finds them through the dataset's configuration.
+# Folders of each kind of file; habitat-sim finds them through the dataset's configuration.
 STAGES, OBJECTS, ARTICULATED, SCENES, REGIONS, LIGHTS = (
     "stages",
     "objects",
@@ -26,7 +26,7 @@ STAGES, OBJECTS, ARTICULATED, SCENES, REGIONS, LIGHTS = (
     "lighting",
 )
 _CAMERA_LIGHTS = 3
-# What lies on top of a surface is on it within this height, as habitat-lab draws samples from it.
+# Height up to which something is on a surface; habitat-lab draws samples from this box.
 _SURFACE_HALF_HEIGHT_M = 0.005
 
 
@@ -36,7 +36,7 @@ def json_bytes(document: object) -> bytes:
 
 
 def dataset_config() -> Document:
-    """`*.scene_dataset_config.json`: where all the others are."""
+    """`*.scene_dataset_config.json`: the paths of all others."""
     return {
         "stages": {"paths": {".json": [STAGES]}},
         "objects": {"paths": {".json": [OBJECTS]}},
@@ -61,7 +61,7 @@ def stage_config(meshes: MeshFiles) -> Document:
 def object_config(
     meshes: MeshFiles, folder: Path, semantic_id: int, user_defined: Document
 ) -> Document:
-    """`*.object_config.json` in `folder` of a body with its origin where ours is."""
+    """`*.object_config.json` in `folder` for a body with its origin as in ours."""
     return {
         "render_asset": _from(folder, meshes.drawn),
         "collision_asset": _from(folder, meshes.touched),
@@ -91,10 +91,10 @@ def articulated_config(urdf: Path, semantic_id: int, user_defined: Document) -> 
 
 
 def furniture_notes(piece: Furniture) -> Document:
-    """What a configuration says beyond Habitat's own fields: the name, class and receptacles.
+    """Additional fields of a configuration: the name, class and receptacles.
 
-    Receptacles are habitat-lab's boxes (half extents, in the link's frame): a flat one a
-    surface, the whole hollow of an interior.
+    Receptacles are habitat-lab's boxes (half extents, in the link's frame): flat for a surface, the
+    whole hollow for an interior.
     """
     notes: Document = {"name": piece.name, "class": piece.class_name}
     joints = {joint.name: joint for joint in piece.joints}
@@ -128,7 +128,7 @@ def _receptacle(place: Surface | Interior, mover: Joint | None, articulated: boo
 
 
 def instance(template: str, position_m: Vec3, yaw_rad: float, *, fixed: bool) -> Document:
-    """An entry of a scene: a body of a template at its place; `fixed` stands in the navmesh."""
+    """An entry of a scene: a template at a pose; `fixed` bodies are part of the navmesh."""
     return {
         "template_name": template,
         "translation_origin": "asset_local",
@@ -139,16 +139,16 @@ def instance(template: str, position_m: Vec3, yaw_rad: float, *, fixed: bool) ->
 
 
 def articulated_instance(template: str, position_m: Vec3, yaw_rad: float) -> Document:
-    """The same of what opens."""
+    """The same for articulated objects."""
     entry = instance(template, position_m, yaw_rad, fixed=False)
     return {**entry, "fixed_base": True, "auto_clamp_joint_limits": True}
 
 
 def lighting_config() -> Document:
-    """`*.lighting_config.json`: as near as Phong shading without ambient light comes to ours.
+    """`*.lighting_config.json`: close to our lighting, with Phong shading and no ambient light.
 
-    Three lights that go with the camera stand for what comes from everywhere, and there is the
-    embedded simulator's sun.
+    Three lights that move with the camera stand for ambient light; the fourth is the embedded
+    simulator's sun.
     """
     turns = [0.5 + 2 * math.pi * k / _CAMERA_LIGHTS for k in range(_CAMERA_LIGHTS)]
     lights: dict[str, object] = {
@@ -175,7 +175,7 @@ def scene_config(
     bodies: Iterable[Document],
     articulated: Iterable[Document],
 ) -> Document:
-    """`*.scene_instance.json`: a stage and its rooms, and what stands and lies in it."""
+    """`*.scene_instance.json`: a stage, its rooms, and the bodies in it."""
     return {
         "translation_origin": "asset_local",
         "stage_instance": {"template_name": stage},

@@ -1,4 +1,4 @@
-"""`dataset.json`: what a written dataset is of, so that nobody loads the wrong or half of one."""
+"""`dataset.json`: identifies a dataset's house, so that no wrong or incomplete one is loaded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Contents(FileModel):
 
 def layout_hash(house: House) -> str:
     """A hash of a house without its things, which episodes replace."""
-    # Not `house.layout`, which a changed copy of a house may still have of the other.
+    # Not `house.layout`, which a modified copy of a house may still have of the original.
     layout = house.model_copy(update={"objects": ()})
     return hashlib.sha256(house_json(layout).encode()).hexdigest()
 
@@ -40,7 +40,7 @@ def write_contents(house: House, directory: Path, files: Iterable[Path]) -> None
     """Writes it.
 
     Raises:
-        FileError: where it cannot be written.
+        FileError: if it cannot be written.
     """
     names = sorted(file.relative_to(directory).as_posix() for file in files)
     contents = Contents(
@@ -50,7 +50,7 @@ def write_contents(house: House, directory: Path, files: Iterable[Path]) -> None
 
 
 def check_contents(directory: Path, house: House) -> None:
-    """Makes sure that a directory holds the whole of a dataset of a house as it is now.
+    """Checks that a directory has the complete dataset of a house as it is now.
 
     Raises:
         FileError: naming the file, the field and the reason, in one line.

@@ -1,6 +1,6 @@
-"""A scene of somebody else's dataset under our names: their meshes, our ids, joints and rooms.
+"""A scene of another dataset under our names: its meshes, our ids, joints and rooms.
 
-Nothing of theirs is copied: configurations of ours point at their files where these are.
+Nothing of it is copied: our configurations refer to its files in place.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class ForeignBody:
 
     Attributes:
         config: its template.
-        translation: where the scene has it, in Habitat's axes.
-        entry: how else: rotation, scales, and what the translation is of.
-        joints: our name of each of its joints, by theirs.
+        translation: its position in the scene, in Habitat's axes.
+        entry: its rotation, scales, and the origin of the translation.
+        joints: our name of each of its joints, by the original name.
     """
 
     config: Path
@@ -55,8 +55,8 @@ class ForeignScene:
 
     Attributes:
         stage: the structure.
-        furniture: what our house knows, by our name.
-        others: what it does not know: scenery that stands there all the same, with id 0.
+        furniture: bodies of our house, by our name.
+        others: other bodies: scenery, with id 0.
         floor_m: the height of its floor, which in our copy is 0.
     """
 
@@ -70,8 +70,8 @@ def export_foreign(house: House, scene: ForeignScene, directory: Path) -> Habita
     """Writes the dataset of a house that was read from a scene; an older one is replaced.
 
     Raises:
-        FileError: where a piece has no body in the scene, a file of theirs cannot be read, the
-            directory holds anything else, or a file cannot be written.
+        FileError: if a piece has no body in the scene, an original file cannot be read, the
+            directory has other contents, or a file cannot be written.
     """
     missing = [piece.name for piece in house.furniture if piece.name not in scene.furniture]
     if missing:
@@ -105,14 +105,14 @@ def export_foreign(house: House, scene: ForeignScene, directory: Path) -> Habita
         "template_name": stage_path(house),
         **_on_our_floor(scene.stage, scene.floor_m),
     }
-    # Things come with the episodes: both scenes are the same.
+    # Episodes bring the things: both scenes are the same.
     for path in (scene_path(house), empty_scene_path(house)):
         write_file(directory / path, configs.json_bytes(document))
     return finish_dataset(house, directory)
 
 
 def _scenery(number: int, body: ForeignBody, floor_m: float, directory: Path) -> configs.Document:
-    """A body that our house does not know: what opens stands closed, as nobody can open it."""
+    """A body that our house lacks; articulated ones stay closed, as no agent can open them."""
     name, placed = f"scenery-{number}", _on_our_floor(body, floor_m)
     if body.config.name.endswith(".ao_config.json"):
         path = f"{configs.ARTICULATED}/{name}/{name}.ao_config.json"
@@ -127,7 +127,7 @@ def _scenery(number: int, body: ForeignBody, floor_m: float, directory: Path) ->
 
 
 def _with_their_files(config: Path) -> configs.Document:
-    """A template of theirs whose files are named by whole paths."""
+    """An original template with absolute file paths."""
     document = _read(config)
     for name in _FILES:
         asset = document.get(name)
@@ -140,7 +140,7 @@ def _with_their_files(config: Path) -> configs.Document:
 def _write_articulated(
     piece: Furniture, body: ForeignBody, semantic_id: int, directory: Path
 ) -> None:
-    """The URDF with our names of the joints and links that move, and its configuration."""
+    """The URDF with our names of the moving joints and links, and its configuration."""
     document = _read(body.config)
     theirs = body.config.parent / str(document.get("urdf_filepath", ""))
     config = directory / piece_path(piece)
@@ -183,7 +183,7 @@ def _renamed(urdf: Path, joints: Mapping[str, str]) -> str:
 
 
 def _must_close_at_zero(joint: ET.Element, urdf: Path) -> None:
-    """Our joints count from closed on; one that is closed elsewhere would be shown ajar."""
+    """Our joint positions are 0 when closed; joints that are closed elsewhere would look ajar."""
     limit = joint.find("limit")
     lower = float(limit.get(_LOWER, "0")) if limit is not None else 0.0
     if abs(lower) > 1e-3:

@@ -25,7 +25,7 @@ Rgb = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Solid:
-    """One convex, one-coloured body in our axes."""
+    """One convex body of one colour, in our axes."""
 
     triangles: Triangles
     rgb: Rgb
@@ -33,24 +33,24 @@ class Solid:
 
 @dataclass(frozen=True, slots=True)
 class MeshFiles:
-    """What is drawn, few meshes, and what is touched, a convex mesh each; maybe one file."""
+    """Meshes for rendering, few, and for collisions, one per convex body; may be the same file."""
 
     drawn: Path
     touched: Path
 
 
 def part_solids(parts: Iterable[Part], origin_m: Vec3 = (0.0, 0.0, 0.0)) -> list[Solid]:
-    """Parts in metres, seen from a point of their owner's frame."""
+    """Parts in metres, relative to a point of their owner's frame."""
     back = (-origin_m[0], -origin_m[1], -origin_m[2])
     return [Solid(part_triangles(part).shifted(back), part.rgb) for part in parts]
 
 
 def write_meshes(solids: Sequence[Solid], stem: Path) -> MeshFiles:
-    """Writes `stem.glb`, a mesh a colour, and where that differs `stem.touch.glb`, one a solid.
+    """Writes `stem.glb`, a mesh per colour, and if needed `stem.touch.glb`, one per solid.
 
     Raises:
-        PlannerError: where trimesh is missing.
-        FileError: where a file cannot be written.
+        PlannerError: if trimesh is missing.
+        FileError: if a file cannot be written.
     """
     drawn = stem.parent / f"{stem.name}.glb"
     merged = _by_colour(solids)
@@ -63,11 +63,11 @@ def write_meshes(solids: Sequence[Solid], stem: Path) -> MeshFiles:
 
 
 def write_glb(solids: Sequence[Solid], path: Path) -> None:
-    """Writes one file, each solid a mesh and node of its own, normals included.
+    """Writes one file, each solid with a mesh and node of its own, normals included.
 
     Raises:
-        PlannerError: where trimesh is missing.
-        FileError: where the file cannot be written.
+        PlannerError: if trimesh is missing.
+        FileError: if the file cannot be written.
     """
     try:
         import trimesh
@@ -95,9 +95,9 @@ def write_glb(solids: Sequence[Solid], path: Path) -> None:
 
 
 def _make_matt(tree: dict[str, Any]) -> None:
-    """Says of each material that it has no highlights.
+    """Removes highlights from each material.
 
-    habitat-sim's Phong shader gives a metallic-roughness material white ones however rough it is.
+    habitat-sim's Phong shader gives metallic-roughness materials white ones however rough they are.
     """
     for material in tree["materials"]:
         material["extensions"] = {
@@ -111,10 +111,10 @@ def _make_matt(tree: dict[str, Any]) -> None:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Writes a file as a whole or not at all, with the folders that it needs.
+    """Writes a file atomically, with the folders that it needs.
 
     Raises:
-        FileError: where it cannot be written.
+        FileError: if it cannot be written.
     """
     temporary = path.with_name(f"{path.name}.tmp")
     try:
@@ -126,7 +126,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def _by_colour(solids: Sequence[Solid]) -> list[Solid]:
-    """The solids of a colour as one, in the order of their first."""
+    """The solids merged by colour, in the order of their first."""
     groups: dict[Rgb, list[Triangles]] = {}
     for solid in solids:
         groups.setdefault(solid.rgb, []).append(solid.triangles)

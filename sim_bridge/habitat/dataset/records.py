@@ -1,4 +1,4 @@
-"""What the writer left where, for whoever loads it."""
+"""Paths and ids of a written dataset, for loading it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Literal
 class JointHandle:
     """A joint of an articulated object: URDF joint `name`, which moves link `link`.
 
-    `travel` is its position when open, metres or radians above 0; closed is 0. They are the
-    limits in the URDF, whose axis is turned where our own joint opens the other way.
+    `travel` is its position when open, metres or radians above 0; closed is 0. These are the limits
+    in the URDF, whose axis is reversed if our own joint opens the other way.
     """
 
     name: str
@@ -37,10 +37,10 @@ class Template:
 
     Attributes:
         name: ours.
-        config: `*.object_config.json`, or `*.ao_config.json` of what has joints.
-        semantic_id: the entity's id in instance images; several things may share one config,
-            which then says 0.
-        joints: none of a rigid object.
+        config: `*.object_config.json`, or `*.ao_config.json` for articulated objects.
+        semantic_id: the entity's id in instance images; several things may share one config, which
+            then says 0.
+        joints: empty for a rigid object.
     """
 
     name: str
@@ -54,8 +54,8 @@ class HabitatDataset:
     """A Habitat scene dataset on disk.
 
     Attributes:
-        config: what `scene_dataset_config_file` is set to.
-        scene: what `scene_id` is set to for the house as its file has it, things included.
+        config: value for `scene_dataset_config_file`.
+        scene: value for `scene_id`, for the house with the things of its file.
         empty_scene: the same without things, for an episode's own.
         stage: the structure.
         furniture: by name.

@@ -1,7 +1,7 @@
-"""Primitives as triangles, cut exactly as MuJoCo draws them.
+"""Primitive shapes as triangles, tessellated exactly as in MuJoCo.
 
-A round shape has no sides of its own: it gets as many as the embedded simulator's renderer
-gives it (14 slices, three stacks a hemisphere), so that outlines fall on the same pixels.
+Round shapes get as many faces as in the embedded simulator's renderer (14 slices, three stacks per
+hemisphere), so that outlines fall on the same pixels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from planner.world.shapes import Axis, Part, Shape, SolidPart, solids
 
 SLICES = 14
 STACKS = 3
-# A capsule as long as it is wide has no side; MuJoCo wants one all the same.
+# A capsule as long as it is wide has no cylinder; MuJoCo requires one all the same.
 _MIN_HALF_LENGTH_M = 1e-4
 
 
@@ -31,16 +31,16 @@ class Triangles:
     faces: NDArray[np.int64]
 
     def shifted(self, offset_m: Vec3) -> Triangles:
-        """The same elsewhere."""
+        """A copy, translated."""
         return Triangles(self.corners + offset_m, self.normals, self.faces)
 
     def turned(self, yaw_rad: float) -> Triangles:
-        """The same turned about z."""
+        """A copy, rotated about z."""
         c, s = math.cos(yaw_rad), math.sin(yaw_rad)
         return self.rotated(np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]))
 
     def rotated(self, rotation: FloatArray) -> Triangles:
-        """The same rotated by a (3, 3) matrix."""
+        """A copy, rotated by a (3, 3) matrix."""
         return Triangles(self.corners @ rotation.T, self.normals @ rotation.T, self.faces)
 
 
@@ -67,7 +67,7 @@ def _together(pieces: Sequence[Triangles]) -> Triangles:
 
 
 def box_triangles(half_m: Vec3) -> Triangles:
-    """A box around the origin; each side has corners of its own, so that edges stay sharp."""
+    """A box around the origin; each side has its own vertices, so that edges stay sharp."""
     corners: list[FloatArray] = []
     normals: list[FloatArray] = []
     faces: list[tuple[int, int, int]] = []
@@ -118,7 +118,7 @@ _SHAPES: Mapping[Shape, Callable[[Part, Vec3], Triangles]] = {
     Shape.CYLINDER: _cylinder,
     Shape.CAPSULE: _capsule,
 }
-# Rotations that lay z along an axis; also where the first slice begins is MuJoCo's.
+# Rotations from z to each axis; the position of the first slice is MuJoCo's too.
 _LAY: Mapping[Axis, FloatArray] = {
     Axis.X: np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
     Axis.Y: np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
@@ -144,7 +144,7 @@ def _ring(radius: float, z: float) -> list[Vec3]:
 
 
 def _band(below: int, above: int) -> list[tuple[int, int, int]]:
-    """The side between two rings, of which these are the first corners."""
+    """The side between two rings, given the indices of their first vertices."""
     faces = []
     for k in range(SLICES):
         n = (k + 1) % SLICES
@@ -156,13 +156,13 @@ def _band(below: int, above: int) -> list[tuple[int, int, int]]:
 
 
 def _round(straight: float) -> Triangles:
-    """A unit sphere whose halves are `straight` above and below the middle."""
+    """A unit sphere whose halves are moved `straight` up and down."""
     levels = [math.pi / 2 * k / STACKS for k in range(STACKS)]
     normals: list[Vec3] = [(0.0, 0.0, -1.0)]
     corners: list[Vec3] = [(0.0, 0.0, -1.0 - straight)]
     faces: list[tuple[int, int, int]] = []
     rings = [(-level, -straight) for level in reversed(levels)]
-    # Without a straight side both halves share the ring at the middle.
+    # Without a cylinder both halves share the ring in the middle.
     rings += [(level, straight) for level in (levels if straight else levels[1:])]
     for level, shift in rings:
         ring = _ring(math.cos(level), math.sin(level))

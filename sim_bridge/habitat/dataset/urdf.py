@@ -1,4 +1,4 @@
-"""Furniture that opens as URDF, in Habitat's axes: a base, and one link a drawer, door or lid."""
+"""Articulated furniture as URDF, in Habitat's axes: a base, and a link per drawer, door or lid."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _DECIMALS = 6
 
 
 def joint_handles(piece: Furniture) -> tuple[JointHandle, ...]:
-    """The joints of a piece in its order, all of which open towards the upper limit."""
+    """The joints of a piece in its order; all open towards the upper limit."""
     return tuple(JointHandle(joint.name, joint.kind, abs(joint.travel)) for joint in piece.joints)
 
 
 def joint_origin(joint: Joint) -> Vec3:
-    """Where the link's frame stands in the piece's when closed: on the hinge."""
+    """The link's frame relative to the piece's when closed: on the hinge."""
     return joint.origin if joint.kind == "hinge" else (0.0, 0.0, 0.0)
 
 
 def urdf_text(piece: Furniture, meshes: Mapping[str, MeshFiles]) -> str:
-    """The URDF of a piece; `meshes` by link, whose files lie beside it."""
+    """The URDF of a piece; `meshes` by link, with files beside it."""
     robot = ET.Element("robot", name=piece.name)
     _add_link(robot, BASE, meshes.get(BASE))
     for joint, handle in zip(piece.joints, joint_handles(piece), strict=True):
@@ -48,8 +48,8 @@ def urdf_text(piece: Furniture, meshes: Mapping[str, MeshFiles]) -> str:
 def _add_link(robot: ET.Element, name: str, meshes: MeshFiles | None) -> None:
     link = ET.SubElement(robot, "link", name=name)
     inertial = ET.SubElement(link, "inertial")
-    # Nothing is simulated; without numbers Habitat would guess them from the boxes, and move the
-    # link's frame to its middle.
+    # Not simulated; without values Habitat would estimate them from the boxes and move the link's
+    # frame to its centre of mass.
     ET.SubElement(inertial, "origin", xyz="0 0 0", rpy="0 0 0")
     ET.SubElement(inertial, "mass", value="1")
     ET.SubElement(inertial, "inertia", ixx="1", ixy="0", ixz="0", iyy="1", iyz="0", izz="1")
@@ -61,7 +61,7 @@ def _add_link(robot: ET.Element, name: str, meshes: MeshFiles | None) -> None:
 
 
 def _opening_axis(joint: Joint) -> Vec3:
-    """The joint's axis as a unit vector, turned so that it opens with a growing position."""
+    """The joint's axis as a unit vector, reversed if needed so that positive positions open it."""
     length = math.copysign(math.hypot(*joint.axis), joint.travel)
     x, y, z = (value / length for value in joint.axis)
     return (x, y, z)

@@ -40,13 +40,13 @@ def export_habitat(
 ) -> HabitatDataset:
     """Writes a house, its things included, as a scene dataset; an older one of it is replaced.
 
-    Ids in semantic images are those of the embedded simulator's instance images: furniture from
-    1 on in the order of the house, then things; structure is 0.
+    Ids in semantic images are those of the embedded simulator's instance images: furniture from 1
+    on in the order of the house, then things; structure is 0.
 
     Raises:
-        PlannerError: where trimesh is missing.
-        FileError: where the house has a class that the catalogue has not, the directory holds
-            anything else, or a file cannot be written.
+        PlannerError: if trimesh is missing.
+        FileError: if the house has a class that the catalogue lacks, the directory has other
+            contents, or a file cannot be written.
     """
     known = catalogue or default_catalogue()
     _check_classes(house, known)
@@ -62,10 +62,10 @@ def export_habitat(
 
 
 def finish_dataset(house: House, directory: Path) -> HabitatDataset:
-    """Writes rooms, lights, where everything is, and last the contents that make it a dataset.
+    """Writes rooms, lights, the scenes, and last the contents that make it a dataset.
 
     Raises:
-        FileError: where a file cannot be written.
+        FileError: if a file cannot be written.
     """
     regions = configs.regions_config(house.rooms)
     write_file(directory / regions_path(house), configs.json_bytes(regions))
@@ -78,10 +78,10 @@ def finish_dataset(house: House, directory: Path) -> HabitatDataset:
 
 
 def read_dataset(directory: Path, house: House) -> HabitatDataset:
-    """A dataset that was written of this very house.
+    """Reads a dataset that was written from this very house.
 
     Raises:
-        FileError: where it is not there, not whole, or of another house or version.
+        FileError: if it is missing, incomplete, or of another house or version.
     """
     check_contents(directory, house)
     return _dataset(house, directory)
@@ -107,8 +107,8 @@ def _dataset(house: House, directory: Path) -> HabitatDataset:
     )
 
 
-# Where everything lies, relative to the dataset. habitat-sim takes the first file whose path
-# contains the words that a scene names it by, so these are whole paths.
+# Paths relative to the dataset. habitat-sim takes the first file whose path contains the name in a
+# scene, so names are whole paths.
 
 
 def config_name(house: House) -> str:
@@ -158,14 +158,14 @@ def export_things(
     first_id: int,
     catalogue: Catalogue | None = None,
 ) -> dict[str, Template]:
-    """Adds what an episode's things are made of to a dataset; what is there already stays.
+    """Adds the templates of an episode's things to a dataset; existing ones are kept.
 
-    Things of one class and size share one configuration, whose semantic id is 0: the
-    simulator's instances are to be given `Template.semantic_id`, which counts from `first_id`.
+    Things of one class and size share one configuration, whose semantic id is 0: the simulator's
+    instances need `Template.semantic_id`, which counts from `first_id`.
 
     Raises:
-        PlannerError: where trimesh is missing.
-        FileError: where a class is unknown or a file cannot be written.
+        PlannerError: if trimesh is missing.
+        FileError: if a class is unknown or a file cannot be written.
     """
     known = catalogue or default_catalogue()
     templates: dict[str, Template] = {}
@@ -184,8 +184,8 @@ def export_bodies(bodies: Mapping[AgentKind, Body], directory: Path) -> dict[Age
     """Adds the agents' bodies to a dataset, each one rigid object with semantic id 0.
 
     Raises:
-        PlannerError: where trimesh is missing.
-        FileError: where a file cannot be written.
+        PlannerError: if trimesh is missing.
+        FileError: if a file cannot be written.
     """
     templates: dict[AgentKind, Template] = {}
     for kind, body in bodies.items():
@@ -213,10 +213,10 @@ def _check_class(item: ObjectPlacement, where: str, catalogue: Catalogue) -> Non
 
 
 def make_way(directory: Path) -> None:
-    """Removes an older export; refuses a directory of anything else.
+    """Removes an older export.
 
     Raises:
-        FileError: where it does.
+        FileError: if the directory has other contents.
     """
     if directory.exists() and not directory.is_dir():
         raise FileError(directory, "", "is no directory")
@@ -261,7 +261,7 @@ def _write_piece(piece: Furniture, semantic_id: int, directory: Path) -> None:
 
 
 def _link_meshes(piece: Furniture, folder: Path) -> dict[str, MeshFiles]:
-    """A pair of files for each link that has parts."""
+    """Rendering and collision meshes of each link that has parts."""
     origins: dict[str | None, tuple[str, Vec3]] = {None: (BASE, (0.0, 0.0, 0.0))}
     for joint in piece.joints:
         origins[joint.name] = (link_name(joint.name), joint_origin(joint))
@@ -276,7 +276,7 @@ def _link_meshes(piece: Furniture, folder: Path) -> dict[str, MeshFiles]:
 def _write_named(
     item: ObjectPlacement, semantic_id: int, directory: Path, catalogue: Catalogue
 ) -> None:
-    """A configuration of a thing's own, for the scene on disk: it carries the semantic id."""
+    """A configuration for a single thing, for the scene on disk: it has the semantic id."""
     config = directory / _thing_path(item)
     meshes = _thing_meshes(item, directory, catalogue)
     notes: configs.Document = {"name": item.name, "class": item.class_name}
@@ -285,7 +285,7 @@ def _write_named(
 
 
 def _kind_of(item: ObjectPlacement) -> str:
-    """A file name for all things of its class and size, told apart by a tenth of a millimetre."""
+    """A file name for all things of the same class and size, to a tenth of a millimetre."""
     x, y, z = (round(extent * 10_000) for extent in item.size_m)
     return f"{item.class_name}__{x}_{y}_{z}"
 

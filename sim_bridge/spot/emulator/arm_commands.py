@@ -1,4 +1,4 @@
-"""Commands of the arm and how they stand: poses, joints, named positions, gaze, velocity, force."""
+"""Arm commands and their feedback: poses, joints, named positions, gaze, velocity, force."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from sim_bridge.spot.emulator.machine import MAX_LIFT_M, MIN_LIFT_M, Machine
 from sim_bridge.spot.emulator.motions import ArmDrift, Reach
 
 _NAMED = arm_command_pb2.NamedArmPositionsCommand
-# The SDK's limit of the points in one trajectory of joints.
+# The SDK's limit for points in a joint trajectory.
 MAX_JOINT_POINTS = 250
 _LOWEST_M, _HIGHEST_M = -0.1, 1.9
 _UPRIGHT = Pose((0.0, 0.0, 0.0))
 
 
 class ArmCommands:
-    """The commands that were given, by number."""
+    """The accepted commands, by number."""
 
     def __init__(self) -> None:
         self._reaches: dict[int, Reach] = {}
 
     def command(self, machine: Machine, number: int, command: Any) -> None:
-        """Begins one.
+        """Starts a command.
 
         Raises:
-            CommandError: with the SDK's status, where it is refused.
-            KeyError: for a frame that the robot does not have.
+            CommandError: with the SDK's status, if it is rejected.
+            KeyError: for an unknown frame.
         """
         kind = command.WhichOneof("command")
         makers = {
@@ -54,7 +54,7 @@ class ArmCommands:
             raise CommandError(REPLY.STATUS_UNSUPPORTED, f"{kind} is not emulated")
 
     def feedback(self, machine: Machine, number: int, command: Any, told: Any) -> None:
-        """Fills in how it stands."""
+        """Fills in the feedback."""
         kind = command.WhichOneof("command")
         reach = self._reaches.get(number)
         done, stalled = (reach.done, reach.stalled) if reach is not None else (False, False)
@@ -95,7 +95,7 @@ class ArmCommands:
             told.arm_stop_feedback.SetInParent()
 
     def _distances(self, machine: Machine, reach: Reach | None, shown: Any) -> None:
-        """How far the hand is from where it is to be; it gets there at the trajectory's end."""
+        """The hand's distance from its goal, which it reaches at the trajectory's end."""
         if reach is None or reach.hand is None or reach.done:
             return
         here = machine.arm_hand or machine.world.hand()
@@ -133,7 +133,7 @@ def _cartesian(machine: Machine, request: Any) -> Reach:
     if not trajectory.points:
         if not request.wrench_trajectory_in_task.points:
             raise CommandError(REPLY.STATUS_INVALID_REQUEST, "a trajectory without points")
-        # Force alone moves nothing here: what the gripper presses against never gives way.
+        # Force alone moves nothing here: what the gripper presses against never yields.
         ends_s = _end_of_trajectory(machine, request.wrench_trajectory_in_task)
         return Reach(
             agent.pan_rad,
@@ -153,7 +153,7 @@ def _impedance(machine: Machine, request: Any) -> Reach:
 
 
 def pose_reach(machine: Machine, request: Any, trajectory: Any) -> Reach:
-    """The last pose of a trajectory of the tool, where it is when the trajectory ends."""
+    """The last pose of a tool trajectory, reached when the trajectory ends."""
     world, agent = machine.world, machine.world.agent
     task = pose_of(request.root_tform_task) if request.HasField("root_tform_task") else _UPRIGHT
     wanted = task.compose(pose_of(trajectory.points[-1].pose))
@@ -171,7 +171,7 @@ def pose_reach(machine: Machine, request: Any, trajectory: Any) -> Reach:
         agent.pan_rad,
         agent.tilt_rad,
         z - agent.body.hand_m[2],
-        # One pose alone is gone to as fast as the arm can.
+        # A single pose is reached as fast as the arm can move.
         not_before_s=_end_of_trajectory(machine, trajectory) if len(trajectory.points) > 1 else 0.0,
         hand=hand,
     )
@@ -207,7 +207,7 @@ def _joints_now(machine: Machine) -> tuple[float, ...]:
 
 
 def _velocity(machine: Machine, command: Any) -> ArmDrift:
-    """Around the body and up and down; outwards the emulated arm has one length."""
+    """Around the body and vertically; radially the emulated arm has a fixed length."""
     request = command.arm_velocity_command
     ends_s = end_of(machine, request.end_time)
     if request.HasField("cartesian_velocity"):

@@ -1,4 +1,4 @@
-"""Where the hand is for the arm's six joints, and which joints bring it somewhere."""
+"""Forward and inverse kinematics of the arm's six joints."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from planner.world.geometry import FloatArray, Pose, Vec3
 
 # Names and order as in the SDK's ArmJointPosition.
 JOINTS = ("sh0", "sh1", "el0", "el1", "wr0", "wr1")
-# The arm's root in the body's frame, and its links, in metres; from the arm's published drawing.
+# The arm's root in the body frame, and its links, in metres; from the arm's published drawing.
 ROOT_M: Vec3 = (0.292, 0.0, 0.188)
 UPPER_M, FOREARM_M, WRIST_TO_HAND_M = 0.3385, 0.4033, 0.195
-# The joints' limits, as the SDK's documents have them.
+# Joint limits from the SDK's documentation.
 _LOWEST = np.array([-2.618, -3.142, 0.0, -2.793, -1.833, -2.880])
 _HIGHEST = np.array([3.142, 0.524, 3.142, 2.793, 1.833, 2.880])
 _STARTS = (
@@ -27,7 +27,7 @@ _STEPS = np.eye(6) * _STEP_RAD
 
 
 def hand_in_body(joints_rad: tuple[float, ...]) -> Pose:
-    """The hand in the body's frame for `JOINTS`."""
+    """The hand in the body frame for `JOINTS`."""
     sh0, sh1, el0, el1, wr0, wr1 = joints_rad
     shoulder = Pose(ROOT_M).compose(_about_z(sh0)).compose(_about_y(sh1))
     elbow = shoulder.compose(Pose((UPPER_M, 0.0, 0.0))).compose(_about_y(el0))
@@ -37,7 +37,7 @@ def hand_in_body(joints_rad: tuple[float, ...]) -> Pose:
 
 
 def pitch_rad(pose: Pose) -> float:
-    """How far a pose's x-axis points downwards."""
+    """The downward pitch of a pose's x-axis."""
     x, y, z = Pose((0.0, 0.0, 0.0), pose.orientation).apply((1.0, 0.0, 0.0))
     return math.atan2(-z, math.hypot(x, y))
 
@@ -55,9 +55,9 @@ def _about_z(angle_rad: float) -> Pose:
 
 
 def joints_for(hand: Pose) -> tuple[float, ...] | None:
-    """Joints within their limits that bring the hand to a pose of the body's frame; None: none.
+    """Joints within their limits that bring the hand to a pose in the body frame, or None.
 
-    Found by damped least squares from a few starts; where two solutions exist either may come.
+    Found by damped least squares from a few starts; of two solutions either may be returned.
     """
     for start in _STARTS:
         joints = np.array(start)
@@ -74,7 +74,7 @@ def joints_for(hand: Pose) -> tuple[float, ...] | None:
 
 
 def _error(hand: Pose, joints: FloatArray) -> FloatArray:
-    """How far off the joints' hand is: metres, then radians about each axis."""
+    """The hand's error for these joints: metres, then radians about each axis."""
     off = hand.inverse().compose(hand_in_body(tuple(joints.tolist())))
     x, y, z, w = off.orientation
     sign = 1.0 if w >= 0 else -1.0

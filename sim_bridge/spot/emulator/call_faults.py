@@ -1,4 +1,4 @@
-"""Calls that fail, hang, are lost or overtaken: which ones, and what becomes of them."""
+"""Faults of calls: failing, hanging, lost or reordered ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CALL_KINDS = frozenset(
         TroubleKind.REORDER,
     }
 )
-# A call without a deadline of its client would wait for ever.
+# A call without a client deadline would wait forever.
 _MAX_SILENCE_S = 600.0
 _MAX_HOLD_S = 10.0
 
@@ -37,14 +37,14 @@ class Refusal(Exception):  # noqa: N818 - not an error of the emulator
 
 @dataclass(frozen=True, slots=True)
 class CallFault:
-    """What becomes of one call; `seconds` is how long a held one waits for a later one."""
+    """The fault of one call; `seconds` is how long a held one waits for a later one."""
 
     kind: TroubleKind
     seconds: float
 
 
 class CallFaults:
-    """The troubles with calls that are still owed; the same seed and calls give the same faults."""
+    """Pending call faults; the same seed and calls give the same faults."""
 
     def __init__(self, seed: int = 0) -> None:
         self._owed: list[tuple[Trouble, int]] = []
@@ -52,20 +52,20 @@ class CallFaults:
         self._lock = threading.Lock()
 
     def add(self, trouble: Trouble) -> None:
-        """Owes one more."""
+        """Adds pending faults."""
         with self._lock:
             self._owed.append((trouble, trouble.count))
 
     def clear(self) -> None:
-        """Owes nothing any more."""
+        """Removes all pending faults."""
         with self._lock:
             self._owed.clear()
 
     def before(self, method: str) -> CallFault | None:
-        """What becomes of a call that has come in; a hanging one waits in here.
+        """The fault of an incoming call; a hanging call waits in here.
 
         Raises:
-            Refusal: where it fails.
+            Refusal: if it fails.
         """
         trouble = self._due(method)
         if trouble is None:
@@ -93,27 +93,27 @@ class CallFaults:
 
 
 class CallOrder:
-    """Lets one call wait until a later one of its method was carried out."""
+    """Lets a call wait until a later one of its method was executed."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._done: Counter[str] = Counter()
 
     def carried_out(self, method: str) -> None:
-        """A call of the method was carried out."""
+        """A call of the method was executed."""
         with self._changed:
             self._done[method] += 1
             self._changed.notify_all()
 
     def let_pass(self, method: str, within_s: float) -> None:
-        """Returns after the next call of the method was carried out, or after `within_s`."""
+        """Returns after the next call of the method was executed, or after `within_s`."""
         with self._changed:
             before = self._done[method]
             self._changed.wait_for(lambda: self._done[method] > before, within_s)
 
 
 def stay_silent(context: Any) -> Refusal:
-    """Waits until the client has given up the call; what ends it then, which nobody hears."""
+    """Waits until the client has given up the call; returns a status that nobody receives."""
     given_up = threading.Event()
     if context.add_callback(given_up.set):
         given_up.wait(_MAX_SILENCE_S)

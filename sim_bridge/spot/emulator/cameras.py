@@ -1,7 +1,7 @@
-"""Where the emulated robot's cameras sit, and the picture sources that the SDK knows them by.
+"""The emulated robot's cameras, and the SDK's image sources.
 
 The hand's and the front left camera are those of the agent's body (config/agents.yaml); the other
-four of the body have the front left one's lens and tilt. All are pinholes and upright.
+four of the body have the intrinsics and tilt of the front left one. All are pinholes and upright.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HAND, FRONT_LEFT = "hand", "body"
 
 
 class Kind(Enum):
-    """What a source's pixels are; those of the body are grey where nobody asks for colour."""
+    """The pixels of a source; body cameras are grey unless colour is requested."""
 
     COLOR = auto()
     COLOR_OR_GREY = auto()
@@ -34,14 +34,14 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A picture source: the camera that takes it, its pixels, and the frame it is told in."""
+    """An image source: its camera, its pixels, and the frame of its images."""
 
     camera: str
     kind: Kind
     frame: str
 
 
-# Beside the front left camera: place in `base_link`, direction (left positive).
+# Relative to the front left camera: position in `base_link`, direction (left positive).
 _PLACES: dict[str, tuple[Vec3, float]] = {
     "frontright": ((0.26, -0.05, 0.6), -0.2),
     "left": ((-0.1, 0.11, 0.6), math.pi / 2),
@@ -50,7 +50,7 @@ _PLACES: dict[str, tuple[Vec3, float]] = {
 }
 _BODY = {"frontleft": FRONT_LEFT, **{name: name for name in _PLACES}}
 _IN_COLOR, _IN_DEPTH = "hand_color_image_sensor", "hand_depth_sensor"
-# Frame names of the SDK with the camera that looks from there.
+# Frame names of the SDK, with the camera at each.
 SENSORS: dict[str, str] = {
     _IN_COLOR: HAND,
     _IN_DEPTH: HAND,
@@ -72,10 +72,10 @@ for _name, _camera in _BODY.items():
 
 
 def mount_of(agent: Agent, camera: str) -> CameraMount:
-    """A camera's lens, and where it sits on the body.
+    """A camera's intrinsics and its mount on the body.
 
     Raises:
-        KeyError: for a camera that the robot does not have.
+        KeyError: for an unknown camera.
     """
     if camera in _PLACES:
         position, _ = _PLACES[camera]

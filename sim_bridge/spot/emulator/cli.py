@@ -1,4 +1,4 @@
-"""`planner spot-emulator`: the emulator alone, for anybody's Spot code."""
+"""`planner spot-emulator`: the emulator alone, for any Spot program."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     """Serves until it is interrupted.
 
     Raises:
-        PlannerError: where an argument is wrong or the SDK's messages are not installed.
+        PlannerError: for an invalid argument, or if the SDK's messages are not installed.
     """
     try:
         from sim_bridge.spot.emulator.clock import WallClock
@@ -80,10 +80,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def script_of(args: argparse.Namespace) -> FaultScript:
-    """The script that is named, with what the other arguments say of the link.
+    """The named fault script, with the link settings from the other arguments.
 
     Raises:
-        PlannerError: where the file or one of the arguments is wrong.
+        PlannerError: if the file or an argument is invalid.
     """
     script = read_model(Path(args.troubles), FaultScript) if args.troubles else FaultScript()
     said = {"round_trip_s": args.round_trip, "jitter_s": args.jitter, "loss": args.loss}

@@ -1,4 +1,4 @@
-"""The emulator's time: injected, so that a run can be stepped and repeated."""
+"""The emulator's time, injected so that a run can be stepped and repeated."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Seconds that never go back."""
+    """A monotonic clock."""
 
     def now_s(self) -> float:
-        """The present."""
+        """The current time."""
 
 
 class SteppedClock:
-    """Stands still until it is told to go on."""
+    """Advances only when stepped."""
 
     def __init__(self, start_s: float = 1000.0) -> None:
-        # A small start: a float keeps nanoseconds of it exactly.
+        # A small start: floats near it represent nanoseconds exactly.
         self._now_s = start_s
 
     def now_s(self) -> float:
-        """The present."""
+        """The current time."""
         return self._now_s
 
     def advance(self, seconds: float) -> None:
-        """Goes on by so much."""
+        """Advances the time."""
         self._now_s += seconds
 
 
@@ -33,5 +33,5 @@ class WallClock:
     """The machine's time of day, as the SDK uses it."""
 
     def now_s(self) -> float:
-        """The present."""
+        """The current time."""
         return time.time()

@@ -1,4 +1,4 @@
-"""What a command may be refused for, in the SDK's statuses."""
+"""Checks that reject a command with one of the SDK's statuses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REPLY = robot_command_pb2.RobotCommandResponse
 
 
 class CommandError(Exception):
-    """A command that is refused, with the SDK's status."""
+    """A rejected command, with the SDK's status."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -21,10 +21,10 @@ class CommandError(Exception):
 
 
 def need_power(machine: Machine) -> None:
-    """Refuses what needs the motors while they are off or a fault holds them.
+    """Rejects commands that need the motors while they are off or blocked by a fault.
 
     Raises:
-        CommandError: where it is so.
+        CommandError: if so.
     """
     if machine.motors is not Motors.ON:
         raise CommandError(REPLY.STATUS_NOT_POWERED_ON, "the motors are off")
@@ -33,10 +33,10 @@ def need_power(machine: Machine) -> None:
 
 
 def end_of(machine: Machine, stamp: Any) -> float:
-    """The end time of a command, given in the robot's time, on the emulator's clock.
+    """The end time of a command, given in robot time, on the emulator's clock.
 
     Raises:
-        CommandError: where it is over.
+        CommandError: if it is past.
     """
     ends_s = seconds_of(stamp) - machine.skew_s
     if ends_s <= machine.now_s:

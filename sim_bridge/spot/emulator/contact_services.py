@@ -1,4 +1,4 @@
-"""Commands that a robot feels its way through: wiping a surface, opening a door by itself."""
+"""Commands by contact: wiping a surface, opening a door autonomously."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from sim_bridge.spot.emulator.service import Handler, use_lease
 
 _DOOR = door_pb2.DoorCommand.Feedback
 _COMMAND = basic_command_pb2.RobotCommandFeedbackStatus
-# A handle is looked for so far beyond where the search ray ends.
+# A handle is searched this many times beyond the end of the search ray.
 _BEYOND = 2.0
 
 
 class Contacts:
-    """The doors that were to be opened, by number: the pull, and when it is over; or none."""
+    """Door commands by number: the pull and its end, or None."""
 
     def __init__(self) -> None:
         self._doors: dict[int, tuple[Pull, float] | None] = {}
@@ -91,7 +91,7 @@ class Contacts:
 
 
 def _wipe(machine: Machine, request: Any, response: Any) -> None:
-    """Goes along the trajectory as if it pressed on nothing; the response has no status."""
+    """Follows the trajectory without contact; the response has no status."""
     response.SetInParent()
     if not use_lease(machine, request.lease, lease_pb2.LeaseUseResult()):
         return

@@ -1,4 +1,4 @@
-"""Whether it may move: e-stop, power, faults."""
+"""Services that decide whether the robot may move: e-stop, power, faults."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _FIRST_CHALLENGE = 0x5EED
 
 
 def handlers(fans: dict[str, Handler]) -> dict[str, dict[str, Handler]]:
-    """The services of this file by full name, each with its methods; the power service's of fans.
+    """The services of this file by full name, with their methods.
 
-    A robot's fans are switched by the power service.
+    The power service also switches a robot's fans.
     """
     return {
         "bosdyn.api.EstopService": {
@@ -105,7 +105,7 @@ def _check_in(machine: Machine, request: Any, response: Any) -> None:
         return
     response.challenge = endpoint.challenge
     if request.response != (~endpoint.challenge) & _MASK or request.challenge != endpoint.challenge:
-        # The first answer cannot be right: it is how the challenge is learned.
+        # The first response cannot be right: it is how clients learn the challenge.
         response.status = reply.STATUS_INCORRECT_CHALLENGE_RESPONSE
         return
     endpoint.last_s, endpoint.level = machine.now_s, request.stop_level

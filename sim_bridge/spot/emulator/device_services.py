@@ -1,4 +1,4 @@
-"""Settings of devices that change no picture here: gripper camera, infrared, lights and sounds."""
+"""Device settings without effect on pictures: gripper camera, infrared, lights and sounds."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sim_bridge.spot.emulator.machine import Machine
 from sim_bridge.spot.emulator.service import Handler
 
 _AV = audio_visual_pb2
-# A robot has some by itself; clients may run these, and neither change nor delete them.
+# A robot has some of its own; clients may run these, but not change or delete them.
 _PERMANENT = ("warning", "danger", "normal")
 
 
 class Devices:
-    """The settings as clients left them; they last until the emulator ends."""
+    """The settings made by clients; they last until the emulator ends."""
 
     def __init__(self) -> None:
         kinds = gripper_camera_param_pb2.GripperCameraParams
@@ -36,7 +36,7 @@ class Devices:
             shown = _AV.LiveAudioVisualBehavior(name=name, permanent=True)
             shown.behavior.enabled = True
             self._behaviors[name] = shown
-        # What runs, and until when.
+        # Running behaviours, and their end times.
         self._running: dict[str, float] = {}
         self.infrared = True
 

@@ -1,4 +1,4 @@
-"""The dock: walking onto it, off it, and whether the robot stands on it."""
+"""The dock: docking, undocking, and whether the robot is on it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sim_bridge.spot.emulator.machine import Machine, Motors, Posture
 from sim_bridge.spot.emulator.motions import Docking
 from sim_bridge.spot.emulator.service import Handler, use_lease
 
-# From further away a robot does not see the dock's marker.
+# Maximum distance at which a robot sees the dock's marker.
 NEAR_M = 1.5
 _STATUS = docking_pb2.DockingCommandFeedbackResponse
 
 
 class Docks:
-    """The commands that were given, by number."""
+    """The accepted commands, by number."""
 
     def __init__(self) -> None:
         self._commands: dict[int, Docking] = {}

@@ -13,18 +13,18 @@ from sim_bridge.spot.emulator.machine import Machine, Posture
 ODOM, VISION, BODY, HAND = "odom", "vision", "body", "hand"
 FLAT_BODY, GROUND, FEET = "flat_body", "gpe", "feet_center"
 WRIST = "link_wr1"
-# The wrist's last joint is so far behind the hand's frame.
+# The wrist's last joint relative to the hand frame.
 WRIST_IN_HAND = Pose((-0.195, 0.0, 0.0))
 
 
 def body_in_base(machine: Machine) -> Pose:
-    """The SDK's body frame, in the middle of the trunk, in `base_link` on the ground."""
+    """The SDK's body frame, at the centre of the trunk, in `base_link` on the ground."""
     standing = machine.posture in (Posture.STANDING, Posture.SITTING_DOWN)
     return Pose((0.0, 0.0, BODY_HEIGHT_M if standing else 0.2))
 
 
 def odom_in_map(machine: Machine) -> Pose:
-    """Odometry begins where the robot was switched on."""
+    """Odometry starts where the robot was switched on."""
     return machine.world.boot
 
 
@@ -42,7 +42,7 @@ def tree(machine: Machine) -> dict[str, tuple[str, Pose]]:
         BODY: ("", upright),
         ODOM: (BODY, odom_in_body),
         VISION: (BODY, odom_in_body),
-        # The body of an emulated robot never leans.
+        # The body of an emulated robot never tilts.
         FLAT_BODY: (BODY, upright),
         # The floor of every house is level, under the feet.
         GROUND: (ODOM, base_in_odom),
@@ -58,15 +58,15 @@ def tree(machine: Machine) -> dict[str, tuple[str, Pose]]:
 
 
 def fill(snapshot: Any, machine: Machine) -> None:
-    """Writes the tree as it is now."""
+    """Writes the current tree."""
     fill_tree(snapshot, tree(machine))
 
 
 def in_map(machine: Machine, frame: str, pose: Pose) -> Pose:
-    """A pose given in one of the robot's frames, in the map.
+    """A pose in one of the robot's frames, in the map.
 
     Raises:
-        KeyError: for a frame that the robot does not have.
+        KeyError: for an unknown frame.
     """
     if frame in (ODOM, VISION):
         return odom_in_map(machine).compose(pose)

@@ -1,4 +1,4 @@
-"""Questions that move nothing: what a ray meets, and how the arm would reach a pose."""
+"""Queries without motion: ray casts and reachability of the arm."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def handlers() -> dict[str, dict[str, Handler]]:
 
 
 def _cast(machine: Machine, request: Any, response: Any) -> None:
-    """Of the maps that a robot makes, both have here what is truly there."""
+    """Both of a robot's maps contain the true geometry here."""
     way = request.ray.direction
     length = math.sqrt(way.x**2 + way.y**2 + way.z**2)
     if length == 0.0:
@@ -84,7 +84,7 @@ def _at(x: float, y: float, z: float) -> Pose:
 
 
 def _reach(machine: Machine, request: Any, response: Any) -> None:
-    """The arm alone, from where the body is; the body stays as it stands."""
+    """The arm alone, with the body at its current pose."""
     reply = inverse_kinematics_pb2.InverseKinematicsResponse
     response.status = reply.STATUS_NO_SOLUTION_FOUND
     if not request.HasField("tool_pose_task"):

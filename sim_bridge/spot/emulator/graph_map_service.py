@@ -1,4 +1,4 @@
-"""The map on the robot: upload and download, whole, in streams and snapshot by snapshot."""
+"""The map on the robot: upload and download, whole, streamed or by snapshot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim_bridge.spot.emulator.service import Handler, use_lease
 
 
 class GraphMap:
-    """Takes up a map and gives it back."""
+    """Stores a map and returns it."""
 
     def __init__(self, graph: RecordedGraph) -> None:
         self._map = graph
@@ -110,8 +110,8 @@ class GraphMap:
 def map_lease(machine: Machine, lease: Any, result: Any) -> bool:
     """Whether a map may be changed with a lease.
 
-    The SDK sends none with what it streams, so the map may be changed without one; one that is
-    sent must be valid.
+    The SDK sends none with streamed data, so a missing lease is accepted; one that is sent must be
+    valid.
     """
     if lease.resource or lease.sequence:
         return use_lease(machine, lease, result)

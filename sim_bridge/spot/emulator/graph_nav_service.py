@@ -1,8 +1,8 @@
-"""Walking along a recorded map: localisation, routes over waypoints, poses of the map's frame.
+"""Navigation in a recorded map: localisation, routes over waypoints, poses in the map's frame.
 
-Emulated are the graph, its anchoring and the routes; not emulated is how well a real robot
-recognises a place. The map's own frame is found by the marker that the anchoring names, or by the
-client's guess where that is as near to the truth as the client allows.
+Emulated are the graph, its anchoring and the routes, but not how well a real robot recognises a
+place. The map's own frame is found by the marker in the anchoring, or from the client's guess if
+that is as close to the truth as the client allows.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from sim_bridge.spot.emulator.recorded_graph import RecordedGraph, nearest
 from sim_bridge.spot.emulator.service import Handler, use_lease
 
 _MAX_AHEAD_S = 3600.0
-# Further than this from a route the robot is not on it.
+# Maximum distance from a route.
 _ON_ROUTE_M = 1.0
-# What a guess of where the robot is may be off by, where the client does not say.
+# Tolerance of the initial guess if the client does not give one.
 _GUESS_OFF_M, _GUESS_OFF_RAD = 1.0, 0.5
 _SET = graph_nav_pb2.SetLocalizationRequest
 
 
 class GraphNav:
-    """The robot's place in the map, and its walks along it by number."""
+    """Localisation in the map, and walks by number."""
 
     def __init__(self, graph: RecordedGraph) -> None:
         self._map = graph
@@ -55,7 +55,7 @@ class GraphNav:
             }
         }
 
-    # Where it is
+    # Localisation
 
     def _localize(self, machine: Machine, request: Any, response: Any) -> None:
         reply = graph_nav_pb2.SetLocalizationResponse
@@ -81,9 +81,9 @@ class GraphNav:
         self._fill_localization(machine, response.localization)
 
     def _guessed_well(self, machine: Machine, request: Any) -> bool:
-        """Whether the guess is near where the robot is; a map whose place nothing tells is there.
+        """Whether the guess is close to the truth; True for a map whose place is unknown.
 
-        A real robot compares what it sees; here the truth is known where the marker is in the map.
+        A real robot compares pictures; here the truth is known if the marker is in the map.
         """
         guess = request.initial_guess
         guessed = self._map.anchored()[guess.waypoint_id].compose(
@@ -130,7 +130,7 @@ class GraphNav:
         self._go(machine, request, response, way)
 
     def _navigate_route(self, machine: Machine, request: Any, response: Any) -> None:
-        """Over the waypoints that the client names, from where the robot is on the way."""
+        """Over the client's waypoints, from the robot's position on the route."""
         places, route = self._map.places(), list(request.route.waypoint_id)
 
         def way() -> tuple[list[Pose], int]:
@@ -148,14 +148,14 @@ class GraphNav:
             leg = min(range(len(legs)), key=gaps_m.__getitem__)
             if gaps_m[leg] > _ON_ROUTE_M:
                 return [], response.STATUS_NOT_LOCALIZED_TO_ROUTE
-            # From a leg's middle it goes on to the leg's end, as a client repeats its route.
+            # From the middle of a leg it continues to the leg's end, as clients repeat their route.
             steps = [places[name] for name in route[leg + 1 : -1]]
             return [*steps, _offset(places[route[-1]], request)], response.STATUS_OK
 
         self._go(machine, request, response, way)
 
     def _navigate_to_anchor(self, machine: Machine, request: Any, response: Any) -> None:
-        """A pose of the map's own frame: along the route to the waypoint nearest to it."""
+        """A pose in the map's own frame: along the route to the waypoint nearest to it."""
         places, seed = self._map.places(), self._map.seed()
 
         def way() -> tuple[list[Pose], int]:
@@ -181,9 +181,9 @@ class GraphNav:
         response: Any,
         way: Callable[[], tuple[list[Pose], int]],
     ) -> None:
-        """Begins or prolongs a walk over the poses that `way` gives, or says why not."""
+        """Starts or extends a walk over the poses that `way` returns, or responds why not."""
         results = response.lease_use_results
-        # Each lease leaves its result, the good ones too; without any nobody may walk.
+        # Each lease gets a result, valid ones too; without a lease walking is not allowed.
         leases = list(request.leases) or [lease_pb2.Lease()]
         used = [use_lease(machine, lease, results.add()) for lease in leases]
         if not all(used):
@@ -253,7 +253,7 @@ def _offset(goal: Pose, request: Any) -> Pose:
 
 
 def _gap_m(here: Pose, one: Pose, other: Pose) -> float:
-    """How far a place is from the straight line between two."""
+    """Distance of a pose from the line between two others."""
     line = LineString([one.position_m[:2], other.position_m[:2]])
     return float(line.distance(Point(here.position_m[:2])))
 

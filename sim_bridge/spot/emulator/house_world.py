@@ -1,4 +1,4 @@
-"""The house around the emulated robot: what it sees, walks into, takes, puts down and opens."""
+"""The house around the emulated robot: rendering, collisions, picking, placing and opening."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from sim_bridge.embedded.world import HouseGround, KinematicWorld
 from sim_bridge.spot.emulator import cameras
 
 BODY_HEIGHT_M = 0.52
-# Narrower than the planner's: the legs may graze what the planner keeps clear of.
+# Smaller than the planner's radius: the legs may come closer than planned paths do.
 _SOLID_RADIUS_M = 0.15
 HANDLE_NEAR_M = 0.3
-# Beyond this a falling thing's surface is not the one that was meant.
+# A falling thing does not land on a surface farther away than this.
 _DROP_TOLERANCE_M = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """One exposure: its pictures, its lens, and the optical frame in `base_link`."""
+    """One exposure: its pictures, its intrinsics, and the optical frame in `base_link`."""
 
     images: Images
     intrinsics: Intrinsics
@@ -64,17 +64,17 @@ class HouseWorld:
         self._known: tuple[House, HouseGround, mujoco.MjSpec] | None = None
         self._renderer: Renderer | None = None
         self._world: KinematicWorld | None = None
-        # A renderer belongs to the thread that made it; calls come from many.
+        # A renderer is bound to the thread that made it; calls come from many.
         self._artist = ThreadPoolExecutor(1, thread_name_prefix="emulator-camera")
         self.lift_m = 0.0
-        # Regions of the map that clients told it not to walk into.
+        # Regions of the map that clients declared as no-go.
         self.no_go: list[Polygon] = []
 
     def load(self, house: House, episode: Episode, seed: int) -> None:
-        """Takes up an episode with exactly one agent.
+        """Loads an episode with exactly one agent.
 
         Raises:
-            PlannerError: where house and episode do not fit, or there are more agents.
+            PlannerError: if house and episode do not match, or there are more agents.
         """
         if len(episode.agents) != 1:
             raise PlannerError(f"{episode.title}: one Spot is one agent, not {len(episode.agents)}")
@@ -112,7 +112,7 @@ class HouseWorld:
 
     @property
     def scene(self) -> Scene:
-        """The house's geometry as it is now."""
+        """The current geometry of the house."""
         self._scene.sync()
         return self._scene
 
@@ -124,11 +124,11 @@ class HouseWorld:
         self._artist.shutdown()
 
     def pass_time(self, dt_s: float) -> None:
-        """Lets the world's clock go on."""
+        """Advances the world's clock."""
         self.world.time_s += dt_s
         self.world.steps += 1
 
-    # Seeing
+    # Cameras
 
     def camera(self, name: str) -> Pose:
         """A camera's optical frame in `base_link`."""
@@ -147,16 +147,16 @@ class HouseWorld:
         """Takes a picture.
 
         Raises:
-            PlannerError: where nothing can be drawn.
+            PlannerError: if rendering fails.
         """
         view, on_base = self._view(name)
         drawn = self._artist.submit(self._draw, view).result()
         return Shot(drawn, view.intrinsics, on_base)
 
     def warm_up(self) -> None:
-        """Has the renderer made before the first picture is asked for; waits for nothing."""
+        """Creates the renderer before the first picture is requested; does not wait."""
         view, _ = self._view("hand")
-        # Where nothing can be drawn the first picture says so.
+        # If that fails, the first picture reports it.
         self._artist.submit(self._draw, view)
 
     def _view(self, name: str) -> tuple[View, Pose]:
@@ -186,7 +186,8 @@ class HouseWorld:
     # Walking
 
     def walk(self, goal: Pose, speed_m_s: float, turn_rad_s: float, dt_s: float) -> bool:
-        """Goes towards a pose of the map for `dt_s`; whether it is there. Solid things stop it."""
+        """Walks towards a pose in the map for `dt_s`, up to obstacles; returns whether it is
+        reached."""
         agent = self.agent
         dx, dy = goal.position_m[0] - agent.x_m, goal.position_m[1] - agent.y_m
         gap = math.hypot(dx, dy)
@@ -205,7 +206,7 @@ class HouseWorld:
         return gap - step < 1e-6 and abs(off - turn) < 1e-6 and moved
 
     def drift(self, vx: float, vy: float, turn_rad_s: float, dt_s: float) -> None:
-        """Goes with a velocity of `base_link` for `dt_s`."""
+        """Moves with a velocity in `base_link` for `dt_s`."""
         agent = self.agent
         c, s = math.cos(agent.yaw_rad), math.sin(agent.yaw_rad)
         x = agent.x_m + (vx * c - vy * s) * dt_s
@@ -225,13 +226,13 @@ class HouseWorld:
         return free
 
     def halt(self) -> None:
-        """Stands still."""
+        """Stops."""
         self.agent.linear_m_s = self.agent.angular_rad_s = 0.0
 
     # The arm
 
     def swing(self, pan_rad: float, tilt_rad: float, lift_m: float, dt_s: float) -> bool:
-        """Brings the hand's camera towards a direction and height; whether it is there."""
+        """Moves the hand's camera towards a direction and height; returns whether it is reached."""
         agent = self.agent
         most, rise = agent.body.look_speed_rad_s * dt_s, dt_s
         pan = wrap_angle_rad(pan_rad - agent.pan_rad)
@@ -252,7 +253,7 @@ class HouseWorld:
         return there
 
     def gaze(self, point_m: Vec3) -> tuple[float, float]:
-        """Pan and tilt (down positive) that bring a point of the map to the picture's middle."""
+        """Pan and tilt (down positive) that centre a point of the map in the picture."""
         agent = self.agent
         x, y, z = self.base.inverse().apply(point_m)
         pan = math.atan2(y, x)
@@ -260,16 +261,16 @@ class HouseWorld:
         ahead = max(math.hypot(x, y) - math.hypot(mount[0], mount[1]), 0.05)
         return pan, math.atan2(mount[2] + self.lift_m - z, ahead)
 
-    # Hands
+    # Manipulation
 
     def hit(self, camera: Pose, ray: Vec3) -> tuple[int, Vec3 | None]:
-        """What a ray from a camera's pose in the map meets first: its instance and the point."""
+        """The first hit of a ray from a camera's pose in the map: its instance and the point."""
         far = 20.0
         end = camera.apply((ray[0] * far, ray[1] * far, ray[2] * far))
         return self.between(camera.position_m, end)
 
     def between(self, start: Vec3, end: Vec3) -> tuple[int, Vec3 | None]:
-        """What lies between two points of the map, or beyond the second: instance and point."""
+        """The first hit between two points of the map, or beyond the second: instance and point."""
         instance, distance = self.scene.first_hit(start, end)
         if not math.isfinite(distance):
             return 0, None
@@ -281,10 +282,10 @@ class HouseWorld:
         )
 
     def instance_near(self, point_m: Vec3, within_m: float) -> int:
-        """The thing whose box is nearest to a point of the map, or the piece there; else 0."""
+        """The thing whose box is nearest to a point of the map, or the furniture there; else 0."""
 
         def gap_m(middle: Vec3, size: Vec3) -> float:
-            # Turned boxes are taken as upright cylinders around them.
+            # Rotated boxes are approximated by upright cylinders around them.
             across = max(0.0, math.dist(middle[:2], point_m[:2]) - math.hypot(*size[:2]) / 2)
             return math.hypot(across, max(0.0, abs(middle[2] - point_m[2]) - size[2] / 2))
 
@@ -304,7 +305,7 @@ class HouseWorld:
         return thing is not None and self.agent.reaches(thing.center_m)
 
     def take(self, instance: int, *, slips: bool = False) -> str:
-        """Closes the gripper around an instance; why it holds nothing, or empty."""
+        """Closes the gripper around an instance; returns why it holds nothing, or ""."""
         thing = next((t for t in self.world.things.values() if t.instance_id == instance), None)
         if thing is None:
             return "nothing that can be grasped is at the pixel"
@@ -319,12 +320,12 @@ class HouseWorld:
         return ""
 
     def sticks(self) -> bool:
-        """Whether what is held stays in the gripper that opens, by the noise that is set."""
+        """Whether a held thing sticks to the opening gripper, by the configured noise."""
         failed = self.options.noise.failed_places
         return failed > 0 and float(self._rng.random()) < failed
 
     def handle_at(self, instance: int, point_m: Vec3) -> Handle | None:
-        """The handle near a point of a piece of furniture."""
+        """The handle near a point on a piece of furniture."""
         piece = next((p for p in self.world.pieces.values() if p.instance_id == instance), None)
         if piece is None or not piece.record.joints:
             return None
@@ -333,7 +334,7 @@ class HouseWorld:
         return Handle(piece, joint) if near else None
 
     def opens(self, handle: Handle, direction: Vec3) -> bool:
-        """Whether pulling a handle that way (in the map) opens its joint rather than closes it."""
+        """Whether pulling a handle in this direction (in the map) opens its joint."""
         piece, joint = handle.piece, handle.joint
         here = piece.handle(joint)
         was = piece.opening[joint.name]
@@ -344,11 +345,11 @@ class HouseWorld:
         return way > 0 if was < OPEN_ENOUGH else way < 0
 
     def move_joint(self, handle: Handle, opening: float) -> None:
-        """Sets how far a joint is open, 0 to 1."""
+        """Sets the opening of a joint, 0 to 1."""
         self.world.set_opening(handle.piece, handle.joint.name, max(0.0, min(1.0, opening)))
 
     def release(self, point_m: Vec3) -> None:
-        """Opens the gripper at a point: what it held comes to lie on what is below, or inside."""
+        """Opens the gripper at a point: what it held is placed on or in what is below."""
         agent, world = self.agent, self.world
         if agent.holding is None:
             return
@@ -358,7 +359,7 @@ class HouseWorld:
             if spot is not None:
                 world.put(agent, support.parent, support.part, support.relation, spot.pose)
                 return
-        # Nowhere to lie: it stays in the hand, as a robot that feels the floor would keep it.
+        # Without a support it stays in the hand, as with a robot that feels for the surface.
 
     def _below(self, point_m: Vec3) -> list[Support]:
         inside = nearest_support(self.world, Relation.WITHIN, point_m, 0.0)

@@ -1,4 +1,4 @@
-"""Who the robot is and what it offers: auth, robot-id, directory, time-sync, license."""
+"""Identity and capabilities of the robot: auth, robot-id, directory, time-sync, license."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sim_bridge.spot.emulator.machine import Machine
 from sim_bridge.spot.emulator.service import Handler
 from sim_bridge.spot.emulator.tls import AUTHORITY
 
-# All standard names, so that clients find them; what is not implemented answers UNIMPLEMENTED.
+# All standard names, so that clients find them; unimplemented ones answer UNIMPLEMENTED.
 DIRECTORY = {
     "auth": "bosdyn.api.AuthService",
     "robot-id": "bosdyn.api.RobotIdService",
@@ -64,7 +64,7 @@ CLOCK_ID = "emulator-clock"
 
 
 class Accounts:
-    """Names with their passwords, and the tokens that were given out."""
+    """Accounts with their passwords, and the issued tokens."""
 
     def __init__(self, user: str, password: str) -> None:
         self._user, self._password = user, password
@@ -72,7 +72,8 @@ class Accounts:
         self._valid: set[str] = set()
         # Services that this robot lacks.
         self.hidden: set[str] = set()
-        # Services of clients by name: the directory's entry, and when they were last heard of.
+        # Services registered by clients, by name: the directory's entry, and when each was last
+        # updated.
         self.registered: dict[str, Any] = {}
         self.seen_s: dict[str, float] = {}
 
@@ -84,15 +85,15 @@ class Accounts:
         return self.new_token()
 
     def new_token(self) -> str:
-        """A token for somebody whom something else than a password showed to be right."""
+        """A token for a client that was authenticated without a password."""
         self._given += 1
-        # Three parts as of a web token: the SDK looks, and verifies nothing.
+        # Three parts, as in a web token: the SDK parses but does not verify it.
         token = f"emulator.token.{self._given}"
         self._valid.add(token)
         return token
 
     def holds(self, header: str) -> bool:
-        """Whether a call's authorization is good."""
+        """Whether a call's authorization is valid."""
         return header.removeprefix("Bearer ") in self._valid
 
     def knows(self, service: str) -> bool:
@@ -100,7 +101,7 @@ class Accounts:
         return service in self.registered or (service in DIRECTORY and service not in self.hidden)
 
     def drop(self) -> None:
-        """Makes every token void."""
+        """Invalidates every token."""
         self._valid.clear()
 
 
@@ -162,7 +163,7 @@ def _ns(stamp: Any) -> int:
 
 
 def _time_sync(machine: Machine, request: Any, response: Any) -> None:
-    """Skew from the last round trip's four times; the first call can only be told to go on."""
+    """Skew from the last round trip's four times; the first call can only be told to continue."""
     response.clock_identifier = request.clock_identifier or CLOCK_ID
     states = time_sync_pb2.TimeSyncState
     trip = request.previous_round_trip
@@ -184,5 +185,5 @@ def _time_sync(machine: Machine, request: Any, response: Any) -> None:
 
 def _features(_machine: Machine, request: Any, response: Any) -> None:
     for code in request.feature_codes:
-        # Dances are not emulated, and a robot without the licence refuses them.
+        # Choreography is not emulated, and a robot without the license refuses it.
         response.feature_enabled[code] = code != "choreography"

@@ -1,4 +1,4 @@
-"""Pictures: the hand's cameras and the five of the body, colour, grey and depth."""
+"""Image service: the hand's cameras and the five of the body, colour, grey and depth."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sim_bridge.spot.emulator.service import Handler
 
 DEPTH_SCALE = 1000.0
 _IMAGE = image_pb2.Image
-# What each kind of source gives where the request names nothing, and what else it can give.
+# Default format of each kind of source, and other supported ones.
 _FORMATS = {
     Kind.COLOR: (_IMAGE.PIXEL_FORMAT_RGB_U8, _IMAGE.PIXEL_FORMAT_GREYSCALE_U8),
     Kind.COLOR_OR_GREY: (_IMAGE.PIXEL_FORMAT_GREYSCALE_U8, _IMAGE.PIXEL_FORMAT_RGB_U8),
@@ -68,7 +68,7 @@ def _images(machine: Machine, request: Any, response: Any) -> None:
             answer.status = image_pb2.ImageResponse.STATUS_UNSUPPORTED_PIXEL_FORMAT_REQUESTED
             continue
         try:
-            # Sources of one camera in one request are of one exposure.
+            # Sources of one camera in one request share an exposure.
             if source.camera not in shots:
                 shots[source.camera] = machine.world.shoot(source.camera)
         except PlannerError:

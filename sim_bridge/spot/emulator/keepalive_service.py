@@ -1,4 +1,4 @@
-"""Keepalive policies: what happens by itself when a client no longer checks in."""
+"""Keepalive policies: what the robot does when a client stops checking in."""
 
 from __future__ import annotations
 

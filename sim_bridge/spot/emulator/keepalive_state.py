@@ -1,4 +1,4 @@
-"""What the robot does by itself when a client falls silent: keepalive policies, stop endpoints."""
+"""State of keepalive policies and e-stop endpoints."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Policy:
-    """A keepalive policy: what happens how long after the last check-in.
+    """A keepalive policy: actions and their delays after the last check-in.
 
     Attributes:
-        leases: epoch and sequence of each lease that the policy is tied to.
-        motors_off_s: when the robot sits down and its motors go off.
+        leases: epoch and sequence of each associated lease.
+        motors_off_s: when the robot sits down and its motors are switched off.
         stale_s: when the lease becomes stale.
     """
 
@@ -27,7 +27,7 @@ class Policy:
 
 @dataclass(slots=True)
 class Endpoint:
-    """An emergency-stop endpoint and when it last said that all is well."""
+    """An emergency-stop endpoint and its last check-in."""
 
     message: object
     timeout_s: float

@@ -1,16 +1,16 @@
-"""Who may command the body: epochs, sequences, staleness, as the SDK's lease documents say."""
+"""The body lease: epochs, sequences and staleness, as in the SDK's documentation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Without being used for so long a lease is stale: it still commands, and anybody may acquire it.
+# A lease unused for this long is stale: it is still valid, but any client may acquire it.
 STALE_S = 3.0
 
 
 @dataclass(slots=True)
 class LeaseBook:
-    """The body's lease; a new epoch makes every old lease void."""
+    """The body's lease; a new epoch invalidates every old lease."""
 
     epoch: str = "epoch-1"
     root: int = 0
@@ -31,15 +31,15 @@ class LeaseBook:
         self.retained_s, self.forsaken = now_s, False
 
     def stale(self, now_s: float) -> bool:
-        """Whether somebody else may acquire it although it has an owner."""
+        """Whether another client may acquire it although it has an owner."""
         return bool(self.owner) and (self.forsaken or now_s - self.retained_s > STALE_S)
 
     def owns(self, epoch: str, sequence: tuple[int, ...]) -> bool:
-        """Whether a lease is the owner's, or one above or below it."""
+        """Whether a lease is the owner's, a sublease or a superlease of it."""
         return bool(self.owner) and epoch == self.epoch and sequence[:1] == (self.root,)
 
     def check(self, epoch: str, sequence: tuple[int, ...]) -> str:
-        """OK, or how the SDK calls what is wrong with a lease."""
+        """OK, or the SDK's status for an invalid lease."""
         if epoch != self.epoch:
             return "STATUS_WRONG_EPOCH"
         if not sequence:

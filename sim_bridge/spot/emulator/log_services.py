@@ -1,4 +1,4 @@
-"""The robot's log: what clients write into it, what it has, and logs that are switched on."""
+"""The robot's log: client entries, downloads, and data logs that can be started."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sim_bridge.spot.emulator.service import Handler
 
 _LOG = log_status_pb2.LogStatus
 _RUNNING = (_LOG.STATUS_RECEIVED, _LOG.STATUS_IN_PROGRESS)
-# All that was logged is in one page, which stays open.
+# Everything logged is in one page, which stays open.
 PAGE = "page-1"
 
 
 class Logs:
-    """What was written, in order, with the robot's time; and the logs by their id."""
+    """Log entries in order, with robot time; and data logs by id."""
 
     def __init__(self) -> None:
         self._events: list[Any] = []
@@ -70,7 +70,7 @@ class Logs:
         self._blobs.extend(request.blob_data)
 
     def _record_events(self, _machine: Machine, request: Any, response: Any) -> None:
-        """An event with the id of an earlier one takes its place, as when it ends."""
+        """An event with the id of an earlier one replaces it, for example when it ends."""
         response.SetInParent()
         ids = {event.id for event in request.events}
         self._events = [event for event in self._events if event.id not in ids]
@@ -150,7 +150,7 @@ class Logs:
         set_stamp(page.time_range.end, now_s)
         return page
 
-    # Logs that are switched on
+    # Data logs
 
     def _log(self, machine: Machine, request: Any, response: Any) -> None:
         log = self._advanced(machine).get(request.id)

@@ -1,8 +1,8 @@
-"""The emulated robot without its protocol: motors, posture, leases, stops, and what it is doing.
+"""The emulated robot without its protocol: motors, posture, leases, stops and motions.
 
-Time is injected; `advance` brings everything up to the present and nothing else moves it. The
-rules are those of the SDK's documents: commands end at their end time, a lease whose owner falls
-silent goes stale and nothing more, an emergency stop and a keepalive policy act by themselves.
+Time is injected; only `advance` changes anything over time. The rules are those of the SDK's
+documentation: commands end at their end time, a lease whose owner falls silent only goes stale,
+emergency stops and keepalive policies act by themselves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sim_bridge.spot.emulator.motions import (
     Walk,
 )
 
-# Invented, as no robot was measured: how long each takes.
+# Durations; invented, as no robot was measured.
 POWERING_S = 1.5
 POSTURE_S = 1.0
 GRASP_S = 2.0
@@ -37,14 +37,14 @@ JOINT_S = 3.0
 DOCK_S = 5.0
 SETTLE_S = 2.0
 MAX_STEP_S = 0.05
-# How far the hand goes up and down from its usual height where velocities move it.
+# Vertical range of the hand around its usual height in velocity commands.
 MAX_LIFT_M, MIN_LIFT_M = 0.5, 0.5
-# Levels of an emergency stop as the SDK numbers them.
+# Levels of an emergency stop, numbered as in the SDK.
 CUT, SETTLE, FREE = 1, 2, 4
 
 
 class Motors(StrEnum):
-    """The motors' power."""
+    """Motor power."""
 
     OFF = "off"
     POWERING_ON = "powering on"
@@ -52,7 +52,7 @@ class Motors(StrEnum):
 
 
 class Posture(StrEnum):
-    """How it stands."""
+    """The posture."""
 
     SITTING = "sitting"
     STANDING_UP = "standing up"
@@ -62,7 +62,7 @@ class Posture(StrEnum):
 
 @dataclass(slots=True)
 class Mishaps:
-    """What the fault script still owes."""
+    """Pending faults of the fault script."""
 
     grasps: int = 0
     places: int = 0
@@ -72,7 +72,7 @@ class Mishaps:
 
 @dataclass(slots=True)
 class Machine:
-    """Everything that the services read and change; one lock outside guards it."""
+    """The state that the services read and change; guarded by one lock outside."""
 
     world: HouseWorld
     clock: Clock
@@ -87,7 +87,7 @@ class Machine:
     estop_config: object = None
     behavior_faults: dict[int, str] = field(default_factory=dict)
     service_faults: dict[str, object] = field(default_factory=dict)
-    # What clients told it to keep out of: the message, the region, and when that is forgotten.
+    # No-go regions from clients: the message, the region, and its expiry.
     no_go: dict[int, tuple[object, Polygon, float]] = field(default_factory=dict)
     mishaps: Mishaps = field(default_factory=Mishaps)
     walk: Walk | None = None
@@ -95,18 +95,19 @@ class Machine:
     grasp: Grasp | None = None
     held_handle: Handle | None = None
     pull: Pull | None = None
-    # Docks by number, where they stand in the map; the one that it is on, 0 for none.
+    # Docks by number, with their positions in the map; and the dock that the robot is on, 0 for
+    # none.
     docks: dict[int, tuple[float, float]] = field(default_factory=dict)
     docked: int = 0
     docking: Docking | None = None
     gripper: float = 0.0
     gripper_goal: float = 0.0
-    # What clients said of what is held: it can be carried, and carried with the arm stowed; and
-    # whether anything is held at all, where that was overridden.
+    # What clients reported about the held object: it can be carried, also with the arm stowed; and
+    # whether anything is held at all, if overridden.
     carriable: bool = False
     stowable: bool = False
     holding_said: bool | None = None
-    # Where the arm was brought, in `base_link`, and its joints; None: as pan and tilt say.
+    # The arm's goal in `base_link`, and its joints; None: by pan and tilt.
     arm_hand: Pose | None = None
     arm_joints_rad: tuple[float, ...] | None = None
     arm_drift: ArmDrift | None = None
@@ -114,7 +115,7 @@ class Machine:
     numbers: int = 0
     changes_s: float = 0.0
     last_s: float = field(init=False)
-    # Where the gripper was told to be, in the map.
+    # The gripper's goal in the map.
     tool: tuple[float, float, float] | None = None
     on_step: Callable[[float], None] | None = None
 
@@ -123,7 +124,7 @@ class Machine:
 
     @property
     def now_s(self) -> float:
-        """The present on the emulator's clock; the robot's own runs `skew_s` ahead."""
+        """The emulator's time; the robot's own clock is `skew_s` ahead."""
         return self.clock.now_s()
 
     def next_number(self) -> int:
@@ -133,9 +134,9 @@ class Machine:
 
     @property
     def stop_level(self) -> int:
-        """How hard it is stopped: the hardest of the hand's and the endpoints' levels.
+        """The current stop level: the highest of manual stop and endpoints.
 
-        An endpoint that fell silent counts as one that lets it sit down first.
+        An endpoint that fell silent counts as one that lets the robot sit down first.
         """
         levels = [
             min(end.level, SETTLE if self.last_s - end.last_s > end.timeout_s else FREE)
@@ -148,7 +149,7 @@ class Machine:
         """Whether the motors are off or soon will be: by hand, or by an endpoint."""
         return self.stop_level != FREE
 
-    # What commands do
+    # Effects of commands
 
     def power(self, *, on: bool) -> None:
         """Switches the motors."""
@@ -158,7 +159,7 @@ class Machine:
             self.cut()
 
     def cut(self) -> None:
-        """The motors go off now; it sinks to the ground."""
+        """Cuts motor power; the robot sinks to the ground."""
         self.halt()
         self.motors, self.posture = Motors.OFF, Posture.SITTING
         if self.world.agent.holding is not None and not self.carriable:
@@ -173,7 +174,7 @@ class Machine:
             self.changes_s = self.last_s + POSTURE_S
 
     def halt(self) -> None:
-        """Ends every motion; posture and motors stay."""
+        """Ends every motion; posture and motors are unchanged."""
         if self.walk is not None:
             self.walk.ended = True
         if self.grasp is not None and self.grasp.state in (GraspState.WALKING, GraspState.MOVING):
@@ -182,7 +183,7 @@ class Machine:
         self.world.halt()
 
     def reboot(self) -> None:
-        """As after switching it off and on: a new epoch, no owner, motors off."""
+        """Acts as switched off and on again: a new epoch, no owner, motors off."""
         self.cut()
         number = int(self.lease.epoch.rpartition("-")[2]) + 1
         self.lease = LeaseBook(epoch=f"epoch-{number}")
@@ -193,7 +194,7 @@ class Machine:
     # Time
 
     def advance(self) -> None:
-        """Lets what was begun go on until the present."""
+        """Advances all motions to the current time."""
         now_s = self.clock.now_s()
         while self.last_s < now_s - 1e-12:
             dt_s = min(MAX_STEP_S, now_s - self.last_s)
@@ -230,17 +231,17 @@ class Machine:
             self.on_step(dt_s)
 
     def give_lease(self, client: str) -> None:
-        """Makes a client the lease's owner; the policies tied to an earlier lease go."""
+        """Makes a client the lease's owner; removes policies of earlier leases."""
         self.lease.give(client, self.now_s)
         self.drop_tied_policies()
 
     def return_lease(self) -> None:
-        """Nobody owns the lease any more; the policies tied to it go."""
+        """Removes the lease's owner, and the policies associated with it."""
         self.lease.owner = ""
         self.drop_tied_policies()
 
     def drop_tied_policies(self) -> None:
-        """Removes each policy one of whose leases owns nothing any more."""
+        """Removes each policy with a lease that is no longer valid."""
         book = self.lease
         self.policies = {
             number: policy
@@ -331,7 +332,7 @@ class Machine:
         self.carriable = self.stowable = False
 
     def _approach(self, grasp: Grasp) -> None:
-        """The walk of a grasp; where something stands in the way it goes on from there."""
+        """The walk of a grasp; if an obstacle blocks it, the grasp continues from there."""
         walk = grasp.walk
         standing = self.posture is Posture.STANDING
         if walk is not None and not (walk.arrived or walk.ended or (standing and walk.blocked)):
@@ -360,13 +361,13 @@ class Machine:
 
     @property
     def holds(self) -> bool:
-        """Whether the robot thinks that its gripper holds something."""
+        """Whether the robot believes that its gripper holds something."""
         if self.holding_said is not None:
             return self.holding_said
         return self.world.agent.holding is not None or self.held_handle is not None
 
     def move_gripper(self, fraction: float) -> None:
-        """Opens or closes the claw; what it held falls when it opens."""
+        """Opens or closes the claw; a held thing falls when it opens."""
         self.gripper_goal = fraction
         if fraction < 0.5:
             return
@@ -382,7 +383,7 @@ class Machine:
             self.carriable = self.stowable = False
 
     def tool_point(self) -> tuple[float, float, float]:
-        """Where the gripper is in the map: where it was told to reach, else at the hand."""
+        """The gripper's position in the map: its goal, else the hand's position."""
         if self.tool is not None:
             return self.tool
         return self.world.base.compose(self.world.hand()).position_m

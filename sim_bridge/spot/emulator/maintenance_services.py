@@ -1,4 +1,4 @@
-"""Looking after the robot: Spot Check, fans, and the settings of its way back."""
+"""Maintenance: Spot Check, fans, and auto return settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_bridge.spot.emulator.service import Handler, use_lease
 
 _CHECK = spot_check_pb2.SpotCheckFeedbackResponse
 _COMMAND = spot_check_pb2.SpotCheckCommandRequest
-# Invented: how long each part of the check takes, in the order in which it goes.
+# Invented: duration of each part of the check, in order.
 _PARTS = (
     (_CHECK.STATE_STARTING, 1.0),
     (_CHECK.STATE_LOADCELL_CAL, 2.0),
@@ -30,7 +30,7 @@ _LEGS = ("fl", "fr", "hl", "hr")
 
 
 class Upkeep:
-    """The check that was begun last, the fan command that was, and what its way back is to be."""
+    """The last check, the last fan command, and the auto return settings."""
 
     def __init__(self) -> None:
         self._command = _COMMAND.COMMAND_UNKNOWN
@@ -56,7 +56,7 @@ class Upkeep:
         }
 
     def fan_methods(self) -> dict[str, Handler]:
-        """The power service's methods of the fans."""
+        """The power service's methods for the fans."""
         return {"FanPowerCommand": self._fan, "FanPowerCommandFeedback": self._fan_feedback}
 
     # Spot Check
@@ -142,7 +142,7 @@ class Upkeep:
         else:
             response.status = response.STATUS_RUNNING
 
-    # The way back: settings alone, the emulated robot never loses who commands it
+    # Auto return: settings only, as the emulated robot never loses its client
 
     def _configure(self, _machine: Machine, request: Any, response: Any) -> None:
         if request.params.max_displacement < 0:
@@ -159,6 +159,6 @@ class Upkeep:
             response.request.CopyFrom(self._way_back)
 
     def _start(self, machine: Machine, _request: Any, response: Any) -> None:
-        """Stands still: there is nowhere that it would have better contact."""
+        """Does nothing: no other place would have a better connection."""
         machine.halt()
         response.status = response.STATUS_OK

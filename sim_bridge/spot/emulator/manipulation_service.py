@@ -1,4 +1,4 @@
-"""Picking and walking up to what a pixel, a ray or a point means, and what the gripper holds."""
+"""Picking and walking to a pixel, a ray or a point, and the state of the held object."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sim_bridge.spot.emulator.machine import GRASP_S, Machine, Motors, Posture
 from sim_bridge.spot.emulator.motions import Grasp, GraspState, Walk
 from sim_bridge.spot.emulator.service import Handler, use_lease
 
-# The robot stops so far from what it walks up to, where the client names no distance.
+# Distance at which the robot stops before its target if the client names none.
 OFFSET_M = 1.0
-# To pick something up it goes nearer.
+# For picking it comes closer.
 PICK_FROM_M = 0.8
-# A point in space means what is so near to it.
+# A point in space selects things within this distance.
 _NEAR_M = 0.1
 _WALK_S = 30.0
 _API = manipulation_api_pb2
@@ -26,7 +26,7 @@ RAYCAST = "walkto_raycast_intersection"
 
 
 class Picks:
-    """The picks and walks that were asked for, by number."""
+    """The accepted picks and walks, by number."""
 
     def __init__(self) -> None:
         self._picks: dict[int, Grasp] = {}
@@ -109,7 +109,7 @@ class Picks:
 
 
 def _aim(machine: Machine, grasp: Grasp, kind: str, command: Any) -> None:
-    """What the command points at; the grasp fails where that is nothing."""
+    """Finds the command's target; without one the grasp fails."""
     world = machine.world
     point: Vec3 | None
     try:
@@ -140,7 +140,7 @@ def _aim(machine: Machine, grasp: Grasp, kind: str, command: Any) -> None:
 
 
 def _walk(machine: Machine, grasp: Grasp, distance_m: float) -> None:
-    """Straight towards what was meant, or away from it, until it is so far off."""
+    """Straight towards the target, or away from it, up to a distance."""
     if grasp.target is None:
         return
     x, y, _ = machine.world.base.position_m

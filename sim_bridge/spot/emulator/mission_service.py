@@ -1,7 +1,7 @@
-"""Missions: behaviour trees of the simplest nodes, which command nothing.
+"""Missions: behaviour trees of the simplest nodes, without commands.
 
-A mission of other nodes does not compile here, and its nodes are named; so no client takes for
-carried out what was not.
+A mission with other nodes does not compile here, and the error names them, so that no client
+believes that it was carried out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KINDS = (nodes_pb2.Sequence, nodes_pb2.Selector, nodes_pb2.ConstantResult, node
 
 @dataclass(slots=True)
 class _Node:
-    """A node with its settings and children; `since_s` is when it began, `result` how it ended."""
+    """A node, its settings and children; `since_s` is when it started, `result` how it ended."""
 
     number: int
     name: str
@@ -35,7 +35,7 @@ class _Node:
     result: int = _RUNNING
 
     def tick(self, now_s: float) -> int:
-        """Goes on; running, or how it ended."""
+        """Advances the node; returns running, or how it ended."""
         if self.result != _RUNNING:
             return self.result
         self.since_s = now_s if self.since_s is None else self.since_s
@@ -46,7 +46,7 @@ class _Node:
             over = now_s - self.since_s >= self.settings.seconds
             self.result = _DONE if over else _RUNNING
         else:
-            # A sequence goes on after a success, a selector after a failure.
+            # A sequence continues after a success, a selector after a failure.
             passes = _DONE if kind is nodes_pb2.Sequence else _FAILED
             self.result = passes
             for child in self.children:
@@ -57,12 +57,12 @@ class _Node:
         return self.result
 
     def everything(self) -> list[_Node]:
-        """The node and all below it."""
+        """The node and all its descendants."""
         return [self, *(each for child in self.children for each in child.everything())]
 
 
 class Missions:
-    """The mission that is loaded, and how far it is."""
+    """The loaded mission and its progress."""
 
     def __init__(self) -> None:
         self._root: Any = None
@@ -160,7 +160,7 @@ class Missions:
         self._status, response.status = status, response.STATUS_OK
 
     def _advance(self, machine: Machine) -> None:
-        """Goes on until now, or until the time at which the client wanted it to pause."""
+        """Advances to the current time, or to the time at which the client wanted it to pause."""
         if self._status != _STATE.STATUS_RUNNING or self._tree is None:
             return
         self._ticks += 1
@@ -170,7 +170,7 @@ class Missions:
         elif machine.now_s >= self._pause_s:
             self._status = _STATE.STATUS_PAUSED
 
-    # What there is
+    # State
 
     def _state(self, machine: Machine, _request: Any, response: Any) -> None:
         self._advance(machine)
@@ -217,7 +217,7 @@ def _compile(node: Any, numbers: itertools.count[int], unknown: list[Any]) -> _N
 
 
 def _settings(node: Any) -> Any:
-    """What a node is, given by a field of its own or as any message; None: neither."""
+    """A node's settings, from a field of its own or from an Any message; None if neither."""
     which = node.WhichOneof("type")
     if which not in (None, "impl"):
         return getattr(node, which)
@@ -241,7 +241,7 @@ def _describe(node: _Node, shown: Any) -> None:
 
 
 def _fill_chunk(answer: Any, response: data_chunk_pb2.DataChunk) -> None:
-    # Where the answer itself is cut into chunks its header is filled before.
+    # A chunked answer needs its header before it is split.
     answer.header.error.code = header_pb2.CommonError.CODE_OK
     response.data = answer.SerializeToString()
     response.total_size = len(response.data)

@@ -1,4 +1,4 @@
-"""Robot commands and their feedback: posture, walking, gripper, held handles; the arm by itself."""
+"""Robot commands and their feedback: posture, walking, gripper, held handles; arm commands."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from sim_bridge.spot.emulator.machine import JOINT_S, Machine, Motors, Posture
 from sim_bridge.spot.emulator.motions import MAX_TURN_RAD_S, MAX_WALK_SPEED_M_S, Pull, Walk
 from sim_bridge.spot.emulator.service import Handler, use_lease
 
-# Where a hand that the body follows is kept: so far ahead of the robot's middle.
+# Distance of the hand from the robot's centre while the body follows it.
 _FOLLOWED_M = 0.9
 _FOLLOW_S = 20.0
-# A stance is stood in where the feet are asked to be around the body as it is.
+# A stance is possible if the feet are requested within this distance of the body.
 _STANCE_M = 0.5
 _DONE = basic_command_pb2.RobotCommandFeedbackStatus.STATUS_PROCESSING
 
 
 class Commands:
-    """The commands that were given, by number, for their feedback."""
+    """The accepted commands, by number, for their feedback."""
 
     def __init__(self) -> None:
         self._walks: dict[int, Walk] = {}
@@ -76,8 +76,8 @@ class Commands:
             need_power(machine)
             self._pull(machine, number, command.constrained_manipulation_request)
         elif kind in ("selfright_request", "battery_change_pose_request"):
-            # It never lies on its back, so it rights itself by sitting; to change a battery it
-            # would roll onto its side, which is sitting here.
+            # It is never on its back, so self-righting means sitting; for a battery change it would
+            # roll onto its side, which is sitting here.
             need_power(machine)
             machine.pose(stand=False)
         else:
@@ -290,7 +290,7 @@ class Commands:
             told.stop_feedback.SetInParent()
 
     def _stance(self, machine: Machine, request: Any) -> Any:
-        """The feet stand where they are told to at once; a stance elsewhere is too far away."""
+        """The feet are where they are requested at once; a stance elsewhere is too far away."""
         kinds = basic_command_pb2.StanceCommand.Feedback
         stance = request.stance
         feet = [(foot.x, foot.y) for foot in stance.foot_positions.values()]

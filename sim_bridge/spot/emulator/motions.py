@@ -1,4 +1,4 @@
-"""What the robot can be in the middle of: walks, arm motions, grasps, pulls, docking."""
+"""The robot's possible motions: walks, arm motions, grasps, pulls, docking."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_TURN_RAD_S = 2.0
 
 
 class GraspState(StrEnum):
-    """How a pick from a picture stands; names as in the SDK's ManipulationFeedbackState."""
+    """The state of a pick; names as in the SDK's ManipulationFeedbackState."""
 
     WALKING = "MANIP_STATE_WALKING_TO_OBJECT"
     DONE = "MANIP_STATE_DONE"
@@ -27,7 +27,7 @@ class GraspState(StrEnum):
 
 @dataclass(slots=True)
 class Walk:
-    """A goal in the map, with the goals after it, or a velocity of the body without any."""
+    """Goals in the map, or a velocity of the body."""
 
     ends_s: float
     goal: Pose | None = None
@@ -37,7 +37,7 @@ class Walk:
     turn_rad_s: float = MAX_TURN_RAD_S
     arrived: bool = False
     ended: bool = False
-    # Something stands in its way.
+    # An obstacle is in the way.
     blocked: bool = False
 
 
@@ -52,14 +52,14 @@ class ArmDrift:
 
 @dataclass(slots=True)
 class Reach:
-    """Where the hand's camera is to look and how high the hand is; `done` once it is there.
+    """A goal for the hand's camera: direction and height; `done` once it is reached.
 
     Attributes:
-        not_before_s: when the trajectory that was asked for ends.
-        hand: the hand in `base_link` then; None: as pan and height say.
-        joints_rad: the arm's joints then, in the SDK's order; None: as pan and tilt say.
-        stalled: it will never be there, as it does not reach so far or may not.
-        stows: the arm is folded at its end.
+        not_before_s: end time of the requested trajectory.
+        hand: the hand in `base_link` at the end; None: by pan and height.
+        joints_rad: the arm's joints at the end, in the SDK's order; None: by pan and tilt.
+        stalled: the goal is out of reach or not allowed.
+        stows: whether the arm is folded at the end.
     """
 
     pan_rad: float
@@ -75,13 +75,13 @@ class Reach:
 
 @dataclass(slots=True)
 class Grasp:
-    """A pick, or a walk up to something: what was pointed at, and how it stands.
+    """A pick, or a walk to a target, and its state.
 
     Attributes:
         ready_s: when the gripper closes, after the walk if there is one.
-        walk: the way there.
-        takes: whether something is grasped at its end.
-        target: the point that was meant, in the map.
+        walk: the walk to the target.
+        takes: whether something is grasped at the end.
+        target: the selected point, in the map.
     """
 
     instance: int
@@ -106,7 +106,7 @@ class Pull:
 
 @dataclass(slots=True)
 class Docking:
-    """The way onto a dock of a number, or off any of them (0); ended before `since_s` is set."""
+    """Docking at a dock by its number, or undocking (0); `since_s` is set at the start."""
 
     station: int
     ends_s: float

@@ -1,4 +1,4 @@
-"""A recorded map: its waypoints and edges, where they are in the house, the ways along them."""
+"""A recorded map: its waypoints and edges, their poses in the house, and routes."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from sim_bridge.spot.emulator.world_object_service import FIDUCIAL, FIDUCIAL_IN_
 
 
 class RecordedGraph:
-    """What was uploaded or recorded, and whether the robot knows where it is in that."""
+    """The uploaded or recorded map, and whether the robot is localised in it."""
 
     def __init__(self) -> None:
         self.graph = map_pb2.Graph()
         self.waypoint_snapshots: dict[str, Any] = {}
         self.edge_snapshots: dict[str, Any] = {}
         self.localized = False
-        # The map's own frame in the house, where something else than the marker told it.
+        # The map's own frame in the house, if found by other means than the marker.
         self.seed_found: Pose | None = None
 
     def forget(self) -> None:
-        """An empty map; snapshots stay cached, as the SDK says that they may."""
+        """Clears the map; snapshots stay cached, which the SDK allows."""
         self.graph = map_pb2.Graph()
         self.localized, self.seed_found = False, None
 
     def merge(self, graph: Any, *, replace: bool) -> None:
-        """Adds waypoints, edges and anchors to what there is, or takes its place.
+        """Adds waypoints, edges and anchors to the map, or replaces it.
 
-        The robot stays localised where none of what it knew changed.
+        The robot stays localised if nothing that existed before was changed.
         """
         before = self.graph.SerializeToString(deterministic=True)
         merged = map_pb2.Graph()
@@ -48,7 +48,7 @@ class RecordedGraph:
             self.localized, self.seed_found = False, None
 
     def anchor_along_edges(self) -> None:
-        """A new anchoring: the first waypoint is the map's frame, the others follow the edges."""
+        """A new anchoring: the first waypoint is the map's frame, the edges give the others."""
         neighbours: dict[str, list[tuple[str, Pose]]] = {w.id: [] for w in self.graph.waypoints}
         for edge in self.graph.edges:
             one, other, step = edge.id.from_waypoint, edge.id.to_waypoint, edge.from_tform_to
@@ -97,7 +97,7 @@ class RecordedGraph:
         )
 
     def route(self, start: str, goal: str, places: dict[str, Pose]) -> list[str]:
-        """The shortest way over the edges, which can be walked both ways; empty for none."""
+        """The shortest route over the edges, in either direction; empty if there is none."""
         neighbours: dict[str, set[str]] = {name: set() for name in places}
         for edge in self.graph.edges:
             a, b = edge.id.from_waypoint, edge.id.to_waypoint
@@ -120,13 +120,13 @@ class RecordedGraph:
 
 
 def nearest(places: dict[str, Pose], pose: Pose) -> str:
-    """The waypoint that is nearest to a pose on the ground."""
+    """The waypoint nearest to a pose on the ground."""
     here = pose.position_m[:2]
     return min(places, key=lambda name: math.dist(places[name].position_m[:2], here))
 
 
 def _put(field: Any, added: Iterable[Any], key: Any) -> None:
-    """Adds messages to a field; one of the same key takes the old one's place."""
+    """Adds messages to a field; replaces those with the same key."""
     known = {key(each): each for each in field}
     for each in added:
         if key(each) in known:

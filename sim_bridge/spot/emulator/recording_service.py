@@ -1,7 +1,7 @@
-"""Recording a map, and joining and anchoring what was recorded.
+"""Map recording, and loop closure and anchoring of the result.
 
-A waypoint is made where recording begins, wherever a client asks for one, and where it ends; a
-real robot makes more of them in between. What the cameras see is in no snapshot.
+A waypoint is made where recording starts, where a client requests one, and where it ends; a real
+robot makes more of them in between. Snapshots contain no sensor data.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from sim_bridge.spot.emulator.recorded_graph import RecordedGraph
 from sim_bridge.spot.emulator.service import Handler
 from sim_bridge.spot.emulator.world_object_service import FIDUCIAL, FIDUCIAL_IN_MAP
 
-# Closing loops joins waypoints that are so near to each other.
+# Loop closure joins waypoints that are this close.
 _LOOP_M = 2.0
 
 
 class Recording:
-    """Makes waypoints of the map while it is on."""
+    """Adds waypoints to the map while it is on."""
 
     def __init__(self, graph: RecordedGraph) -> None:
         self._map = graph
@@ -58,7 +58,7 @@ class Recording:
             return
         response.license_status = 1
         if not self._map.graph.waypoints:
-            # The map's frame is where odometry begins.
+            # The map's frame is the origin of odometry.
             self._map.seed_found, self._map.localized = frames.odom_in_map(machine), True
             marker = self._map.graph.anchoring.objects.add(id=str(FIDUCIAL))
             in_seed = self._in_seed().compose(FIDUCIAL_IN_MAP)
@@ -108,7 +108,7 @@ class Recording:
         response.status = recording_pb2.GetRecordStatusResponse.STATUS_OK
 
     def _add(self, machine: Machine, name: str) -> tuple[Any, Any]:
-        """A waypoint where the robot is, and the edge to it from the one before."""
+        """Adds a waypoint at the robot's pose, and the edge to it from the previous one."""
         number = machine.next_number()
         body = machine.world.base.compose(frames.body_in_base(machine))
         in_seed = self._in_seed().compose(body)
@@ -139,10 +139,10 @@ class Recording:
         seed = self._map.seed()
         return Pose((0.0, 0.0, 0.0)) if seed is None else seed.inverse()
 
-    # What is made of a map
+    # Map processing
 
     def _join(self, _machine: Machine, request: Any, response: Any) -> None:
-        """Closes loops: an edge between any two waypoints that are near and not joined."""
+        """Closes loops: adds an edge between any two waypoints that are close and not joined."""
         anchored = sorted(self._map.anchored().items())
         before = len(self._map.graph.edges)
         for index, (one, here) in enumerate(anchored):
@@ -158,7 +158,7 @@ class Recording:
         response.status = map_processing_pb2.ProcessTopologyResponse.STATUS_OK
 
     def _anchor(self, _machine: Machine, request: Any, response: Any) -> None:
-        """What odometry measures is exact here, so the anchoring there is, is the best."""
+        """Odometry is exact here, so the existing anchoring is optimal."""
         reply = map_processing_pb2.ProcessAnchoringResponse
         if not self._map.graph.waypoints:
             response.status = reply.STATUS_INVALID_GRAPH

@@ -1,4 +1,4 @@
-"""What clients register with the robot: services of theirs, and payloads on its back."""
+"""Services and payloads that clients register with the robot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PAYLOADS = payload_registration_pb2
 
 
 class Registry:
-    """Services and payloads that clients named; a payload is authorised as soon as it is known.
+    """Registered services and payloads; a payload is authorised as soon as it is registered.
 
     On a robot a person authorises it on the web page.
     """
@@ -143,7 +143,7 @@ class Registry:
 
 
 def liveness_fault(service: str) -> str:
-    """The name of the fault that a registered service raises which fell silent."""
+    """The name of the fault for a registered service that fell silent."""
     return f"{service} liveness"
 
 

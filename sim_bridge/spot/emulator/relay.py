@@ -15,23 +15,22 @@ from types import TracebackType
 from planner.world.errors import PlannerError
 from sim_bridge.spot.emulator.faults import LinkFaults
 
-# What one packet of a usual network carries.
+# Payload of a packet in a typical network.
 PACKET_BYTES = 1448
-# TCP sends a packet again after its round trip and this time, then after twice as long, and so on.
+# TCP retransmits a packet after its round trip plus this time, then after twice as long, and so on.
 RETRANSMISSION_S = 0.2
 MAX_RETRANSMISSION_S = 10.0
 _CHUNK_BYTES = 1 << 16
-# What one direction holds while it waits; then its sender is not heard any more, as with TCP.
+# Buffer limit of one direction; above it no more is read from the sender, as with TCP.
 _HELD_BYTES = 8 << 20
 _START_S = 10.0
 
 
 class LinkRelay:
-    """Passes every TCP connection to `port` on to `target_port`, as badly as `faults` say.
+    """Forwards every TCP connection from `port` to `target_port`, with the faults of `faults`.
 
-    Bytes are delayed and not slowed down: what is sent in one second arrives in one second. TLS
-    passes through as it is. The relay lives in a thread of its own; every method may be called
-    from any thread.
+    Bytes are delayed without limiting the bandwidth. TLS is not touched. The relay runs in a thread
+    of its own; every method may be called from any thread.
     """
 
     def __init__(
@@ -46,7 +45,7 @@ class LinkRelay:
         """Binds the port (0: any free one).
 
         Raises:
-            PlannerError: where the port cannot be used.
+            PlannerError: if the port cannot be used.
         """
         self.target = (target_address, target_port)
         self._faults = faults or LinkFaults()
@@ -83,7 +82,7 @@ class LinkRelay:
 
     @property
     def faults(self) -> LinkFaults:
-        """What the link does now."""
+        """The current faults."""
         return self._faults
 
     @faults.setter
@@ -98,7 +97,7 @@ class LinkRelay:
             self.faults = LinkFaults.model_validate(merged)
 
     def stall(self, seconds: float) -> None:
-        """Lets nothing pass for so long; returns at once."""
+        """Blocks all traffic for this time; returns at once."""
         with self._lock:
             self._stalls += 1
             self.change(stalled=True)
@@ -111,16 +110,16 @@ class LinkRelay:
                 self.change(stalled=False)
 
     def cut(self) -> None:
-        """Resets every connection; new ones are taken as ever."""
+        """Resets every connection; new ones are accepted."""
         self._soon(self._reset_all)
 
     @property
     def connections(self) -> int:
-        """How many connections are open."""
+        """Number of open connections."""
         return len(self._lanes) // 2
 
     def close(self) -> None:
-        """Resets everything and gives the port back; safe to call twice."""
+        """Resets all connections and frees the port; safe to call twice."""
         if self._closed:
             return
         self._closed = True
@@ -131,7 +130,7 @@ class LinkRelay:
         if not self._closed:
             self._loop.call_soon_threadsafe(call)
 
-    # In the relay's thread
+    # The relay's thread
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -164,7 +163,8 @@ class LinkRelay:
         except OSError:
             _reset(writer)
             return
-        # Who connects hears of it after a round trip, here at once: the first bytes make up for it.
+        # A client would notice its connection after a round trip, here at once: the first bytes are
+        # delayed instead.
         open_s = self._loop.time() + self._faults.round_trip_s
         up = _Lane(self, reader, there[1], f"{number} up", open_s)
         down = _Lane(self, there[0], writer, f"{number} down", open_s)
@@ -172,7 +172,7 @@ class LinkRelay:
         try:
             await asyncio.gather(up.run(), down.run())
         except OSError:
-            # One end reset the connection: so does the other.
+            # If one end resets the connection, so does the other.
             up.reset()
             down.reset()
         except asyncio.CancelledError:
@@ -199,7 +199,7 @@ class _Lane:
         self._relay, self._reader, self._writer = relay, reader, writer
         self._upward = name.endswith("up")
         self._random = random.Random(f"{relay.faults.seed} {name}")
-        # Bytes and when they arrive; none where the sender has said that it was all.
+        # Bytes and their arrival times; None marks the end of the stream.
         self._held: deque[tuple[float, bytes]] = deque()
         self._held_bytes = 0
         self._last_s = self._open_s = open_s
@@ -207,10 +207,10 @@ class _Lane:
         self._reset_by_sender = self._over = False
 
     async def run(self) -> None:
-        """Passes bytes on until the sender ends.
+        """Forwards bytes until the sender ends.
 
         Raises:
-            OSError: where one of both ends reset the connection.
+            OSError: if either end reset the connection.
         """
         reading = asyncio.ensure_future(self._read())
         try:
@@ -220,7 +220,7 @@ class _Lane:
             await asyncio.gather(reading, return_exceptions=True)
 
     def reset(self) -> None:
-        """Ends the connection at once, and says so to who reads here."""
+        """Resets the connection at once, and tells the reader."""
         _reset(self._writer)
         self._over = True
         self.changed.set()
@@ -274,7 +274,7 @@ class _Lane:
             return
 
     def _arrival_s(self, size: int) -> float:
-        """When bytes that were sent now arrive: after the way, and after all sent before them."""
+        """Arrival time of bytes sent now: after the delay, and after all bytes sent before."""
         faults = self._relay.faults
         way_s = faults.round_trip_s / 2 + faults.jitter_s * self._random.random()
         lost = self._lost(max(1, -(-size // PACKET_BYTES)))
@@ -292,9 +292,9 @@ class _Lane:
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Closes with a reset, not with an end."""
+    """Closes with a reset instead of a regular end."""
     found: socket.socket | None = writer.get_extra_info("socket")
     if found is not None and not writer.is_closing():
-        # Linger for 0 s: what the operating system makes a reset of.
+        # Lingering for 0 s makes the operating system send a reset.
         found.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()

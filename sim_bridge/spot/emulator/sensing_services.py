@@ -1,4 +1,4 @@
-"""What the robot says of itself: power, battery, faults, joints, feet, arm."""
+"""The robot's state: power, battery, faults, joints, feet, arm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_bridge.spot.emulator.machine import Machine, Motors, Posture
 from sim_bridge.spot.emulator.service import Handler
 
 _LEGS = tuple(f"{leg}.{joint}" for leg in ("fl", "fr", "hl", "hr") for joint in ("hx", "hy", "kn"))
-# Each foot from the body's middle.
+# Each foot relative to the body's centre.
 HIP_M = (0.3, 0.17)
 _MOTORS = {
     Motors.OFF: robot_state_pb2.PowerState.STATE_OFF,
@@ -122,7 +122,7 @@ def _metrics(_machine: Machine, _request: Any, response: Any) -> None:
 
 
 def _feet(machine: Machine, state: Any) -> None:
-    """All four on the ground, beneath the hips; front left, front right, hind left, hind right."""
+    """All four on the ground, below the hips; front left, front right, hind left, hind right."""
     height_m = frames.body_in_base(machine).position_m[2]
     for ahead in (1.0, -1.0):
         for left in (1.0, -1.0):

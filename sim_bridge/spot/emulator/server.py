@@ -60,7 +60,7 @@ _THREADS = 8
 class SpotEmulator:
     """Speaks Spot's protocol on a port of this machine.
 
-    With a `SteppedClock` nothing moves by itself and the same calls give the same answers.
+    With a `SteppedClock` nothing moves by itself, and the same calls give the same answers.
     """
 
     def __init__(
@@ -75,22 +75,22 @@ class SpotEmulator:
         password: str = PASSWORD,
         link: bool = False,
     ) -> None:
-        """Binds the port (0: any free one); call `load` before anybody connects.
+        """Binds the port (0: any free one); call `load` before clients connect.
 
         Args:
-            clock: the robot's time; None is one that stands still until it is told to go on.
+            clock: the robot's time; None is one that is stepped.
             options: of the world.
-            script: what goes wrong, and when.
-            address: to listen at.
-            port: to listen at; the link's, where there is one.
-            user: the one account's name.
-            password: the one account's password.
-            link: whether clients come in over a `LinkRelay`; a script with faults of the link, or
-                with troubles of it, has one in any case.
+            script: the faults of this run.
+            address: to bind.
+            port: to bind; the link's, if there is one.
+            user: name of the only account.
+            password: of the only account.
+            link: whether clients connect through a `LinkRelay`; always so with faults of the link
+                in the script.
 
         Raises:
-            PlannerError: where the link's port cannot be used.
-            RuntimeError: where the port cannot be used.
+            PlannerError: if the link's port cannot be used.
+            RuntimeError: if the port cannot be used.
         """
         script = script or FaultScript()
         self.clock = clock or SteppedClock()
@@ -164,10 +164,10 @@ class SpotEmulator:
         self.close()
 
     def load(self, house: House, episode: Episode, seed: int) -> None:
-        """Takes up another house; the robot lies switched off at the episode's start.
+        """Loads another house; the robot lies switched off at the episode's start.
 
         Raises:
-            PlannerError: where house and episode do not fit; everything stays as it was then.
+            PlannerError: if house and episode do not match; everything stays as it was then.
         """
         with self.calls.lock:
             self.world.load(house, episode, seed)
@@ -179,27 +179,27 @@ class SpotEmulator:
             self.machine.no_go.clear()
             self.machine.docked = 0
             if isinstance(self.clock, WallClock):
-                # In real time no call has to wait for the renderer's making.
+                # In real time no call should wait for the renderer's creation.
                 self.world.warm_up()
 
     def advance(self) -> None:
-        """Brings the robot up to the clock's present."""
+        """Advances the robot to the clock's current time."""
         with self.calls.lock:
             self.machine.advance()
 
     def zero_time(self) -> None:
-        """Lets the episode's own clock begin now."""
+        """Starts the episode's own clock now."""
         with self.calls.lock:
             self.machine.advance()
             self.world.world.time_s, self.world.world.steps = 0.0, 0
 
     def truth(self) -> WorldState | None:
-        """The true state of the world, which no client of the protocol can ask for."""
+        """The true state of the world, which the protocol does not reveal."""
         with self.calls.lock:
             return self.world.world.snapshot()
 
     def overlooked(self) -> set[int]:
-        """The instances that perception misses now, as the script says."""
+        """The instances that perception misses now, by the fault script."""
         with self.calls.lock:
             world, missed = self.world.world, self.machine.mishaps.overlooked
             now_s = self.machine.last_s
@@ -211,7 +211,7 @@ class SpotEmulator:
 
     @property
     def requests(self) -> list[Recorded]:
-        """Every request so far."""
+        """All requests so far."""
         return self.calls.requests
 
     def close(self) -> None:
@@ -222,10 +222,10 @@ class SpotEmulator:
         self.world.close()
         self._folder.cleanup()
 
-    # Troubles
+    # Faults
 
     def trouble(self, trouble: Trouble) -> None:
-        """Makes something go wrong now."""
+        """Injects a fault now."""
         machine, kind = self.machine, trouble.kind
         with self.calls.lock:
             machine.advance()
@@ -261,7 +261,7 @@ class SpotEmulator:
                 machine.mishaps.overlooked[trouble.name] = until_s
 
     def forget_call_faults(self) -> None:
-        """Owes no more troubles with calls."""
+        """Removes all pending call faults."""
         self._call_faults.clear()
 
     def _link_trouble(self, trouble: Trouble) -> None:

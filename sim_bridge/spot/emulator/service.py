@@ -1,4 +1,4 @@
-"""What all services share: handlers by name, headers, leases, and a record of every request."""
+"""What all services share: handlers by name, headers, leases, and a log of all requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_bridge.spot.emulator.call_faults import CallFault, CallOrder, Refusal, 
 from sim_bridge.spot.emulator.faults import TroubleKind
 from sim_bridge.spot.emulator.machine import Machine
 
-# Importing them makes the services' descriptions known.
+# Importing them registers the services' descriptors.
 _DESCRIPTIONS = (
     "arm_surface_contact",
     "audio_visual",
@@ -59,14 +59,14 @@ _DESCRIPTIONS = (
 for _name in _DESCRIPTIONS:
     importlib.import_module(f"bosdyn.api.{_name}_service_pb2")
 
-# Fills the response; the header is filled around it. Of a method that takes a stream the request
-# is its parts joined, of one that gives a stream the response is its first and only part.
+# Fills the response; the header is filled by the caller. For client streams the request is its
+# parts joined, for server streams the response is the only part.
 Handler = Callable[[Machine, Any, Any], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One request as it came in, at the emulator's time; `within_s` is its client's timeout."""
+    """One request as received, at the emulator's time; `within_s` is its client's timeout."""
 
     at_s: float
     method: str
@@ -76,7 +76,7 @@ class Recorded:
 
 
 class Calls:
-    """Answers calls one at a time: time first, then token and troubles, then the handler."""
+    """Handles calls one at a time: time first, then token and faults, then the handler."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Calls:
         before: Callable[[str], CallFault | None],
         authorized: Callable[[str, str], bool],
     ) -> None:
-        """Takes what happens before each method (it may raise `Refusal`), and the token's check."""
+        """Takes a function called before each method, which may raise `Refusal`, and a token check."""
         self.machine = machine
         self.lock = RLock()
         self._order = CallOrder()
@@ -154,7 +154,7 @@ class Calls:
         machine = self.machine
         machine.advance()
         if self.keep_requests:
-            # What comes in bare chunks has no header.
+            # Messages of plain chunks have no header.
             client = request.header.client_name if _has_header(request) else ""
             limit_s = math.inf if within_s is None else within_s
             self.requests.append(Recorded(machine.now_s, method, client, request, limit_s))
@@ -174,14 +174,14 @@ class Calls:
 
 
 def _class_of(descriptor: Any) -> type[Any]:
-    """The class of a kind of messages; protobuf before 4.22 has no public way to it."""
+    """The class of a message descriptor; protobuf before 4.22 has no public API for it."""
     made = getattr(message_factory, "GetMessageClass", None)
     found: type[Any] = descriptor._concrete_class if made is None else made(descriptor)  # noqa: SLF001
     return found
 
 
 def _shape(method: Any, answer: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Any]:
-    """GRPC's maker of handlers for a method, and the answer in the form that it takes."""
+    """The handler factory of gRPC for a method, and the answer in the form that it expects."""
     if method.client_streaming and method.server_streaming:
 
         def both(requests: Iterable[Any], context: Any) -> Iterator[Any]:
@@ -235,6 +235,6 @@ def use_lease(machine: Machine, lease: Any, result: Any) -> bool:
 
 
 def fill_lease(machine: Machine, lease: Any) -> None:
-    """The lease that is valid now."""
+    """Fills in the currently valid lease."""
     lease.resource, lease.epoch = "body", machine.lease.epoch
     lease.sequence.extend(machine.lease.latest)

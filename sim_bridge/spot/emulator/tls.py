@@ -1,4 +1,4 @@
-"""An authority of our own and one certificate for all the names that the SDK asks for."""
+"""A certificate authority of our own and one certificate for all names that the SDK uses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Identity:
 
 
 def make_identity() -> Identity:
-    """A fresh authority with one certificate; nothing of it outlives the emulator."""
+    """A new authority with one certificate; neither is stored."""
     root_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     root_name, name = _name("planner spot emulator authority"), _name("planner spot emulator")
     root = (

@@ -1,4 +1,4 @@
-"""Objects in the world: the marker, the docks, regions to keep out of, and what clients add."""
+"""World objects: the marker, the docks, no-go regions, and objects added by clients."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sim_bridge.spot.emulator import frames
 from sim_bridge.spot.emulator.machine import Machine
 from sim_bridge.spot.emulator.service import Handler
 
-# A marker on a wall at the map's origin, by which clients find themselves.
+# A marker on a wall at the map's origin, by which clients localise.
 FIDUCIAL, FIDUCIAL_IN_MAP = 500, Pose((0.0, 0.0, 1.0))
 _FIDUCIAL_ID, _FIRST_DOCK_ID = 1, 2
-# What a client adds is forgotten after so long, where it names no lifetime.
+# Lifetime of an added object for which the client gives none.
 _LIFETIME_S = 15.0
 _REPLY = world_object_pb2.MutateWorldObjectResponse
 _ACTIONS = world_object_pb2.MutateWorldObjectRequest
-# Each kind of object with the field that makes it one.
+# The field that identifies each kind of object.
 _KINDS = {
     world_object_pb2.WORLD_OBJECT_DRAWABLE: "drawable_properties",
     world_object_pb2.WORLD_OBJECT_APRILTAG: "apriltag_properties",
@@ -34,7 +34,7 @@ _KINDS = {
 
 
 class WorldObjects:
-    """What clients added beside the regions, by number, and when it is forgotten."""
+    """Objects added by clients besides regions, by number, with their expiry."""
 
     def __init__(self) -> None:
         self._added: dict[int, tuple[Any, float]] = {}
@@ -49,7 +49,7 @@ class WorldObjects:
         }
 
     def _mutate(self, machine: Machine, request: Any, response: Any) -> None:
-        """Adds, changes or deletes what a client added; what the robot sees nobody changes."""
+        """Adds, changes or deletes objects of clients; detected objects cannot be changed."""
         wanted, action = request.mutation.object, request.mutation.action
         own = wanted.id in self._added or wanted.id in machine.no_go
         if action != _ACTIONS.ACTION_ADD and wanted.id in _seen_ids(machine):
@@ -87,7 +87,7 @@ class WorldObjects:
             shown = world_object_pb2.WorldObject()
             shown.CopyFrom(message)
             shown.id = number
-            # Spot adds its own frames to those that the client named.
+            # Spot adds its own frames to those from the client.
             own = {
                 name: (edge.parent_frame_name, pose_of(edge.parent_tform_child))
                 for name, edge in message.transforms_snapshot.child_to_parent_edge_map.items()
@@ -109,7 +109,7 @@ def _seen_ids(machine: Machine) -> set[int]:
 
 
 def _next_free(machine: Machine) -> int:
-    """A number for an object that is none of what the robot sees."""
+    """A number for a new object, different from those of detected ones."""
     number = machine.next_number()
     while number in _seen_ids(machine):
         number = machine.next_number()
@@ -143,7 +143,7 @@ def _marker(machine: Machine) -> Any:
 
 
 def _docks(machine: Machine) -> list[Any]:
-    """The docks of the settings; which way one faces is not known, so it is told unturned."""
+    """The configured docks; their orientations are unknown and reported as zero."""
     found = []
     for index, (number, (x, y)) in enumerate(machine.docks.items()):
         shown = world_object_pb2.WorldObject(id=_FIRST_DOCK_ID + index, name=f"dock_{number}")
