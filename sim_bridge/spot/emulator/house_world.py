@@ -186,8 +186,7 @@ class HouseWorld:
     # Walking
 
     def walk(self, goal: Pose, speed_m_s: float, turn_rad_s: float, dt_s: float) -> bool:
-        """Walks towards a pose in the map for `dt_s`, up to obstacles; returns whether it is
-        reached."""
+        """Walks towards a pose in the map for `dt_s`, up to obstacles; whether it is reached."""
         agent = self.agent
         dx, dy = goal.position_m[0] - agent.x_m, goal.position_m[1] - agent.y_m
         gap = math.hypot(dx, dy)

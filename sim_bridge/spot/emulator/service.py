@@ -85,7 +85,7 @@ class Calls:
         before: Callable[[str], CallFault | None],
         authorized: Callable[[str, str], bool],
     ) -> None:
-        """Takes a function called before each method, which may raise `Refusal`, and a token check."""
+        """Takes a function called before each method (may raise `Refusal`), and a token check."""
         self.machine = machine
         self.lock = RLock()
         self._order = CallOrder()
