@@ -45,6 +45,7 @@ _STILL_M = 0.01
 _KINDS = {
     Role.OBJECT: (EntityKind.OBJECT,),
     Role.FURNITURE: (EntityKind.FURNITURE,),
+    Role.RECEPTACLE: (EntityKind.FURNITURE,),
     Role.ROOM: (EntityKind.ROOM,),
     Role.OBJECT_OR_FURNITURE: (EntityKind.OBJECT, EntityKind.FURNITURE),
     Role.TARGET: (EntityKind.OBJECT, EntityKind.FURNITURE, EntityKind.ROOM),

@@ -6,6 +6,7 @@ This proves only that there is room for the result, not that it can be reached.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -77,13 +78,32 @@ class _Step:
             if placed is None:
                 return None
             self._lying[name] = placed
+            self._bring_along(name)
         return dict(self._lying)
 
-    def _ease(self, name: str) -> tuple[bool, float]:
-        """Sort key: things that others must be next to first, then the largest."""
+    def _bring_along(self, name: str) -> None:
+        """Puts what was in or on a thing, and stays there, where the thing is now."""
+        before, after = self._before[name], self._lying[name]
+        turn = after.pose[3] - before.pose[3]
+        c, s = math.cos(turn), math.sin(turn)
+        for load in [item for item in self._lying.values() if item.parent == name]:
+            dx, dy = load.pose[0] - before.pose[0], load.pose[1] - before.pose[1]
+            pose = (
+                after.pose[0] + dx * c - dy * s,
+                after.pose[1] + dx * s + dy * c,
+                after.pose[2] + load.pose[2] - before.pose[2],
+                load.pose[3] + turn,
+            )
+            if load.pose != pose:
+                self._lying[load.name] = load.model_copy(update={"pose": pose})
+                self._bring_along(load.name)
+
+    def _ease(self, name: str) -> tuple[bool, bool, float]:
+        """Those that others go into or lie next to first, then the largest."""
+        into = any(place in self._moves for place in self._moves[name][1])
         follows = any(t.predicate is Predicate.IS_NEXT_TO and name in t.names for t in self._wanted)
         size = self._before[name].size_m
-        return (follows, -size[0] * size[1])
+        return (into, follows, -size[0] * size[1])
 
     def _chosen(self) -> dict[str, tuple[Relation, tuple[str, ...]]]:
         """What is moved: by name the relation and the acceptable furniture."""

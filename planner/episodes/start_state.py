@@ -13,6 +13,7 @@ from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode, FurnitureChange
 from planner.world.geometry import Pose
 from planner.world.house import Furniture, House, ObjectPlacement, Room
+from planner.world.receptacle import base_placement
 from planner.world.state import EntityState
 from planner.world.vocabulary import (
     AFFORDANCE_OF_STATE,
@@ -106,9 +107,10 @@ def _object_state(
     cls = catalogue.objects.get(item.class_name)
     affordances = cls.affordances if cls is not None else ()
     x, y, z, yaw = item.pose
-    piece = house.furniture_by_name.get(item.parent)
+    base = base_placement(episode.objects, item)
+    piece = house.furniture_by_name.get(base.parent)
     if piece is not None:
-        dx, dy, dz = _drawn_out(piece, item, episode)
+        dx, dy, dz = _drawn_out(piece, base, episode)
         x, y, z = x + dx, y + dy, z + dz
     return EntityState(
         name=item.name,

@@ -210,7 +210,7 @@ class _Clutter:
             if self._floor.reach.comfortable(*at) and self._floor.reach.to_point(*at):
                 spot.take(x, y, yaw, size)
                 return self._placement(
-                    request, cls, size, pose, spot.piece.name, spot.part, spot.relation
+                    request, cls, size, pose, spot.owner, spot.part, spot.relation
                 )
         return None
 

@@ -10,9 +10,12 @@ import numpy as np
 
 from planner.world.geometry import FloatArray, Vec3
 from planner.world.house import Furniture, House, ObjectPlacement
+from planner.world.receptacle import known_shape
 from planner.world.vocabulary import Relation
 
 GAP_M = 0.01
+# Of what is open at its top.
+OPEN_M = 1.0
 _EDGE_M = 0.012
 _SAMPLES = 24
 _KEPT = 6
@@ -20,16 +23,19 @@ _KEPT = 6
 
 @dataclass(slots=True)
 class Spot:
-    """One surface or interior.
+    """One surface or interior of furniture or of a thing.
 
     Attributes:
-        center: middle of its floor in the furniture's frame, metres.
-        half: half extents along the furniture's x and y, metres.
-        headroom_m: the height of the tallest object that fits.
-        taken: (x0, y0, x1, y1) in the furniture's frame of the objects there.
+        owner: the name of the furniture or thing.
+        frame: its frame as [x, y, z, yaw] of the map.
+        center: middle of the spot's floor in that frame, metres.
+        half: half extents along the frame's x and y, metres.
+        headroom_m: the height of the tallest thing that fits.
+        taken: (x0, y0, x1, y1) in that frame of what lies there.
     """
 
-    piece: Furniture
+    owner: str
+    frame: tuple[float, float, float, float]
     part: str
     relation: Relation
     center: Vec3
@@ -44,7 +50,7 @@ class Spot:
         return area / (4 * self.half[0] * self.half[1])
 
     def candidates(self, size_m: Vec3, rng: np.random.Generator) -> list[tuple[float, ...]]:
-        """Free poses for an object of this size as (x, y, yaw) in the furniture's frame.
+        """Free poses for a thing of this size as (x, y, yaw) in the spot's frame.
 
         At most a few, those far from other objects first; empty if it does not fit.
         """
@@ -78,32 +84,39 @@ class Spot:
         return gaps
 
     def take(self, x: float, y: float, yaw: float, size_m: Vec3) -> None:
-        """Marks the floor under an object, given in the furniture's frame, as occupied."""
+        """Marks the floor under a thing, given in the spot's frame, as taken."""
         c, s = abs(math.cos(yaw)), abs(math.sin(yaw))
         hx, hy = (size_m[0] * c + size_m[1] * s) / 2, (size_m[0] * s + size_m[1] * c) / 2
         self.taken.append((x - hx, y - hy, x + hx, y + hy))
 
     def in_map(self, x: float, y: float, yaw: float) -> tuple[float, float, float, float]:
-        """Converts a pose from the furniture's frame to [x, y, z, yaw] of the map."""
-        c, s = math.cos(self.piece.yaw_rad), math.sin(self.piece.yaw_rad)
-        turned = math.remainder(yaw + self.piece.yaw_rad, math.tau)
+        """A pose of the spot's frame as [x, y, z, yaw] of the map."""
+        x0, y0, z0, yaw0 = self.frame
+        c, s = math.cos(yaw0), math.sin(yaw0)
+        turned = math.remainder(yaw + yaw0, math.tau)
         return (
-            round(self.piece.x_m + x * c - y * s, 4),
-            round(self.piece.y_m + x * s + y * c, 4),
-            round(self.center[2], 4),
+            round(x0 + x * c - y * s, 4),
+            round(y0 + x * s + y * c, 4),
+            round(z0 + self.center[2], 4),
             round(turned, 4),
         )
 
     def from_map(self, placement: ObjectPlacement) -> tuple[float, float, float]:
-        """(x, y, yaw) of a placement in the furniture's frame."""
-        c, s = math.cos(self.piece.yaw_rad), math.sin(self.piece.yaw_rad)
-        dx, dy = placement.pose[0] - self.piece.x_m, placement.pose[1] - self.piece.y_m
-        return dx * c + dy * s, dy * c - dx * s, placement.pose[3] - self.piece.yaw_rad
+        """(x, y, yaw) of a placement in the spot's frame."""
+        x0, y0, _, yaw0 = self.frame
+        c, s = math.cos(yaw0), math.sin(yaw0)
+        dx, dy = placement.pose[0] - x0, placement.pose[1] - y0
+        return dx * c + dy * s, dy * c - dx * s, placement.pose[3] - yaw0
 
 
 def spots_of(house: House, taken: Iterable[ObjectPlacement] = ()) -> dict[str, list[Spot]]:
-    """All spots by the furniture's name, with occupied areas marked."""
+    """All spots by the name of the furniture or thing, with what lies there marked."""
     spots = {piece.name: list(_spots(piece)) for piece in house.furniture}
+    taken = tuple(taken)
+    for placement in taken:
+        of_thing = spots_of_thing(placement)
+        if of_thing:
+            spots[placement.name] = of_thing
     for placement in taken:
         for spot in spots.get(placement.parent, ()):
             if spot.part == placement.part:
@@ -111,14 +124,39 @@ def spots_of(house: House, taken: Iterable[ObjectPlacement] = ()) -> dict[str, l
     return spots
 
 
+def spots_of_thing(thing: ObjectPlacement) -> list[Spot]:
+    """The hollow and the top of a thing, as far as its class has them."""
+    shape, found = known_shape(thing.class_name, thing.size_m), []
+    if shape.top is not None:
+        found.append((shape.top.name, Relation.ON, shape.top.center, shape.top.size))
+    if shape.hollow is not None:
+        (x, y, z), (depth, width, height) = shape.hollow.center, shape.hollow.size
+        bottom = (x, y, z - height / 2)
+        found.append((shape.hollow.name, Relation.WITHIN, bottom, (depth, width)))
+    return [
+        Spot(thing.name, thing.pose, part, relation, at, (size[0] / 2, size[1] / 2), OPEN_M)
+        for part, relation, at, size in found
+    ]
+
+
 def _spots(piece: Furniture) -> Sequence[Spot]:
+    frame = (piece.x_m, piece.y_m, 0.0, piece.yaw_rad)
     on = [
-        Spot(piece, s.name, Relation.ON, s.center, (s.size[0] / 2, s.size[1] / 2), s.clearance)
+        Spot(
+            piece.name,
+            frame,
+            s.name,
+            Relation.ON,
+            s.center,
+            (s.size[0] / 2, s.size[1] / 2),
+            s.clearance,
+        )
         for s in piece.surfaces
     ]
     within = [
         Spot(
-            piece,
+            piece.name,
+            frame,
             i.name,
             Relation.WITHIN,
             (i.center[0], i.center[1], round(i.center[2] - i.size[2] / 2, 4)),

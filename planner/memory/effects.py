@@ -7,7 +7,7 @@ is left out, except as parents.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from planner.memory.entity_list import EntityList
 from planner.memory.support import support_of, surface_point
@@ -151,17 +151,45 @@ def _put_down(done: _Call, effect: PutDown) -> list[Operation]:
     else:
         within = _is_within(done.layout, told, target)
     relation = Relation.WITHIN if within else Relation.ON
+    room: str | None
     if piece is not None and target is not None:
         where = told or surface_point(piece, relation)
         text = describe(thing.class_name, thing.states, "", target.entity_id)
         parent, room = piece.name, piece.room
+    elif target is not None and not target.is_furniture:
+        where = told or target.position_m
+        text = describe(thing.class_name, thing.states, "", target.entity_id)
+        parent, room = target.name, target.room
     else:
         floor = _floor(done.layout, done.call.arguments[effect.furniture] or "")
         if floor is None:
             return []
         parent, room, middle = floor
         where, text = told or middle, describe(thing.class_name, thing.states)
-    return [_update(thing, f"{text} {PLACED}", where, parent, relation, room, thing.states)]
+    placed = _update(thing, f"{text} {PLACED}", where, parent, relation, room, thing.states)
+    return [placed, *_brought_along(done, thing, where, room)]
+
+
+def _brought_along(
+    done: _Call, holder: Entity, where: Vec3, room: str | None
+) -> Iterator[Operation]:
+    """What is in or on a thing is where it was put; how far off its middle is not known."""
+    waiting, seen = [holder.name], {holder.name}
+    while waiting:
+        parent = waiting.pop()
+        for entity in done.entities.entities:
+            if entity.parent == parent and not entity.is_furniture and entity.name not in seen:
+                seen.add(entity.name)
+                waiting.append(entity.name)
+                yield _update(
+                    entity,
+                    entity.description,
+                    where,
+                    entity.parent,
+                    entity.relation,
+                    room,
+                    entity.states,
+                )
 
 
 def _is_within(layout: House, point_m: Vec3 | None, target: Entity | None) -> bool:

@@ -26,6 +26,7 @@ from planner.world.entity import FIRST_ID, Edit, Entity, MemoryChange, Operation
 from planner.world.geometry import Vec3
 from planner.world.house import House
 from planner.world.observation import CameraFrame
+from planner.world.receptacle import part_by_word
 from planner.world.record import record
 from planner.world.vocabulary import DEFAULT_STATES, Relation, State
 
@@ -323,6 +324,12 @@ class EntityList:
             return Facts(said.class_name, (0, 0, 0), holder, Relation.HELD, None, states)
         support = self.get(said.support_id or 0)
         openness = {e.name: e.openness for e in self._entities.values() if e.openness is not None}
+        if support is not None and support is not old and not support.is_furniture:
+            relation = _relation_to(support)
+            if relation is not None:
+                return Facts(
+                    said.class_name, (0, 0, 0), support.name, relation, support.room, states
+                )
         named = support.name if support is not None and support.is_furniture else None
         place = support_of(self._layout, position_m, named, openness)
         return Facts(said.class_name, (0, 0, 0), place.parent, place.relation, place.room, states)
@@ -337,6 +344,14 @@ class EntityList:
         self._entities[entity.entity_id] = entity
         self._all = None
         self._by_name[entity.name] = entity.entity_id
+
+
+def _relation_to(holder: Entity) -> Relation | None:
+    """How something is with a thing: in its hollow, else on its top; None where it has neither."""
+    for relation in (Relation.WITHIN, Relation.ON):
+        if part_by_word(holder.class_name, relation) is not None:
+            return relation
+    return None
 
 
 def _checked_text(text: str) -> str:

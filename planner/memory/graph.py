@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.catalogue import default_catalogue
-from planner.world.entity import Entity
+from planner.world.entity import Entity, carriers
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House, Room
 from planner.world.record import record
@@ -48,6 +48,7 @@ class BeliefBuilder:
         self._standing: dict[str, BeliefNode] = self._fixed
         self._things: list[tuple[Entity, BeliefNode]] = []
         self._holders: dict[str, str] = {}
+        self._carriers: dict[str, str] = {}
 
     def belief(
         self,
@@ -65,9 +66,10 @@ class BeliefBuilder:
             held = self._holders.get(agent.name)
             nodes[agent.name] = node if held is None else replace(node, holding=held)
         for entity, node in self._things:
-            holder = nodes.get(entity.parent or "") if entity.picked else None
+            carrier = self._carriers.get(entity.name)
+            holder = nodes.get(carrier or "")
             if holder is not None:
-                # What is held is where its holder is.
+                # What is held is where its holder is, and so is what is in or on it.
                 node = replace(node, position_m=holder.position_m, room=holder.room)
             nodes[entity.name] = node
         return Belief(stamp_s, sequence, nodes)
@@ -90,6 +92,7 @@ class BeliefBuilder:
             if entity.picked and entity.parent is not None:
                 self._holders[entity.parent] = entity.name
         self._made = made
+        self._carriers = carriers(self._entities)
 
     def _agent(self, agent: AgentBelief) -> BeliefNode:
         old = self._agents.get(agent.name)

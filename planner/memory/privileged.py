@@ -20,7 +20,7 @@ from planner.memory.stale_entities import StaleEntities, has_moved
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
 from planner.world.agents import default_bodies
-from planner.world.entity import Entity, OperationKind
+from planner.world.entity import Entity, OperationKind, carriers
 from planner.world.field_of_view import faces
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics, Observation, Sighting
@@ -232,6 +232,8 @@ class PrivilegedUpdater:
         if self._in_view is not None:
             # Usually nothing was moved: then nothing has to be projected.
             hidden = [e for e in hidden if has_moved(e, state.entities.get(e.name))]
+        held = carriers(entities) if hidden else {}
+        hidden = [e for e in hidden if e.name not in held]
         bare = [
             e
             for e in self._revealed(hidden, observation, frame, state, seen)
@@ -376,6 +378,8 @@ def _support_shows(entity: Entity, seen: Mapping[str, Sighting], state: WorldSta
     if parent is None:
         # A floor is no entity of the world.
         return True
+    if parent.kind is EntityKind.OBJECT:
+        return parent.name in seen
     if entity.relation is Relation.WITHIN and (parent.openness or 0.0) < OPEN_FROM:
         return parent.openness is None and parent.name in seen
     return parent.name in seen

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from planner.skills.attempt import Attempt, Motion, Routine
 from planner.skills.grounding import Target
-from planner.skills.moving import look
+from planner.skills.moving import look, piece_around
 from planner.skills.preconditions import Arguments
 from planner.skills.results import failure, not_grounded
 from planner.world.agents import default_bodies
@@ -42,7 +42,7 @@ def _change(attempt: Attempt, target: Target, name: PrimitiveName) -> Routine:
     else:
         gate_m = attempt.scene.options.grounding_gate_m
         primitive = Primitive(name, target.point_m, tolerance_m=gate_m)
-        result = yield from attempt.handle_at(primitive, phase, _parent(attempt, target))
+        result = yield from attempt.handle_at(primitive, phase, piece_around(attempt, target))
     if result.succeeded:
         return attempt.success()
     if result.code is PrimitiveCode.NOTHING_THERE:
@@ -80,8 +80,3 @@ def _near_side(piece: Furniture, base: Vec3 | None) -> Vec3:
     x = min(max(start[0], low[0]), high[0])
     y = min(max(start[1], low[1]), high[1])
     return (x, y, 0.3 * high[2])
-
-
-def _parent(attempt: Attempt, target: Target) -> Furniture | None:
-    parent = target.node.parent if target.node is not None else None
-    return attempt.scene.layout.furniture_by_name.get(parent or "")

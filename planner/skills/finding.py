@@ -201,12 +201,16 @@ class _Search:
         )
 
     def _around(self, node: BeliefNode) -> Iterator[BeliefNode]:
-        """What it is on or in, and its room."""
+        """What it is on or in, what that is on or in, and its room."""
+        found: dict[str, BeliefNode] = {}
         parent = self._belief.nodes.get(node.parent or "")
         room = node.room or (parent.room if parent is not None else None)
-        for name in {node.parent, parent.parent if parent is not None else None, room}:
-            if name is not None and name in self._belief.nodes:
-                yield self._belief.nodes[name]
+        while parent is not None and parent.name not in found:
+            found[parent.name] = parent
+            parent = self._belief.nodes.get(parent.parent or "")
+        if room is not None and room in self._belief.nodes:
+            found[room] = self._belief.nodes[room]
+        yield from found.values()
 
     def _is_beside(self, node: BeliefNode, words: Words) -> bool:
         """Whether such an entity is on the same thing, or for furniture in the same room."""

@@ -16,6 +16,7 @@ from planner.world.belief import Belief, BeliefNode
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House
+from planner.world.receptacle import holds_things
 from planner.world.skill import Role, SkillCode
 from planner.world.vocabulary import EntityKind
 
@@ -56,6 +57,7 @@ class Target:
 _ALLOWED: dict[Role, frozenset[EntityKind]] = {
     Role.OBJECT: frozenset({EntityKind.OBJECT}),
     Role.FURNITURE: frozenset({EntityKind.FURNITURE}),
+    Role.RECEPTACLE: frozenset({EntityKind.FURNITURE, EntityKind.OBJECT}),
     Role.ROOM: frozenset({EntityKind.ROOM}),
     Role.OBJECT_OR_FURNITURE: frozenset({EntityKind.OBJECT, EntityKind.FURNITURE}),
     Role.TARGET: frozenset({EntityKind.OBJECT, EntityKind.FURNITURE, EntityKind.ROOM}),
@@ -93,7 +95,8 @@ def ground(
             raise RefusalError(SkillCode.UNKNOWN_ENTITY, f"{word} is not known.")
     else:
         target = _of_node(node, role, layout, gate_m)
-    if target.kind not in _ALLOWED[role]:
+    holds = role is not Role.RECEPTACLE or not target.is_thing or holds_things(_class_of(target))
+    if target.kind not in _ALLOWED[role] or not holds:
         sentence = f"{target.name} is {_a(target.kind)}, where {_a(role)} is needed."
         raise RefusalError(SkillCode.WRONG_ROLE, sentence)
     return target
@@ -103,7 +106,8 @@ def _at(node: BeliefNode | None, word: str, role: Role, point_m: Vec3) -> Belief
     """What the caller says is at a point; a name that nobody remembers is as good as any."""
     if node is not None:
         return replace(node, position_m=point_m)
-    kind = EntityKind.FURNITURE if role is Role.FURNITURE else EntityKind.OBJECT
+    is_furniture = role in (Role.FURNITURE, Role.RECEPTACLE)
+    kind = EntityKind.FURNITURE if is_furniture else EntityKind.OBJECT
     return BeliefNode(word, kind, "", None, point_m)
 
 
@@ -146,7 +150,7 @@ def _of_node(node: BeliefNode, role: Role, layout: House, gate_m: float) -> Targ
 
 def _may_be_furniture(node: BeliefNode, role: Role) -> bool:
     """A learned memory calls furniture by free words and does not tell it from things."""
-    if role is not Role.FURNITURE or node.kind is not EntityKind.OBJECT:
+    if role not in (Role.FURNITURE, Role.RECEPTACLE) or node.kind is not EntityKind.OBJECT:
         return False
     return default_catalogue().object_name(node.class_name) is None
 
@@ -166,6 +170,10 @@ def _furniture(piece: Furniture, node: BeliefNode | None) -> Target:
     name = node.name if node is not None else piece.name
     point = node.position_m if node is not None else piece.box.center_m
     return Target(name, EntityKind.FURNITURE, point, node, piece, piece.room)
+
+
+def _class_of(target: Target) -> str:
+    return target.node.class_name if target.node is not None else ""
 
 
 def _a(word: str) -> str:

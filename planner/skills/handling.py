@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from planner.skills.attempt import Attempt, Motion, Routine
 from planner.skills.grounding import Target
-from planner.skills.moving import go_to, openness_of
+from planner.skills.moving import go_to, openness_of, piece_around
 from planner.skills.opening import move_joints, reach_into
 from planner.skills.preconditions import Arguments
 from planner.skills.results import failure, no_placement, not_grounded
@@ -61,9 +61,10 @@ def rearrange(attempt: Attempt, arguments: Arguments) -> Routine:
         if not walked.succeeded:
             return failure(walked, target.name, **attempt.evidence)
     placed = yield from _place(attempt, arguments, free=True)
-    may_open = attempt.scene.options.rearrange_opens and target.piece is not None
+    piece = piece_around(attempt, target) if target.is_thing else target.piece
+    may_open = attempt.scene.options.rearrange_opens and piece is not None
     if placed.code is SkillCode.FURNITURE_CLOSED and may_open:
-        opened = yield from _open_part(attempt, target.piece)
+        opened = yield from _open_part(attempt, piece)
         if not opened.succeeded:
             return failure(opened, target.name, **attempt.evidence)
         placed = yield from _place(attempt, arguments, free=True)
@@ -76,7 +77,7 @@ def rearrange(attempt: Attempt, arguments: Arguments) -> Routine:
 def _pick(attempt: Attempt, thing: Target, *, free: bool) -> Routine:
     options = attempt.scene.options
     attempt.evidence["object"] = thing.name
-    piece = _parent_piece(attempt, thing)
+    piece = piece_around(attempt, thing)
     primitive = Primitive(
         PrimitiveName.PICK,
         thing.point_m,
@@ -116,7 +117,7 @@ def _fetch(attempt: Attempt, thing: Target) -> Routine:
         if not walked.succeeded:
             return failure(walked, thing.name, **attempt.evidence)
     result = yield from _pick(attempt, thing, free=True)
-    piece = _parent_piece(attempt, thing)
+    piece = piece_around(attempt, thing)
     may_open = attempt.scene.options.rearrange_opens and piece is not None
     if result.code is SkillCode.FURNITURE_CLOSED and may_open:
         opened = yield from _open_part(attempt, piece)
@@ -124,7 +125,7 @@ def _fetch(attempt: Attempt, thing: Target) -> Routine:
             return failure(opened, thing.name, **attempt.evidence)
         # A drawer took it along, and a camera may have seen where to.
         node = attempt.belief.nodes.get(thing.name)
-        if node is not None and node.parent == (piece.name if piece else None):
+        if node is not None and attempt.belief.base_of(node).parent == (piece and piece.name):
             thing = Target(thing.name, thing.kind, node.position_m, node, room=thing.room)
         result = yield from _pick(attempt, thing, free=True)
     if result.succeeded:
@@ -164,17 +165,18 @@ def _place(attempt: Attempt, arguments: Arguments, *, free: bool) -> Routine:
 def _place_at(attempt: Attempt, arguments: Arguments, spot: Spot, *, free: bool) -> Motion:
     thing, target = _target(arguments.thing), _target(arguments.target)
     reference, options = arguments.reference, attempt.scene.options
-    # A reference is grounded as EPM does; without one nothing at the point is asked for.
+    # A reference, and a thing that others are put into or onto, are grounded as EPM does.
     primitive = Primitive(
         PrimitiveName.PLACE,
         spot.point_m,
         relation=arguments.relation,
         reference_m=reference.point_m if reference and reference.is_thing else None,
-        tolerance_m=options.grounding_gate_m if reference else 0.0,
+        tolerance_m=options.grounding_gate_m if reference or target.is_thing else 0.0,
     )
+    piece = piece_around(attempt, target) if target.is_thing else target.piece
     phase = f"placing {thing.name} {arguments.relation} {target.name}"
     for _ in range(1 + options.place_retries):
-        result = yield from reach_into(attempt, primitive, phase, target.piece, free=free)
+        result = yield from reach_into(attempt, primitive, phase, piece, free=free)
         if result.code is not PrimitiveCode.GRASP_FAILED:
             break
         phase = f"placing {thing.name} again"
@@ -195,6 +197,8 @@ def _spots(
 ) -> list[Spot]:
     base = attempt.base
     next_to = reference.point_m if reference is not None else None
+    if target.is_thing:
+        return [Spot(target.point_m, str(relation))]
     if target.piece is None:
         return _floor_spots(attempt, target, relation, reference)
     parents = {target.name, target.piece.name}
@@ -304,11 +308,6 @@ def _open_part(attempt: Attempt, piece: Furniture | None) -> Motion:
 def _report_part(attempt: Attempt, call: SkillCall, result: SkillResult) -> None:
     evidence = {**result.evidence, "agent": attempt.scene.agent}
     attempt.scene.report(call, replace(result, evidence=evidence, part_of=str(attempt.call)))
-
-
-def _parent_piece(attempt: Attempt, thing: Target) -> Furniture | None:
-    parent = thing.node.parent if thing.node is not None else None
-    return attempt.scene.layout.furniture_by_name.get(parent or "")
 
 
 def _target(target: Target | None) -> Target:

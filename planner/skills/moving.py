@@ -55,6 +55,7 @@ def _stand(attempt: Attempt, target: Target) -> Stand | None:
 def _go_to_thing(attempt: Attempt, target: Target) -> Motion:
     scene, phase = attempt.scene, f"walking to {target.name}"
     node, belief = target.node, attempt.belief
+    node = belief.base_of(node) if node is not None else None
     if node is not None and node.relation is Relation.HELD:
         if node.parent == scene.agent:
             return _ARRIVED
@@ -62,8 +63,9 @@ def _go_to_thing(attempt: Attempt, target: Target) -> Motion:
         point = holder.position_m if holder is not None else target.point_m
         to_holder = Primitive(PrimitiveName.NAVIGATE, point, standoff_m=COMPANY_M)
         return (yield from attempt.do(to_holder, phase))
-    piece = _piece_of(attempt, target)
-    behind_doors = piece is not None and bool(piece.joints) and _is_within(target)
+    piece = piece_around(attempt, target)
+    is_within = node is not None and node.relation is Relation.WITHIN
+    behind_doors = piece is not None and bool(piece.joints) and is_within
     result = _NOWHERE
     if not behind_doors:
         result = yield from attempt.approach(target.point_m, phase)
@@ -77,12 +79,11 @@ def _go_to_thing(attempt: Attempt, target: Target) -> Motion:
     return result
 
 
-def _is_within(target: Target) -> bool:
-    return target.node is not None and target.node.relation is Relation.WITHIN
-
-
-def _piece_of(attempt: Attempt, target: Target) -> Furniture | None:
-    parent = target.node.parent if target.node is not None else None
+def piece_around(attempt: Attempt, target: Target) -> Furniture | None:
+    """The furniture that a thing is on or in, also with what it is on or in."""
+    if target.node is None:
+        return None
+    parent = attempt.belief.base_of(target.node).parent
     return attempt.scene.layout.furniture_by_name.get(parent or "")
 
 

@@ -12,6 +12,7 @@ from planner.skills.attempt import Attempt
 from planner.skills.grounding import Target, ground
 from planner.skills.results import RefusalError, no_placement
 from planner.world.catalogue import default_catalogue
+from planner.world.receptacle import part_by_word
 from planner.world.skill import Role, SkillCode
 from planner.world.vocabulary import Affordance, Relation
 
@@ -21,6 +22,7 @@ ENTITY_ROLES = frozenset(
     {
         Role.OBJECT,
         Role.FURNITURE,
+        Role.RECEPTACLE,
         Role.ROOM,
         Role.OBJECT_OR_FURNITURE,
         Role.TARGET,
@@ -111,7 +113,7 @@ def _ground(attempt: Attempt, index: int, role: Role, named: list[int]) -> Targe
 
 
 def _check_not_held_by_other(attempt: Attempt, target: Target) -> None:
-    node = target.node
+    node = attempt.belief.base_of(target.node) if target.node is not None else None
     if node is None or node.relation is not Relation.HELD or node.parent == attempt.scene.agent:
         return
     sentence = f"{target.name} is held by the other agent."
@@ -131,13 +133,31 @@ def _read_place(attempt: Attempt, named: list[int]) -> Arguments:
         sentence = f"{NEXT_TO} and its reference come together, or both are None."
         raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
     thing = _ground(attempt, 0, Role.OBJECT, named)
-    target = _ground(attempt, 2, Role.FURNITURE, named)
+    target = _ground(attempt, 2, Role.RECEPTACLE, named)
+    if target.is_thing:
+        _check_holder(attempt, thing, target, relation)
     reference = None
     if reference_word is not None:
         reference = _ground(attempt, 4, Role.REFERENCE, named)
         _check_reference(thing, target, reference)
     entities = (thing, target, *((reference,) if reference is not None else ()))
     return Arguments(target, thing, relation, reference, entities=entities)
+
+
+def _check_holder(attempt: Attempt, thing: Target, target: Target, relation: Relation) -> None:
+    """A thing can be put into, or onto, another one that has a hollow or a top for it."""
+    node = target.node
+    if node is None or part_by_word(node.class_name, relation) is None:
+        part = "top" if relation is Relation.ON else "inside"
+        sentence = f"{no_placement(target.name)} {target.name} has no {part}."
+        raise RefusalError(SkillCode.NO_PLACEMENT, sentence)
+    base = attempt.belief.base_of(node)
+    if thing.name in (node.name, base.name) or base.parent == attempt.scene.agent:
+        sentence = f"{no_placement(target.name)} {target.name} is in the agent's own hand."
+        raise RefusalError(SkillCode.NO_PLACEMENT, sentence)
+    if base.relation is Relation.HELD:
+        sentence = f"{target.name} is held by the other agent."
+        raise RefusalError(SkillCode.HELD_BY_OTHER, sentence)
 
 
 # Preconditions that records name

@@ -106,6 +106,15 @@ class Belief:
         """All nodes of a kind, in the order in which they became known."""
         return [node for node in self.nodes.values() if node.kind is kind]
 
+    def base_of(self, node: BeliefNode) -> BeliefNode:
+        """The lowest of the things that a thing is on or in; itself where it is on or in none."""
+        seen: set[str] = set()
+        holder = self.nodes.get(node.parent or "")
+        while holder is not None and holder.kind is EntityKind.OBJECT and holder.name not in seen:
+            seen.add(holder.name)
+            node, holder = holder, self.nodes.get(holder.parent or "")
+        return node
+
     def inside(self, parent: str) -> list[BeliefNode]:
         """The things believed on, within or held by a node."""
         return [

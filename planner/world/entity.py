@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -63,6 +63,22 @@ class Entity:
     source: Source = Source.TOLD
     stamp_s: float = 0.0
     seen_s: float | None = None
+
+
+def carriers(entities: Iterable[Entity]) -> dict[str, str]:
+    """Who holds what: agents by the names of held things and of all that is in or on those."""
+    known = {entity.name: entity for entity in entities if not entity.is_furniture}
+    found: dict[str, str] = {}
+    for name in known:
+        seen: list[str] = []
+        at: Entity | None = known[name]
+        while at is not None and at.name not in seen:
+            seen.append(at.name)
+            if at.picked and at.parent is not None:
+                found[name] = at.parent
+                break
+            at = known.get(at.parent or "")
+    return found
 
 
 @record

@@ -44,6 +44,7 @@ class Role(StrEnum):
 
     OBJECT = "object"
     FURNITURE = "furniture"
+    RECEPTACLE = "furniture, or an object with an inside or a top"
     ROOM = "room"
     OBJECT_OR_FURNITURE = "object or furniture"
     TARGET = "furniture, room or object"
@@ -53,7 +54,7 @@ class Role(StrEnum):
     TEXT = "text"
 
 
-PLACE_ROLES = (Role.OBJECT, Role.RELATION, Role.FURNITURE, Role.CONSTRAINT, Role.REFERENCE)
+PLACE_ROLES = (Role.OBJECT, Role.RELATION, Role.RECEPTACLE, Role.CONSTRAINT, Role.REFERENCE)
 
 
 class SkillCode(IntEnum):

@@ -152,7 +152,7 @@ def check_place(
             raise RefusalError(
                 PrimitiveCode.CLOSED, "the furniture is closed", furniture=support.parent
             )
-    spot = find_spot(world, agent, thing, support, point_m, reference)
+    spot = find_spot(world, agent, thing, support, _corner(support) or point_m, reference)
     if spot is None:
         if agent.distance_m(point_m) > agent.body.reach_m:
             _check_reach(agent, point_m)
@@ -210,6 +210,14 @@ def _support(
         what = "surface" if relation is Relation.ON else "interior"
         raise RefusalError(PrimitiveCode.NOTHING_THERE, f"no {what} is at the target")
     return support
+
+
+def _corner(support: Support) -> Vec3 | None:
+    """A corner of a thing's hollow or top: in its middle, the first thing would be the only one."""
+    if not isinstance(support.owner, Thing):
+        return None
+    (x, y, z), (depth, width) = support.center, support.size
+    return support.owner.to_map((x - depth / 2, y - width / 2, z))
 
 
 def _receptacle_at(

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.receptacle import base_placement
 from planner.world.vocabulary import Relation, floor_name
 
 
@@ -63,7 +64,13 @@ def scene_of(episode: Episode, house: House) -> Scene:
             for p in house.furniture
         ),
         objects=tuple(
-            Thing(item.name, item.class_name, item.parent, room_of[item.parent], item.relation)
+            Thing(
+                item.name,
+                item.class_name,
+                item.parent,
+                room_of[base_placement(episode.objects, item).parent],
+                item.relation,
+            )
             for item in episode.objects
         ),
     )

@@ -7,6 +7,7 @@ does not prove that the task can be done; `--solve` does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from planner.episodes.lint.rules import LintFinding, Rule
@@ -16,6 +17,7 @@ from planner.world.episode import Episode
 from planner.world.geometry import Vec3
 from planner.world.house import House, ObjectPlacement
 from planner.world.primitive import PrimitiveName
+from planner.world.receptacle import base_placement, known_shape
 from planner.world.state import EntityState
 from planner.world.vocabulary import Affordance, EntityKind, State, floor_name
 
@@ -107,6 +109,7 @@ class _Abilities:
 
     def _cannot_fetch(self, name: str) -> str:
         item = self._objects.get(name)
+        item = base_placement(tuple(self._objects.values()), item) if item is not None else None
         piece = self._house.furniture_by_name.get(item.parent) if item is not None else None
         if item is None or piece is None or PrimitiveName.OPEN in self._can:
             return ""
@@ -142,7 +145,7 @@ class _Abilities:
             return ""
         piece = self._house.furniture_by_name.get(place)
         if piece is None:
-            return f"agents put things on furniture, and {place} is not furniture"
+            return self._no_room_at_thing(predicate, item, place)
         if predicate is Predicate.IS_INSIDE:
             if any(_fits(item, h.size[:2], h.size[2]) for h in piece.interiors):
                 return ""
@@ -151,6 +154,21 @@ class _Abilities:
             return ""
         what = "is too large for the top of" if piece.surfaces else "finds no surface on"
         return f"{name} {what} {place}"
+
+    def _no_room_at_thing(self, predicate: Predicate, item: ObjectPlacement, place: str) -> str:
+        holder = self._objects.get(place)
+        shape = known_shape(holder.class_name, holder.size_m) if holder is not None else None
+        if shape is None or not shape.rests_m:
+            return f"agents put things on furniture, and {place} is not furniture"
+        if predicate is Predicate.IS_INSIDE and shape.hollow is not None:
+            if _fits(item, shape.hollow.size[:2], math.inf):
+                return ""
+            return f"{item.name} is too large for the inside of {place}"
+        # What is in a thing's hollow is on it, too (PARTNR-D10).
+        part = shape.top or shape.hollow
+        if part is not None and _fits(item, part.size[:2], math.inf):
+            return ""
+        return f"{item.name} is too large for the top of {place}"
 
 
 def _fits(item: ObjectPlacement, size_m: Sequence[float], height_m: float) -> bool:

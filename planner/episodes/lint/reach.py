@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from planner.evaluation.task import STATE_PREDICATES, Evaluation, Predicate, Proposition
-from planner.world.state import EntityState
+from planner.world.state import EntityState, chain_of
 
 
 def out_of_reach(
@@ -41,14 +41,17 @@ def _why_not(
     entity = entities.get(name)
     if entity is None:
         return ""
+    around = entity.parent or ""
+    for thing in chain_of(entities, name):
+        around = thing.parent or ""
     if proposition.predicate in STATE_PREDICATES:
         state, wanted = STATE_PREDICATES[proposition.predicate]
         if (entity.states or {}).get(state) is wanted:
             return ""
-        return unreachable.get(name) or unreachable.get(entity.parent or "", "")
+        return unreachable.get(name) or unreachable.get(around, "")
     places = proposition.lists[1] if len(proposition.lists) > 1 else ()
     if proposition.predicate is Predicate.IS_NEXT_TO or entity.parent in places:
         return ""
     if places and all(place in unreachable for place in places):
         return unreachable[places[0]]
-    return unreachable.get(entity.parent or "", "")
+    return unreachable.get(around, "")

@@ -126,7 +126,7 @@ class _Building:
                 "agents": _TEAM,
                 "objects": objects,
                 "furniture": self._changes(places),
-                "initial_state": [self._record(item) for item in recipe.things.values()],
+                "initial_state": [self._record(item, things) for item in recipe.things.values()],
                 "evaluation": evaluation_of(found, {item.name: item.parent for item in asked}),
             }
         )
@@ -161,7 +161,14 @@ class _Building:
             return self._rooms(place.room)
         return [piece.name for piece in self._pieces(place.furniture, place.room)]
 
-    def _start(self, item: Things) -> tuple[Relation, tuple[str, ...]]:
+    def _start(
+        self, item: Things, placed: Mapping[str, Sequence[ObjectPlacement]]
+    ) -> tuple[Relation, tuple[str, ...]]:
+        """How, and on or in what, things start; `placed` has the things of labels before."""
+        holder = item.inside or str(item.on_top)
+        if holder in self._recipe.things:
+            relation = Relation.WITHIN if item.inside is not None else Relation.ON
+            return relation, tuple(thing.name for thing in placed.get(holder, ()))
         if item.inside is not None:
             return Relation.WITHIN, tuple(p.name for p in self._pieces(item.inside, item.room))
         if item.on_top == "floor":
@@ -170,16 +177,28 @@ class _Building:
         return Relation.ON, tuple(piece.name for piece in pieces)
 
     def _placed(self) -> dict[str, list[ObjectPlacement]]:
-        """Places every label's objects, difficult ones first if space is short."""
+        """Every label's things at their places, the hard ones first when room is short."""
+        placed: dict[str, list[ObjectPlacement]] = {}
+        waiting = dict(self._recipe.things)
+        while waiting:
+            # What starts in or on things of another label has to wait for those.
+            ready = [n for n, item in waiting.items() if _holder(item) not in waiting]
+            placed |= self._placed_in_turn({n: waiting.pop(n) for n in ready}, placed)
+        return {label: placed[label] for label in self._recipe.things}
+
+    def _placed_in_turn(
+        self, items: Mapping[str, Things], before: Mapping[str, Sequence[ObjectPlacement]]
+    ) -> dict[str, list[ObjectPlacement]]:
         labelled = [
-            (label, ObjectRequest((item.class_name,), *self._start(item), item.states))
-            for label, item in self._recipe.things.items()
+            (label, ObjectRequest((item.class_name,), *self._start(item, before), item.states))
+            for label, item in items.items()
             for _ in range(item.count)
         ]
+        occupied = [thing for things in before.values() for thing in things]
         reason = ""
         for _ in range(_ARRANGEMENTS_TRIED):
             requests = [request for _, request in labelled]
-            outcome = place_objects(self._house, requests, self._rng)
+            outcome = place_objects(self._house, requests, self._rng, occupied)
             failed = [item for item in outcome if isinstance(item, Unplaced)]
             if not failed:
                 placed: dict[str, list[ObjectPlacement]] = {}
@@ -235,8 +254,8 @@ class _Building:
             for name in places[label]
         }
 
-    def _record(self, item: Things) -> Requirement:
-        _, furniture = self._start(item)
+    def _record(self, item: Things, placed: Mapping[str, Sequence[ObjectPlacement]]) -> Requirement:
+        _, furniture = self._start(item, placed)
         rooms = {piece.room for piece in self._house.furniture if piece.name in furniture}
         rooms |= {room.name for room in self._house.rooms if floor_name(room.name) in furniture}
         return Requirement(
@@ -246,6 +265,10 @@ class _Building:
             allowed_regions=tuple(room.name for room in self._house.rooms if room.name in rooms),
             states=item.states,
         )
+
+
+def _holder(item: Things) -> str:
+    return item.inside or str(item.on_top)
 
 
 def _seed_of(recipe: Recipe) -> int:

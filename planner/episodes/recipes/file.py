@@ -26,8 +26,9 @@ UNARY = frozenset({*STATE_PREDICATES, Predicate.IS_ON_FLOOR})
 class Things(FileModel):
     """Objects of one class and where they lie at the start.
 
-    Exactly one of `on_top` and `inside` names the furniture: a class, or one piece by name;
-    `on_top: floor` is the floor. `room` restricts it to a class of rooms or one room by name.
+    Exactly one of `on_top` and `inside` names the furniture, a class or one piece by its name,
+    or the label of other things; `on_top: floor` is the floor. `room` narrows furniture to a
+    class of rooms or one room by its name.
     """
 
     class_name: str
@@ -117,6 +118,13 @@ class Recipe(FileModel):
             raise ValueError("needs a goal or steps")
         if len(self.steps) == 1:
             raise ValueError("one step alone has no order: write it as goal")
+        for label, item in self.things.items():
+            seen = [label]
+            while (holder := item.inside or item.on_top) in self.things:
+                if holder in seen:
+                    raise ValueError(f"{label!r} starts in or on itself")
+                seen.append(str(holder))
+                item = self.things[str(holder)]
         used = {label for _, spec in self.specs() for label in (*spec.things, *spec.at)}
         unknown = (used | set(self.clear)) - set(self.things) - set(self.places)
         if unknown:

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from planner.models.gbnf import Grammar, quoted, read_grammar
 from planner.parts.calls import roles_of, takes_text
 from planner.world.belief import Belief, BeliefNode
+from planner.world.receptacle import holds_things
 from planner.world.skill import Role, SkillCall
 from planner.world.vocabulary import EntityKind
 
@@ -32,6 +33,7 @@ _FREE_TEXT = f"[ \"':,!a-zA-Z_0-9]{{1,{MAX_FREE_TEXT}}}"
 _RULE_OF_ROLE = {
     Role.OBJECT: "object",
     Role.FURNITURE: "furniture",
+    Role.RECEPTACLE: "receptacle",
     Role.ROOM: "room",
     Role.OBJECT_OR_FURNITURE: "entity",
     Role.TARGET: "target",
@@ -61,11 +63,12 @@ class TurnForm(StrEnum):
 
 @dataclass(frozen=True)
 class Words:
-    """Names that calls can use now, each level sorted."""
+    """Names that calls can use now, each level sorted; `holders` are objects, too."""
 
     objects: tuple[str, ...]
     furniture: tuple[str, ...]
     rooms: tuple[str, ...]
+    holders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +113,18 @@ class TurnGrammar:
 def words_of(belief: Belief, naming: Naming) -> Words:
     """All names in the belief that a call can use."""
     found: dict[EntityKind, list[str]] = {kind: [] for kind in EntityKind}
+    holders: list[str] = []
     for node in sorted(belief.nodes.values(), key=_order):
         word = word_of(node, naming)
         if word and is_speakable(word):
             found[node.kind].append(word)
+            if node.kind is EntityKind.OBJECT and holds_things(node.class_name):
+                holders.append(word)
     return Words(
         tuple(found[EntityKind.OBJECT]),
         tuple(found[EntityKind.FURNITURE]),
         tuple(found[EntityKind.ROOM]) if naming is Naming.NAMES else (),
+        tuple(holders),
     )
 
 
@@ -192,6 +199,7 @@ class _Rules:
             "object": words.objects,
             "furniture": words.furniture,
             "room": words.rooms,
+            "holder": words.holders,
         }
         self._rules: dict[str, str] = {}
 
@@ -239,7 +247,7 @@ class _Rules:
         return f'"{verb}[" {between} "]"'
 
     def _place(self, verb: str, not_at: set[str | None]) -> str:
-        thing, place = self._argument("object", set()), self._argument("furniture", not_at)
+        thing, place = self._argument("object", set()), self._argument("receptacle", not_at)
         if not thing or not place:
             return ""
         self._add("ws", _WS)
@@ -252,9 +260,14 @@ class _Rules:
 
     def _argument(self, rule: str, without: set[str | None]) -> str:
         """A rule, or alternatives, for an argument; "" if there is none."""
+        if rule == "receptacle" and not self._names["holder"]:
+            rule = "furniture"
         if rule in self._names:
             return self._listed(rule, without)
-        kinds = ["furniture", "object"] + (["room"] if rule == "target" else [])
+        kinds = {
+            "receptacle": ["furniture", "holder"],
+            "target": ["furniture", "object", "room"],
+        }.get(rule, ["furniture", "object"])
         known = [part for kind in kinds if (part := self._listed(kind, without))]
         if len(known) < 2 or without:
             return f"({' | '.join(known)})" if known else ""

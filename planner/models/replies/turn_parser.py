@@ -23,6 +23,7 @@ from planner.models.replies.turn_grammar import (
 )
 from planner.parts.calls import parse_call, roles_of
 from planner.world.belief import Belief
+from planner.world.receptacle import holds_things
 from planner.world.skill import CallError, Role, SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import EntityKind, Relation
 
@@ -35,6 +36,7 @@ _QUESTION = re.compile(rf"{ASK}\[([^\[\]\n]*)\]")
 _KINDS = {
     Role.OBJECT: {EntityKind.OBJECT},
     Role.FURNITURE: {EntityKind.FURNITURE},
+    Role.RECEPTACLE: {EntityKind.OBJECT, EntityKind.FURNITURE},
     Role.ROOM: {EntityKind.ROOM},
     Role.OBJECT_OR_FURNITURE: {EntityKind.OBJECT, EntityKind.FURNITURE},
     Role.TARGET: {EntityKind.OBJECT, EntityKind.FURNITURE, EntityKind.ROOM},
@@ -168,7 +170,10 @@ def _check_entity(word: str | None, role: Role, belief: Belief) -> None:
     node = belief.find(word)
     if node is None:
         raise CallError(SkillCode.UNKNOWN_ENTITY, f"there is no {word} in the memory")
-    if node.kind not in _KINDS[role]:
+    fits = node.kind in _KINDS[role]
+    if role is Role.RECEPTACLE and node.kind is EntityKind.OBJECT:
+        fits = holds_things(node.class_name)
+    if not fits:
         raise CallError(SkillCode.WRONG_ROLE, f"{word} is a {node.kind.value}, not {role.value}")
 
 

@@ -12,6 +12,7 @@ from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Box, Vec3
 from planner.world.house import House
+from planner.world.receptacle import known_shape
 from planner.world.vocabulary import EntityKind, Relation, State, floor_name
 
 # How and where a thing rests, such as (on, table_0).
@@ -78,6 +79,15 @@ class Facts:
             return None
         return (node.relation or Relation.ON, node.parent)
 
+    def base(self, thing: str) -> str:
+        """The lowest of the things that a thing is on or in; itself where it is on or in none."""
+        node = self.node(thing)
+        return thing if node is None else self.belief.base_of(node).name
+
+    def base_spot(self, thing: str) -> Spot | None:
+        """Where on or in furniture, or on a floor, a thing is, in or on whatever other things."""
+        return self.spot(self.base(thing))
+
     def holder(self, thing: str) -> str | None:
         """The agent holding a thing, if any."""
         node = self.node(thing)
@@ -116,7 +126,10 @@ class Facts:
         return cls.size_m if cls is not None else (0.15, 0.15, 0.15)
 
     def room_of(self, furniture: str) -> str:
-        """The room of a piece of furniture or a floor."""
+        """The room of a furniture, a floor or a thing; "" where it is not known."""
+        if self.is_thing(furniture):
+            node = self.node(furniture)
+            return (node.room if node is not None else None) or ""
         piece = self.layout.furniture_by_name.get(furniture)
         return piece.room if piece is not None else furniture.removeprefix("floor_")
 
@@ -181,15 +194,17 @@ class Facts:
             return False
         if subgoal.predicate is Predicate.IS_IN_ROOM:
             return self.room_of_spot(a, spot[1]) == b
-        wanted = Relation.ON if subgoal.predicate is Predicate.IS_ON_TOP else Relation.WITHIN
-        return spot == (wanted, b)
+        if subgoal.predicate is Predicate.IS_ON_TOP:
+            # What is in a thing's hollow is on the thing, too (PARTNR-D10).
+            return spot == (Relation.ON, b) or (spot == (Relation.WITHIN, b) and self.is_thing(b))
+        return spot == (Relation.WITHIN, b)
 
     def room_of_spot(self, thing: str, parent: str) -> str | None:
         """The room of a thing that rests on or in `parent`."""
         node = self.node(thing)
         if node is not None and node.room is not None:
             return node.room
-        return self.room_of(parent) if not self.is_thing(parent) else None
+        return self.room_of(parent) or None
 
     def _next_to(self, a: str, b: str, within_m: float) -> bool:
         low, high = self._box(a), self._box(b)
@@ -226,10 +241,12 @@ class Facts:
     def free_fraction(self, thing: str, relation: Relation, furniture: str) -> float:
         """The fraction of a surface or inside that looks free; 0 if the thing cannot fit."""
         piece = self.layout.furniture_by_name.get(furniture)
-        if piece is None:
+        if piece is None and not self.is_thing(furniture):
             return 1.0
         width, depth, height = self.size_m(thing)
-        if relation is Relation.ON:
+        if piece is None:
+            spaces = self._spaces_of_thing(relation, furniture)
+        elif relation is Relation.ON:
             spaces = [(s.size[0], s.size[1], s.clearance) for s in piece.surfaces]
         else:
             spaces = [i.size for i in piece.interiors]
@@ -249,6 +266,20 @@ class Facts:
         total = sum(s[0] * s[1] for s in spaces)
         return max(0.0, (total - used - width * depth) / total)
 
+    def relation_on(self, name: str) -> Relation:
+        """How a thing is put so that it is on another entity: into what has a hollow but no top."""
+        if not self.is_thing(name):
+            return Relation.ON
+        node = self.node(name)
+        shape = known_shape(node.class_name if node else "", self.size_m(name))
+        return Relation.WITHIN if shape.top is None and shape.hollow is not None else Relation.ON
+
+    def _spaces_of_thing(self, relation: Relation, holder: str) -> list[Vec3]:
+        node = self.node(holder)
+        shape = known_shape(node.class_name if node else "", self.size_m(holder))
+        part = shape.hollow if relation is Relation.WITHIN else shape.top
+        return [] if part is None else [(part.size[0], part.size[1], math.inf)]
+
 
 def planar_m(a: Vec3, b: Vec3) -> float:
     """Horizontal distance, metres."""
@@ -258,7 +289,7 @@ def planar_m(a: Vec3, b: Vec3) -> float:
 def spots_of(subgoal: Subgoal, facts: Facts) -> list[Spot]:
     """Every spot where a thing would fulfil a placement subgoal."""
     if subgoal.predicate is Predicate.IS_ON_TOP:
-        return [(Relation.ON, name) for name in subgoal.second]
+        return [(facts.relation_on(name), name) for name in subgoal.second]
     if subgoal.predicate is Predicate.IS_INSIDE:
         return [(Relation.WITHIN, name) for name in subgoal.second]
     if subgoal.predicate is Predicate.IS_ON_FLOOR:

@@ -130,6 +130,8 @@ class JobMaker:
         ]
 
     def _is_tight(self, spot: Spot) -> bool:
+        if self._facts.is_thing(spot[1]):
+            return True
         piece = self._facts.layout.furniture_by_name.get(spot[1])
         if piece is None or spot[0] is not Relation.ON:
             return False
@@ -253,7 +255,9 @@ class JobMaker:
         if self._notes.unusable(thing, SkillName.PICK):
             self._stuck[index] = self._notes.why.get(thing, f"{thing} cannot be taken")
             return
-        spots = self._spots(thing, subgoals)
+        spots = self._settled(self._spots(thing, subgoals))
+        if spots is not None and not spots:
+            return
         reference, pending = self._reference(thing, spots)
         if reference is not None:
             spots = self._spots_beside(reference, spots)
@@ -277,6 +281,21 @@ class JobMaker:
         self._notes.choice[thing] = spot
         self._promised[spot] += 1
         self._jobs.append(Job(thing, SkillName.PLACE, index, spot, beside=reference, after=pending))
+
+    def _settled(self, spots: list[Spot] | None) -> list[Spot] | None:
+        """Spots without those in or on things that have to be found or put down first."""
+        if spots is None:
+            return None
+        facts, found = self._facts, []
+        for spot in spots:
+            holder = spot[1]
+            if not facts.is_thing(holder):
+                found.append(spot)
+            elif not facts.known(holder):
+                self._missing[holder] = None
+            elif holder not in self._placing and facts.base_spot(holder) is not None:
+                found.append(spot)
+        return found
 
     def _choose(self, thing: str, spots: list[Spot], pending: str | None) -> Spot:
         with_partner = self._notes.choice.get(pending) if pending is not None else None
@@ -302,9 +321,10 @@ class JobMaker:
     def _is_usual(self, thing: str, relation: Relation, furniture: str) -> bool:
         node = self._facts.node(thing)
         cls = default_catalogue().objects.get(node.class_name if node is not None else "")
-        piece = self._facts.layout.furniture_by_name[furniture]
-        return cls is not None and any(
-            p.furniture == piece.class_name and p.relation is relation for p in cls.places
+        piece = self._facts.layout.furniture_by_name.get(furniture)
+        return piece is None or (
+            cls is not None
+            and any(p.furniture == piece.class_name and p.relation is relation for p in cls.places)
         )
 
     def _spots(self, thing: str, subgoals: list[Subgoal]) -> list[Spot] | None:

@@ -66,7 +66,7 @@ class Steps:
 
     def _reach(self, agent: str, thing: str) -> SkillCall | None:
         """The next call to get within reach of a thing; None once it is."""
-        spot = self._facts.spot(thing)
+        spot = self._facts.base_spot(thing)
         if spot is not None and spot[0] is Relation.WITHIN:
             self._notes.inside_of[thing] = spot[1]
             if self._is_shut(spot[1]):
@@ -80,8 +80,9 @@ class Steps:
         if fetch is not None or job.spot is None:
             return fetch or _call(SkillName.WAIT)
         relation, furniture = job.spot
-        if relation is Relation.WITHIN and self._is_shut(furniture):
-            return self._near(agent, furniture) or _call(SkillName.OPEN, furniture)
+        base = self._facts.base_spot(furniture) if self._facts.is_thing(furniture) else job.spot
+        if base is not None and base[0] is Relation.WITHIN and self._is_shut(base[1]):
+            return self._near(agent, base[1]) or _call(SkillName.OPEN, base[1])
         reference = job.beside
         # Long furniture is not within reach as a whole, so stand at the neighbour.
         near = self._near(agent, reference or furniture)

@@ -54,7 +54,7 @@ class Distances:
         if not (self._has_place(start) and self._has_place(end)):
             return FAR_M
         x, y, _ = facts.position_m(start)
-        spot = facts.spot(end) if facts.is_thing(end) else None
+        spot = facts.base_spot(end) if facts.is_thing(end) else None
         place = end if not facts.is_thing(end) else spot[1] if spot is not None else None
         if place is None:
             return planar_m(facts.position_m(start), facts.position_m(end))

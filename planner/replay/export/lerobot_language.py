@@ -22,6 +22,7 @@ PERSISTENT, EVENTS = "language_persistent", "language_events"
 _ARGUMENTS: Mapping[Role, str] = {
     Role.OBJECT: "object",
     Role.FURNITURE: "furniture",
+    Role.RECEPTACLE: "furniture",
     Role.ROOM: "room",
     Role.OBJECT_OR_FURNITURE: "entity",
     Role.TARGET: "target",

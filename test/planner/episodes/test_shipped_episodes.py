@@ -20,6 +20,7 @@ from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode, FurnitureChange
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
+from planner.world.receptacle import base_placement
 from planner.world.state import WorldState
 from planner.world.vocabulary import Relation, State
 from sim_bridge.embedded.backend import EmbeddedBackend
@@ -96,6 +97,7 @@ def test_some_things_start_behind_doors() -> None:
         asked = {n for p in _evaluation(name).propositions for names in p.lists for n in names}
         for item in episode.objects:
             if item.name in asked and item.relation is Relation.WITHIN:
+                item = base_placement(episode.objects, item)
                 piece = house.furniture_by_name[item.parent]
                 hollow = next(i for i in piece.interiors if i.name == item.part)
                 hidden += hollow.joint is not None
