@@ -1,17 +1,17 @@
-# Every target sets up what it needs first and is quick to repeat; see docs/setup.md.
+# Every target first sets up what it needs; repeating that is fast; see docs/setup.md.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
 BIN := .venv/bin
 TIMED := scripts/timed.sh
-# What runs beside tests with ROS takes the time that those wait, and no other.
+# Steps that run beside the ROS tests use only the CPU time that those leave.
 BESIDE := nice -n 10
 # DDS traffic of tests and demos stays on this machine.
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 # The environment brings its own ROS; a sourced one must not mix with it.
 unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH
-# Containers often forbid bytecode: each node and each worker of tests would compile all it imports.
+# Containers often disable bytecode caches: each node and test worker would compile all its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-lerobot test-rerun demo demo-spot spot test-spot bad-day bench clean
@@ -21,22 +21,22 @@ help: ## this list
 setup: ## virtual environment, ROS 2 from PyPI, interfaces
 	@$(TIMED) set-up scripts/setup.sh
 
-# Side by side, each told of when it has ended.
+# In parallel, with the output of each step when it has ended.
 SIDE_BY_SIDE := --no-print-directory --jobs=2 --keep-going --output-sync=target
 
-test: setup ## what must hold at every change: minutes
+test: setup ## checks for every change: minutes
 	@$(MAKE) $(SIDE_BY_SIDE) lint test-integration test-fast
 
-test-slow: setup ## the rest of it: many more cases of the same properties, every fault in every phase
+test-slow: setup ## additional checks: many more cases of the same properties, every fault in every phase
 	@$(MAKE) $(SIDE_BY_SIDE) slow-integration slow-properties
 
-lint: setup ## format, lint, types, walls
+lint: setup ## format, lint, types, import walls
 	@$(TIMED) format $(BESIDE) $(BIN)/ruff format --check .
 	@$(TIMED) lint $(BESIDE) $(BIN)/ruff check .
 	@$(TIMED) types $(BESIDE) $(BIN)/mypy
 	@$(TIMED) walls $(BESIDE) $(BIN)/lint-imports --no-logo
 
-# Reported, and repeated once: what a starved machine can break is only the waiting.
+# Failures are reported and repeated once: on a starved machine waits may time out.
 UNIT := $(BESIDE) $(BIN)/pytest -n 2 --dist worksteal --ignore=test/integration -rR --reruns 1
 
 test-fast: setup ## tests without ROS
@@ -45,8 +45,8 @@ test-fast: setup ## tests without ROS
 slow-properties: setup
 	@$(TIMED) 'slow tests without ROS' $(UNIT) -m slow $(ARGS)
 
-# Three files at a time, each in a ROS domain of its own; they wait more than they reckon. The
-# order is that of test/integration/conftest.py.
+# Three files at a time, each in a ROS domain of its own, as they mostly wait. The order is that of
+# test/integration/conftest.py.
 INTEGRATION := $(BIN)/pytest test/integration \
   -n 3 --dist loadfile --no-loadscope-reorder -rR --reruns 2
 
@@ -56,7 +56,7 @@ test-integration: setup ## tests with real ROS nodes
 slow-integration: setup
 	@$(TIMED) 'slow integration tests' $(INTEGRATION) -m slow $(ARGS)
 
-nightly: setup ## interfaces for C++ too; judge and reference, 10,000 random cases (about an hour)
+nightly: setup ## interfaces for C++ too; evaluator and reference, 10,000 random cases (about an hour)
 	@source scripts/env.sh && $(TIMED) 'all interfaces' $(BIN)/colcon --log-base .ws/whole/log build \
 	  --base-paths msgs shims/tf2_msgs --build-base .ws/whole/build --install-base .ws/whole \
 	  --cmake-args -DPython3_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DBUILD_TESTING=OFF -Wno-dev
@@ -67,7 +67,7 @@ test-vllm: setup ## opt-in: the model client against a real vLLM on this CPU (3 
 	@$(TIMED) vllm env PLANNER_VLLM_PYTHON="$$(scripts/vllm.sh)" \
 	  $(BIN)/pytest -n 0 test/planner/models/test_vllm.py $(ARGS)
 
-# What is asked may have blanks, quotes and dollars: it goes by the environment, as it was typed.
+# The task may have blanks, quotes and dollars: pass it unchanged through the environment.
 export DEMO_TASK := $(value TASK)
 
 test-lerobot: setup ## opt-in: exported data sets in LeRobot's own loader (5 GB, minutes; Python 3.12)
@@ -96,13 +96,13 @@ test-spot: spot ## opt-in: the tests of the Spot bridge and its emulator
 	@$(TIMED) 'Spot tests' $(BIN)/pytest -n 2 test/sim_bridge/spot test/sim_bridge/safety \
 	  test/integration/test_spot_contract.py $(ARGS)
 
-bad-day: setup ## runs under seeded faults, and what held: make bad-day RUNS=1000 SEED=1 TASK=mix (needs make spot)
+bad-day: setup ## runs under seeded faults, with checks: make bad-day RUNS=1000 SEED=1 TASK=mix (needs make spot)
 	@$(BIN)/planner bad-day --runs $(or $(RUNS),30) --seed $(or $(SEED),1) --task $(or $(TASK),mix) $(ARGS)
 
-bench: setup ## measure what benchmarks/ measures, on this machine
+bench: setup ## run all of benchmarks/ on this machine
 	@for file in benchmarks/bench_*.py; do $(TIMED) "$$file" $(BIN)/python "$$file" $(ARGS); done
 
-clean: ## remove everything that set-up and builds have made
+clean: ## remove everything made by set-up and builds
 	rm -rf .venv .ws build install log *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -f sim_bridge/embedded/_compiled*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

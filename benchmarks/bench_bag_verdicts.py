@@ -1,9 +1,9 @@
-"""Whether a demo's bag says what was said live: at three paces, idle and beside busy processes.
+"""Whether a demo's bag gives the live verdict: at three paces, idle and beside busy processes.
 
 Repeat with: python benchmarks/bench_bag_verdicts.py [--runs N] [--task NAME]
 
-Each run is `planner demo` as users start it; what its last line says is counted. A bag that lacks
-states of the world counts as different.
+Each run is `planner demo` as users start it; its last line is counted. A bag that lacks states of
+the world counts as different.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LINE = re.compile(r"verdict: (\w+)  bag verdict: (.*?)  percent_complete")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One run: whether both verdicts are the same, and how many messages the bag lacks."""
+    """One run: whether both verdicts are equal, and how many messages the bag lacks."""
 
     same: bool
     missed: int

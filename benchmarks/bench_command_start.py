@@ -1,9 +1,9 @@
-"""How long `planner --help` and `planner episodes list` take, as a user waits for them.
+"""Start-up time of `planner --help` and `planner episodes list`.
 
 Repeat with: python benchmarks/bench_command_start.py [--runs N]
 
-Each run is a process of its own, after one that is not counted, so that files are in the cache.
-The processor's time is what a quiet machine would take; the wall clock's also has what others do.
+Each run is a process of its own, after a warm-up run that fills the file cache. CPU time is what an
+idle machine would take; wall time includes other processes.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 from machine import print_table
 
 PLANNER = Path(sys.executable).with_name("planner")
-# Seconds that each may take at most.
+# Limit for each, seconds.
 LIMITS_S = {("--help",): 0.5, ("episodes", "list"): 1.0}
 
 
 def took_s(words: tuple[str, ...]) -> tuple[float, float]:
-    """Wall seconds and seconds of the processor that a command takes."""
+    """Wall and CPU seconds of a command."""
     began_s, before = time.monotonic(), os.times()
     subprocess.run([PLANNER, *words], check=True, stdout=subprocess.DEVNULL)
     wall_s, after = time.monotonic() - began_s, os.times()

@@ -1,9 +1,9 @@
-"""From `planner demo` to the first motion of an agent, everything already set up.
+"""Time from `planner demo` to the first motion of an agent, after set-up.
 
 Repeat with: python benchmarks/bench_demo.py [--task NAME] [--runs N]
 
-Each run is stopped as soon as the first agent moves. CPU time is that of all processes of the
-demo up to then: on a busy machine it says more than the wall time.
+Each run is stopped as soon as the first agent moves. CPU time is that of all processes of the demo
+up to then: on a busy machine it says more than the wall time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WITHIN_S = 10.0
 
 
 def family(pid: int) -> list[int]:
-    """A process and all that it has started, directly or not."""
+    """A process and all its descendants."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [pid, *(each for child in children for each in family(int(child)))]
 

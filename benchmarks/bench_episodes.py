@@ -1,7 +1,7 @@
 """Whole shipped episodes with the expert, in process and without images, on one core.
 
-Processor time is counted, so that waiting for others is not; what they cost in caches and
-shared cores is, so a busy machine still shows less.
+CPU time excludes waiting for other processes, but not their effect on caches and shared cores: a
+busy machine still gives lower figures.
 
 Repeat with: python benchmarks/bench_episodes.py [--agents N] [NAME ...]
 """
@@ -35,8 +35,8 @@ def main() -> None:
     args = parser.parse_args()
     names = args.names or shipped()
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
-    # Half a second of importing, once a process: no episode's own work. And, as `planner run`
-    # has it, what is loaded stays.
+    # Half a second of imports, once per process, is not part of an episode. As in `planner run`,
+    # loaded modules are frozen.
     preload_path_search()
     gc.freeze()
     failed: list[str] = []

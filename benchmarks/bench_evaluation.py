@@ -1,4 +1,4 @@
-"""The evaluator's figures: the cost of one step at any length of an episode, recorded episodes.
+"""Cost of the evaluator: one step at any length of an episode, and recorded episodes.
 
 Repeat with: python benchmarks/bench_evaluation.py [--house NAME] [--episodes N]
 """
@@ -116,8 +116,8 @@ def recorded(start: WorldState, folder: Path) -> dict[str, Path]:
 
     One bag is as the bridge sends it, the other has the whole world in each message.
 
-    Half of them move a thing of the goal; five times it is taken and put down, which gives all
-    that follows in a message another place.
+    Half of the states move an object of the goal; five times it is picked up and put down, which
+    shifts everything after it in a message.
     """
     thing = ten_propositions(start)["propositions"][0]["args"]["entities_a"][0]
     states = [start]
@@ -167,7 +167,7 @@ def write_bag(folder: Path, messages: Sequence[bytes]) -> Path:
 
 
 def judged_ms(recording: Path, episode: Path, mode: Mode) -> float:
-    """CPU time of judging a recording from its file."""
+    """CPU time of evaluating a recording from its file."""
     begin = time.process_time()
     (found,) = judge(recording, Request(mode, str(episode)))
     if isinstance(found, PlannerError):
@@ -230,7 +230,7 @@ def write_episode(house: House, goal: dict[str, Any], folder: Path) -> Path:
 
 
 def growth_kib(house: House, start: WorldState) -> float:
-    """What 100,000 steps of one episode leave in memory."""
+    """Memory growth over 100,000 steps of one episode."""
     evaluator = Evaluator(read_evaluation(ten_propositions(start), "bench"), house, start)
     states = [moved(start, "agent_0", 0.1 * i, 0.0, 0.0) for i in range(10)]
     tracemalloc.start()

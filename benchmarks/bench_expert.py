@@ -78,7 +78,7 @@ def run_set(backend: EmbeddedBackend, title: str, paths: list[Path], *, alone: b
 
 
 def derived(files: list[Path], folder: Path) -> Iterator[Path]:
-    """The episodes of instruction files whose goal the importer derived."""
+    """The episodes of instruction files for which the importer derived a goal."""
     result = import_instructions(files, 0)
     write_import(result, folder)
     read = sum(result.read.values())
@@ -88,7 +88,7 @@ def derived(files: list[Path], folder: Path) -> Iterator[Path]:
 
 
 def drawn(paths: list[Path], sample: int) -> list[Path]:
-    """So many of them by a fixed draw; all where 0."""
+    """A fixed sample of this size; all for 0."""
     if not sample or sample >= len(paths):
         return paths
     return sorted(random.Random(0).sample(paths, sample))

@@ -29,7 +29,7 @@ from machine import print_table
 
 os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 os.environ["ROS_DOMAIN_ID"] = "86"
-# The stack of the tests.
+# The tests' stack.
 sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "integration"))
 
 try:
@@ -48,7 +48,7 @@ Row = tuple[str, str, str]
 
 
 def stops(tries: int) -> list[Row]:
-    """Seconds from asking for a stop to its answer."""
+    """Seconds from requesting a stop to its answer."""
     rows = []
     with a_walk() as (stack, begin), stop_client() as stop:
         for round_trip_s in ROUND_TRIPS_S:
@@ -65,7 +65,7 @@ def stops(tries: int) -> list[Row]:
 
 
 def stalls(tries: int) -> list[Row]:
-    """Seconds from a stall to the word of it, and from the last byte to standing."""
+    """Seconds from a stall to its report, and from the last byte to standing."""
     told, moved = [], []
     with a_walk() as (stack, begin):
         for _ in range(tries):
@@ -76,7 +76,7 @@ def stalls(tries: int) -> list[Row]:
             stack.client.wait(lambda: "COMMS_LOST" in spoken(stack), "the word of it")
             told.append(time.time() - stalled_s)
             stack.client.idle(1.0)
-            # The emulator lives when it is asked something: now up to the present.
+            # The emulator advances only on calls: bring it up to date.
             stack.emulator.advance()
             moved.append(stack.track.moved_s - stalled_s)
             stack.relay.change(stalled=False)
@@ -106,7 +106,7 @@ def deaths(number: int, tries: int) -> list[Row]:
 
 
 def spoken(stack: SpotStack) -> str:
-    """What stands against moving, as the bridge says."""
+    """Why the robot may not move, as the bridge reports it."""
     state = stack.states[-1]
     if state.message == "motion allowed":
         return ""
@@ -115,7 +115,7 @@ def spoken(stack: SpotStack) -> str:
 
 @contextmanager
 def stop_client() -> Iterator[Callable[[], float]]:
-    """What calls stop from another process and returns the seconds until its answer."""
+    """A function that calls stop from another process and returns the seconds until its answer."""
     command = [sys.executable, str(Path(__file__).with_name("stop_client.py")), ROBOT]
     pipe = subprocess.PIPE
     with at_nice(0):
@@ -138,7 +138,7 @@ def stop_client() -> Iterator[Callable[[], float]]:
 
 @contextmanager
 def at_nice(nice: int) -> Iterator[None]:
-    """Processes that start meanwhile have this nice value."""
+    """Processes started in this context have this nice value."""
     before = os.getpriority(os.PRIO_PROCESS, 0)
     os.setpriority(os.PRIO_PROCESS, 0, nice)
     try:
@@ -149,7 +149,7 @@ def at_nice(nice: int) -> Iterator[None]:
 
 @contextmanager
 def a_walk() -> Iterator[tuple[SpotStack, Callable[[], None]]]:
-    """A robot that walks when it is told to, attended as long as this lasts."""
+    """A robot that walks on request, attended while this context lasts."""
     with (
         tempfile.TemporaryDirectory() as folder,
         at_nice(0),
@@ -170,7 +170,7 @@ def row(what: str, times: list[float], limit_s: float) -> Row:
 
 
 def main() -> None:
-    """Prints a line a figure."""
+    """Prints one line per figure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tries", type=int, default=5, help="of each")
     parser.add_argument("--busy", type=int, default=4, help="busy processes beside it")

@@ -1,6 +1,6 @@
-"""The graph world's figures: actions a second, and tasks of 10 actions loaded, done and judged.
+"""Speed of the graph world: actions, and tasks of 10 actions loaded, executed and evaluated.
 
-Seconds are those of one core that the process has had, so that a busy machine tells about the same.
+CPU seconds of one core, so that a busy machine gives about the same.
 
 Repeat with: python benchmarks/bench_graph_world.py [--tasks N] [--actions N]
 """
@@ -31,7 +31,7 @@ ACTIONS = 10
 
 
 def judged(task: EtTask, house: House) -> bool:
-    """Whether a task's plan satisfies it, with turns before it that make it ten actions."""
+    """Whether a task's plan satisfies it, padded with turns to ten actions."""
     episode = graph_episode(task, house)
     world = GraphWorld(start_of(house, episode, default_catalogue()), episode)
     judge = Evaluator(Evaluation(()), house, world.snapshot(), criteria=episode.criteria)
@@ -45,7 +45,7 @@ def judged(task: EtTask, house: House) -> bool:
 
 
 def actions_a_second(task: EtTask, house: House, count: int) -> float:
-    """Of a plan that goes on and on: walks, a grab and a put."""
+    """Rate of a repeated plan: walks, a grab and a put."""
     world = GraphWorld(
         start_of(house, episode := graph_episode(task, house), default_catalogue()), episode
     )

@@ -1,7 +1,7 @@
-"""habitat-sim behind the bridge: pictures beside habitat-sim bare, memory, start, episodes.
+"""habitat-sim behind the bridge: pictures compared with bare habitat-sim, memory, start, episodes.
 
-Times are of processors, of the bridge's process and habitat-sim's together, so that waiting for
-others is not counted. habitat_sim is found as the backend finds it (PLANNER_HABITAT_PYTHON).
+CPU times of the bridge's process and habitat-sim's together. habitat_sim is found as the backend
+finds it (PLANNER_HABITAT_PYTHON).
 
 Repeat with: python benchmarks/bench_habitat.py [--house NAME] [EPISODE ...]
 """
@@ -40,7 +40,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Wiretap:
-    """What the bridge asks of habitat-sim, and in which process that is."""
+    """Records the bridge's requests to habitat-sim, and its process."""
 
     def __init__(self) -> None:
         self.pid = 0
@@ -55,12 +55,12 @@ class Wiretap:
         HabitatProcess.ask = heard  # type: ignore[method-assign]
 
     def cpu_s(self) -> float:
-        """Processor time of habitat-sim so far; 0 where there is none."""
+        """CPU time of habitat-sim so far; 0 if there is none."""
         return cpu_s(self.pid) if Path(f"/proc/{self.pid}/stat").exists() else 0.0
 
 
 def cpu_s(pid: int) -> float:
-    """Processor time of a process so far."""
+    """CPU time of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
@@ -71,7 +71,7 @@ def resident_mb(pid: int) -> float:
 
 
 def spent_s(tap: Wiretap, work: Callable[[], object]) -> tuple[float, float]:
-    """Processor and wall time of some work, in this process and habitat-sim's."""
+    """CPU and wall time of some work, in this process and habitat-sim's."""
     wall, own, other = time.perf_counter(), time.process_time(), tap.cpu_s()
     work()
     return time.process_time() - own + tap.cpu_s() - other, time.perf_counter() - wall
@@ -82,7 +82,7 @@ def views() -> tuple[tuple[float, float], ...]:
 
 
 def frame_s(backend: HabitatBackend, tap: Wiretap) -> tuple[float, float]:
-    """Processor and wall time of a frame of a camera that turns in every frame."""
+    """CPU and wall time per frame of a camera that turns in every frame."""
     backend.start("agent_0", Primitive(PrimitiveName.LOOK, views_rad=views(), timeout_s=600))
     backend.observe("agent_0")
 
@@ -97,7 +97,7 @@ def frame_s(backend: HabitatBackend, tap: Wiretap) -> tuple[float, float]:
 
 
 def bare_frame(tap: Wiretap, python: str) -> dict[str, float]:
-    """The same of habitat-sim bare, in the same world and from the same places."""
+    """The same with bare habitat-sim, in the same world and from the same poses."""
     told = subprocess.run(
         [python, str(BARE)],
         input=json.dumps(tap.asked),
@@ -110,7 +110,7 @@ def bare_frame(tap: Wiretap, python: str) -> dict[str, float]:
 
 
 def start_s(house: House, cache: str) -> tuple[float, float]:
-    """Processor and wall time from nothing to an episode that is loaded and a first picture."""
+    """CPU and wall time from nothing to a loaded episode and a first picture."""
     backend = HabitatBackend(default_options().model_copy(update={"cache": cache}))
     wall, own, before = time.perf_counter(), time.process_time(), _children_s()
     backend.reset(house, bare_episode(house, 2), 7)
@@ -121,13 +121,13 @@ def start_s(house: House, cache: str) -> tuple[float, float]:
 
 
 def _children_s() -> float:
-    """Processor time of processes that have ended."""
+    """CPU time of processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def episodes_s(tap: Wiretap, backend: Any, names: list[str]) -> tuple[float, int]:
-    """Processor time of an episode with pictures, and how many succeeded."""
+    """CPU time of an episode with pictures, and how many succeeded."""
     done = 0
 
     def play() -> None:

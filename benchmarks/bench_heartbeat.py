@@ -26,7 +26,7 @@ from machine import print_table
 
 os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 os.environ.setdefault("ROS_DOMAIN_ID", "87")
-# The stack of the tests.
+# The tests' stack.
 sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "integration"))
 
 try:
@@ -44,7 +44,7 @@ from planner.world.vocabulary import AgentKind
 from sim_bridge.opening import default_house, open_world
 
 LIMIT_S, GOES_ON_S = 0.7, 1.0
-# Longer than the walks halt here, so that each of them is there to go on.
+# Longer than the halts here, so that each walk can resume.
 SAFETY = "version: 1\nexecutive: {stop_after_s: 5.0, sit_after_s: 60.0}\n"
 Begin = Callable[[], None]
 Figures = tuple[list[float], list[float]]
@@ -52,7 +52,7 @@ Figures = tuple[list[float], list[float]]
 
 @contextmanager
 def busy(count: int) -> Iterator[None]:
-    """Processes that do nothing but keep the processor busy."""
+    """Processes that only keep the CPU busy."""
     processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield
@@ -63,7 +63,7 @@ def busy(count: int) -> Iterator[None]:
 
 
 def measure(stack: SpotStack, pid: int, begin: Begin, tries: int) -> Figures:
-    """Seconds from the last heartbeat to standing, and from going on to walking, of each try."""
+    """Seconds from the last heartbeat to standing, and from resuming to walking, of each try."""
     stands, goes_on = [], []
     for _ in range(tries):
         begin()
@@ -82,7 +82,7 @@ def measure(stack: SpotStack, pid: int, begin: Begin, tries: int) -> Figures:
 
 
 def there_and_back(stack: SpotStack, far: tuple[float, float]) -> Begin:
-    """Walks to and fro between where it is and a far place, a longer way than a try takes."""
+    """Walks to and fro between the current pose and a far place, longer than a try takes."""
     agent = stack.emulator.machine.world.agent
     places = [(agent.x_m, agent.y_m, 0.0), (*far, 0.0)]
 
@@ -106,7 +106,7 @@ def direct(folder: Path, tries: int) -> Figures:
 
 
 def relayed(folder: Path, tries: int) -> Figures:
-    """The skill executor hangs, which relays the heartbeats of another."""
+    """The skill executor hangs, which relays the heartbeats of another process."""
     with walking(folder) as (stack, begin), attend_command(ROBOT, "--skills"):
         skills = stack.add("skill_executor")
         stack.tell_graph()
@@ -117,7 +117,7 @@ def relayed(folder: Path, tries: int) -> Figures:
 def planned(folder: Path, tries: int) -> Figures:
     """The task planner hangs, whose heartbeats the skill executor relays."""
     with walking(folder) as (stack, _):
-        # As the planner calls furniture; the first piece of the house is near the other end.
+        # Entity ids of furniture; the first piece of the house is near the other end.
         places = [100 + far_piece(stack), 100]
         replies = [f"Navigate[Object.{number}]\nAssigned!" for number in places * 50]
         stack.add("skill_executor")
@@ -139,7 +139,7 @@ def far_piece(stack: SpotStack) -> int:
 
 @contextmanager
 def walking(folder: Path) -> Iterator[tuple[SpotStack, Begin]]:
-    """A robot on its feet, and what lets it begin a long walk."""
+    """A standing robot, and a function that starts a long walk."""
     opened = open_world(default_house(), "", 7, 1)
     episode = opened.episode.model_copy(update={"episode_id": "bench"})
     with spot_stack(folder, opened.house, episode, SAFETY) as stack:
@@ -153,7 +153,7 @@ def walking(folder: Path) -> Iterator[tuple[SpotStack, Begin]]:
 
 
 def main() -> None:
-    """Prints a line a figure."""
+    """Prints one line per figure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tries", type=int, default=5, help="of each")
     tries = parser.parse_args().tries

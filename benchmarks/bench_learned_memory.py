@@ -1,11 +1,11 @@
-"""The expert with memory:=learned beside privileged, on shipped episodes; and a look's time.
+"""The expert with memory:=learned compared with privileged, on shipped episodes.
 
 Repeat with: python benchmarks/bench_learned_memory.py --first 40 [--results FILE]
 
 Each episode runs in this process with pictures and the shipped model. Results are appended to the
-file as JSON lines, and an episode that stands there is not run again, so that a long run may be
-stopped and taken up. Without names all shipped episodes with an evaluation are run, in the order
-of `planner episodes list`, or only the first of them.
+file as JSON lines, and an episode that is in it is not run again, so that a long run can be
+resumed. Also measures the time per picture. Without names all shipped episodes with an evaluation
+are run, in the order of `planner episodes list`, or only the first of them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LOOKS = 60
 
 
 def looks_ms(threads: int) -> tuple[float, float]:
-    """Median and 95th percentile of one look at 384x384, while turning around in a house."""
+    """Median and 95th percentile of the time per picture at 384x384, while turning in a house."""
     cv2.setNumThreads(threads)
     house = load_house("heldout_0")
     backend, detector = EmbeddedBackend(), Detector.load()

@@ -1,7 +1,7 @@
 """Linting 10,000 episodes without --solve.
 
-The shipped episodes, copied under other names and seeds until there are enough: all shipped
-houses, each read and searched once a process. Repeat with:
+The shipped episodes, copied under other names and seeds until there are enough: all shipped houses,
+each read and searched once per process. Repeat with:
 python benchmarks/bench_lint.py [--episodes N] [--processes N]
 """
 

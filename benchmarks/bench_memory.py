@@ -1,8 +1,8 @@
-"""The memory's figures: an update, a picture, a belief, the store, and the way over ROS.
+"""Cost of the memory: an update, a picture, a belief, the store, and latency over ROS.
 
 Repeat with: python benchmarks/bench_memory.py [--house NAME] [--seconds S] [--no-ros]
 
-Over ROS a camera and a world are played to the real node at 10 Hz: 20 things move between two
+Over ROS a camera and a world are played to the real node at 10 Hz: 20 objects move between two
 places, so that every picture yields an update; its arrival is compared with the picture's stamp.
 """
 
@@ -45,7 +45,7 @@ Row = tuple[str, str, str]
 
 
 def milliseconds(action: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
-    """Of the process, which other work on the machine does not change."""
+    """CPU milliseconds of the process, independent of other work on the machine."""
     taken = []
     for _ in range(rounds):
         begin = time.process_time()
@@ -60,7 +60,7 @@ def told(values: list[float]) -> str:
 
 
 def crowd(house: House, count: int) -> WorldState:
-    """So many cups on the floor of the first room."""
+    """This many cups on the floor of the first room."""
     room = house.rooms[0]
     middle = room.shape.representative_point()
     things = {
@@ -81,7 +81,7 @@ def crowd(house: House, count: int) -> WorldState:
 
 
 def moved(state: WorldState) -> WorldState:
-    """What the picture shows of it half a metre further; the rest stays."""
+    """The world with the visible objects moved by half a metre."""
 
     def elsewhere(entity: EntityState) -> EntityState:
         x, y, z = entity.pose.position_m
@@ -105,7 +105,7 @@ def picture() -> CameraFrame:
 
 
 class Scene:
-    """A memory of `ENTITIES` entities in front of a world that changes or stands."""
+    """A memory of `ENTITIES` entities in a world that changes or not."""
 
     def __init__(self, house: House, folder: Path | None) -> None:
         here = crowd(house, ENTITIES - len(house.furniture))
@@ -149,7 +149,7 @@ def in_process(house: House) -> list[Row]:
             rows.append(("text for a model", f"{len(text.encode()) / 1e3:.0f} kB", "< 1 MB"))
         scene.memory.close()
     state, stamps, frame = crowd(house, ENTITIES), itertools.count(), picture()
-    # An unchanged world is not looked at twice: here every look meets another one.
+    # An unchanged world is skipped: here every picture shows another one.
     states = itertools.cycle((state, moved(state)))
     memory = Memory(house, PrivilegedUpdater(lambda: next(states)))
     looks = milliseconds(lambda: memory.observe(Observation.at_rest(next(stamps), frame)))
@@ -161,7 +161,7 @@ def over_ros(house: House, seconds: float) -> list[Row]:
     words = [f"house:={house.name}", f"update_period:={1 / CAMERA_HZ}"]
     arguments = [word for pair in words for word in ("-p", pair)]
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    # The player stands in the bridge's place and sends as the bridge does.
+    # The player replaces the bridge and sends as the bridge does.
     profile = config_dir() / "dds" / "fastdds_bridge.xml"
     environment = ros_environment(os.environ)
     os.environ.setdefault("FASTDDS_DEFAULT_PROFILES_FILE", str(profile))
@@ -239,7 +239,7 @@ def play(house: House, seconds: float, pid: int) -> tuple[list[float], float]:
         expose()
         spin(1 / CAMERA_HZ)
     latencies.clear()
-    # As the bridge does; the player's own pauses are none of the memory's.
+    # As the bridge does; the player's own pauses must not count.
     gc.freeze()
     cpu_s, begin = cpu_seconds(pid), time.monotonic()
     for due_s in beats(seconds):

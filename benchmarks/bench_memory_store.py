@@ -1,9 +1,9 @@
-"""Questions at many entries, and a store under many frames of operations.
+"""Queries with many entries, and a store under many frames of operations.
 
 Repeat with: python benchmarks/bench_memory_store.py [--entries N] [--frames N]
 
-The figures asked for are 100,000 entries and 1,000,000 frames; the defaults are a sample of the
-latter. Times are of the process (user and system), which other work on the machine does not change.
+The required figures are for 100,000 entries and 1,000,000 frames; the default is fewer frames.
+Times are CPU times (user and system), independent of other work on the machine.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Row = tuple[str, str, str]
 
 
 def crowded(house: House, entries: int) -> Memory:
-    """A memory of so many entries."""
+    """A memory with this many entries."""
     memory = Memory(house, None)
     content = memory.content()
     rooms = [room.name for room in house.rooms]
@@ -80,7 +80,7 @@ def questions(house: House, entries: int) -> list[Row]:
 
 
 def frames(house: House, count: int) -> list[Row]:
-    """Things that move with every frame, and now and then go and come back."""
+    """Objects that move in every frame, and sometimes disappear and come back."""
     with tempfile.TemporaryDirectory(prefix="planner-bench-") as folder:
         return frames_in(house, count, Path(folder))
 

@@ -1,10 +1,10 @@
-"""What a planner costs beside its model: prompt, grammar and parsing, tokens of a dialogue.
+"""Cost of a planner besides its model: prompt, grammar and parsing, tokens of a dialogue.
 
 Repeat with: python benchmarks/bench_planner_overhead.py [--episode NAME]
 
-The tokens are counted with Mistral's tokenizer where `mistral_common` (Apache-2.0) is installed:
-`pip install --no-deps mistral_common tiktoken regex`, and estimated from characters elsewhere.
-CPU time, not wall time.
+The tokens are counted with Mistral's tokenizer if `mistral_common` (Apache-2.0) is installed: `pip
+install --no-deps mistral_common tiktoken regex`, and estimated from characters otherwise. CPU time,
+not wall time.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
 PAPERS_GROWTH = 32.8
-# tiny_models.py stands among the tests that share it.
+# tiny_models.py is with the tests that share it.
 for folder in ("planning", "models"):
     sys.path.append(str(Path(__file__).parents[1] / "test" / "planner" / folder))
 Row = tuple[str, str, str]
 
 
 def big_belief(things: int) -> Belief:
-    """Ten rooms, a hundred pieces of furniture, the rest things."""
+    """Ten rooms, a hundred pieces of furniture, the rest objects."""
     nodes: dict[str, BeliefNode] = {}
     for r in range(10):
         name = f"room_{r}"
@@ -86,7 +86,7 @@ def big_belief(things: int) -> Belief:
 
 
 def decision_ms(name: str, turn: Callable[[str], str]) -> float:
-    """The median of decisions with a model that answers at once; each result changes the world."""
+    """The median of decisions with a model that replies at once; each result changes the world."""
     agents = ("agent_0",)
     belief = big_belief(200)
     able = capabilities_of("robot")
@@ -116,7 +116,7 @@ def decision_ms(name: str, turn: Callable[[str], str]) -> float:
         ended = AgentResult("agent_0", decision.calls["agent_0"], SkillResult.success(), 0.0)
         planner.observe((ended,))
         if number % 8 == 7:
-            # Now and then a new thing: the grammar is made anew.
+            # Sometimes a new object, which makes a new grammar necessary.
             extra = f"new_{number}"
             node = replace(belief.nodes["cup_0"], name=extra, entity_id=900 + number)
             belief = Belief(0.0, belief.sequence + 1, {**belief.nodes, extra: node})
@@ -176,7 +176,7 @@ def engine_rows() -> list[Row]:
 
 
 def token_cost_rows() -> list[Row]:
-    """A tiny model of random weights, free and held, where torch is installed."""
+    """A tiny model of random weights, unconstrained and constrained, if torch is installed."""
     if not all(importlib.util.find_spec(name) for name in ("torch", "transformers")):
         return [("a token's cost by the grammar", "not measured: torch is not installed", "")]
     import torch
@@ -204,11 +204,11 @@ def token_cost_rows() -> list[Row]:
     return [("a token of a tiny model", words, "grammar below 10 %")]
 
 
-# ---- tokens -------------------------------------------------------------------------------
+# Tokens
 
 
 def tokenizer() -> tuple[Callable[[str], int], str]:
-    """Counts tokens, and with what."""
+    """A function that counts tokens, and its name."""
     spec = importlib.util.find_spec("mistral_common")
     if spec is None or importlib.util.find_spec("tiktoken") is None:
         return lambda text: -(-len(text) // 4), "none: estimated, 4 characters a token"
@@ -225,7 +225,7 @@ def tokenizer() -> tuple[Callable[[str], int], str]:
 
 
 class Shadowed:
-    """The dialogue `react`, its model saying what the expert decides: real calls and results."""
+    """The dialogue `react` whose model says what the expert decides: real calls and results."""
 
     name = "react"
 
@@ -249,7 +249,7 @@ class Shadowed:
         for agent, call in decision.calls.items():
             spoken = self._spoken(call, context.belief)
             if spoken is None:
-                # What EPM's dialogue has no words for (rooms, floors, waiting) is not counted.
+                # Calls that EPM's dialogue cannot express (rooms, floors, waiting) are not counted.
                 calls[agent] = self._names[agent] = call
                 continue
             self._said.append(f"{spoken}\nAssigned!")

@@ -2,10 +2,10 @@
 
 Repeat with: python benchmarks/bench_replay.py [BAG] [--rate R] [--duration S]
 
-Without a bag one of 20 s is made: 460 messages a second, among them the raw pictures of two RGB-D
-cameras ten times a second. The command runs in this process, and a node in another one listens to
-all of it; a message has arrived when that node's middleware has it. A message's time is that of its
-receipt in the bag, counted from the message that was sent earliest of all.
+Without a bag one of 20 s is made: 460 messages a second, including the raw pictures of two RGB-D
+cameras at 10 Hz. The command runs in this process, and a node in another one subscribes to
+everything; a message has arrived when that node's middleware has it. A message's time is that of
+its receipt in the bag, relative to the message that was sent earliest of all.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PIXELS = 384
 
 
 def make_bag(folder: Path) -> None:
-    """A bag as the recorder writes it of two agents, pictures uncompressed."""
+    """A bag as the recorder writes it for two agents, pictures uncompressed."""
     store = get_typestore(Stores.ROS2_JAZZY)
     stamp = store.types["builtin_interfaces/msg/Time"](sec=0, nanosec=0)
     head = store.types["std_msgs/msg/Header"](stamp=stamp, frame_id="lens")
@@ -86,12 +86,12 @@ def make_bag(folder: Path) -> None:
 
 
 def check_sum(data: bytes) -> int:
-    """Of a message, but for the bytes that the middleware fills it up with."""
+    """Checksum of a message without the middleware's padding."""
     return zlib.crc32(data.rstrip(b"\0"))
 
 
 def listen(bag: Path, notes: Path) -> None:
-    """Another process: notes when each message arrived, until its standard input is closed."""
+    """Another process: records when each message arrived, until its standard input is closed."""
     import rclpy
     from rclpy.node import Node
     from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -100,7 +100,7 @@ def listen(bag: Path, notes: Path) -> None:
 
     arrived: dict[str, list[tuple[int, int]]] = defaultdict(list)
 
-    # The middleware tells the time of day.
+    # The middleware reports the time of day.
     offset_ns = time.time_ns() - time.monotonic_ns()
 
     def note(topic: str, data: bytes, info: dict[str, Any]) -> None:
@@ -141,7 +141,7 @@ def _noting(note: Any, topic: str) -> Any:
 
 
 def play(bag: Path, rate: float, duration_s: float | None) -> tuple[list[Any], float]:
-    """Plays in this process; returns (topic, stamp, check sum, sent at) of messages, and load."""
+    """Plays in this process; returns (topic, stamp, checksum, sent at) of messages, and load."""
     from planner.replay.player import node
     from planner.replay.player.publishers.node import BagPublishers
 

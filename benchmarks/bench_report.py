@@ -2,9 +2,9 @@
 
 Repeat with: python benchmarks/bench_report.py [--messages N] [--keep FOLDER]
 
-The bag is made here: two agents walk through a house and carry things, with the topics of a demo
-at their rates: /tf at 30 Hz, odometry and joint states as often, true states 17 times a second,
-pictures as JPEG once a second, the planner's calls of a model with prompts of 8 kB.
+The bag is generated: two agents walk through a house and carry objects, with the topics of a demo
+at their rates: /tf, odometry and joint states at 30 Hz, true states at 17 Hz, pictures as JPEG once
+a second, the planner's model calls with prompts of 8 kB.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def header(t_s: float, frame: str = "map") -> Header:
 
 
 def stamped(message: Any) -> Callable[[float], bytes]:
-    """A message that is the same each time but for the stamp at its beginning."""
+    """A message that only differs in the stamp at its start."""
     data = bytearray(serialize_message(message))
 
     def make(t_s: float) -> bytes:
@@ -98,7 +98,7 @@ def same(message: Any) -> Callable[[float], bytes]:
 
 
 def place(agent: int, t_s: float) -> tuple[float, float]:
-    """Where an agent is: it goes about in an oval, and stands a third of the time."""
+    """An agent's position: it walks in an oval, and stands a third of the time."""
     going = (t_s + 20.0 * agent) % 60.0
     turn = (math.floor((t_s + 20.0 * agent) / 60.0) * 40.0 + min(going, 40.0)) / 40.0 * math.tau / 3
     return 9.0 + 4.0 * math.cos(turn + agent), 4.0 + 2.0 * math.sin(turn + agent)
@@ -153,7 +153,7 @@ def true_states(first: WorldState) -> Callable[[float], bytes]:
 
 
 def camera() -> Callable[[float], bytes]:
-    """Pictures as JPEG: eight, one after another."""
+    """Pictures as JPEG: eight in turn."""
     rng = np.random.default_rng(0)
     packed = []
     for _ in range(8):
@@ -261,7 +261,7 @@ def make_bag(folder: Path, messages: int) -> tuple[int, float]:
     for s in found:
         if s.topic not in topics:
             topics[s.topic] = writer.add_topic(Topic(s.topic, s.kind, definition(s.kind), ""))
-    # All rates together, so that the bag lasts an hour whatever is asked for.
+    # All rates together, so that the bag lasts an hour whatever its size.
     share = messages / sum(s.hz * HOUR_S for s in found)
     rows = [
         (k / (s.hz * share), n)
@@ -277,7 +277,7 @@ def make_bag(folder: Path, messages: int) -> tuple[int, float]:
 
 
 def cpu_s() -> float:
-    """What the commands so far have taken of the processor."""
+    """CPU time of the commands so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

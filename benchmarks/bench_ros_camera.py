@@ -2,12 +2,12 @@
 
 Repeat with: python benchmarks/bench_ros_camera.py [--seconds N] [--rate HZ]
 
-The bridge runs in real time; its robot turns a little to and fro, and before each exposure a thing
-in its view is moved by 0.4 m, so that no two pictures are equal and each one changes the memory,
-which stores the change before it tells it. Three processes: bridge, memory (a look at every
-exposure), and this one, which listens to /memory/updates. All clocks are the kernel's monotonic
-one; the time of a stamp is the beginning of its tick. CPU time is that of the stage's thread: what
-a stage takes on a machine that does nothing else.
+The bridge runs in real time; its robot turns a little to and fro, and before each exposure an
+object in its view is moved by 0.4 m, so that every picture changes the memory, which stores the
+change before it publishes it. Three processes: bridge, memory (uses every exposure), and this one,
+which subscribes to /memory/updates. All clocks are the kernel's monotonic one; the time of a stamp
+is the start of its tick. CPU time is that of the stage's thread: what a stage takes on an idle
+machine.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def note(what: str, stamp_s: float) -> None:
 
 
 class RestlessBackend(EmbeddedBackend):
-    """Moves a thing in the robot's view before each exposure, and notes its times."""
+    """Moves an object in the robot's view before each exposure, and records its times."""
 
     _began: tuple[float, str] | None = None
 
@@ -84,7 +84,7 @@ class RestlessBackend(EmbeddedBackend):
         world.touch(thing.name)
 
     def _open_view(self, agent: Agent) -> float:
-        """Where nothing stands near."""
+        """A view without anything near."""
         here = (agent.x_m, agent.y_m, 0.8)
         yaws = [math.tau * i / 24 for i in range(24)]
         return max(
@@ -104,13 +104,13 @@ class RestlessBackend(EmbeddedBackend):
 
 
 def serve_bridge() -> int:
-    """The bridge itself, with a backend that takes notes."""
+    """The bridge itself, with a backend that records times."""
     bridge_node.make_backend = lambda *_: RestlessBackend()
     return bridge_node.main()
 
 
 class NotingMemory(Memory):
-    """Notes when it begins to learn from an exposure and when it has learned and stored it."""
+    """Records when it starts to process an exposure and when it has stored the change."""
 
     def observe(self, observation: Observation) -> Any:
         note("learn", observation.stamp_s)
@@ -120,7 +120,7 @@ class NotingMemory(Memory):
 
 
 def serve_memory() -> int:
-    """The memory node itself, taking notes."""
+    """The memory node itself, recording times."""
     sys.modules["planner.memory.run"].Memory = NotingMemory
     take, tell = CameraInput._take, memory_node.MemoryNode._publish  # noqa: SLF001 - timed inside
 
@@ -139,7 +139,7 @@ def serve_memory() -> int:
 
 
 class Listener(Node):
-    """Notes when the memory's updates arrive."""
+    """Records when the memory's updates arrive."""
 
     def __init__(self) -> None:
         super().__init__("bench")

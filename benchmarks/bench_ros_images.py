@@ -1,11 +1,11 @@
-"""RGB-D over ROS: from the end of a rendering to a subscriber in another process.
+"""RGB-D over ROS: from the end of rendering to a subscriber in another process.
 
 Repeat with: python benchmarks/bench_ros_images.py [--house NAME] [--seconds N]
 
 The bridge runs in a process of its own, in real time, in the house of 8 rooms, 60 pieces of
-furniture and 150 objects, with its robot looking round. This process listens as a node would. A
-frame is there when its colours, its depth and both camera_infos are; all clocks are the kernel's
-monotonic one.
+furniture and 150 objects, with its robot looking around. This process subscribes as a node would. A
+frame is complete when its colours, its depth and both camera_infos have arrived; all clocks are the
+kernel's monotonic one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ TOPICS = {
 
 
 class TimedBackend(EmbeddedBackend):
-    """Notes when each rendering began and ended, by its stamp in nanoseconds."""
+    """Records when each rendering began and ended, by its stamp in nanoseconds."""
 
     notes = open(os.environ.get("BENCH_NOTES", os.devnull), "w", buffering=1)  # noqa: PTH123, SIM115
 
@@ -63,14 +63,14 @@ class TimedBackend(EmbeddedBackend):
 
 
 def serve() -> int:
-    """The bridge itself, with a backend that takes notes."""
+    """The bridge itself, with a backend that records times."""
     bridge_node.make_backend = lambda *_: TimedBackend()
     sys.argv = [sys.argv[0], "--ros-args", *os.environ["BENCH_PARAMETERS"].split()]
     return bridge_node.main()
 
 
 class Listener(Node):
-    """Notes when each message of a frame arrived."""
+    """Records when each message of a frame arrived."""
 
     def __init__(self) -> None:
         super().__init__("bench")
@@ -110,7 +110,7 @@ def measure(house: str, seconds: float, rate_hz: float) -> None:
         notes = Path(folder) / "notes"
         environment = ros_environment(os.environ) | {
             "BENCH_NOTES": str(notes),
-            # Pictures of a world in which nothing moves would be rarer.
+            # Pictures of a static world would be less frequent.
             "BENCH_PARAMETERS": f"-p house:={house} -p camera_hz:={rate_hz} "
             f"-p still_camera_hz:={rate_hz}",
         }

@@ -49,7 +49,7 @@ DOMAIN = "86"
 ROOT = Path(__file__).resolve().parents[1]
 EPISODE = "night_light_0"
 SETTLE_S = 10.0
-# The safety rules let nothing take longer.
+# The longest that the safety rules allow.
 LOOKS_S = 600.0
 Rows = list[tuple[str, str, str]]
 
@@ -135,7 +135,7 @@ def idle(seconds: float) -> Rows:
 
 
 def look_round(bench: Node, action: ActionClient) -> Future:
-    """Lets an agent look round for as long as is allowed; returns what tells of the end."""
+    """Lets an agent look around for the maximum time; returns the future of the end."""
     views = tuple((math.remainder(i * 0.2, math.tau), 0.4) for i in range(2000))
     look = Primitive(PrimitiveName.LOOK, views_rad=views, timeout_s=LOOKS_S)
     action.wait_for_server()
@@ -226,7 +226,7 @@ def record(seconds: float, arguments: Arguments, pace: float) -> Rows:
             load = (busy_s(processes[1].pid) - before) / seconds
             memory = memory_mb(processes[1].pid)
             for end in ends:
-                # Of a world in which nothing moves hardly any pictures are sent.
+                # A static world publishes hardly any pictures.
                 if end.done():
                     raise RuntimeError(f"an agent looks round no more: {end.result().result.text}")
             bench.destroy_node()

@@ -48,12 +48,12 @@ def resident_mib() -> float:
 
 
 class Watch:
-    """Memory and processor time as episodes end."""
+    """Memory and CPU time as episodes end."""
 
     def __init__(self) -> None:
         self.mib: list[float] = []
         self.houses: list[str] = []
-        # Sums only: rows that are kept would be measured too.
+        # Sums only: stored rows would be measured too.
         self.judged = self.solved = self.calls = 0
         self.cpu_s = 0.0
 
@@ -69,7 +69,7 @@ class Watch:
 
 
 def rounds_of(suite_name: str, episodes: int) -> tuple[Job, ...]:
-    """So many jobs, a suite again and again with other seeds; 0 = once."""
+    """This many jobs, repeating a suite with other seeds; 0 = once."""
     suite = find_suite(suite_name)
     count = episodes or len(suite)
     rounds = [jobs_of(suite, len(suite), seed) for seed in range(-(-count // len(suite)))]
@@ -86,7 +86,7 @@ def carried_out(
 
 
 def spent_s() -> float:
-    """Processor seconds of this process and of its children that have ended."""
+    """CPU seconds of this process and of its children that have ended."""
     own, children = (
         resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
@@ -102,12 +102,13 @@ def memory_rows(watch: Watch, took_s: float, a_round: int) -> list[Row3]:
         ("episodes a minute of one core", f"{60 * count / took_s:.0f}", "at least 100"),
         ("most resident", f"{max(watch.mib):.0f} MiB", ""),
     ]
-    # A bigger house needs more: the most of each house in one round and in the last whole one.
+    # Larger houses need more: the maximum of each house in one round and in the last complete one.
     whole = count // a_round
     if whole < 4:
         return [*rows, ("rounds of the suite", f"{whole}: too few to tell growth", "")]
     last = most_by_house(watch, a_round * (whole - 1), a_round)
-    # Fields of ways and grammars are kept, so many of each: the first rounds fill these caches.
+    # Path fields and grammars are cached, a limited number of each: the first rounds fill these
+    # caches.
     for first, wanted in ((2, ""), (whole // 2, "flat")):
         before = most_by_house(watch, a_round * (first - 1), a_round)
         grown = [last[house] - before[house] for house in before]
@@ -144,7 +145,7 @@ def pool_rows(root: Path, suite: str, episodes: int, settings: RunSettings) -> l
         began_s, before_s = time.monotonic(), spent_s()
         engine = ProcessPool(settings, workers)
         watch = carried_out(root / f"pool_{workers}", suite, jobs, settings, engine)
-        # What starting a process takes, is taken once however many episodes it runs.
+        # The start of a process counts once, however many episodes it runs.
         cpu.append(watch.cpu_s)
         wall.append(time.monotonic() - began_s)
         print(f"{workers} workers: {wall[-1]:.1f} s, processor {spent_s() - before_s:.1f} s")
@@ -168,9 +169,9 @@ def pool_rows(root: Path, suite: str, episodes: int, settings: RunSettings) -> l
 def apart(
     root: Path, suite: str, jobs: Sequence[Job], settings: RunSettings
 ) -> tuple[float, float]:
-    """Processor and wall seconds of two processes that each run half of the jobs by itself.
+    """CPU and wall seconds of two processes that each run half of the jobs independently.
 
-    The halves are of whole houses, even by what one worker needed for each.
+    The halves are of whole houses, balanced by the time that one worker needed for each.
     """
     needed: Counter[str] = Counter()
     for row in newest_rows(root / "pool_1" / ROWS_NAME).values():
@@ -195,7 +196,7 @@ def apart(
 
 
 def run_alone(folder: Path, suite: str, jobs: Sequence[Job], settings: RunSettings) -> None:
-    """What a process of its own runs."""
+    """The work of an independent process."""
     carried_out(folder, suite, jobs, settings, OneProcess(settings))
 
 

@@ -1,4 +1,4 @@
-"""The embedded simulator's figures: frames, steps, path queries, resets.
+"""Speed of the embedded simulator: frames, steps, path queries, resets.
 
 Repeat with: python benchmarks/bench_simulator.py [--house NAME]
 """
@@ -27,7 +27,7 @@ ROUNDS = 5
 
 
 def median(measure: Callable[[], float]) -> float:
-    """The middle of several runs, so that one disturbance does not decide."""
+    """The median of several runs, so that one disturbance does not matter."""
     return statistics.median(measure() for _ in range(ROUNDS))
 
 
@@ -60,7 +60,7 @@ def frames_per_s(backend: EmbeddedBackend) -> float:
 
 
 def farthest(backend: EmbeddedBackend, grid: FloorGrid) -> tuple[float, float]:
-    """The free cell with the longest way from the agent."""
+    """The free cell with the longest path from the agent."""
     x, y, _ = backend.observe("agent_0", ()).base.position_m
     here = grid.nearest_free(x, y)
     distance = grid.field(here or 0).distance_m
@@ -97,7 +97,7 @@ def path_query_ms(grid: FloorGrid) -> float:
 
 
 def way_ms(grid: FloorGrid) -> float:
-    """From a cell to the one that is farthest to walk, as agents seek it: nothing is cached."""
+    """From a cell to the farthest one, as agents plan it: nothing is cached."""
     goal = int(grid.free.ravel().argmax())
     distance_m = grid.field(goal).distance_m
     start = int(np.where(np.isfinite(distance_m), distance_m, -1.0).argmax())

@@ -1,10 +1,10 @@
-"""What the way through the Spot SDK, TLS and the emulator costs, and how soon a robot stops.
+"""Cost of the path through the Spot SDK, TLS and the emulator, and how soon a robot stops.
 
     python benchmarks/bench_spot.py
 
-Needs the extra `spot`. Figures are of one process that runs bridge side and emulator; each limit
-is that of SPOT-F6.4 and stands beside its figure. Times of
-the robot are emulated seconds, so a busy machine does not change them.
+Needs the extra `spot`. One process runs bridge side and emulator; each figure is printed with its
+limit from SPOT-F6.4. Times of the robot are emulated seconds, so a busy machine does not change
+them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from machine import describe_machine
 
-# A recorded map as the tests make it.
+# A recorded map, made as in the tests.
 sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "sim_bridge" / "spot"))
 
 from planner.world.primitive import Primitive, PrimitiveName
@@ -45,7 +45,7 @@ except ImportError as missing:
 
 
 def main() -> None:
-    """Prints one line a figure."""
+    """Prints one line per figure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pictures", type=int, default=40)
     parser.add_argument("--states", type=int, default=300)
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def _judged(value: float, known: tuple[str, float, str] | None) -> str:
-    """A limit and whether it holds."""
+    """A limit and whether it is met."""
     if known is None:
         return ""
     kind, limit, note = known
@@ -89,7 +89,7 @@ def _judged(value: float, known: tuple[str, float, str] | None) -> str:
 
 
 def _ends_after(opened: Opened, skill: str, graph: str, *, taken: bool) -> float:
-    """Emulated seconds until a skill has ended whose lease was taken or whose link froze."""
+    """Emulated seconds until a skill ends after its lease was taken or its link froze."""
     backend = SpotBackend(emulated().model_copy(update={"graph": graph}))
     gate = SafetyGate(backend)
     gate.reset(opened.house, opened.episode, opened.seed)
@@ -112,11 +112,11 @@ def _ends_after(opened: Opened, skill: str, graph: str, *, taken: bool) -> float
 
 
 def _errand(opened: Opened, skew_s: float) -> tuple[float, int, int]:
-    """One errand: connect, walk, look, pick, place, rest, with a robot whose clock is ahead.
+    """One task: connect, walk, look, pick, place, rest, with a robot whose clock is ahead.
 
     Returns:
-        Seconds on the wall, the walking commands sent, and how many of them had no end within the
-        time to live, no speed limit, or stairs allowed.
+        Wall seconds, the number of walking commands sent, and how many of them lacked an end time
+            within the time to live or a speed limit, or allowed stairs.
     """
     began = time.perf_counter()
     backend = SpotBackend(emulated())
@@ -168,7 +168,7 @@ def _is_bounded(record: Recorded, skew_s: float) -> bool:
 
 
 def _idle(backend: SpotBackend) -> dict[str, float]:
-    """The share of one core that an idle bridge takes, hearing the robot 20 times a second."""
+    """The share of one core of an idle bridge that reads the robot's state 20 times a second."""
     ticks = 100
     busy = time.process_time()
     for _ in range(ticks):
@@ -194,7 +194,7 @@ def _pictures(backend: SpotBackend, count: int) -> dict[str, float]:
     handle = backend.start("agent_0", walk)
     spent = cpu = 0.0
     for _ in range(count):
-        # Each from another direction: a view of a world that stands still is drawn only once.
+        # Each from another direction: a view of a static world is rendered only once.
         backend.step(TICK_S)
         began, busy = time.perf_counter(), time.process_time()
         backend.observe("agent_0", ("hand",))
@@ -211,7 +211,7 @@ def _pictures(backend: SpotBackend, count: int) -> dict[str, float]:
 def _stops(backend: SpotBackend) -> dict[str, float]:
     """A bridge that dies while the robot walks: emulated seconds until it stands, and sits.
 
-    It dies right after it sent a goal, which then lives longest.
+    It dies right after sending a goal, which then lives longest.
     """
     emulator = emulator_of(backend)
     x, y, _ = backend.base.position_m
@@ -235,13 +235,13 @@ def _stops(backend: SpotBackend) -> dict[str, float]:
 
 
 def _left_s(emulator: SpotEmulator) -> float:
-    """How long the goal that was sent last still lives."""
+    """The remaining lifetime of the last goal."""
     walk = emulator.machine.walk
     return 0.0 if walk is None else walk.ends_s - emulator.clock.now_s()
 
 
 def things(backend: SpotBackend) -> list[tuple[float, float, float]]:
-    """Places worth walking to: what lies on furniture."""
+    """Targets worth walking to: objects on furniture."""
     state = backend.world_state()
     if state is None:
         return []
@@ -261,7 +261,7 @@ def _far(_: SpotBackend, opened: Opened) -> Primitive:
 
 
 def _thing(backend: SpotBackend, _: Opened) -> Primitive:
-    """A pick of something in reach, after a walk to it."""
+    """A pick of an object in reach, after a walk to it."""
     for place in things(backend):
         handle = backend.start("agent_0", Primitive(PrimitiveName.NAVIGATE, place))
         while not backend.poll(handle).done:
@@ -278,7 +278,7 @@ SKILLS = {
     "pick": _thing,
     "arm": lambda *_: Primitive(PrimitiveName.LOOK, views_rad=((1.0, 0.3), (-1.0, 0.3)) * 20),
 }
-# By the beginning of a figure's name.
+# By prefix of a figure's name.
 LIMITS = {
     "hand_rgbd_hz_on_one_core": ("least", 10.0, ""),
     "hand_rgbd_hz": ("least", 10.0, "of the wall clock: a busy machine is slower"),

@@ -1,9 +1,9 @@
-"""What /world/state costs the bridge and the judge: CPU shares of building, sending and reading.
+"""Cost of /world/state for bridge and evaluator: CPU shares of building, sending and reading.
 
 Repeat with: python benchmarks/bench_world_state.py [--entities N] [--hz HZ] [--seconds S]
 
-Two processes: one sends states as the bridge does, in which the robot and what it holds move with
-every tick; the other puts them together as the evaluator does. CPU times are of all threads of the
+Two processes: one sends states as the bridge does, in which the robot and what it holds move in
+every tick; the other assembles them as the evaluator does. CPU times are of all threads of the
 process. With --whole every message is a keyframe.
 """
 
@@ -35,7 +35,7 @@ MOVING = 2
 
 
 def world(count: int) -> WorldState:
-    """So many things as a house has them."""
+    """A state with as many objects as a house has."""
     things = {
         f"cup_{n}": EntityState(
             name=f"cup_{n}",
@@ -86,7 +86,7 @@ def bridge(entities: int, hz: float, seconds: float, *, whole: bool) -> float:
 
 
 def judge() -> None:
-    """Reads states until one of no world; prints how many and CPU seconds for each."""
+    """Reads states until an empty one; prints their number and CPU seconds for each."""
     rclpy.init()
     node = rclpy.create_node("bench_judge")
     decoder, states, over = UpdateDecoder(), [0], [False]

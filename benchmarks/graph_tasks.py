@@ -1,6 +1,6 @@
-"""Graphs like VirtualHome's and tasks like ET-Plan-Bench's, made by a seed, for figures and tests.
+"""Seeded graphs like VirtualHome's and tasks like ET-Plan-Bench's, for benchmarks and tests.
 
-Every category of ETPLAN-4.3, in the published layout, with a plan that carries it out.
+Every category of ETPLAN-4.3, in the published layout, with a plan that solves it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 ROOMS = ("kitchen", "livingroom", "bedroom", "bathroom")
-# Class, properties, state at the start.
+# Class, properties, initial state.
 PIECES = (
     ("fridge", ("CAN_OPEN", "CONTAINERS", "HAS_SWITCH"), ("CLOSED", "ON")),
     ("microwave", ("CAN_OPEN", "CONTAINERS", "HAS_SWITCH"), ("CLOSED", "OFF")),
@@ -42,7 +42,7 @@ CATEGORIES = ("navi", "navi_relation", "mani", "mani_relation", "multi", "tempor
 
 @dataclass
 class Home:
-    """A graph, and what its tasks are made of: (class, id) of each."""
+    """A graph, and the nodes that its tasks use: (class, id) of each."""
 
     graph: dict[str, Any]
     rooms: list[tuple[str, int]] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Home:
 
 
 def home(rng: random.Random, things: int = 90) -> Home:
-    """A home of four rooms with boxes for all there is."""
+    """A home of four rooms with boxes for everything."""
     nodes: list[dict[str, Any]] = []
     edges: list[dict[str, Any]] = []
     made = Home({"nodes": nodes, "edges": edges})
@@ -111,7 +111,7 @@ def _opens(word: str) -> bool:
 
 
 class Tasks:
-    """Tasks in one home, one after another."""
+    """Tasks in one home, generated one after another."""
 
     def __init__(self, made: Home, rng: random.Random) -> None:
         self.home, self._rng = made, rng
@@ -145,7 +145,7 @@ class Tasks:
         return self._line(category, goals, plan)
 
     def _target(self, *things: tuple[str, int]) -> tuple[str, tuple[str, int]]:
-        """A place where none of some things is, and whose class holds none of their class."""
+        """A place with none of these things, and whose class holds none of their class."""
         own = {self.home.place_of[number][1][0] for _, number in things}
         place = self._rng.choice([p for p in self.home.places if p[0] not in own])
         inside = _opens(place[0]) or place[0] == "garbagecan"
@@ -194,7 +194,7 @@ class Tasks:
         }
 
     def _once(self, plan: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """The plan without opening twice, and with free hands where something is opened."""
+        """The plan without redundant openings, and with free hands when something is opened."""
         opened: set[int] = set()
         kept = []
         for step in plan:

@@ -1,8 +1,8 @@
 """habitat-sim without our bridge, for benchmarks/bench_habitat.py: the same world and views.
 
-`PYTHON habitat_bare.py` reads from its input what the bridge asked of habitat-sim, JSON. It loads
-the same, and then draws the views with habitat-sim's own calls only. It runs in the Python of
-habitat-sim, so it uses nothing of ours but the file that speaks for it.
+`PYTHON habitat_bare.py` reads the bridge's recorded requests to habitat-sim as JSON from its input,
+loads the same, and then renders the views with habitat-sim's own calls only. It runs in the Python
+of habitat-sim, so it uses nothing of ours except the worker's file.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _LOADS = ("open_house", "add", "put")
 
 
 class Bare(Simulation):
-    """Draws without sharing what is drawn."""
+    """Renders without copying the pictures."""
 
     def draw(self, views: list[dict]) -> tuple[float, float]:
-        """Processor and wall time of some views."""
+        """CPU and wall time of some views."""
         states = []
         for view in views:
             state = self._hsim.AgentState()

@@ -1,4 +1,4 @@
-"""What a benchmark ran on, and its table: every figure is printed together with the machine."""
+"""Describes the machine and prints a benchmark's table, so that every figure comes with it."""
 
 from __future__ import annotations
 

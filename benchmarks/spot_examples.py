@@ -3,7 +3,7 @@
     SPOT_SDK_EXAMPLES=spot-sdk/python/examples SPOT_SDK_PYTHON=its/venv/bin/python \\
         python benchmarks/spot_examples.py [--only TEXT] [--jobs 4] [--logs FOLDER]
 
-Needs the extra `spot`. The programs and what shows that each ran are listed in
+Needs the extra `spot`. The programs and the evidence that each ran are listed in
 `test/sim_bridge/spot/sdk_examples.yaml`; docs/spot.md has the table.
 """
 

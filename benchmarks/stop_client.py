@@ -1,4 +1,4 @@
-"""A client of an agent's stop: asks at each line of standard input, prints the seconds it took."""
+"""A client of an agent's stop: calls it for each line of input, prints the seconds it took."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from std_srvs.srv import Trigger
 
 
 def main() -> None:
-    """Prints `ready`, then a line a call."""
+    """Prints `ready`, then one line per call."""
     rclpy.init()
     node = rclpy.create_node("stop_client")
     client = node.create_client(Trigger, f"/{sys.argv[1]}/stop")

@@ -50,7 +50,7 @@ def start(context: LaunchContext) -> list[Node]:
     """Return the actions that start the nodes, for the arguments as they were given."""
     given = {a.name: LaunchConfiguration(a.name).perform(context) for a in ARGUMENTS}
     for option in option_arguments():
-        # Those of other planners than the chosen one are declared as well, and stay out.
+        # Options of all planners are declared; pass on only those that were set.
         if (text := LaunchConfiguration(option.name).perform(context)) != option.default:
             given[option.name] = text
     args = Arguments.from_text(given)
@@ -58,7 +58,7 @@ def start(context: LaunchContext) -> list[Node]:
     pushed = context.launch_configurations.get("ros_namespace", "").strip("/")
     namespace = "/" + "/".join(part for part in (pushed, args.namespace.strip("/")) if part)
     refuse_namespace_with_keys(os.environ, namespace)
-    DomainLock(domain_id(os.environ), namespace).close()  # refuses to meddle with another run
+    DomainLock(domain_id(os.environ), namespace).close()  # raises if another run has the domain
     return [action(spec) for spec in node_list(args)]
 
 
@@ -70,7 +70,7 @@ def action(spec: NodeSpec) -> Node:
         name=spec.name,
         # Relative, so that PushRosNamespace moves it.
         namespace=spec.namespace.strip("/"),
-        # The last one wins.
+        # The last file takes precedence.
         parameters=[dict(spec.parameters), *filter(None, [spec.params_file])],
         remappings=list(spec.remappings),
         ros_arguments=[*log_words(spec), *enclave_arguments(os.environ, spec.executable)],
@@ -85,9 +85,9 @@ def log_words(spec: NodeSpec) -> list[str]:
 
 
 def after(spec: NodeSpec) -> Callable[[ProcessExited, LaunchContext], list[Action]]:
-    """Return what the end of a node's process leads to: another one, or the end of the run.
+    """Return the handler of a node's end, which restarts it or ends the run.
 
-    An error is raised, as the launch system then stops everything and ends with status 1.
+    It raises on errors: the launch system then stops everything and ends with status 1.
     """
 
     def ended(event: ProcessExited, context: LaunchContext) -> list[Action]:

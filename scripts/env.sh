@@ -1,6 +1,6 @@
 # source scripts/env.sh
 #
-# For a shell that uses this checkout's ROS 2 by hand: its Python, its interfaces, its build
+# Sets up a shell to use this checkout's ROS 2 by hand: its Python, interfaces and build
 # tools. `make` and `.venv/bin/planner` do not need it.
 _planner_root=$(cd "$(dirname "${BASH_SOURCE[0]:-$0}")/.." && pwd)
 if [ ! -x "$_planner_root/.venv/bin/python" ]; then
@@ -12,7 +12,7 @@ else
   export PATH=$VIRTUAL_ENV/bin:$PATH
   export AMENT_PREFIX_PATH=$VIRTUAL_ENV
   export CMAKE_PREFIX_PATH=$VIRTUAL_ENV
-  # On the loopback only, for `ros2` and programs of one's own too; as planner/network.py.
+  # Loopback only, also for `ros2` and your own programs; as planner/network.py.
   if [ "${PLANNER_NETWORK:-loopback}" != open ] && [ -z "${FASTDDS_DEFAULT_PROFILES_FILE:-}" ]; then
     export FASTDDS_DEFAULT_PROFILES_FILE=$_planner_root/config/dds/fastdds_loopback.xml
     export ROS_AUTOMATIC_DISCOVERY_RANGE=SYSTEM_DEFAULT

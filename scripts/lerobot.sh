@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # An environment of its own with LeRobot, for `make test-lerobot`; docs/export.md.
-# Prints the path of its Python. LeRobot asks for Python 3.12 and versions of its own.
+# Prints the path of its Python. LeRobot requires Python 3.12 and other versions of libraries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/timed.sh NAME COMMAND...: run a step and say how long it took.
+# scripts/timed.sh NAME COMMAND...: run a step and print its duration.
 set -uo pipefail
 name=$1
 shift

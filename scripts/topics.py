@@ -1,4 +1,4 @@
-"""Write docs/topics.md: what the nodes publish and subscribe to, asked of the nodes themselves.
+"""Write docs/topics.md: what the nodes publish and subscribe to, determined from running nodes.
 
 .venv/bin/python scripts/topics.py > docs/topics.md
 """
@@ -57,7 +57,7 @@ class Row:
     subscribers: set[str] = field(default_factory=set)
 
     def cells(self, name: str) -> str:
-        """The row as the page has it."""
+        """The row in the page."""
         qos = self.offered or self.asked
         columns = (self.types, qos, self.publishers, self.subscribers)
         return " | ".join([f"`{name}`", *(", ".join(sorted(column)) for column in columns)])
@@ -67,7 +67,7 @@ def main() -> int:
     """Prints the page."""
     environment = ros_environment(os.environ)
     if environment.get("LD_LIBRARY_PATH") != os.environ.get("LD_LIBRARY_PATH"):
-        # The linker reads it at the start of a process.
+        # The linker reads it at process start.
         os.execve(sys.executable, [sys.executable, *sys.argv], environment)  # noqa: S606
     page = sys.stdout
     with redirect_stdout(sys.stderr):
@@ -98,7 +98,7 @@ def table() -> dict[str, Row]:
                 row.asked.add(qos_words(subscription.qos_profile))
                 row.subscribers.add(node.get_name())
             if isinstance(node, LifecycleNode):
-                # rcl publishes it, and no list of the node has it.
+                # Published by rcl, so no list of the node has it.
                 row = rows[f"{node.get_fully_qualified_name()}/transition_event"]
                 row.types.add(type_name(TransitionEvent))
                 row.offered.add(qos_words(QoSProfile(depth=10)))
@@ -108,7 +108,7 @@ def table() -> dict[str, Row]:
 
 @contextmanager
 def running_nodes() -> Iterator[list[Any]]:
-    """All our nodes in this process, once they have met."""
+    """All our nodes in this process, after discovery."""
     import rclpy
     from rclpy.executors import SingleThreadedExecutor
 
@@ -146,7 +146,7 @@ def running_nodes() -> Iterator[list[Any]]:
                 raise TimeoutError("not all nodes found the agent")
             bridge.run_due()
             executor.spin_once(timeout_sec=0.01)
-        # These would act if they were served; the recorder subscribes to all there is.
+        # These would act if they were spun; the recorder subscribes to everything.
         nodes += [NarratorNode(), TourNode(), Published("recorder", list(recorder.publishers))]
         yield nodes
         for node in nodes[::-1]:
@@ -157,22 +157,22 @@ def running_nodes() -> Iterator[list[Any]]:
 
 @dataclass
 class Published:
-    """A node of which only the publishers count."""
+    """A node represented by its publishers only."""
 
     name: str
     publishers: list[Any]
     subscriptions: tuple[Any, ...] = ()
 
     def get_name(self) -> str:
-        """As of a node."""
+        """As a node's."""
         return self.name
 
     def destroy_node(self) -> None:
-        """As of a node; the real one is destroyed where it was made."""
+        """As a node's; the real one is destroyed where it was created."""
 
 
 def has_met_an_agent(node: Any) -> bool:
-    """Whether a node has the topics that it makes for each agent, all at once."""
+    """Whether a node has its topics for each agent, which it creates at once."""
     ends = (*node.publishers, *node.subscriptions)
     return any(end.topic_name.startswith("/agent_") for end in ends)
 
@@ -192,7 +192,7 @@ def type_name(message: type) -> str:
 
 
 def qos_words(profile: Any) -> str:
-    """A profile as the page has it."""
+    """A profile in the page's words."""
     words = [profile.reliability.name.lower().replace("_", " ")]
     if profile.durability.name == "TRANSIENT_LOCAL":
         words.append("latched")

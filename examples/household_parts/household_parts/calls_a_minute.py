@@ -1,4 +1,4 @@
-"""Metric `calls_a_minute`: skill calls begun in a simulated minute."""
+"""Metric `calls_a_minute`: skill calls started per simulated minute."""
 
 from planner.evaluation.metrics.measure import Measure
 from planner.evaluation.metrics.metric import Kind, Metric
@@ -8,7 +8,7 @@ STEPS_A_MINUTE = 60 * 30
 
 
 def calls_a_minute(trace: EpisodeTrace) -> Measure:
-    """The number of calls by the minutes that the episode took."""
+    """The number of calls divided by the episode's minutes."""
     steps = trace.end.sim_steps
     if not steps:
         return Measure(None, "vacuous: no time passed")

@@ -1,4 +1,4 @@
-"""Suite `evenings`: what is to be done before one goes to bed."""
+"""Suite `evenings`: tasks before bedtime."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Planner `lights_out`: whoever can switches off what is on; the others look for more of it."""
+"""Planner `lights_out`: agents that can switch off what is on; the others search for more."""
 
 from planner.parts.option import Option
 from planner.planning.part import PlannerPart, PlannerRequest
@@ -9,23 +9,23 @@ from planner.world.vocabulary import EntityKind, State
 
 
 class LightsOut:
-    """Carries out one task: any, in the same way."""
+    """Carries out one task, always the same way."""
 
     def __init__(self, max_rooms: int) -> None:
-        """Looks into so many rooms at most."""
+        """Searches at most this many rooms."""
         self._max_rooms = max_rooms
         self._explored: list[str] = []
         self._tried: set[str] = set()
-        # What an agent does when it has come where it goes.
+        # An agent's next call after its walk.
         self._then: dict[str, SkillCall] = {}
 
     @property
     def name(self) -> str:
-        """As it is asked for."""
+        """The planner's name."""
         return "lights_out"
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
-        """What ended badly is not tried again, so there is nothing to note."""
+        """Ignores results: failed calls are not repeated."""
 
     async def decide(self, context: Context) -> Decision:
         """A call for each idle agent."""

@@ -1,4 +1,4 @@
-"""Memory updater `near-sighted`: as `privileged`, but only of what is near the camera."""
+"""Memory updater `near-sighted`: as `privileged`, but only of objects near the camera."""
 
 from collections.abc import Sequence
 
@@ -10,22 +10,22 @@ from planner.world.observation import Observation
 
 
 class NearSighted:
-    """Leaves out what another updater saw too far away."""
+    """Drops what another updater saw too far away."""
 
     def __init__(self, other: MemoryUpdater, max_distance_m: float) -> None:
-        """Keeps what was seen no farther away than that."""
+        """Wraps an updater; keeps sightings up to this distance."""
         self._other = other
         self._max_distance_m = max_distance_m
 
     @property
     def name(self) -> str:
-        """As it is asked for."""
+        """The updater's name."""
         return "near-sighted"
 
     def update(
         self, observation: Observation, entities: Sequence[Entity], last_action: str
     ) -> list[Operation]:
-        """The edits that an observation calls for."""
+        """The operations for an observation."""
         found = self._other.update(observation, entities, last_action)
         return [
             operation

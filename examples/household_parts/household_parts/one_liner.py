@@ -1,4 +1,4 @@
-"""Chat model `one_liner`: always gives the same reply, to try a planner without a model."""
+"""Chat model `one_liner`: always gives the same reply, to test a planner without a model."""
 
 from planner.models.chat import ChatModel, Completion, Request, Timings, Usage, cut_at
 from planner.models.part import ModelPart, ModelRequest
@@ -6,7 +6,7 @@ from planner.parts.option import Option
 
 
 class OneLiner:
-    """Says one line, whatever it is asked."""
+    """Replies with one line."""
 
     name = "one_liner"
 
@@ -15,7 +15,7 @@ class OneLiner:
         self._line = line
 
     async def complete(self, request: Request) -> Completion:
-        """The line, as far as stop strings and the number of tokens (here: words) allow."""
+        """The line, limited by stop strings and the number of tokens (here: words)."""
         words = cut_at(self._line, request.stop).split()
         said = words[: request.max_tokens]
         asked = sum(len(message.text.split()) for message in request.messages)
@@ -23,7 +23,7 @@ class OneLiner:
         return Completion(" ".join(said), Usage(asked, 0, len(said)), Timings(0.0, 0.0), finish)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing."""
 
 
 def _make(request: ModelRequest) -> ChatModel:

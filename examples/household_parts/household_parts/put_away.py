@@ -1,4 +1,4 @@
-"""Skill `PutAway`: fetches a thing and puts it into furniture, or on what has no room inside."""
+"""Skill `PutAway`: fetches an object and puts it into furniture, or on it if it has no interior."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from planner.world.vocabulary import Relation
 
 
 def put_away(attempt: Attempt, arguments: Arguments) -> Routine:
-    """Does what Rearrange does, and decides by itself whether on or within."""
+    """Does what Rearrange does, and chooses between on and within itself."""
     thing, furniture = arguments.entities
     inside = furniture.piece is not None and furniture.piece.interiors
     relation = Relation.WITHIN if inside else Relation.ON
@@ -27,7 +27,7 @@ SKILL = SkillPart(
     roles=(Role.OBJECT, Role.FURNITURE),
     abilities=frozenset({PrimitiveName.NAVIGATE, PrimitiveName.PICK, PrimitiveName.PLACE}),
     preconditions=(thing_can_be_fetched,),
-    # Whether on or within is no argument here: the memory takes it from where the thing is.
+    # On or within is no argument here: the memory derives it from the object's position.
     effects=(PutDown(thing=0, furniture=1, relation=None),),
     partnr_text=(
         "fetches an object and puts it into furniture, or on it where there is no room inside. "

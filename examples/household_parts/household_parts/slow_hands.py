@@ -1,4 +1,4 @@
-"""Backend `slow_hands`: the embedded simulator, where handling things takes twice as long."""
+"""Backend `slow_hands`: the embedded simulator with manipulation taking twice as long."""
 
 from pathlib import Path
 

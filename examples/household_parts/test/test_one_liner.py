@@ -1,4 +1,4 @@
-"""The chat model keeps its promises; run it where the package is installed beside planner."""
+"""The chat model passes its check; run where the package is installed beside planner."""
 
 from planner.app.model_check import check_model
 from planner.models.model_choice import ModelChoice

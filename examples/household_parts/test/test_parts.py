@@ -1,4 +1,4 @@
-"""All parts keep their promises; run it where the package is installed beside planner."""
+"""All parts pass their checks; run where the package is installed beside planner."""
 
 from planner.app.memory_check import check_memory
 from planner.app.metric_check import check_metric
