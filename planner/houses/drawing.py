@@ -135,11 +135,16 @@ class _Plan:
         self._front(piece)
 
     def objects(self, things: Sequence[ObjectPlacement]) -> None:
-        """Objects in their colours, never smaller than a dot; those inside as outlines."""
+        """Objects in their colours, never smaller than a dot; those in furniture as outlines.
+
+        From low to high, so that what is in or on a thing is drawn over it.
+        """
+        names = {thing.name for thing in things}
+        things = sorted(things, key=lambda thing: thing.pose[2])
         for thing, corners in zip(things, object_corners(things), strict=True):
             cls = self._catalogue.objects.get(thing.class_name)
             colour = _rgb(cls.parts[0].rgb) if cls else _INK
-            if thing.relation is Relation.WITHIN:
+            if thing.relation is Relation.WITHIN and thing.parent not in names:
                 self._dot(thing.pose[0], thing.pose[1], _DOT_M * 0.8, None, colour)
             elif min(thing.size_m[:2]) < _DOT_M:
                 self._dot(thing.pose[0], thing.pose[1], _DOT_M * 0.8, colour, _INK)

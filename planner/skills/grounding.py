@@ -95,8 +95,9 @@ def ground(
             raise RefusalError(SkillCode.UNKNOWN_ENTITY, f"{word} is not known.")
     else:
         target = _of_node(node, role, layout, gate_m)
-    holds = role is not Role.RECEPTACLE or not target.is_thing or holds_things(_class_of(target))
-    if target.kind not in _ALLOWED[role] or not holds:
+    if target.kind not in _ALLOWED[role] or (
+        role is Role.RECEPTACLE and target.is_thing and not _holds_things(target, layout)
+    ):
         sentence = f"{target.name} is {_a(target.kind)}, where {_a(role)} is needed."
         raise RefusalError(SkillCode.WRONG_ROLE, sentence)
     return target
@@ -172,8 +173,11 @@ def _furniture(piece: Furniture, node: BeliefNode | None) -> Target:
     return Target(name, EntityKind.FURNITURE, point, node, piece, piece.room)
 
 
-def _class_of(target: Target) -> str:
-    return target.node.class_name if target.node is not None else ""
+def _holds_things(target: Target, layout: House) -> bool:
+    # In a graph world its properties say so, which only the world knows.
+    return layout.graph is not None or (
+        target.node is not None and holds_things(target.node.class_name)
+    )
 
 
 def _a(word: str) -> str:

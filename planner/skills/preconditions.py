@@ -147,7 +147,9 @@ def _read_place(attempt: Attempt, named: list[int]) -> Arguments:
 def _check_holder(attempt: Attempt, thing: Target, target: Target, relation: Relation) -> None:
     """A thing can be put into, or onto, another one that has a hollow or a top for it."""
     node = target.node
-    if node is None or part_by_word(node.class_name, relation) is None:
+    # In a graph world its properties say so, which only the world knows.
+    by_class = attempt.scene.layout.graph is None
+    if node is None or (by_class and part_by_word(node.class_name, relation) is None):
         part = "top" if relation is Relation.ON else "inside"
         sentence = f"{no_placement(target.name)} {target.name} has no {part}."
         raise RefusalError(SkillCode.NO_PLACEMENT, sentence)

@@ -80,7 +80,8 @@ class Primitive:
             positive, visited in order; empty means look at the target.
         timeout_s: simulated seconds before `TIMED_OUT`; 0 takes the backend's default.
         tolerance_m: how far the thing meant may be from the target (or the reference);
-            0 takes the backend's own.
+            0 takes the backend's own. For `place` without a reference more than 0 says that the
+            target is a thing, onto or into which to put.
         thing_class: for `pick`: what perception takes the thing at the target for, as the
             operator is told who approves it; it is not found by it. Empty: unknown.
     """

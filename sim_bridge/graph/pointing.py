@@ -102,6 +102,31 @@ def spot_at(world: GraphWorld, point_m: Vec3, relation: Relation, thing: str) ->
     return None
 
 
+def spot_at_thing(
+    world: GraphWorld, point_m: Vec3, relation: Relation, thing: str, tolerance_m: float
+) -> Spot | None:
+    """Where a thing goes that is put onto or into the thing at a point; None where none is there.
+
+    Args:
+        world: as it is.
+        point_m: what is meant is as near to it as the tolerance says.
+        relation: onto what has a top, or into what has a hollow.
+        thing: what is put down.
+        tolerance_m: more than 0.
+    """
+    able = (
+        name
+        for name in things(world)
+        if (world.nodes[name].flat if relation is Relation.ON else world.nodes[name].hollow)
+        and not world.carries(thing, name)
+    )
+    name = node_at(world, point_m, able, tolerance_m)
+    if name is None:
+        return None
+    height_m = world.nodes[name].size_m[2] * (1.0 if relation is Relation.ON else 0.25)
+    return Spot((relation, name), _apart(world, name, (0.0, 0.0, height_m)))
+
+
 def _offers(
     world: GraphWorld, node: Node, point_m: Vec3, relation: Relation
 ) -> Iterator[tuple[float, Vec3]]:

@@ -206,7 +206,11 @@ def _place(act: Act) -> Routine:
         if near_m is None:
             return _ended(PrimitiveCode.NOTHING_THERE, "nothing is at the reference")
         point_m = (near_m[0], near_m[1], point_m[2])
-    spot = pointing.spot_at(world, point_m, relation, thing)
+    tolerance_m = act.primitive.tolerance_m
+    if act.reference_m is None and tolerance_m > 0:
+        spot = pointing.spot_at_thing(world, point_m, relation, thing, tolerance_m)
+    else:
+        spot = pointing.spot_at(world, point_m, relation, thing)
     if spot is None:
         return _ended(PrimitiveCode.NO_SPACE, f"nothing is there to put a thing {relation}")
     verb = Verb.PUT if relation is Relation.ON else Verb.PUTIN

@@ -241,7 +241,7 @@ class Facts:
     def free_fraction(self, thing: str, relation: Relation, furniture: str) -> float:
         """The fraction of a surface or inside that looks free; 0 if the thing cannot fit."""
         piece = self.layout.furniture_by_name.get(furniture)
-        if piece is None and not self.is_thing(furniture):
+        if piece is None and (self.layout.graph is not None or not self.is_thing(furniture)):
             return 1.0
         width, depth, height = self.size_m(thing)
         if piece is None:
@@ -268,7 +268,7 @@ class Facts:
 
     def relation_on(self, name: str) -> Relation:
         """How a thing is put so that it is on another entity: into what has a hollow but no top."""
-        if not self.is_thing(name):
+        if not self.is_thing(name) or self.layout.graph is not None:
             return Relation.ON
         node = self.node(name)
         shape = known_shape(node.class_name if node else "", self.size_m(name))

@@ -10,7 +10,7 @@ from planner.memory.scores import Placed
 from planner.replay.report.clock import WorldClock
 from planner.replay.report.document import Place, Thing
 from planner.replay.report.frames import PathPoint, add_point
-from planner.world.state import EntityState, WorldState
+from planner.world.state import EntityState, WorldState, chain_of
 from planner.world.vocabulary import EntityKind, Relation
 
 _MOVED_M = 0.02
@@ -85,10 +85,12 @@ class TrueWorld:
         if entity.kind is not EntityKind.OBJECT:
             return
         self.classes[entity.name] = entity.class_name
-        held = entity.relation is Relation.HELD
+        # Contents of a held object are at the hand, too.
+        *_, base = chain_of(state.entities, entity.name)
+        holder = (base.parent or "") if base.relation is Relation.HELD else ""
         middle_m = z + entity.size_m[2] / 2
         parent = entity.parent or ""
-        spot = Location(received_ns, state.stamp_s, x, y, middle_m, parent, parent if held else "")
+        spot = Location(received_ns, state.stamp_s, x, y, middle_m, parent, holder)
         spots = self.spots.setdefault(entity.name, [])
         if not spots or _differs(spots[-1], spot):
             spots.append(spot)

@@ -24,3 +24,14 @@ def test_the_expert_finds_and_fetches_what_its_memory_sees(tmp_path: Path) -> No
     assert result.verdict.variant is Variant.EDGES
     apple = next(e for e in run.memory.entities if e.name == "apple_13")
     assert (apple.parent, apple.room) == ("fridge_10", "kitchen_1")
+
+
+def test_the_expert_puts_a_thing_into_another(tmp_path: Path) -> None:
+    house = load_house(kitchen.written(tmp_path))
+    asked = {
+        "function_name": "is_inside",
+        "args": {"objects": ["pear_14"], "receptacles": ["bowl_12"]},
+    }
+    episode = kitchen.task(house).model_copy(update={"evaluation": {"propositions": [asked]}})
+    result = prepare_graph(GraphBackend(), house, episode, Expert).run()
+    assert result.verdict.success, [str(event) for event in result.events]

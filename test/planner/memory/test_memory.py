@@ -59,6 +59,36 @@ def test_pick_and_place_move_a_thing(memory: Memory) -> None:
     assert memory.belief(6.0).nodes["agent_0"].holding is None
 
 
+def test_what_is_in_a_bowl_is_where_the_bowl_is(memory: Memory) -> None:
+    memory.edit([add("bowl_0", "bowl")], "test", 1.0)
+    memory.observe(Observation.at_rest(1.0))
+    do(memory, "Pick[cup_0]")
+    do(memory, "Place[cup_0, within, bowl_0, None, None]")
+    cup = memory.belief(6.0).nodes["cup_0"]
+    assert (cup.parent, cup.relation, cup.room) == ("bowl_0", Relation.WITHIN, "hall_0")
+    assert "with the Object.104" in cup.description
+    do(memory, "Pick[bowl_0]")
+    belief = memory.belief(6.0)
+    cup, agent = belief.nodes["cup_0"], belief.nodes["agent_0"]
+    assert (cup.parent, cup.position_m, agent.holding) == ("bowl_0", agent.position_m, "bowl_0")
+    assert belief.base_of(cup).name == "bowl_0"
+    put = replace(OK, position_m=(1.5, 2.5, 0.75))
+    do(memory, "Place[bowl_0, on, table_1, None, None]", put)
+    cup = memory.belief(6.0).nodes["cup_0"]
+    assert (cup.parent, cup.relation) == ("bowl_0", Relation.WITHIN)
+    assert cup.position_m == (1.5, 2.5, 0.75)
+
+
+def test_a_models_words_may_put_a_thing_into_another(memory: Memory) -> None:
+    memory.edit([add("bowl_0", "bowl")], "test", 1.0)
+    words = Operation(
+        ADD, description="apple with the Object.104", position_m=(1.0, 1.0, 0.8), name="apple_0"
+    )
+    memory.edit([words], "test", 2.0)
+    apple = memory.belief(6.0).nodes["apple_0"]
+    assert (apple.parent, apple.relation) == ("bowl_0", Relation.WITHIN)
+
+
 def test_a_result_says_where_it_was_put(memory: Memory) -> None:
     put = replace(OK, position_m=(1.5, 2.5, 0.75))
     do(memory, "Place[cup_0, on, table_1, None, None]", put)
