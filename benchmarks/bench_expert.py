@@ -22,7 +22,7 @@ from planner.app.embedded_run import run_embedded
 from planner.episodes.partnr.importing import import_instructions, write_import
 from planner.episodes.recipes.build import shipped_episodes
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.task import STATE_PREDICATES
+from planner.evaluation.task import asked_state
 from planner.planning.expert.expert import Expert
 from planner.world.episode import Episode
 from planner.world.house_checks import load_episode
@@ -55,7 +55,7 @@ class Score:
 
 def needs_partner(episode: Episode) -> bool:
     evaluation = read_evaluation(episode.evaluation, episode.episode_id)
-    return any(p.predicate in STATE_PREDICATES for p in evaluation.propositions)
+    return asked_state(any(p.predicate) is not None for p in evaluation.propositions)
 
 
 def run_set(backend: EmbeddedBackend, title: str, paths: list[Path], *, alone: bool) -> Score:

@@ -27,7 +27,7 @@ from planner.ros.world_messages import StateMessages
 from planner.world.geometry import Pose
 from planner.world.state import EntityState, WorldState
 from planner.world.state_updates import UpdateDecoder, UpdateEncoder
-from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+from planner.world.vocabulary import EntityKind, Relation
 from planner.world.wire import state_update
 
 DOMAIN, TOPIC = "87", "/world/state"
@@ -47,8 +47,8 @@ def world(count: int) -> WorldState:
             parent=f"table_{n % 20}",
             relation=Relation.ON,
             room=f"kitchen_{n % 5}",
-            affordances=(Affordance.CLEANABLE, Affordance.FILLABLE),
-            states={State.CLEAN: True, State.FILLED: False},
+            affordances=("cleanable", "fillable"),
+            states={"clean": True, "filled": False},
         )
         for n in range(count)
     }

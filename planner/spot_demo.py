@@ -49,7 +49,7 @@ _MAX_ATTEMPTS = 60
 # Every ten of the paper's simulation steps, the memory's update period.
 CAMERA_HZ = "3.0"
 _CALL = re.compile(r"(\w+)\[(.*)\]")
-_RELATIONS = {Predicate.IS_ON_TOP: "on", Predicate.IS_INSIDE: "within"}
+_RELATIONS: dict[str, str] = {Predicate.IS_ON_TOP: "on", Predicate.IS_INSIDE: "within"}
 _PLANNERS = next(a.choices for a in ARGUMENTS if a.name == "planner")
 _MEMORIES = next(a.choices for a in ARGUMENTS if a.name == "memory")
 

@@ -14,11 +14,17 @@ from planner.world.bounds import (
     POSITION,
     Number,
 )
-from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from planner.world.primitive import (
+    Primitive,
+    PrimitiveCode,
+    PrimitiveName,
+    PrimitiveResult,
+    all_primitives,
+)
 
 
 def refusal_of(
-    agent: str, kind: str, able: Collection[PrimitiveName], primitive: Primitive, *, busy: bool
+    agent: str, kind: str, able: Collection[str], primitive: Primitive, *, busy: bool
 ) -> PrimitiveResult | None:
     """The result that refuses a primitive of a known agent; None if it may start.
 
@@ -29,7 +35,7 @@ def refusal_of(
         primitive: the request.
         busy: whether the agent is running another primitive.
     """
-    if primitive.name not in set(PrimitiveName):
+    if primitive.name not in all_primitives():
         text = f"there is no primitive {primitive.name!r}"
         return PrimitiveResult(PrimitiveCode.UNKNOWN_PRIMITIVE, text)
     if primitive.name not in able:

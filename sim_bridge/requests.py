@@ -8,7 +8,14 @@ from dataclasses import dataclass
 
 from planner.world.bounds import OutOfBounds
 from planner.world.geometry import Vec3
-from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from planner.world.primitive import (
+    Primitive,
+    PrimitiveCode,
+    PrimitiveName,
+    PrimitiveResult,
+    all_primitives,
+    primitive_named,
+)
 from planner.world.vocabulary import Relation
 
 _PLACE_RELATIONS = {"": None, "on": Relation.ON, "within": Relation.WITHIN}
@@ -38,9 +45,9 @@ def read_request(
 ) -> Primitive | PrimitiveResult:
     """The primitive of a request to `agent`, or the result that refuses it."""
     try:
-        name = PrimitiveName(request.name)
+        name = primitive_named(request.name)
     except ValueError:
-        known = ", ".join(PrimitiveName)
+        known = ", ".join(all_primitives())
         text = f"unknown primitive {request.name!r}; expected one of {known}"
         return PrimitiveResult(PrimitiveCode.UNKNOWN_PRIMITIVE, text)
     looks_around = name is PrimitiveName.LOOK and (request.pan_rad or request.tilt_rad)
@@ -98,7 +105,7 @@ def _check_point(what: str, point_m: Vec3) -> PrimitiveResult | None:
     return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)
 
 
-def _check_place(name: PrimitiveName, request: Request) -> PrimitiveResult | None:
+def _check_place(name: str, request: Request) -> PrimitiveResult | None:
     if request.relation not in _PLACE_RELATIONS:
         text = f"unknown relation {request.relation!r}; use on (also for the floor) or within"
         return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)

@@ -21,7 +21,6 @@ from planner.world.entity import Entity, OperationKind
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
-from planner.world.primitive import PrimitiveName
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind
@@ -85,8 +84,8 @@ class SkillWorld:
             raise ValueError("the embedded simulator has no state before its first episode")
         return state
 
-    def primitives(self, agent: str) -> frozenset[PrimitiveName]:
-        """The primitives of an agent's body."""
+    def primitives(self, agent: str) -> frozenset[str]:
+        """What an agent's body can do."""
         return self.executors[agent].capabilities.primitives
 
     def agent_for(self, part: SkillPart) -> str | None:

@@ -10,7 +10,6 @@ import numpy as np
 
 from planner.app.embedded_run import run_embedded
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.task import STATE_PREDICATES
 from planner.memory.entity_list import EntityList, Provenance
 from planner.memory.epm_prompt import model_image, update_prompt, view_points
 from planner.memory.memory import Memory
@@ -29,6 +28,7 @@ from planner.world.house import House
 from planner.world.house_checks import load_episode
 from planner.world.observation import CameraFrame, Observation
 from planner.world.skill import SkillCall
+from planner.world.states import default_states
 from sim_bridge.embedded.backend import EmbeddedBackend
 
 AGENT, CAMERA = "agent_0", "hand"
@@ -79,7 +79,7 @@ def changes_states(episode: Episode) -> bool:
     if episode.evaluation is None:
         return False
     evaluation = read_evaluation(episode.evaluation, episode.episode_id)
-    return any(p.predicate in STATE_PREDICATES for p in evaluation.propositions)
+    return any(p.predicate in default_states().predicates for p in evaluation.propositions)
 
 
 def _rollout(name: str, index: int, recipe: DataRecipe) -> Sequence[Sample]:

@@ -15,12 +15,9 @@ from planner.world.geometry import Pose
 from planner.world.house import Furniture, House, ObjectPlacement, Room
 from planner.world.receptacle import base_placement
 from planner.world.state import EntityState
+from planner.world.states import default_states
 from planner.world.vocabulary import (
-    AFFORDANCE_OF_STATE,
-    DEFAULT_STATES,
-    Affordance,
     EntityKind,
-    State,
 )
 
 
@@ -51,16 +48,6 @@ def start_entities(
     for item in episode.objects:
         entities[item.name] = _object_state(item, episode, house, catalogue)
     return entities
-
-
-def states_given(
-    affordances: tuple[Affordance, ...], *layers: Mapping[State, bool]
-) -> dict[State, bool]:
-    """The states for affordances: defaults (PARTNR-D6), then the layers, the last one wins."""
-    states = {s: DEFAULT_STATES[s] for s in State if AFFORDANCE_OF_STATE[s] in affordances}
-    for layer in layers:
-        states.update({s: value for s, value in layer.items() if s in states})
-    return states
 
 
 def _room_state(room: Room) -> EntityState:
@@ -94,7 +81,7 @@ def _piece_state(piece: Furniture, change: FurnitureChange | None) -> EntityStat
         relation=None,
         room=piece.room,
         affordances=piece.affordances,
-        states=states_given(
+        states=default_states().initial(
             piece.affordances, piece.states, change.states if change is not None else {}
         ),
         openness=openness,
@@ -123,7 +110,9 @@ def _object_state(
         relation=item.relation,
         room=piece.room if piece is not None else house.room_at(x, y),
         affordances=affordances,
-        states=states_given(affordances, cls.states if cls is not None else {}, item.states),
+        states=default_states().initial(
+            affordances, cls.states if cls is not None else {}, item.states
+        ),
     )
 
 

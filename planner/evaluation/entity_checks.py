@@ -9,14 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.evaluation.task import STATE_PREDICATES, Evaluation, Predicate, Proposition
+from planner.evaluation.task import Evaluation, Predicate, Proposition, asked_state
 from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode
 from planner.world.errors import FileError
 from planner.world.house import House
 from planner.world.receptacle import known_shape
 from planner.world.state import EntityState, WorldState
-from planner.world.vocabulary import AFFORDANCE_OF_STATE, Affordance, EntityKind, floor_name
+from planner.world.states import default_states
+from planner.world.vocabulary import EntityKind, floor_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class EntityFacts:
     """Constant properties of an entity; `hollow`: things can be inside it."""
 
     kind: EntityKind
-    affordances: frozenset[Affordance] = frozenset()
+    affordances: frozenset[str] = frozenset()
     hollow: bool = False
     floor: bool = False
 
@@ -120,8 +121,8 @@ def _list_field(proposition: Proposition, k: int) -> str:
     return proposition.argument_names[k]
 
 
-def _unfit(predicate: Predicate, k: int, name: str, fact: EntityFacts) -> str:
-    """Why an entity cannot be argument k of a predicate; "" if it can."""
+def _unfit(predicate: str, k: int, name: str, fact: EntityFacts) -> str:
+    """Why an entity cannot be argument k of a predicate; "" where it can."""
     if predicate is Predicate.IS_IN_ROOM and k == 1:
         return "" if fact.kind is EntityKind.ROOM else f"{name} is not a room"
     if fact.kind not in (EntityKind.OBJECT, EntityKind.FURNITURE):
@@ -132,8 +133,9 @@ def _unfit(predicate: Predicate, k: int, name: str, fact: EntityFacts) -> str:
         return f"{name} is a floor, which only is_on_top takes, as its receptacle"
     if predicate is Predicate.IS_INSIDE and k == 1 and not fact.hollow:
         return f"{name} has no inside"
-    if predicate in STATE_PREDICATES:
-        wanted = AFFORDANCE_OF_STATE[STATE_PREDICATES[predicate][0]]
+    asked = asked_state(predicate)
+    if asked is not None:
+        wanted = default_states().affordance_of[asked[0]]
         if wanted not in fact.affordances:
             return f"{name} is not {wanted}"
     return ""

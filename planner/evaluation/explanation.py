@@ -13,22 +13,15 @@ from planner.evaluation.task import (
     GateRelation,
     Predicate,
     Proposition,
+    asked_state,
 )
+from planner.world.states import default_states
 
-_BETWEEN = {
+_BETWEEN: dict[str, str] = {
     Predicate.IS_ON_TOP: "on top of",
     Predicate.IS_INSIDE: "inside",
     Predicate.IS_IN_ROOM: "in",
     Predicate.IS_NEXT_TO: "next to",
-}
-_AFTER = {
-    Predicate.IS_ON_FLOOR: "on the floor",
-    Predicate.IS_CLEAN: "clean",
-    Predicate.IS_DIRTY: "dirty",
-    Predicate.IS_FILLED: "filled",
-    Predicate.IS_EMPTY: "empty",
-    Predicate.IS_POWERED_ON: "powered on",
-    Predicate.IS_POWERED_OFF: "powered off",
 }
 _ARGUMENTS = {
     "objects": "object",
@@ -46,8 +39,11 @@ def phrase(proposition: Proposition) -> str:
         return f"{_listed([_choice(names) for names in proposition.lists], 'and')} close together"
     if proposition.number > 1:
         first = f"{proposition.number} of {_listed(proposition.lists[0], 'and')}"
-    if proposition.predicate in _AFTER:
-        return f"{first} {_AFTER[proposition.predicate]}"
+    if proposition.predicate is Predicate.IS_ON_FLOOR:
+        return f"{first} on the floor"
+    asked = asked_state(proposition.predicate)
+    if asked is not None:
+        return f"{first} {default_states().word(asked[0], value=asked[1])}"
     second = _choice(proposition.lists[1])
     if proposition.is_same and len(proposition.lists[1]) > 1 and proposition.number > 1:
         second = f"the same one of {second}"

@@ -10,9 +10,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AliasChoices, Field, JsonValue, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    Discriminator,
+    Field,
+    JsonValue,
+    Tag,
+    ValidationError,
+)
 
 from planner.evaluation.cycles import find_cycle
 from planner.evaluation.task import (
@@ -21,6 +29,7 @@ from planner.evaluation.task import (
     DependencyMode,
     Evaluation,
     GateRelation,
+    KnownPredicate,
     Predicate,
     Proposition,
     Tie,
@@ -143,15 +152,7 @@ class _Clustered(FileModel):
 
 
 class _Objects(FileModel):
-    function_name: Literal[
-        Predicate.IS_ON_FLOOR,
-        Predicate.IS_CLEAN,
-        Predicate.IS_DIRTY,
-        Predicate.IS_FILLED,
-        Predicate.IS_EMPTY,
-        Predicate.IS_POWERED_ON,
-        Predicate.IS_POWERED_OFF,
-    ]
+    function_name: KnownPredicate
     args: _ObjectArgs
 
     def proposition(self) -> Proposition:
@@ -159,9 +160,29 @@ class _Objects(FileModel):
         return Proposition(self.function_name, (self.args.objects,), self.args.number)
 
 
+_FORMS: dict[str, str] = {
+    Predicate.IS_ON_TOP: "_receptacles",
+    Predicate.IS_INSIDE: "_receptacles",
+    Predicate.IS_IN_ROOM: "_rooms",
+    Predicate.IS_NEXT_TO: "_neighbours",
+    Predicate.IS_CLUSTERED: "_cluster",
+}
+
+
+def _form(document: Any) -> str:
+    if isinstance(document, dict):
+        name = document.get("function_name")
+        return _FORMS.get(name, "_objects") if isinstance(name, str) else "_objects"
+    return "_objects"
+
+
 _Proposition = Annotated[
-    _OnReceptacles | _InRooms | _NextTo | _Clustered | _Objects,
-    Field(discriminator="function_name"),
+    Annotated[_OnReceptacles, Tag("_receptacles")]
+    | Annotated[_InRooms, Tag("_rooms")]
+    | Annotated[_NextTo, Tag("_neighbours")]
+    | Annotated[_Clustered, Tag("_cluster")]
+    | Annotated[_Objects, Tag("_objects")],
+    Discriminator(_form),
 ]
 
 
@@ -212,7 +233,13 @@ class EvaluationFile(FileModel):
 
 # Parts of pydantic's error paths that denote the choice of a model, not a field of the file.
 _CHOICES = frozenset(
-    {*Predicate, "TemporalConstraint", "SameArgConstraint", "DifferentArgConstraint"}
+    {
+        "_objects",
+        *_FORMS.values(),
+        "TemporalConstraint",
+        "SameArgConstraint",
+        "DifferentArgConstraint",
+    }
     | {"TerminalSatisfactionConstraint"}
 )
 

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planner.evaluation.propositions import Watch
-from planner.evaluation.task import STATE_PREDICATES, Predicate, Proposition
+from planner.evaluation.task import Predicate, Proposition, asked_state
 from planner.world.state import EntityState, chain_of
+from planner.world.state_skills import skills_that_make
 from planner.world.vocabulary import Relation
 
 # Walk, pick, walk, place.
@@ -104,8 +105,11 @@ def _need(proposition: Proposition, rows: Mapping[str, frozenset[str]], count: i
         return Need(names, count, carried=True)
         # Things placed at a different second argument may have to be moved as well.
     names = tuple(name for name in lists[0] if proposition.is_same or not rows[name])
-    if predicate in STATE_PREDICATES:
-        fetched = predicate is Predicate.IS_FILLED
+    asked = asked_state(predicate)
+    if asked is not None:
+        state, value = asked
+        # It is taken to what has to be near.
+        fetched = any(skill.needs.near for skill in skills_that_make(state, value=value))
         calls = _CARRY_CALLS if fetched else _CHANGE_CALLS
         return Need(names, count, carried=False, calls=calls)
     into = lists[1] if predicate is Predicate.IS_INSIDE else ()

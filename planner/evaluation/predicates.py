@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from planner.evaluation.scene import EPSILON_M, Scene
-from planner.evaluation.task import STATE_PREDICATES, Predicate
 from planner.evaluation.told import told_in_room, told_inside, told_on
 from planner.world.geometry import Box, Vec3
-from planner.world.vocabulary import AFFORDANCE_OF_STATE, floor_name
+from planner.world.states import default_states
+from planner.world.vocabulary import floor_name
 
 ON_FLOOR_M = 0.04
 # Length of each of the two opposing rays of is_inside (PARTNR-T6).
@@ -159,10 +159,11 @@ def is_clustered(scene: Scene, names: Sequence[str], threshold_m: float = 0.5) -
     )
 
 
-def has_state(scene: Scene, predicate: Predicate, name: str) -> bool:
-    """One of the six states; without the affordance both of a pair are false."""
-    state, wanted = STATE_PREDICATES[predicate]
+def has_state(scene: Scene, predicate: str, name: str) -> bool:
+    """Whether a state is as asked; without the affordance both of a pair are false."""
+    states = default_states()
+    state, wanted = states.predicates[predicate]
     entity = scene.entities.get(name)
-    if entity is None or AFFORDANCE_OF_STATE[state] not in entity.affordances:
+    if entity is None or states.affordance_of[state] not in entity.affordances:
         return False
     return bool((entity.states or {}).get(state, False)) is wanted

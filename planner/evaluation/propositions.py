@@ -20,7 +20,8 @@ from planner.evaluation.predicates import (
     on_top_of,
 )
 from planner.evaluation.scene import Scene
-from planner.evaluation.task import STATE_PREDICATES, Predicate, Proposition
+from planner.evaluation.task import Predicate, Proposition
+from planner.world.states import default_states
 
 # Placeholder for the second argument of a one-argument predicate.
 NO_SECOND = ""
@@ -86,7 +87,7 @@ class Watch:
 
     def _row(self, scene: Scene, name: str) -> frozenset[str]:
         proposition, predicate = self.proposition, self.proposition.predicate
-        if predicate in STATE_PREDICATES:
+        if predicate in default_states().predicates:
             return _TRUE if has_state(scene, predicate, name) else _FALSE
         if predicate is Predicate.IS_ON_FLOOR:
             return _TRUE if is_on_floor(scene, name) else _FALSE

@@ -9,15 +9,18 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
-from planner.world.vocabulary import State
+from pydantic import AfterValidator
+
+from planner.world.states import default_states
 
 # PARTNR's default for is_next_to and is_clustered (PARTNR-T6).
 NEXT_TO_M = 0.5
 
 
 class Predicate(StrEnum):
-    """The twelve predicates of PARTNR (PARTNR-T6); there are no others."""
+    """The relations of PARTNR (PARTNR-T6); other predicates ask for a state."""
 
     IS_ON_TOP = "is_on_top"
     IS_INSIDE = "is_inside"
@@ -25,24 +28,32 @@ class Predicate(StrEnum):
     IS_ON_FLOOR = "is_on_floor"
     IS_NEXT_TO = "is_next_to"
     IS_CLUSTERED = "is_clustered"
-    IS_CLEAN = "is_clean"
-    IS_DIRTY = "is_dirty"
-    IS_FILLED = "is_filled"
-    IS_EMPTY = "is_empty"
-    IS_POWERED_ON = "is_powered_on"
-    IS_POWERED_OFF = "is_powered_off"
 
 
-STATE_PREDICATES: dict[Predicate, tuple[State, bool]] = {
-    Predicate.IS_CLEAN: (State.CLEAN, True),
-    Predicate.IS_DIRTY: (State.CLEAN, False),
-    Predicate.IS_FILLED: (State.FILLED, True),
-    Predicate.IS_EMPTY: (State.FILLED, False),
-    Predicate.IS_POWERED_ON: (State.POWERED_ON, True),
-    Predicate.IS_POWERED_OFF: (State.POWERED_ON, False),
-}
+def predicate_named(word: str) -> str:
+    """The predicate of that name: a relation, or one of a state, such as `is_clean`.
 
-_TWO_LISTS: dict[Predicate, tuple[str, str]] = {
+    Raises:
+        ValueError: where there is none.
+    """
+    if word in set(Predicate):
+        return Predicate(word)
+    known = default_states().predicates
+    if word not in known:
+        raise ValueError(
+            f"unknown predicate {word!r}; expected one of {', '.join((*Predicate, *known))}"
+        )
+    return word
+
+
+def asked_state(predicate: str) -> tuple[str, bool] | None:
+    """The state and value that a predicate asks for; None for a relation."""
+    return default_states().predicates.get(predicate)
+
+
+KnownPredicate = Annotated[str, AfterValidator(predicate_named)]
+
+_TWO_LISTS: dict[str, tuple[str, str]] = {
     Predicate.IS_ON_TOP: ("objects", "receptacles"),
     Predicate.IS_INSIDE: ("objects", "receptacles"),
     Predicate.IS_IN_ROOM: ("objects", "rooms"),
@@ -77,14 +88,14 @@ class Proposition:
     """A predicate with its arguments; each list of names is a disjunction (PARTNR-3.2).
 
     Attributes:
-        predicate: one of the twelve.
+        predicate: a relation, or one that asks for a state, such as `is_clean`.
         lists: one list for states and the floor, two for relations, any number for clusters.
         number: how many entities of the first list are needed.
         is_same: whether these need the same second argument.
         threshold_m: maximum horizontal distance for next to; metres.
     """
 
-    predicate: Predicate
+    predicate: str
     lists: tuple[tuple[str, ...], ...]
     number: int = 1
     is_same: bool = False

@@ -22,7 +22,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
-from planner.evaluation.task import Predicate
+from planner.evaluation.task import KnownPredicate
 from planner.world.errors import FileError, from_validation
 from planner.world.vocabulary import AgentKind
 
@@ -42,7 +42,7 @@ class Asked:
     __pydantic_config__ = _STRICT
 
     text: str
-    predicate: Predicate
+    predicate: KnownPredicate
     lists: tuple[tuple[str, ...], ...]
     number: Annotated[int, Field(ge=1)] = 1
 

@@ -14,11 +14,9 @@ from planner.world.catalogue import Catalogue, ObjectClass, default_catalogue
 from planner.world.furnishing import object_size
 from planner.world.geometry import Vec3
 from planner.world.house import House, ObjectPlacement
+from planner.world.states import default_states
 from planner.world.vocabulary import (
-    AFFORDANCE_OF_STATE,
-    DEFAULT_STATES,
     Relation,
-    State,
     floor_name,
 )
 
@@ -41,7 +39,7 @@ class ObjectRequest:
     classes: tuple[str, ...]
     relation: Relation = Relation.ON
     furniture: tuple[str, ...] = ()
-    states: Mapping[State, bool] = field(default_factory=dict)
+    states: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +225,6 @@ class _Clutter:
         while (name := f"{cls.name}_{self._next[cls.name]}") in self._names:
             self._next[cls.name] += 1
         self._names.add(name)
-        states = {
-            state: cls.states.get(state, DEFAULT_STATES[state])
-            for state, affordance in AFFORDANCE_OF_STATE.items()
-            if affordance in cls.affordances
-        }
         return ObjectPlacement.model_validate(
             {
                 "name": name,
@@ -241,7 +234,7 @@ class _Clutter:
                 "parent": parent,
                 "relation": relation,
                 "part": part,
-                "states": states | dict(request.states),
+                "states": default_states().initial(cls.affordances, cls.states, request.states),
             }
         )
 

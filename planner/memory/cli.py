@@ -20,6 +20,7 @@ from planner.memory.store import Store, read_file
 from planner.memory.updater import Operation
 from planner.world.entity import Entity
 from planner.world.house_checks import load_house
+from planner.world.states import default_states
 
 AUTHOR = "planner memory edit"
 
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     for name, field, help_ in (
         ("rename", "to", "change what it is: rename cup_149 mug"),
-        ("state", "state", "clean, dirty, filled, empty, powered on or off, open, closed"),
+        ("state", "state", ", ".join((*default_states().by_word(), "open, closed"))),
     ):
         each = edits.add_parser(name, help=help_)
         each.add_argument("entity", help="name or Object.N")

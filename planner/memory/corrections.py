@@ -16,18 +16,10 @@ from planner.world.catalogue import default_catalogue
 from planner.world.entity import Entity, OperationKind
 from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
-from planner.world.vocabulary import AFFORDANCE_OF_STATE, State
+from planner.world.states import default_states
 
 # How far above the middle of a box its top lies is all that is known of furniture here.
 _TOP = 0.5
-STATE_WORDS: Mapping[str, tuple[State, bool]] = {
-    "clean": (State.CLEAN, True),
-    "dirty": (State.CLEAN, False),
-    "filled": (State.FILLED, True),
-    "empty": (State.FILLED, False),
-    "powered on": (State.POWERED_ON, True),
-    "powered off": (State.POWERED_ON, False),
-}
 OPENNESS_WORDS = ("open", "closed")
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -84,7 +76,7 @@ def rename(entity: Entity, words: str) -> Operation:
 
 
 def set_state(entity: Entity, word: str) -> Operation:
-    """It is clean, dirty, filled, empty, powered on or off; furniture also open or closed."""
+    """It is as a word of a state says, such as `dirty`; furniture also open or closed."""
     word = word.strip().lower()
     support = read_description(entity.description).support_id
     if word in OPENNESS_WORDS:
@@ -94,17 +86,19 @@ def set_state(entity: Entity, word: str) -> Operation:
             )
         text = describe(entity.class_name, _states(entity), word, support)
         return _update(entity, text, entity.position_m)
-    if word not in STATE_WORDS:
-        known = ", ".join((*STATE_WORDS, *OPENNESS_WORDS))
+    table = default_states()
+    words = table.by_word()
+    if word not in words:
+        known = ", ".join((*words, *OPENNESS_WORDS))
         raise CorrectionError(f"state: {word!r} is none of {known}")
-    state = STATE_WORDS[word][0]
+    state = words[word][0]
     catalogue = default_catalogue()
     known_class = catalogue.object_name(entity.class_name)
     if known_class is not None and not entity.is_furniture:
         able = catalogue.objects[known_class].affordances
-        if AFFORDANCE_OF_STATE[state] not in able:
+        if table.affordance_of[state] not in able:
             raise CorrectionError(f"state: a {entity.class_name} is never {word}")
-    others = {s: v for s, v in _states(entity).items() if s is not state}
+    others = {s: v for s, v in _states(entity).items() if s != state}
     # The usual state is not written by itself, so that the word is.
     text = f"{describe(entity.class_name, others)} {word}"
     if support is not None:
@@ -118,7 +112,7 @@ def _update(entity: Entity, text: str, position_m: Vec3, name: str | None = None
     )
 
 
-def _states(entity: Entity) -> Mapping[State, bool]:
+def _states(entity: Entity) -> Mapping[str, bool]:
     """Those that are known; of an entity that came over ROS they stand in its text."""
     return {**read_description(entity.description).states, **entity.states}
 

@@ -14,19 +14,23 @@ from planner.memory.support import support_of, surface_point
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
 from planner.parts.kinds import SKILLS
+from planner.world.catalogue import has_slices
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.house import House
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.skill_effect import (
+    Divided,
     HeldStateSet,
     OpenedTo,
     PickedUp,
     PutDown,
     SkillEffect,
     StateSet,
+    StatesPoured,
 )
-from planner.world.vocabulary import Relation, State, floor_name
+from planner.world.states import default_states
+from planner.world.vocabulary import Relation, floor_name
 
 
 def effects(
@@ -53,7 +57,12 @@ def effects(
     if not result.succeeded or part is None:
         return []
     done = _Call(agent, call, result, entities, layout, near_m)
-    return [operation for effect in part.effects for operation in _operations(effect, done)]
+    found = [operation for effect in part.effects for operation in _operations(effect, done)]
+    gone = {o.entity_id for o in found if o.kind is OperationKind.REMOVE}
+    # Of several states of one thing, the last operation has them all.
+    last = {o.entity_id: o for o in found if o.entity_id not in gone}
+    removed = [o for o in found if o.kind is OperationKind.REMOVE]
+    return [*removed, *last.values()]
 
 
 def _operations(effect: SkillEffect, done: _Call) -> list[Operation]:
@@ -69,13 +78,22 @@ def _operations(effect: SkillEffect, done: _Call) -> list[Operation]:
             return [_furniture(piece, piece.states, openness)]
         case StateSet(state, value, index):
             entity = done.thing(index)
-            return [] if entity is None else [_changed(done, entity, state, value)]
+            return [] if entity is None else [_changed(done, entity, {state: value})]
         case HeldStateSet(state, value):
             held = done.held
             # What was poured into may be what is believed to be held.
             if held is None or held is done.thing(0):
                 return []
-            return [_changed(done, held, state, value)]
+            return [_changed(done, held, {state: value})]
+        case StatesPoured(states, index):
+            entity, held = done.thing(index), done.held
+            poured = {s: True for s in states if held is not None and held.states.get(s)}
+            return [_changed(done, entity, poured)] if entity is not None and poured else []
+        case Divided(index):
+            entity = done.thing(index)
+            if entity is None or not has_slices(entity.class_name):
+                return []
+            return [Operation(OperationKind.REMOVE, entity_id=entity.entity_id)]
 
 
 class _Call:
@@ -91,6 +109,8 @@ class _Call:
         near_m: Vec3 | None,
     ) -> None:
         self.near_m = near_m
+        # Those of an entity that an earlier effect of the call changed.
+        self.states: dict[int, Mapping[str, bool]] = {}
         self.agent = agent
         self.call = call
         self.position_m = result.position_m
@@ -209,8 +229,11 @@ def _floor(layout: House, word: str) -> tuple[str, str, Vec3] | None:
     return None
 
 
-def _changed(done: _Call, entity: Entity, state: State, value: bool) -> Operation:
-    states = {**entity.states, state: value}
+def _changed(done: _Call, entity: Entity, changes: Mapping[str, bool]) -> Operation:
+    states = done.states.get(entity.entity_id, entity.states)
+    for state, value in changes.items():
+        states = default_states().changed(states, state, value=value)
+    done.states[entity.entity_id] = states
     if entity.is_furniture:
         return _furniture(entity, states, entity.openness)
     support = done.entities.named(entity.parent) if entity.parent is not None else None
@@ -220,7 +243,7 @@ def _changed(done: _Call, entity: Entity, state: State, value: bool) -> Operatio
     return _update(entity, text, where, entity.parent, entity.relation, entity.room, states)
 
 
-def _furniture(piece: Entity, states: Mapping[State, bool], openness: float | None) -> Operation:
+def _furniture(piece: Entity, states: Mapping[str, bool], openness: float | None) -> Operation:
     facts = Facts(piece.class_name, piece.size_m, piece.parent, None, piece.room, states, openness)
     word = "" if openness is None else ("open" if openness >= 0.5 else "closed")
     return Operation(
@@ -239,7 +262,7 @@ def _update(
     parent: str | None,
     relation: Relation | None,
     room: str | None,
-    states: Mapping[State, bool],
+    states: Mapping[str, bool],
 ) -> Operation:
     return Operation(
         OperationKind.UPDATE,

@@ -28,7 +28,8 @@ from planner.world.house import House
 from planner.world.observation import CameraFrame
 from planner.world.receptacle import part_by_word
 from planner.world.record import record
-from planner.world.vocabulary import DEFAULT_STATES, Relation, State
+from planner.world.states import default_states
+from planner.world.vocabulary import Relation
 
 MAX_DESCRIPTION_CHARACTERS = 500
 # What is seen this near its stored place, with the same text, is the same: no edit is told.
@@ -440,9 +441,13 @@ def _same(old: Entity, new: Entity) -> bool:
     )
 
 
-def _same_states(old: Mapping[State, bool], new: Mapping[State, bool]) -> bool:
+def _same_states(old: Mapping[str, bool], new: Mapping[str, bool]) -> bool:
     # What was not known is thought to be as usual, so that hearing so is no news.
-    return all(old.get(state, DEFAULT_STATES[state]) == value for state, value in new.items())
+    table = default_states()
+    return all(
+        old.get(state, table.usual(state)) == new.get(state, table.usual(state))
+        for state in {*new, *(old.keys() - table.defaults.keys())}
+    )
 
 
 def _near(old: float | None, new: float | None) -> bool:

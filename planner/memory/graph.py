@@ -15,7 +15,7 @@ from planner.world.entity import Entity, carriers
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House, Room
 from planner.world.record import record
-from planner.world.vocabulary import Affordance, EntityKind, Relation, floor_name
+from planner.world.vocabulary import EntityKind, Relation, floor_name
 
 
 @record
@@ -135,7 +135,7 @@ class BeliefBuilder:
         )
 
 
-def _affordances(entity: Entity, piece: Furniture | None) -> tuple[Affordance, ...]:
+def _affordances(entity: Entity, piece: Furniture | None) -> tuple[str, ...]:
     """Of furniture as the layout says; of a thing as its class has them in the catalogue."""
     if piece is not None:
         return piece.affordances

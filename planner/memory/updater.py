@@ -9,7 +9,7 @@ from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.observation import Observation
 from planner.world.record import record
-from planner.world.vocabulary import Relation, State
+from planner.world.vocabulary import Relation
 
 
 @record
@@ -24,7 +24,7 @@ class Facts:
     parent: str | None = None
     relation: Relation | None = None
     room: str | None = None
-    states: Mapping[State, bool] | None = None
+    states: Mapping[str, bool] | None = None
     openness: float | None = None
 
 

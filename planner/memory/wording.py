@@ -12,25 +12,12 @@ from enum import StrEnum
 
 from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
 from planner.world.geometry import Vec3
-from planner.world.vocabulary import State
+from planner.world.states import default_states
 
 PICKED, PLACED = "picked", "placed"
 _SUPPORT = re.compile(r"\s*\bwith the (?:Object|Entity)[. ](\d+)", re.IGNORECASE)
 _WORD = re.compile(r"[\w-]+")
 _STRAY = " \t,;.:-"
-# What a description says of a state that is not the one things usually have (PARTNR-D6).
-_STATE_WORDS: dict[str, tuple[State, bool]] = {
-    "dirty": (State.CLEAN, False),
-    "filled": (State.FILLED, True),
-    "powered on": (State.POWERED_ON, True),
-}
-# Read, but not written: the usual states.
-_READ_WORDS = {
-    **_STATE_WORDS,
-    "clean": (State.CLEAN, True),
-    "empty": (State.FILLED, False),
-    "powered off": (State.POWERED_ON, False),
-}
 _OPENNESS_WORDS = {"open": 1.0, "closed": 0.0}
 
 
@@ -56,7 +43,7 @@ class Description:
 
     class_name: str
     support_id: int | None = None
-    states: Mapping[State, bool] = field(default_factory=dict)
+    states: Mapping[str, bool] = field(default_factory=dict)
     openness: float | None = None
 
 
@@ -67,15 +54,17 @@ def words_of(class_name: str) -> str:
 
 def describe(
     class_name: str,
-    states: Mapping[State, bool] | None = None,
+    states: Mapping[str, bool] | None = None,
     openness_word: str = "",
     support_id: int | None = None,
 ) -> str:
     """Class, then unusual states, then `open` or `closed`, then what it is with."""
     parts = [words_of(class_name)]
-    for word, (state, value) in _STATE_WORDS.items():
-        if states and states.get(state) is value:
-            parts.append(word)
+    # What is as usual is not said (PARTNR-D6).
+    unusual = default_states().unusual_words().items() if states else ()
+    words = [w for w, (state, value) in unusual if states and states.get(state) is value]
+    # "filled with water" says "filled" as well.
+    parts += [w for w in words if not any(other.startswith(w + " ") for other in words)]
     if openness_word:
         parts.append(openness_word)
     if support_id is not None:
@@ -89,18 +78,22 @@ def read_description(text: str) -> Description:
     # A longer number than any id is no reference, and would be slow to read.
     number = int(found[1]) if found and len(found[1]) < 10 else None
     rest = (text[: found.start()] if found else text).strip(_STRAY)
-    states: dict[State, bool] = {}
+    states: dict[str, bool] = {}
     openness = None
+    words = default_states().by_word()
     while True:
-        ending = next((w for w in (*_READ_WORDS, *_OPENNESS_WORDS) if _ends_in(rest, w)), None)
+        ending = next((w for w in (*words, *_OPENNESS_WORDS) if _ends_in(rest, w)), None)
         if ending is None:
             break
         rest = rest[: -len(ending)].rstrip(_STRAY)
         if ending in _OPENNESS_WORDS:
             openness = _OPENNESS_WORDS[ending] if openness is None else openness
         else:
-            state, value = _READ_WORDS[ending]
+            state, value = words[ending]
             states.setdefault(state, value)
+            for word, (implied, held) in words.items():
+                if ending.startswith(word + " "):
+                    states.setdefault(implied, held)
     return Description("_".join(_WORD.findall(rest.lower())), number, states, openness)
 
 

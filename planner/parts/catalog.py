@@ -67,6 +67,7 @@ class Catalog(Generic[PartT]):
         *,
         several: bool = False,
         name_of: Callable[[str], str] = str,
+        declared: str = "",
     ) -> None:
         """Describes where the parts of a kind are.
 
@@ -79,10 +80,12 @@ class Catalog(Generic[PartT]):
             several: whether the attribute is a tuple of named records; such modules are imported to
                 list their names, and modules without the attribute are skipped.
             name_of: makes a part's name from its module's, for this project's parts.
+            declared: `module:function` that returns further parts of this project by name, which
+                are declared in data.
         """
         self.kind, self._folder, self._attribute = kind, folder, attribute
         self._record, self._interface, self._name_of = record, interface, name_of
-        self._several = several
+        self._several, self._declared = several, declared
         self.group = f"{OUR_PACKAGE}.{folder.rpartition('.')[2]}"
         self._loaded: dict[str, PartT] = {}
 
@@ -118,6 +121,14 @@ class Catalog(Generic[PartT]):
                 lambda name=name: self._of_module(name),  # type: ignore[misc]
             )
             for name in modules
+        ] + self._of_data()
+
+    def _of_data(self) -> list[Source]:
+        module, _, function = self._declared.partition(":")
+        found = getattr(importlib.import_module(module), function)() if module else {}
+        return [
+            Source(name, OUR_PACKAGE, lambda part=part: part)  # type: ignore[misc]
+            for name, part in found.items()
         ]
 
     def _of_module(self, name: str) -> object:

@@ -53,5 +53,6 @@ SKILLS: Catalog[SkillPart] = Catalog(
     "planner.skills.part:SkillPart",
     1,
     name_of=lambda module: "".join(word.capitalize() for word in module.split("_")),
+    declared="planner.skills.changing:state_skills",
 )
 ALL = (PLANNERS, UPDATERS, BACKENDS, SKILLS, MODELS, METRICS, SUITES)

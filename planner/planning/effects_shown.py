@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from planner.parts.kinds import SKILLS
 from planner.world.belief import Belief, BeliefNode
+from planner.world.catalogue import has_slices
 from planner.world.skill import SkillCall
-from planner.world.skill_effect import OpenedTo, PickedUp, PutDown, SkillEffect, StateSet
+from planner.world.skill_effect import Divided, OpenedTo, PickedUp, PutDown, SkillEffect, StateSet
 from planner.world.vocabulary import Relation
 
 
@@ -40,4 +41,7 @@ def _is_shown(belief: Belief, agent: str, call: SkillCall, effect: SkillEffect) 
         case StateSet(state, value, index):
             entity = named(index)
             return entity is None or entity.states.get(state, value) is value
+        case Divided(index):
+            entity = named(index)
+            return entity is None or not has_slices(entity.class_name)
     return True

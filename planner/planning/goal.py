@@ -13,14 +13,13 @@ from pydantic import JsonValue
 
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import (
-    STATE_PREDICATES,
     Dependency,
     Evaluation,
     Predicate,
     Proposition,
     Tie,
+    asked_state,
 )
-from planner.world.vocabulary import State
 
 PLACING = frozenset(
     {Predicate.IS_ON_TOP, Predicate.IS_INSIDE, Predicate.IS_IN_ROOM, Predicate.IS_ON_FLOOR}
@@ -40,7 +39,7 @@ class Subgoal:
     """
 
     index: int
-    predicate: Predicate
+    predicate: str
     first: tuple[str, ...]
     second: tuple[str, ...] = ()
     number: int = 1
@@ -50,12 +49,12 @@ class Subgoal:
 
     def __str__(self) -> str:
         words = [" or ".join(self.first)] + ([" or ".join(self.second)] if self.second else [])
-        return f"{self.predicate.value}({', '.join(words)})"
+        return f"{self.predicate}({', '.join(words)})"
 
     @property
-    def state(self) -> tuple[State, bool] | None:
+    def state(self) -> tuple[str, bool] | None:
         """The state and value that a state predicate requires."""
-        return STATE_PREDICATES.get(self.predicate)
+        return asked_state(self.predicate)
 
 
 @dataclass(frozen=True)

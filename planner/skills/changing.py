@@ -1,39 +1,74 @@
-"""Changing states: Clean, Fill, Pour, PowerOn, PowerOff. Only people can (PARTNR-1.2)."""
+"""The skills that change states, all of one routine, as the catalogue declares them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from planner.skills.attempt import Attempt, Motion, Routine
-from planner.skills.grounding import Target
 from planner.skills.moving import look, piece_around
+from planner.skills.part import SkillPart
 from planner.skills.preconditions import Arguments
-from planner.skills.results import failure, not_grounded
+from planner.skills.results import RefusalError, failure, not_grounded
 from planner.world.agents import default_bodies
+from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture
-from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
-from planner.world.vocabulary import AgentKind, State
+from planner.world.primitive import Primitive, PrimitiveCode
+from planner.world.skill import Role, SkillCode
+from planner.world.skill_effect import Divided, HeldStateSet, SkillEffect, StateSet, StatesPoured
+from planner.world.state_skills import StateSkill, default_state_skills
+from planner.world.states import default_states
+from planner.world.vocabulary import AgentKind
 
 
-def changes(
-    name: PrimitiveName, state: State, *, value: bool = True
-) -> Callable[[Attempt, Arguments], Routine]:
-    """A routine that sets one state of a thing or a piece of furniture within reach."""
-
-    def routine(attempt: Attempt, arguments: Arguments) -> Routine:
-        target = arguments.entities[0]
-        words = {"entity": target.name, "state": str(state), "value": str(value).lower()}
-        attempt.evidence.update(words)
-        return (yield from _change(attempt, target, name))
-
-    return routine
+def state_skills() -> dict[str, SkillPart]:
+    """The records of the catalogue's skills by their names."""
+    return {skill.name: _part(skill) for skill in default_state_skills().values()}
 
 
-def _change(attempt: Attempt, target: Target, name: PrimitiveName) -> Routine:
-    if name is PrimitiveName.POUR and attempt.holding is not None:
+def _part(skill: StateSkill) -> SkillPart:
+    effects: list[SkillEffect] = [StateSet(state, value) for state, value in skill.sets.items()]
+    values = default_states().values
+    flags = tuple(flag for name in skill.copies for flag in values[name].values())
+    effects += [StatesPoured(flags)] if flags else []
+    effects += [Divided()] if skill.divides else []
+    effects += [HeldStateSet(state, value) for state, value in skill.hand_sets.items()]
+    return SkillPart(
+        summary=skill.summary,
+        routine=lambda attempt, arguments: _routine(attempt, arguments, skill),
+        roles=(Role.OBJECT_OR_FURNITURE if skill.furniture else Role.OBJECT,),
+        abilities=frozenset({skill.primitive}),
+        affordance=default_states().affordance_of[next(iter(skill.sets))],
+        preconditions=(lambda attempt, arguments: _check_hand(attempt, arguments, skill),),
+        effects=tuple(effects),
+        partnr_text=skill.partnr_text,
+        epm_text=skill.epm_text,
+    )
+
+
+def _check_hand(attempt: Attempt, arguments: Arguments, skill: StateSkill) -> None:
+    """The agent holds what the skill is done with, as far as is known."""
+    needed, holding = skill.needs.hand, attempt.holding
+    if needed is None:
+        return
+    name = arguments.entities[0].name
+    if holding == name:
+        how = "poured into itself" if skill.hand_sets else "done with itself"
+        sentence = f"{holding} is what the agent holds: it cannot be {how}."
+        raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
+    node = attempt.belief.find(holding) if holding is not None else None
+    cls = default_catalogue().objects.get(node.class_name) if node is not None else None
+    wrong = cls is not None and not needed.is_kind(cls.name, cls.affordances)
+    if holding is None or wrong:
+        raise RefusalError(SkillCode.NOT_HOLDING, f"The agent is not holding {needed.what}.")
+
+
+def _routine(attempt: Attempt, arguments: Arguments, skill: StateSkill) -> Routine:
+    target = arguments.entities[0]
+    state, value = next(iter(skill.sets.items()))
+    words = {"entity": target.name, "state": state, "value": str(value).lower()}
+    attempt.evidence.update(words)
+    if skill.hand_sets and attempt.holding is not None:
         attempt.evidence["poured_from"] = attempt.holding
-    phase = f"{_DOING[name]} {target.name}"
+    name, phase = skill.primitive, f"{skill.doing} {target.name}"
     if target.is_thing and attempt.holding == target.name:
         result = yield from _in_hand(attempt, name, phase)
     elif target.piece is not None:
@@ -50,16 +85,7 @@ def _change(attempt: Attempt, target: Target, name: PrimitiveName) -> Routine:
     return failure(result, target.name, **attempt.evidence)
 
 
-_DOING = {
-    PrimitiveName.CLEAN: "cleaning",
-    PrimitiveName.FILL: "filling",
-    PrimitiveName.POUR: "pouring into",
-    PrimitiveName.POWER_ON: "switching on",
-    PrimitiveName.POWER_OFF: "switching off",
-}
-
-
-def _in_hand(attempt: Attempt, name: PrimitiveName, phase: str) -> Motion:
+def _in_hand(attempt: Attempt, name: str, phase: str) -> Motion:
     """Does it to what the agent holds, whose place is known in the agent's own frame."""
     # The hand swings with the camera: bring it to the front first.
     looked = yield from look(attempt, ((0.0, attempt.camera.tilt_rad),), phase)

@@ -10,7 +10,8 @@ from functools import lru_cache
 from planner.skills.description import Clause, Description, Words, read_description
 from planner.world.belief import Belief, BeliefNode
 from planner.world.catalogue import default_catalogue
-from planner.world.vocabulary import Affordance, EntityKind
+from planner.world.states import default_states
+from planner.world.vocabulary import EntityKind
 from planner.world.word_meanings import Meaning, default_word_meanings
 
 # Of the most likely room, how likely another one must be to be offered as well.
@@ -172,9 +173,14 @@ class _Search:
     def _fits(self, node: BeliefNode, words: Words) -> bool:
         """Whether it is in the states and affords what is asked; what is unknown does not count."""
         meaning = words.meaning
-        return meaning.affordances <= _affordances(node) and all(
-            node.states.get(state) is value for state, value in meaning.states
-        )
+        affordances, table = _affordances(node), default_states()
+
+        def shows(state: str, value: bool) -> bool:
+            # A state that is mentioned only where it is true is false where it is not.
+            implied = state not in table.defaults and table.affordance_of[state] in affordances
+            return node.states.get(state, False if implied else None) is value
+
+        return meaning.affordances <= affordances and all(shows(s, v) for s, v in meaning.states)
 
     def _is(self, node: BeliefNode, words: Words) -> bool:
         """Whether words of a place or a feature mean this entity."""
@@ -283,7 +289,7 @@ def _classes_of(class_name: str, kind: EntityKind) -> frozenset[str]:
     return meaning.objects if meaning is not None else frozenset()
 
 
-def _affordances(node: BeliefNode) -> frozenset[Affordance]:
+def _affordances(node: BeliefNode) -> frozenset[str]:
     known = frozenset(node.affordances)
     if node.kind is not EntityKind.OBJECT:
         return known

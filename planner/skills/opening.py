@@ -27,7 +27,7 @@ def close_furniture(attempt: Attempt, arguments: Arguments) -> Routine:
     return (yield from _move(attempt, arguments, PrimitiveName.CLOSE))
 
 
-def _move(attempt: Attempt, arguments: Arguments, name: PrimitiveName) -> Routine:
+def _move(attempt: Attempt, arguments: Arguments, name: str) -> Routine:
     target = arguments.target
     if target is None:
         raise ValueError("internal error: no target after the preconditions")
@@ -43,9 +43,7 @@ def _move(attempt: Attempt, arguments: Arguments, name: PrimitiveName) -> Routin
     return attempt.success(openness="1" if name is PrimitiveName.OPEN else "0")
 
 
-def move_joints(
-    attempt: Attempt, piece: Furniture, name: PrimitiveName, *, free: bool = False
-) -> Motion:
+def move_joints(attempt: Attempt, piece: Furniture, name: str, *, free: bool = False) -> Motion:
     """Moves all joints of a piece of furniture; ends with the first that fails.
 
     Drawers open from the bottom up, so that each can be looked into before the

@@ -10,10 +10,8 @@ from planner.parts.option import Option
 from planner.skills.attempt import Attempt, Routine
 from planner.skills.preconditions import ENTITY_ROLES, Arguments
 from planner.world.errors import PlannerError
-from planner.world.primitive import PrimitiveName
 from planner.world.skill import PLACE_ROLES, Role
 from planner.world.skill_effect import SkillEffect
-from planner.world.vocabulary import Affordance
 
 INTERFACE = 1
 # The fields of effects that are indices of arguments.
@@ -50,8 +48,8 @@ class SkillPart:
     routine: SkillRoutine
     roles: tuple[Role, ...] = ()
     aliases: tuple[str, ...] = ()
-    abilities: frozenset[PrimitiveName] = frozenset()
-    affordance: Affordance | None = None
+    abilities: frozenset[str] = frozenset()
+    affordance: str | None = None
     preconditions: tuple[Precondition, ...] = ()
     effects: tuple[SkillEffect, ...] = ()
     partnr_text: str = ""

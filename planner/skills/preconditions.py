@@ -14,7 +14,7 @@ from planner.skills.results import RefusalError, no_placement
 from planner.world.catalogue import default_catalogue
 from planner.world.receptacle import part_by_word
 from planner.world.skill import Role, SkillCode
-from planner.world.vocabulary import Affordance, Relation
+from planner.world.vocabulary import Relation
 
 NEXT_TO = "next_to"
 
@@ -201,21 +201,6 @@ def thing_can_be_fetched(attempt: Attempt, arguments: Arguments) -> None:
         hand_is_empty(attempt, arguments)
 
 
-def hand_can_pour(attempt: Attempt, arguments: Arguments) -> None:
-    """The agent holds something other than the first entity.
-
-    Raises:
-        RefusalError: otherwise.
-    """
-    holding = attempt.holding
-    if holding is None:
-        sentence = "The agent is not holding an object to pour from."
-        raise RefusalError(SkillCode.NOT_HOLDING, sentence)
-    if holding == arguments.entities[0].name:
-        sentence = f"{holding} is what the agent holds: it cannot be poured into itself."
-        raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
-
-
 def _check_reference(thing: Target, target: Target, reference: Target) -> None:
     """The reference must be on the target already (PARTNR-6.1, PARTNR-C26)."""
     if reference.is_thing and reference.name != thing.name:
@@ -229,16 +214,16 @@ def _check_reference(thing: Target, target: Target, reference: Target) -> None:
     raise RefusalError(SkillCode.REFERENCE_ELSEWHERE, sentence)
 
 
-def _check_affordance(attempt: Attempt, target: Target, needed: Affordance) -> None:
+def _check_affordance(attempt: Attempt, target: Target, needed: str) -> None:
     known = _affordances(target)
     if known is not None and needed not in known:
-        sentence = f"{target.name} is not {needed.value}."
+        sentence = f"{target.name} is not {needed}."
         raise RefusalError(SkillCode.NO_AFFORDANCE, sentence)
     if target.is_thing:
         _check_not_held_by_other(attempt, target)
 
 
-def _affordances(target: Target) -> tuple[Affordance, ...] | None:
+def _affordances(target: Target) -> tuple[str, ...] | None:
     """What an entity affords as far as is known; None where it is not."""
     if target.piece is not None:
         return target.piece.affordances

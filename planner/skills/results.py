@@ -51,6 +51,7 @@ _MEANINGS: dict[PrimitiveCode, tuple[SkillCode, str]] = {
         SkillCode.SOURCE_EMPTY,
         "What the agent holds is empty: there is nothing to pour.",
     ),
+    PrimitiveCode.NEED_UNMET: (SkillCode.NEED_UNMET, "{reason}."),
     PrimitiveCode.GRASP_FAILED: (SkillCode.GRASP_FAILED, "The grasp of {what} failed."),
 }
 

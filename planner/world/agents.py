@@ -5,15 +5,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from planner.world.files import FileModel, read_model
 from planner.world.geometry import Vec3
-from planner.world.primitive import Capabilities, PrimitiveName
+from planner.world.primitive import Capabilities, primitive_named
 from planner.world.shapes import Part
 from planner.world.share import config_dir
 from planner.world.vocabulary import AgentKind
 
+KnownPrimitive = Annotated[str, AfterValidator(primitive_named)]
 Positive = Annotated[float, Field(gt=0)]
 
 
@@ -42,7 +43,7 @@ class Body(FileModel):
     reach_height_m: tuple[float, float]
     hand_m: Vec3
     hand_reach_s: Positive
-    primitives: tuple[PrimitiveName, ...]
+    primitives: tuple[KnownPrimitive, ...]
     cameras: dict[Literal["hand", "body"], CameraMount]
     parts: tuple[Part, ...]
 

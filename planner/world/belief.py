@@ -14,7 +14,7 @@ from functools import cached_property
 
 from planner.world.geometry import Vec3
 from planner.world.record import record
-from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+from planner.world.vocabulary import EntityKind, Relation
 
 # Of a thing that the memory knows of and nobody has given a class.
 UNNAMED_CLASS = "thing"
@@ -61,8 +61,8 @@ class BeliefNode:
     room: str | None = None
     parent: str | None = None
     relation: Relation | None = None
-    affordances: tuple[Affordance, ...] = ()
-    states: Mapping[State, bool] = field(default_factory=dict)
+    affordances: tuple[str, ...] = ()
+    states: Mapping[str, bool] = field(default_factory=dict)
     openness: float | None = None
     holding: str | None = None
     source: Source = Source.TOLD

@@ -12,11 +12,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from planner.world.errors import PlannerError
+from planner.world.errors import FileError, PlannerError
 from planner.world.files import FileModel, read_model
 from planner.world.shapes import Fraction3, Part, Rgb, Size3
 from planner.world.share import config_dir
-from planner.world.vocabulary import Affordance, Relation, State
+from planner.world.states import GivenStates, KnownAffordance, load_states
+from planner.world.vocabulary import Relation
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 Weight = Annotated[float, Field(gt=0)]
@@ -74,7 +75,7 @@ class FurnitureClass(FileModel):
     aliases: tuple[str, ...] = ()
     size_min_m: Size3
     size_max_m: Size3
-    affordances: tuple[Affordance, ...] = ()
+    affordances: tuple[KnownAffordance, ...] = ()
     faucet: Fraction3 | None = None
     parts: tuple[Part, ...] = Field(min_length=1)
     surfaces: tuple[SurfaceRecipe, ...] = ()
@@ -127,18 +128,29 @@ class ThingTop(FileModel):
     center_m: tuple[float, float] = (0.0, 0.0)
 
 
+class Slices(FileModel):
+    """What a thing becomes when it is sliced: `count` things of a class, side by side."""
+
+    class_name: Name
+    count: Annotated[int, Field(ge=2, le=12)]
+
+
 class ObjectClass(FileModel):
-    """A class of movable things; every one fits a hand's grasp."""
+    """A class of movable things; every one fits a hand's grasp.
+
+    Without `places` it is only made of others, as slices are.
+    """
 
     name: Name
     aliases: tuple[str, ...] = ()
     groups: tuple[Name, ...] = ()
     size_m: Size3
     size_spread: Annotated[float, Field(ge=0, le=0.3)] = 0.08
-    affordances: tuple[Affordance, ...] = ()
-    states: dict[State, bool] = Field(default_factory=dict)
+    affordances: tuple[KnownAffordance, ...] = ()
+    states: GivenStates = Field(default_factory=dict)
     parts: tuple[Part, ...] = Field(min_length=1)
-    places: tuple[LikelyPlace, ...] = Field(min_length=1)
+    places: tuple[LikelyPlace, ...] = ()
+    slices: Slices | None = None
     hollow: ThingHollow | None = None
     top: ThingTop | None = None
 
@@ -220,6 +232,19 @@ class Catalogue:
         return self._aliases["room"].get(word_key(word))
 
 
+def has_slices(class_name: str) -> bool:
+    """Whether a thing of a class of the shipped catalogue becomes several when it is sliced."""
+    cls = default_catalogue().objects.get(class_name)
+    return cls is not None and cls.slices is not None
+
+
+def slice_names(name: str, slices: Slices) -> tuple[str, ...]:
+    """The names of what a thing becomes: `tomato_1` with 4 slices `tomato_slice_4` to `_7`."""
+    number = name.rpartition("_")[2]
+    first = int(number) * slices.count if number.isdecimal() else 0
+    return tuple(f"{slices.class_name}_{first + k}" for k in range(slices.count))
+
+
 def word_key(word: str) -> str:
     """A word or phrase as it is looked up: lower case, with single spaces between its words."""
     # People write "toy fire truck" and "c clamp", class names toy_fire_truck and c-clamp.
@@ -239,14 +264,24 @@ def _alias_index(
 
 
 def load_catalogue(folder: Path) -> Catalogue:
-    """Reads furniture.yaml, objects.yaml and rooms.yaml of `folder`.
+    """Reads furniture.yaml, objects.yaml, rooms.yaml and states.yaml of `folder`.
 
     Raises:
         PlannerError: naming the file and field that is wrong.
     """
+    states = load_states(folder / "states.yaml")
+    objects = read_model(folder / "objects.yaml", _ObjectFile).classes
+    names = {item.name for item in objects}
+    for i, item in enumerate(objects):
+        if item.slices is not None and item.slices.class_name not in names:
+            reason = f"there is no class {item.slices.class_name!r}"
+            raise FileError(folder / "objects.yaml", f"classes.{i}.slices.class_name", reason)
+        for state in states.unfit(item.states, item.affordances):
+            reason = f"{item.name} has no state {state}: it is not {states.affordance_of[state]}"
+            raise FileError(folder / "objects.yaml", f"classes.{i}.states.{state}", reason)
     return Catalogue(
         read_model(folder / "furniture.yaml", _FurnitureFile).classes,
-        read_model(folder / "objects.yaml", _ObjectFile).classes,
+        objects,
         read_model(folder / "rooms.yaml", _RoomFile).classes,
     )
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from planner.world.belief import Source
 from planner.world.geometry import Vec3
 from planner.world.record import record
-from planner.world.vocabulary import Relation, State
+from planner.world.vocabulary import Relation
 
 FIRST_ID = 100
 
@@ -58,7 +58,7 @@ class Entity:
     parent: str | None = None
     relation: Relation | None = None
     room: str | None = None
-    states: Mapping[State, bool] = field(default_factory=dict)
+    states: Mapping[str, bool] = field(default_factory=dict)
     openness: float | None = None
     source: Source = Source.TOLD
     stamp_s: float = 0.0

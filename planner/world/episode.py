@@ -13,8 +13,9 @@ from pydantic import Field, JsonValue, model_validator
 
 from planner.world.files import FileModel
 from planner.world.house import EntityName, ObjectPlacement
+from planner.world.states import GivenStates
 from planner.world.versions import read_versioned
-from planner.world.vocabulary import AgentKind, State
+from planner.world.vocabulary import AgentKind
 
 EPISODE_VERSION = 1
 MAX_AGENTS = 6
@@ -32,7 +33,7 @@ class FurnitureChange(FileModel):
     """How a piece of furniture differs from the house file at the start."""
 
     open: bool | None = None
-    states: dict[State, bool] = Field(default_factory=dict)
+    states: GivenStates = Field(default_factory=dict)
 
 
 class Requirement(FileModel):
@@ -42,7 +43,7 @@ class Requirement(FileModel):
     object_classes: tuple[str, ...]
     furniture_names: tuple[str, ...]
     allowed_regions: tuple[str, ...] = ()
-    states: dict[State, bool] = Field(default_factory=dict)
+    states: GivenStates = Field(default_factory=dict)
 
 
 class Source(FileModel):

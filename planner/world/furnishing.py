@@ -8,7 +8,7 @@ from planner.world.catalogue import FurnitureClass, JointRecipe, ObjectClass, Su
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, Interior, Joint, Surface
 from planner.world.shapes import scale, scale_parts
-from planner.world.vocabulary import AFFORDANCE_OF_STATE, DEFAULT_STATES, State
+from planner.world.states import default_states
 
 
 class Uniform(Protocol):
@@ -51,7 +51,7 @@ def build_furniture(
         size_m=size_m,
         affordances=cls.affordances,
         faucet=None if cls.faucet is None else scale(cls.faucet, size_m),
-        states=_default_states(cls),
+        states=default_states().initial(cls.affordances),
         parts=scale_parts(cls.parts, size_m),
         surfaces=tuple(_surface(recipe, size_m) for recipe in cls.surfaces),
         interiors=tuple(
@@ -75,14 +75,6 @@ def object_size(cls: ObjectClass, rng: Uniform) -> Vec3:
     """
     factor = float(rng.uniform(1 - cls.size_spread, 1 + cls.size_spread))
     return scale((factor, factor, factor), cls.size_m)
-
-
-def _default_states(cls: FurnitureClass) -> dict[State, bool]:
-    return {
-        state: DEFAULT_STATES[state]
-        for state, affordance in AFFORDANCE_OF_STATE.items()
-        if affordance in cls.affordances
-    }
 
 
 def _surface(recipe: SurfaceRecipe, size_m: Vec3) -> Surface:

@@ -7,7 +7,7 @@ not place gets one: rooms in a row, furniture in its room, things on or in what 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from planner.world.errors import FileError
@@ -30,7 +30,8 @@ from planner.world.house import (
     Surface,
 )
 from planner.world.shapes import Part
-from planner.world.vocabulary import AFFORDANCE_OF_STATE, Affordance, Relation, State, floor_name
+from planner.world.states import default_states
+from planner.world.vocabulary import Affordance, Relation, floor_name
 
 # Of what no simulator has placed: metres.
 _ROOM_M: Vec3 = (6.0, 5.0, 2.6)
@@ -42,15 +43,7 @@ _MIN_ROOM_SIDE_M, _MIN_HEIGHT_M, _MAX_HEIGHT_M = 1.0, 1.9, 6.0
 _STRUCTURE = frozenset({"ceiling", "doorjamb", "floor", "wall", "walls", "window"})
 _STRUCTURE_CATEGORIES = frozenset({"Ceiling", "Floor", "Floors", "Walls", "Windows"})
 _GREY = (0.6, 0.6, 0.6)
-_AFFORDANCES = {"CAN_OPEN": Affordance.OPENABLE, "HAS_SWITCH": Affordance.POWERABLE}
-_STATES: Mapping[str, tuple[State, bool]] = {
-    "CLEAN": (State.CLEAN, True),
-    "DIRTY": (State.CLEAN, False),
-    "FULL": (State.FILLED, True),
-    "EMPTY": (State.FILLED, False),
-    "ON": (State.POWERED_ON, True),
-    "OFF": (State.POWERED_ON, False),
-}
+_AFFORDANCES = {"CAN_OPEN": Affordance.OPENABLE, "HAS_SWITCH": "powerable"}
 # The edges that a world keeps; the others follow from where things are.
 _KEPT = frozenset(EdgeKind) - {EdgeKind.CLOSE, EdgeKind.FACING}
 
@@ -73,16 +66,17 @@ def house_of_graph(graph: Graph, name: str) -> House:
     return _Builder(graph).house(name)
 
 
-def affordances_of(node: GraphNode) -> tuple[Affordance, ...]:
+def affordances_of(node: GraphNode) -> tuple[str, ...]:
     """What can be done with a node: what its properties allow and its states show."""
     by_property = [a for name, a in _AFFORDANCES.items() if node.has(name)]
-    by_state = [AFFORDANCE_OF_STATE[state] for state in states_of(node)]
+    by_state = [default_states().affordance_of[state] for state in states_of(node)]
     return tuple(dict.fromkeys((*by_property, *by_state)))
 
 
-def states_of(node: GraphNode) -> dict[State, bool]:
+def states_of(node: GraphNode) -> dict[str, bool]:
     """Those of a node's states that every world has."""
-    return dict(_STATES[word.upper()] for word in node.states if word.upper() in _STATES)
+    known = default_states().graph_words
+    return dict(known[word.upper()] for word in node.states if word.upper() in known)
 
 
 def is_structure(node: GraphNode) -> bool:

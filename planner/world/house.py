@@ -19,7 +19,8 @@ from planner.world.files import FileModel
 from planner.world.geometry import Box, Pose, Vec3
 from planner.world.graph_file import Graph, word_of
 from planner.world.shapes import Part, Size3
-from planner.world.vocabulary import Affordance, Relation, State
+from planner.world.states import GivenStates, KnownAffordance
+from planner.world.vocabulary import Relation
 
 if TYPE_CHECKING:
     from shapely.geometry import Polygon
@@ -111,9 +112,9 @@ class Furniture(FileModel):
     y_m: float
     yaw_rad: float
     size_m: Size3
-    affordances: tuple[Affordance, ...] = ()
+    affordances: tuple[KnownAffordance, ...] = ()
     faucet: Vec3 | None = None
-    states: dict[State, bool] = Field(default_factory=dict)
+    states: GivenStates = Field(default_factory=dict)
     parts: tuple[Part, ...]
     surfaces: tuple[Surface, ...] = ()
     interiors: tuple[Interior, ...] = ()
@@ -157,7 +158,7 @@ class ObjectPlacement(FileModel):
     parent: str
     relation: Literal[Relation.ON, Relation.WITHIN]
     part: PartName = "floor"
-    states: dict[State, bool] = Field(default_factory=dict)
+    states: GivenStates = Field(default_factory=dict)
 
     @cached_property
     def box(self) -> Box:

@@ -27,9 +27,10 @@ from planner.world.graph_file import is_graph
 from planner.world.graph_house import house_of_document
 from planner.world.house import HOUSE_VERSION, Door, Furniture, House
 from planner.world.nearest import did_you_mean
-from planner.world.object_checks import object_findings, unfit_states
+from planner.world.object_checks import object_findings
 from planner.world.reach import Reach, reach_of
 from planner.world.share import config_dir
+from planner.world.states import default_states
 from planner.world.versions import upgraded
 
 TOLERANCE_M = 0.001
@@ -343,7 +344,7 @@ def _change_findings(episode: Episode, house: House) -> Iterator[tuple[str, str]
             continue
         if change.open is not None and not piece.joints:
             yield f"furniture.{name}.open", f"{name} does not open"
-        for state in unfit_states(change.states, piece.affordances):
+        for state in default_states().unfit(change.states, piece.affordances):
             yield f"furniture.{name}.states", f"{name} cannot be {state}"
 
 

@@ -18,7 +18,8 @@ from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.reach import Reach
 from planner.world.receptacle import containment_cycle, part_of, shape_of
-from planner.world.vocabulary import AFFORDANCE_OF_STATE, Affordance, Relation, State, floor_name
+from planner.world.states import default_states
+from planner.world.vocabulary import Relation, floor_name
 
 TOLERANCE_M = 0.001
 _REST_M = 0.005
@@ -41,7 +42,7 @@ def object_findings(
             yield f"{field}.class_name", f"unknown class of object {thing.class_name!r}"
             continue
         allowed = catalogue.objects[thing.class_name].affordances
-        for state in unfit_states(thing.states, allowed):
+        for state in default_states().unfit(thing.states, allowed):
             yield f"{field}.states", f"{thing.name} cannot be {state}"
         if thing.parent in floors:
             wrong = _wrong_on_floor(house, thing, floors[thing.parent])
@@ -58,11 +59,6 @@ def object_findings(
         elif not reach.to_point(*thing.pose[:3]):
             yield f"{field}.pose", f"no agent can get within reach of {thing.name}"
     yield from _meeting(house, things, set(floors))
-
-
-def unfit_states(states: dict[State, bool], affordances: tuple[Affordance, ...]) -> list[State]:
-    """The states that something with these affordances does not have."""
-    return [state for state in states if AFFORDANCE_OF_STATE[state] not in affordances]
 
 
 def _wrong_on_floor(house: House, thing: ObjectPlacement, room: str) -> tuple[str, str] | None:

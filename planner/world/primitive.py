@@ -8,11 +8,12 @@ from enum import IntEnum, StrEnum
 
 from planner.world.geometry import Vec3
 from planner.world.record import record
+from planner.world.state_skills import default_state_skills
 from planner.world.vocabulary import Relation
 
 
 class PrimitiveName(StrEnum):
-    """What bodies can be asked to do."""
+    """What bodies can be asked to do, beside the skills that change states (`state_skills`)."""
 
     NAVIGATE = "navigate"
     LOOK = "look"
@@ -20,11 +21,22 @@ class PrimitiveName(StrEnum):
     PLACE = "place"
     OPEN = "open"
     CLOSE = "close"
-    CLEAN = "clean"
-    FILL = "fill"
-    POUR = "pour"
-    POWER_ON = "power_on"
-    POWER_OFF = "power_off"
+
+
+def all_primitives() -> tuple[str, ...]:
+    """The names of all primitives."""
+    return (*PrimitiveName, *default_state_skills())
+
+
+def primitive_named(word: str) -> str:
+    """The primitive of that name.
+
+    Raises:
+        ValueError: where there is none.
+    """
+    if word in default_state_skills():
+        return word
+    return PrimitiveName(word)
 
 
 class PrimitiveCode(IntEnum):
@@ -58,6 +70,7 @@ class PrimitiveCode(IntEnum):
     NO_WORLD = 25
     NOT_ALLOWED = 26
     BACKEND_FAULT = 27
+    NEED_UNMET = 28
 
 
 @record
@@ -86,7 +99,7 @@ class Primitive:
             operator is told who approves it; it is not found by it. Empty: unknown.
     """
 
-    name: PrimitiveName
+    name: str
     target_m: Vec3 = (math.nan, math.nan, math.nan)
     frame: str = "map"
     relation: Relation | None = None
@@ -142,7 +155,7 @@ class Capabilities:
     """What an agent can do here: its kind, primitives, cameras and reach in metres."""
 
     kind: str
-    primitives: frozenset[PrimitiveName]
+    primitives: frozenset[str]
     cameras: tuple[str, ...]
     reach_m: float
     radius_m: float

@@ -88,6 +88,7 @@ class SkillCode(IntEnum):
     BUSY = 25
     BLOCKED = 26
     BACKEND_FAULT = 27
+    NEED_UNMET = 28
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from planner.world.vocabulary import State
-
 
 @dataclass(frozen=True, slots=True)
 class PickedUp:
@@ -40,7 +38,7 @@ class OpenedTo:
 class StateSet:
     """A thing or a piece of furniture has a state."""
 
-    state: State
+    state: str
     value: bool
     entity: int = 0
 
@@ -49,8 +47,25 @@ class StateSet:
 class HeldStateSet:
     """What the agent holds has a state."""
 
-    state: State
+    state: str
     value: bool
 
 
-SkillEffect: TypeAlias = PickedUp | PutDown | OpenedTo | StateSet | HeldStateSet
+@dataclass(frozen=True, slots=True)
+class StatesPoured:
+    """A thing has those of some states that what the agent holds has."""
+
+    states: tuple[str, ...]
+    entity: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """A thing whose class has slices is gone; these are seen where it was."""
+
+    entity: int = 0
+
+
+SkillEffect: TypeAlias = (
+    PickedUp | PutDown | OpenedTo | StateSet | HeldStateSet | StatesPoured | Divided
+)

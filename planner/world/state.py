@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from planner.world.geometry import Box, Pose, Vec3
 from planner.world.record import record
-from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+from planner.world.vocabulary import EntityKind, Relation
 
 
 @record
@@ -34,8 +34,8 @@ class EntityState:
     parent: str | None
     relation: Relation | None
     room: str | None
-    affordances: tuple[Affordance, ...] = ()
-    states: Mapping[State, bool] | None = None
+    affordances: tuple[str, ...] = ()
+    states: Mapping[str, bool] | None = None
     openness: float | None = None
     holding: str | None = None
 

@@ -13,20 +13,9 @@ class Relation(StrEnum):
     HELD = "held"
 
 
-class State(StrEnum):
-    """Binary states of PARTNR (PARTNR-2.3) in their positive form; absent means no."""
-
-    CLEAN = "clean"
-    FILLED = "filled"
-    POWERED_ON = "powered_on"
-
-
 class Affordance(StrEnum):
-    """What can be done to an entity."""
+    """What can be done to an entity because of how it is built; states bring further ones."""
 
-    CLEANABLE = "cleanable"
-    FILLABLE = "fillable"
-    POWERABLE = "powerable"
     OPENABLE = "openable"
     FAUCET = "faucet"
 
@@ -45,16 +34,6 @@ class EntityKind(StrEnum):
     FURNITURE = "furniture"
     OBJECT = "object"
     AGENT = "agent"
-
-
-AFFORDANCE_OF_STATE = {
-    State.CLEAN: Affordance.CLEANABLE,
-    State.FILLED: Affordance.FILLABLE,
-    State.POWERED_ON: Affordance.POWERABLE,
-}
-
-# PARTNR-D6: clean, empty, powered off, closed.
-DEFAULT_STATES = {State.CLEAN: True, State.FILLED: False, State.POWERED_ON: False}
 
 
 def floor_name(room: str) -> str:

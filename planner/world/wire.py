@@ -12,7 +12,7 @@ from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.geometry import Pose
 from planner.world.state import EntityState, WorldState
 from planner.world.state_updates import StateUpdate
-from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+from planner.world.vocabulary import EntityKind, Relation
 
 # The constants KIND_* of EntityState.msg.
 _KINDS = (EntityKind.ROOM, EntityKind.FURNITURE, EntityKind.OBJECT, EntityKind.AGENT)
@@ -43,8 +43,8 @@ def _node_record(node: Any, edge: Any, stamp_s: float) -> BeliefNode:
         room=node.room or None,
         parent=edge.parent if edge is not None else None,
         relation=_RELATIONS[edge.relation] if edge is not None else None,
-        affordances=tuple(Affordance(word) for word in node.affordances),
-        states={State(item.name): bool(item.value) for item in node.states},
+        affordances=tuple(node.affordances),
+        states={item.name: bool(item.value) for item in node.states},
         openness=None if node.openness < 0 else float(node.openness),
         holding=node.holding or None,
         source=_SOURCES[node.source],
@@ -78,7 +78,7 @@ def state_update(message: Any) -> StateUpdate:
 def entity_record(message: Any) -> EntityState:
     """The entity that an EntityState message carries; `openness` has single precision."""
     at, turn = message.pose.position, message.pose.orientation
-    states = {State(item.name): bool(item.value) for item in message.states}
+    states = {item.name: bool(item.value) for item in message.states}
     return EntityState(
         name=message.name,
         kind=_KINDS[message.kind],
@@ -92,7 +92,7 @@ def entity_record(message: Any) -> EntityState:
         parent=message.parent or None,
         relation=Relation(message.relation) if message.relation else None,
         room=message.room or None,
-        affordances=tuple(Affordance(word) for word in message.affordances),
+        affordances=tuple(message.affordances),
         states=states or None,
         openness=None if message.openness < 0 else float(message.openness),
         holding=message.holding or None,

@@ -19,7 +19,7 @@ from planner.world.catalogue import Catalogue, Name, default_catalogue, word_key
 from planner.world.errors import FileError
 from planner.world.files import FileModel, read_model
 from planner.world.share import config_dir
-from planner.world.vocabulary import Affordance, State
+from planner.world.states import GivenStates, KnownAffordance, default_states
 
 # An ending of a plural and what it stands for in the singular.
 _PLURALS = (("ies", "y"), ("ves", "f"), ("ves", "fe"), ("es", ""), ("s", ""))
@@ -32,8 +32,8 @@ class Meaning:
     objects: frozenset[str] = frozenset()
     furniture: frozenset[str] = frozenset()
     rooms: frozenset[str] = frozenset()
-    affordances: frozenset[Affordance] = frozenset()
-    states: frozenset[tuple[State, bool]] = frozenset()
+    affordances: frozenset[str] = frozenset()
+    states: frozenset[tuple[str, bool]] = frozenset()
 
     def __or__(self, other: Meaning) -> Meaning:
         return Meaning(
@@ -50,8 +50,8 @@ class _Entry(FileModel):
     objects: tuple[Name, ...] = ()
     groups: tuple[Name, ...] = ()
     furniture: tuple[Name, ...] = ()
-    affordances: tuple[Affordance, ...] = ()
-    states: dict[State, bool] = Field(default_factory=dict)
+    affordances: tuple[KnownAffordance, ...] = ()
+    states: GivenStates = Field(default_factory=dict)
 
 
 class _WordFile(FileModel):
@@ -80,6 +80,8 @@ class WordMeanings:
         for piece in catalogue.furniture.values():
             words = {piece.name, *piece.aliases} | _heads(piece.name)
             self._add_all(words, Meaning(furniture=frozenset({piece.name})))
+        for word, meant in default_states().by_word().items():
+            self.add(word, Meaning(states=frozenset({meant})))
         for room in catalogue.rooms.values():
             self._add_all({room.name, *room.aliases}, Meaning(rooms=frozenset({room.name})))
 

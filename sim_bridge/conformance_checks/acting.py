@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from planner.world.geometry import Vec3
-from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, all_primitives
 from planner.world.state import EntityState
 from planner.world.vocabulary import Relation
 from sim_bridge.conformance_checks.trial import (
@@ -156,7 +156,7 @@ def wrong_requests_are_refused(trial: Trial) -> None:
     bad = Primitive(walk, here, timeout_s=nan)
     refused(PrimitiveCode.BAD_TARGET, "a timeout of NaN", bad)
     can = trial.can().primitives
-    for name in PrimitiveName:
+    for name in all_primitives():
         if name not in can:
             asked = Primitive(name, here, relation=Relation.ON)
             refused(PrimitiveCode.NOT_ABLE, f"{name}, which it cannot", asked)

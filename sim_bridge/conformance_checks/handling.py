@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from planner.world.geometry import Vec3
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from planner.world.state import EntityState, WorldState
-from planner.world.vocabulary import Affordance, EntityKind, Relation, State, floor_name
+from planner.world.state_skills import default_state_skills
+from planner.world.vocabulary import Affordance, EntityKind, Relation, floor_name
 from sim_bridge.conformance_checks.trial import (
     MAX_CANDIDATES,
     ConformanceError,
@@ -164,18 +165,15 @@ def states_change_as_asked(trial: Trial) -> None:
     tried = 0
     for agent in trial.backend.agents:
         can = trial.backend.capabilities(agent).primitives
-        for name, state, value in (
-            (PrimitiveName.CLEAN, State.CLEAN, True),
-            (PrimitiveName.POWER_ON, State.POWERED_ON, True),
-            (PrimitiveName.POWER_OFF, State.POWERED_ON, False),
-        ):
-            if name in can:
+        for name, skill in default_state_skills().items():
+            state, value = next(iter(skill.sets.items()))
+            if name in can and not skill.needs.conditions:
                 tried += _change_state(trial, agent, name, state, value)
     if not tried:
         raise UnsuitableError("no agent and thing to change a state of")
 
 
-def _change_state(trial: Trial, agent: str, name: PrimitiveName, state: State, value: bool) -> int:
+def _change_state(trial: Trial, agent: str, name: str, state: str, value: bool) -> int:
     entities = trial.truth().entities.values()
     able = [e for e in entities if e.states is not None and state in e.states]
     for thing in sorted(able, key=lambda e: e.name)[:MAX_CANDIDATES]:
@@ -194,7 +192,8 @@ def _change_state(trial: Trial, agent: str, name: PrimitiveName, state: State, v
             expect(result.code in excuses, f"{name} of {thing.name}: {result.text}")
             continue
         now = trial.truth().entities[thing.name].states or {}
-        expect(now[state] is value, f"after {name}, {thing.name} is {state}={now[state]}")
+        shown = now.get(state, False)
+        expect(shown is value, f"after {name}, {thing.name} is {state}={shown}")
         return 1
     return 0
 

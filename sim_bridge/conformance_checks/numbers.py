@@ -55,7 +55,7 @@ def extreme_numbers_end_somehow(trial: Trial) -> None:
             _ends(trial, extreme)
 
 
-def _sound(name: PrimitiveName, target_m: Vec3) -> Primitive:
+def _sound(name: str, target_m: Vec3) -> Primitive:
     relation = Relation.ON if name is PrimitiveName.PLACE else None
     return Primitive(name, target_m, relation=relation)
 

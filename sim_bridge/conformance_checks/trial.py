@@ -108,7 +108,7 @@ class Trial:
 
     # Acting
 
-    def start(self, name: PrimitiveName, target_m: Vec3, **more: object) -> Handle:
+    def start(self, name: str, target_m: Vec3, **more: object) -> Handle:
         """Starts a primitive of the first agent."""
         return self.backend.start(self.agent, Primitive(name, target_m, **more))  # type: ignore[arg-type]
 
@@ -131,7 +131,7 @@ class Trial:
             )
             self.backend.step(TICK_S)
 
-    def do(self, name: PrimitiveName, target_m: Vec3, **more: object) -> PrimitiveResult:
+    def do(self, name: str, target_m: Vec3, **more: object) -> PrimitiveResult:
         """Carries out a primitive of the first agent."""
         return self.finish(self.start(name, target_m, **more))
 

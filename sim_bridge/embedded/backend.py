@@ -52,6 +52,8 @@ class EmbeddedBackend(KinematicBackend):
         self._houses: list[_HouseData] = []
         self._scene: Scene | None = None
         self._visibility: Visibility | None = None
+        # Of the world that both of them index.
+        self._division = 0
         self._renderer: Renderer | None = None
         self._renderer_tried = False
         self._sightings: dict[str, tuple[tuple[float, ...], list[Sighting]]] = {}
@@ -171,7 +173,7 @@ class EmbeddedBackend(KinematicBackend):
         return len(seconds)
 
     def _current_visibility(self) -> Visibility:
-        if self._visibility is None:
+        if self._visibility is None or self._division != self._loaded().division:
             self._visibility = Visibility(self._loaded(), self._synced_scene(), self._screens)
         return self._visibility
 
@@ -188,7 +190,9 @@ class EmbeddedBackend(KinematicBackend):
 
     def _lazy_scene(self) -> Scene:
         """The scene, which brings itself up to date where rays are cast."""
-        if self._scene is None:
+        if self._scene is None or self._division != self._loaded().division:
+            self._division = self._loaded().division
+            self._visibility = None
             self._scene = Scene(self._loaded(), self._spec, self._catalogue)
         return self._scene
 

@@ -12,12 +12,8 @@ from planner.world.house import Furniture, Interior, Joint
 from planner.world.receptacle import ThingShape
 from planner.world.state import EntityState
 from planner.world.vocabulary import (
-    AFFORDANCE_OF_STATE,
-    DEFAULT_STATES,
-    Affordance,
     EntityKind,
     Relation,
-    State,
 )
 
 # [x, y, z, yaw] of a frame.
@@ -29,23 +25,13 @@ OPEN_ENOUGH = 0.5
 _BENDS = (1.0, 0.75, 0.5)
 
 
-def initial_states(
-    affordances: tuple[Affordance, ...], *given: dict[State, bool]
-) -> dict[State, bool]:
-    """The states that the affordances give, by default and then as given, later ones winning."""
-    states = {s: DEFAULT_STATES[s] for s in State if AFFORDANCE_OF_STATE[s] in affordances}
-    for layer in given:
-        states.update({s: value for s, value in layer.items() if s in states})
-    return states
-
-
 @dataclass(slots=True)
 class Piece:
     """A piece of furniture; `opening` gives each joint's position from 0 (closed) to 1."""
 
     record: Furniture
     instance_id: int
-    states: dict[State, bool]
+    states: dict[str, bool]
     opening: dict[str, float]
     cos: float = field(init=False)
     sin: float = field(init=False)
@@ -169,8 +155,8 @@ class Thing:
     relation: Relation
     part: str
     room: str | None
-    affordances: tuple[Affordance, ...]
-    states: dict[State, bool]
+    affordances: tuple[str, ...]
+    states: dict[str, bool]
     shape: ThingShape = field(default_factory=ThingShape)
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from planner.world.geometry import Vec3
 from planner.world.house import Joint
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
-from planner.world.vocabulary import AFFORDANCE_OF_STATE, Affordance, Relation, State
+from planner.world.vocabulary import Relation
 from sim_bridge.embedded.entities import OPEN_ENOUGH, Agent, Piece, Thing
 from sim_bridge.embedded.placing import (
     Spot,
@@ -59,10 +59,11 @@ def _nearest_thing(
 
 def _gaps(thing: Thing, point_m: Vec3) -> tuple[float, float]:
     """How far a point is from a thing's box, and the square of how far from its middle."""
-    return thing.state().box.distance_m(point_m), _center_gap(thing, point_m)
+    return thing.state().box.distance_m(point_m), center_gap(thing, point_m)
 
 
-def _center_gap(thing: Thing, point_m: Vec3) -> float:
+def center_gap(thing: Thing, point_m: Vec3) -> float:
+    """How far a thing's middle is from a point, squared."""
     return sum((a - b) ** 2 for a, b in zip(thing.center_m, point_m, strict=True))
 
 
@@ -88,12 +89,13 @@ def check_pick(
         raise RefusalError(
             PrimitiveCode.CLOSED, "it is inside closed furniture", inside=base.parent
         )
-    _check_reach(agent, thing.center_m)
-    _check_view(rays, agent, _view_points(thing), frozenset({thing.instance_id}))
+    check_reach(agent, thing.center_m)
+    check_view(rays, agent, view_points(thing), frozenset({thing.instance_id}))
     return thing
 
 
-def _view_points(thing: Thing) -> list[Vec3]:
+def view_points(thing: Thing) -> list[Vec3]:
+    """The points of a thing of which one must be seen to handle it."""
     x, y, z = thing.center_m
     sx, sy, sz = (0.35 * s for s in thing.size_m)
     points = [(x, y, z), (x, y, z + sz)]
@@ -101,7 +103,12 @@ def _view_points(thing: Thing) -> list[Vec3]:
     return points
 
 
-def _check_reach(agent: Agent, point_m: Vec3) -> None:
+def check_reach(agent: Agent, point_m: Vec3) -> None:
+    """Checks that the hand gets to a point.
+
+    Raises:
+        RefusalError: where it does not.
+    """
     if not agent.reaches(point_m):
         raise RefusalError(
             PrimitiveCode.TOO_FAR,
@@ -111,7 +118,12 @@ def _check_reach(agent: Agent, point_m: Vec3) -> None:
         )
 
 
-def _check_view(rays: Rays, agent: Agent, points: list[Vec3], instances: frozenset[int]) -> None:
+def check_view(rays: Rays, agent: Agent, points: list[Vec3], instances: frozenset[int]) -> None:
+    """Checks that one of the points is in view, or what has one of the instance ids.
+
+    Raises:
+        RefusalError: where none is.
+    """
     for eye in agent.viewpoints_m(points[0]):
         if rays.sees(eye, points, instances):
             return
@@ -155,7 +167,7 @@ def check_place(
     spot = find_spot(world, agent, thing, support, _corner(support) or point_m, reference)
     if spot is None:
         if agent.distance_m(point_m) > agent.body.reach_m:
-            _check_reach(agent, point_m)
+            check_reach(agent, point_m)
         raise RefusalError(
             PrimitiveCode.NO_SPACE,
             "no free spot within reach",
@@ -163,9 +175,9 @@ def check_place(
         )
     x, y, z, _ = spot.pose
     middle = (x, y, z + thing.size_m[2] / 2)
-    _check_reach(agent, middle)
+    check_reach(agent, middle)
     top = (x, y, z + thing.size_m[2])
-    _check_view(rays, agent, [middle, top], frozenset())
+    check_view(rays, agent, [middle, top], frozenset())
     return spot
 
 
@@ -232,7 +244,7 @@ def _receptacle_at(
 
 
 def check_joint(
-    world: KinematicWorld, rays: Rays, agent: Agent, name: PrimitiveName, point_m: Vec3
+    world: KinematicWorld, rays: Rays, agent: Agent, name: str, point_m: Vec3
 ) -> tuple[Piece, Joint]:
     """The door, drawer or lid that an open or close means: the one whose handle is nearest.
 
@@ -258,8 +270,8 @@ def check_joint(
     joint = piece.record.joint(best[2])
     handle = piece.handle(joint)
     if agent.distance_m(handle) > agent.body.reach_m:
-        _check_reach(agent, handle)
-    _check_view(rays, agent, [handle], frozenset({piece.instance_id}))
+        check_reach(agent, handle)
+    check_view(rays, agent, [handle], frozenset({piece.instance_id}))
     if name is PrimitiveName.OPEN:
         _check_lid(world, piece, joint)
     return piece, joint
@@ -288,98 +300,3 @@ def _check_lid(world: KinematicWorld, piece: Piece, joint: Joint) -> None:
             raise RefusalError(
                 PrimitiveCode.BLOCKED, "something lies on the lid", thing=on_it[0].name
             )
-
-
-def check_state_change(
-    world: KinematicWorld,
-    rays: Rays,
-    agent: Agent,
-    name: PrimitiveName,
-    point_m: Vec3,
-    tolerance_m: float = 0.0,
-) -> tuple[str, State, bool]:
-    """The entity, state and value that a clean, fill, pour or power primitive sets.
-
-    Raises:
-        RefusalError: with the first precondition that does not hold.
-    """
-    state, value = {
-        PrimitiveName.CLEAN: (State.CLEAN, True),
-        PrimitiveName.FILL: (State.FILLED, True),
-        PrimitiveName.POUR: (State.FILLED, True),
-        PrimitiveName.POWER_ON: (State.POWERED_ON, True),
-        PrimitiveName.POWER_OFF: (State.POWERED_ON, False),
-    }[name]
-    tolerance_m = tolerance_m or POINT_TOLERANCE_M
-    needed = AFFORDANCE_OF_STATE[state]
-    entity = _entity_at(world, agent, name, point_m, needed, tolerance_m)
-    if isinstance(entity, Thing):
-        base = world.base_of(entity)
-        if base.relation is Relation.HELD and base.parent != agent.name:
-            raise RefusalError(
-                PrimitiveCode.HELD_BY_OTHER, "another agent holds it", holder=base.parent
-            )
-        if world.is_enclosed(entity):
-            raise RefusalError(
-                PrimitiveCode.CLOSED, "it is inside closed furniture", inside=base.parent
-            )
-        if base.name != agent.holding:
-            _check_reach(agent, entity.center_m)
-            _check_view(rays, agent, _view_points(entity), frozenset({entity.instance_id}))
-    elif agent.distance_m(point_m) > agent.body.reach_m:
-        _check_reach(agent, point_m)
-    needs_faucet = (name is PrimitiveName.FILL and world.options.require_faucet_for_fill) or (
-        name is PrimitiveName.CLEAN and world.options.require_faucet_for_clean
-    )
-    if needs_faucet and not _faucet_in_reach(world, agent):
-        raise RefusalError(PrimitiveCode.NO_FAUCET, "no faucet is within reach")
-    if name is PrimitiveName.POUR:
-        source = world.things[agent.holding] if agent.holding else None
-        if source is None:
-            raise RefusalError(PrimitiveCode.HAND_EMPTY, "the hand holds nothing to pour from")
-        if not source.states.get(State.FILLED, False):
-            raise RefusalError(
-                PrimitiveCode.SOURCE_EMPTY, "what the hand holds is empty", holding=source.name
-            )
-    return entity.name, state, value
-
-
-def _entity_at(
-    world: KinematicWorld,
-    agent: Agent,
-    name: PrimitiveName,
-    point_m: Vec3,
-    needed: Affordance,
-    tolerance_m: float,
-) -> Thing | Piece:
-    """The thing or piece of furniture at a point: one with the affordance before one without."""
-    found: list[tuple[bool, float, float, str]] = []
-    for thing in world.things.values():
-        if name is PrimitiveName.POUR and thing.name == agent.holding:
-            continue
-        distance = thing.state().box.distance_m(point_m)
-        if distance <= tolerance_m:
-            lacks = needed not in thing.affordances
-            found.append((lacks, distance, _center_gap(thing, point_m), thing.name))
-    for piece in world.pieces.values():
-        distance = piece.record.box.distance_m(point_m)
-        if distance <= tolerance_m:
-            lacks = needed not in piece.record.affordances
-            # A thing on the furniture is meant before the furniture under it.
-            found.append((lacks, distance + 0.02, 0.0, piece.name))
-    if not found:
-        raise RefusalError(PrimitiveCode.NOTHING_THERE, "nothing is at the target")
-    lacks, _, _, best = min(found)
-    if lacks:
-        raise RefusalError(
-            PrimitiveCode.NO_AFFORDANCE, f"what is at the target is not {needed}", entity=best
-        )
-    return world.things.get(best) or world.pieces[best]
-
-
-def _faucet_in_reach(world: KinematicWorld, agent: Agent) -> bool:
-    return any(
-        piece.record.faucet is not None
-        and agent.distance_m(piece.to_map(piece.record.faucet)) <= agent.body.reach_m
-        for piece in world.pieces.values()
-    )

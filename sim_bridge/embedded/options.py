@@ -9,6 +9,7 @@ from pydantic import Field
 
 from planner.world.files import FileModel, read_model
 from planner.world.share import config_dir
+from planner.world.state_skills import StateSkill
 
 Seconds = Annotated[float, Field(gt=0, le=600)]
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -18,20 +19,27 @@ Deviation = Annotated[float, Field(ge=0, le=10)]
 class Durations(FileModel):
     """Simulated seconds that each act takes; walking and turning follow the body's speeds.
 
-    This is the cost table of PARTNR-D50 and is published with results.
+    This is the cost table of PARTNR-D50 and is published with results. What changes states takes
+    as long as the catalogue says, where nothing else is given here.
     """
 
     pick: Seconds = 2.0
     place: Seconds = 2.0
     open: Seconds = 3.0
     close: Seconds = 3.0
-    clean: Seconds = 6.0
-    fill: Seconds = 5.0
-    pour: Seconds = 4.0
-    power: Seconds = 1.0
+    clean: Seconds | None = None
+    fill: Seconds | None = None
+    pour: Seconds | None = None
+    power: Seconds | None = None
     look_dwell: Seconds = 0.25
     patience: Seconds = 20.0
     default_timeout: Seconds = 120.0
+
+    def of(self, skill: StateSkill) -> float:
+        """The seconds of a skill that changes states."""
+        given = {"power_on": self.power, "power_off": self.power}
+        given |= {"clean": self.clean, "fill": self.fill, "pour": self.pour}
+        return given.get(skill.primitive) or skill.duration_s
 
 
 class Noise(FileModel):

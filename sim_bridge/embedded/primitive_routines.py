@@ -10,17 +10,17 @@ import numpy as np
 
 from planner.world.geometry import Vec3, rounded_m, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
-from planner.world.vocabulary import State
+from planner.world.state_skills import default_state_skills
 from sim_bridge.embedded.entities import Agent, Thing
 from sim_bridge.embedded.manipulation import (
     RefusalError,
     check_joint,
     check_pick,
     check_place,
-    check_state_change,
 )
 from sim_bridge.embedded.prediction import predicted_view
 from sim_bridge.embedded.rays import Rays
+from sim_bridge.embedded.state_changes import change_states, check_state_change
 from sim_bridge.embedded.walking import Motion, Routine, place_to_stand, turn_to, walk
 from sim_bridge.embedded.world import KinematicWorld
 
@@ -45,7 +45,7 @@ class RoutineContext:
 def routine(context: RoutineContext) -> Routine:
     """The primitive's routine; a refused precondition is its result."""
     try:
-        result = yield from _ROUTINES[context.primitive.name](context)
+        result = yield from _ROUTINES.get(context.primitive.name, _change_state)(context)
     except RefusalError as refusal:
         return refusal.result
     return result
@@ -210,36 +210,23 @@ def _joint(context: RoutineContext) -> Routine:
 
 
 def _change_state(context: RoutineContext) -> Routine:
-    world, agent, name = context.world, context.agent, context.primitive.name
-    tolerance_m = context.primitive.tolerance_m
-    check_state_change(world, context.rays(), agent, name, context.target_m, tolerance_m)
-    durations = world.options.durations
-    seconds = {
-        PrimitiveName.CLEAN: durations.clean,
-        PrimitiveName.FILL: durations.fill,
-        PrimitiveName.POUR: durations.pour,
-    }.get(name, durations.power)
+    world, agent = context.world, context.agent
+    skill = default_state_skills()[context.primitive.name]
+    arguments = (skill, context.target_m, context.primitive.tolerance_m)
+    check_state_change(world, context.rays(), agent, *arguments)
     yield from _face(context, context.target_m)
-    yield from _spend(agent, seconds, name.value)
-    entity, state, value = check_state_change(
-        world, context.rays(), agent, name, context.target_m, tolerance_m
-    )
-    world.set_state(entity, state, value)
-    if name is PrimitiveName.POUR and agent.holding is not None:
-        world.set_state(agent.holding, State.FILLED, False)
-    return _success(f"{entity} is {'' if value else 'not '}{state}", entity=entity)
+    yield from _spend(agent, world.options.durations.of(skill), skill.primitive)
+    entity = check_state_change(world, context.rays(), agent, *arguments)
+    change_states(world, agent, skill, entity)
+    state, value = next(iter(skill.sets.items()))
+    return _success(f"{entity.name} is {'' if value else 'not '}{state}", entity=entity.name)
 
 
-_ROUTINES: dict[PrimitiveName, Callable[[RoutineContext], Routine]] = {
+_ROUTINES: dict[str, Callable[[RoutineContext], Routine]] = {
     PrimitiveName.NAVIGATE: _navigate,
     PrimitiveName.LOOK: _look,
     PrimitiveName.PICK: _pick,
     PrimitiveName.PLACE: _place,
     PrimitiveName.OPEN: _joint,
     PrimitiveName.CLOSE: _joint,
-    PrimitiveName.CLEAN: _change_state,
-    PrimitiveName.FILL: _change_state,
-    PrimitiveName.POUR: _change_state,
-    PrimitiveName.POWER_ON: _change_state,
-    PrimitiveName.POWER_OFF: _change_state,
 }

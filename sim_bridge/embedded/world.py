@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from planner.world.agents import Body, default_bodies
-from planner.world.catalogue import Catalogue
+from planner.world.catalogue import Catalogue, slice_names
 from planner.world.episode import AgentPlacement, Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.floor_grid import FloorGrid
@@ -21,8 +22,9 @@ from planner.world.geometry import Pose
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.receptacle import containment_cycle, part_of, shape_of
 from planner.world.state import EntityState, WorldState
-from planner.world.vocabulary import EntityKind, Relation, State, floor_name
-from sim_bridge.embedded.entities import Agent, Piece, Place, Thing, initial_states
+from planner.world.states import default_states
+from planner.world.vocabulary import EntityKind, Relation, floor_name
+from sim_bridge.embedded.entities import Agent, Piece, Place, Thing
 from sim_bridge.embedded.options import Noise, WorldOptions
 from sim_bridge.embedded.paths import PathSearch
 from sim_bridge.embedded.screens import Rectangle, swept
@@ -169,7 +171,12 @@ class KinematicWorld:
         # Whether a step is under way in which it is known that nobody gets into another's way.
         self.is_leaping = False
         self._dirty: set[str] = set()
-        ids = iter(range(1, 1 << 24))
+        # Counts how often things became others: what indexes all of them begins anew then.
+        self.division = 0
+        # Whether pictures can show what was not there at first.
+        self.shows_new_things = True
+        self._catalogue = catalogue
+        self._ids = ids = iter(range(1, 1 << 24))
         self.pieces = {
             piece.name: _piece(piece, next(ids), episode) for piece in self.house.furniture
         }
@@ -257,7 +264,7 @@ class KinematicWorld:
             part=item.part,
             room=None,
             affordances=cls.affordances,
-            states=initial_states(cls.affordances, cls.states, item.states),
+            states=default_states().initial(cls.affordances, cls.states, item.states),
             shape=shape_of(cls, item.size_m),
         )
 
@@ -492,10 +499,42 @@ class KinematicWorld:
                         self._move(thing, (x + mx, y + my, z + dz, yaw), thing.room)
         self.touch(piece.name)
 
-    def set_state(self, name: str, state: State, value: bool) -> None:
+    def divide(self, thing: Thing) -> None:
+        """Puts the slices of a thing side by side where it is; a class without has none."""
+        slices = self._catalogue.objects[thing.class_name].slices
+        if slices is None:
+            return
+        cls = self._catalogue.objects[slices.class_name]
+        depth, width, height = thing.size_m
+        c, s = math.cos(thing.yaw_rad), math.sin(thing.yaw_rad)
+        del self.things[thing.name]
+        self._entities.pop(thing.name, None)
+        self._dirty.discard(thing.name)
+        self._loads.get(thing.parent, {}).pop(thing.name, None)
+        for k, name in enumerate(slice_names(thing.name, slices)):
+            ahead = ((k + 0.5) / slices.count - 0.5) * depth
+            self.things[name] = replace(
+                thing,
+                name=name,
+                class_name=cls.name,
+                instance_id=next(self._ids),
+                size_m=(depth / slices.count, width, height),
+                x_m=thing.x_m + ahead * c,
+                y_m=thing.y_m + ahead * s,
+                affordances=cls.affordances,
+                states=default_states().initial(cls.affordances, thing.states, cls.states),
+                shape=shape_of(cls, cls.size_m),
+            )
+            self._rest(self.things[name])
+            # In this order, which that of `_dirty` is not.
+            self._entities[name] = self.things[name].state()
+            self.touch(name)
+        self.division += 1
+
+    def set_state(self, name: str, state: str, value: bool) -> None:
         """Sets a state of a thing or a piece of furniture."""
         entity = self.things.get(name) or self.pieces[name]
-        entity.states[state] = value
+        entity.states = default_states().changed(entity.states, state, value=value)
         self.touch(name)
         if isinstance(entity, Thing) and self.base_of(entity).relation is Relation.HELD:
             # It does more than go along.
@@ -508,7 +547,7 @@ def _piece(record: Furniture, instance_id: int, episode: Episode) -> Piece:
     return Piece(
         record=record,
         instance_id=instance_id,
-        states=initial_states(record.affordances, record.states, changed),
+        states=default_states().initial(record.affordances, record.states, changed),
         opening={joint.name: 0.0 for joint in record.joints},
     )
 

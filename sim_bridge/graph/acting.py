@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from planner.world.geometry import Vec3
-from planner.world.vocabulary import AFFORDANCE_OF_STATE, EntityKind, Relation, State, floor_name
+from planner.world.states import default_states
+from planner.world.vocabulary import EntityKind, Relation, floor_name
 from sim_bridge.graph.actions import Action, Precondition, Verb
 from sim_bridge.graph.scene import Node
 from sim_bridge.graph.ways import Point, length_m
@@ -52,8 +53,8 @@ def first_missing(world: GraphWorld, who: Agent, action: Action) -> Precondition
     node = world.nodes[name]
     if verb in (Verb.OPEN, Verb.CLOSE):
         return _opening_lacks(world, who, node, verb)
-    state = State.CLEAN if verb is Verb.WIPE else State.POWERED_ON
-    if AFFORDANCE_OF_STATE[state] not in node.affordances:
+    state = "clean" if verb is Verb.WIPE else "powered_on"
+    if default_states().affordance_of[state] not in node.affordances:
         return Precondition.CLEANABLE if verb is Verb.WIPE else Precondition.HAS_SWITCH
     return None if _is_near(world, who, name) else Precondition.NEAR
 
@@ -121,7 +122,7 @@ def apply(world: GraphWorld, who: Agent, action: Action) -> None:
     elif verb in (Verb.OPEN, Verb.CLOSE):
         world.set_open(name, opened=verb is Verb.OPEN)
     else:
-        state = State.CLEAN if verb is Verb.WIPE else State.POWERED_ON
+        state = "clean" if verb is Verb.WIPE else "powered_on"
         world.set_state(name, state, value=verb is not Verb.SWITCHOFF)
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from planner.world.geometry import Vec3, rounded_m, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from planner.world.state_skills import default_state_skills
 from planner.world.vocabulary import EntityKind, Relation
 from sim_bridge.embedded.options import Durations
 from sim_bridge.graph import pointing
@@ -39,12 +40,12 @@ _CODES = {
     Precondition.HAS_SWITCH: PrimitiveCode.NO_AFFORDANCE,
     Precondition.CLEANABLE: PrimitiveCode.NO_AFFORDANCE,
 }
-_VERBS = {
+_VERBS: dict[str, Verb] = {
     PrimitiveName.OPEN: Verb.OPEN,
     PrimitiveName.CLOSE: Verb.CLOSE,
-    PrimitiveName.POWER_ON: Verb.SWITCHON,
-    PrimitiveName.POWER_OFF: Verb.SWITCHOFF,
-    PrimitiveName.CLEAN: Verb.WIPE,
+    "power_on": Verb.SWITCHON,
+    "power_off": Verb.SWITCHOFF,
+    "clean": Verb.WIPE,
 }
 
 
@@ -245,11 +246,11 @@ def _change(act: Act) -> Routine:
     if opening and world.is_open(name) is (verb is Verb.OPEN):
         return _done(f"{name} is {'open' if verb is Verb.OPEN else 'closed'} already")
     action = Action(verb, name)
-    seconds = {
-        Verb.OPEN: act.durations.open,
-        Verb.CLOSE: act.durations.close,
-        Verb.WIPE: act.durations.clean,
-    }.get(verb, act.durations.power)
+    skill = default_state_skills().get(act.primitive.name)
+    if skill is not None:
+        seconds = act.durations.of(skill)
+    else:
+        seconds = act.durations.open if verb is Verb.OPEN else act.durations.close
     return (yield from _attempt(act, action, seconds, lambda: apply(world, act.who, action)))
 
 
@@ -259,7 +260,7 @@ def _may_open(world: GraphWorld, name: str) -> bool:
     return node.kind is EntityKind.FURNITURE or node.opens
 
 
-_ROUTINES: dict[PrimitiveName, Callable[[Act], Routine]] = {
+_ROUTINES: dict[str, Callable[[Act], Routine]] = {
     PrimitiveName.NAVIGATE: _navigate,
     PrimitiveName.LOOK: _look,
     PrimitiveName.PICK: _pick,

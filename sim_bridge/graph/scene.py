@@ -13,18 +13,15 @@ from planner.world.graph_file import HOLDS, EdgeKind, GraphNode, label
 from planner.world.graph_house import affordances_of
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.state import EntityState
+from planner.world.states import default_states
 from planner.world.vocabulary import (
-    AFFORDANCE_OF_STATE,
-    DEFAULT_STATES,
-    Affordance,
     EntityKind,
     Relation,
-    State,
     floor_name,
 )
 from sim_bridge.graph.ways import Ways
 
-States = Mapping[State, bool]
+States = Mapping[str, bool]
 Place = tuple[Relation, str]
 
 
@@ -45,7 +42,7 @@ class Node:
     class_name: str
     instance_id: int
     size_m: Vec3
-    affordances: tuple[Affordance, ...] = ()
+    affordances: tuple[str, ...] = ()
     room: str | None = None
     at_m: Vec3 = (0.0, 0.0, 0.0)
     opens: bool = False
@@ -211,10 +208,10 @@ class _Reader:
         )
         self._take_states(item.name, affordances, {**defaults, **item.states})
 
-    def _take_states(self, name: str, affordances: tuple[Affordance, ...], told: States) -> None:
-        able = {s: DEFAULT_STATES[s] for s, a in AFFORDANCE_OF_STATE.items() if a in affordances}
-        if able:
-            self._states[name] = able | {s: v for s, v in told.items() if s in able}
+    def _take_states(self, name: str, affordances: tuple[str, ...], told: States) -> None:
+        states = default_states().initial(affordances, told)
+        if states:
+            self._states[name] = states
         node = self._graph_nodes.get(name)
         if node is not None and self._nodes[name].opens and "OPEN" in node.states:
             self._open.add(name)

@@ -13,10 +13,10 @@ from planner.world.errors import PlannerError
 from planner.world.field_of_view import sightings
 from planner.world.geometry import Pose, Vec3
 from planner.world.state import EntityState, WorldState
+from planner.world.states import default_states
 from planner.world.vocabulary import (
     EntityKind,
     Relation,
-    State,
 )
 from sim_bridge.graph.scene import Node, Place, Start, States
 from sim_bridge.graph.ways import Point
@@ -287,9 +287,10 @@ class GraphWorld:
         (self._open.add if opened else self._open.discard)(name)
         self._touch(name)
 
-    def set_state(self, name: str, state: State, *, value: bool) -> None:
+    def set_state(self, name: str, state: str, *, value: bool) -> None:
         """Sets a state of something that has it."""
-        self._states[name] = {**self._states[name], state: value}
+        before = self._states.get(name, {})
+        self._states[name] = default_states().changed(before, state, value=value)
         self._touch(name)
 
     def _settle(self, name: str, place: Place, at_m: Vec3) -> None:

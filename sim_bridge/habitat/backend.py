@@ -96,6 +96,7 @@ class HabitatBackend(KinematicBackend):
         self._revive()
         known = self._house_data(house)
         world = KinematicWorld(known.ground, episode, seed, self._catalogue, self._options)
+        world.shows_new_things = False
         # The previous world is restored if habitat-sim cannot load this one.
         self._next_scene = HabitatScene(world, self._alive, known.dataset, self._catalogue)
         return world

@@ -32,7 +32,7 @@ class Approvals:
 
     def __init__(self, *, every_grasp: bool) -> None:
         self._every_grasp = every_grasp
-        self._allowed: set[PrimitiveName] = set()
+        self._allowed: set[str] = set()
         self._grasped: set[str] = set()
 
     def reason(self, primitive: Primitive, *, person_near: bool) -> str:

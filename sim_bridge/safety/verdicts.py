@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from planner.world.primitive import Primitive, PrimitiveName, PrimitiveResult
+from planner.world.primitive import Primitive, PrimitiveResult, all_primitives
 from sim_bridge.backend import Backend
 from sim_bridge.safety.approvals import ARM, in_map
 from sim_bridge.safety.attendance import Step
@@ -86,7 +86,7 @@ class Verdicts:
         concern = guard.blocking
         if concern is not None:
             return not_allowed(agent, concern.rule, concern.reason, concern.text)
-        if primitive.name not in set(PrimitiveName):
+        if primitive.name not in all_primitives():
             return None
         unattended = self._not_attended(agent, guard, primitive)
         if unattended is not None:

@@ -13,7 +13,7 @@ from planner.world.episode import Episode
 from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House, Joint
-from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.entities import Agent, Piece, Thing
 from sim_bridge.embedded.manipulation import SUPPORT_TOLERANCE_M, RefusalError, check_joint
@@ -169,7 +169,7 @@ class MapModel:
             raise RefusalError(PrimitiveCode.NOTHING_THERE, f"no {what} is at the target")
         return support
 
-    def joint(self, base: Pose, name: PrimitiveName, point_m: Vec3) -> tuple[Piece, Joint]:
+    def joint(self, base: Pose, name: str, point_m: Vec3) -> tuple[Piece, Joint]:
         """The door or drawer at a point.
 
         Raises:

@@ -29,7 +29,7 @@ def routine(
     robot: Robot, primitive: Primitive, target_m: Vec3, reference_m: Vec3 | None
 ) -> Routine:
     """The primitive's routine; targets are in the map."""
-    kinds: dict[PrimitiveName, Callable[[], Routine]] = {
+    kinds: dict[str, Callable[[], Routine]] = {
         PrimitiveName.NAVIGATE: lambda: navigate(robot, primitive, target_m, _stow),
         PrimitiveName.LOOK: lambda: _look(robot, primitive, target_m),
         PrimitiveName.PICK: lambda: _pick(robot, primitive, target_m),

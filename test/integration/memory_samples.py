@@ -15,7 +15,7 @@ from planner.world.geometry import Pose, Vec3
 from planner.world.house import House, Room
 from planner.world.observation import CameraFrame, Intrinsics
 from planner.world.state import EntityState, WorldState
-from planner.world.vocabulary import EntityKind, Relation, State
+from planner.world.vocabulary import EntityKind, Relation
 
 LENS = Intrinsics(384, 384, 192.0, 192.0, 192.0, 192.0)
 
@@ -62,7 +62,7 @@ def thing(
     parent: str,
     relation: Relation = Relation.ON,
     room: str | None = "hall_0",
-    states: dict[State, bool] | None = None,
+    states: dict[str, bool] | None = None,
 ) -> EntityState:
     """A small box, its pose given by the middle of its underside."""
     return EntityState(

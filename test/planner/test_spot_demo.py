@@ -85,7 +85,7 @@ def test_a_goal_that_holds_was_planned_well() -> None:
 
 
 def test_a_goal_that_no_plan_of_places_answers_is_left_out() -> None:
-    assert is_plan_right(trace((PICK, 0), predicate=Predicate.IS_CLEAN)) is None
+    assert is_plan_right(trace((PICK, 0), predicate="is_clean")) is None
 
 
 def test_only_the_task_planner_is_bounded() -> None:

@@ -3,9 +3,8 @@
 from planner.parts.option import Option
 from planner.planning.part import PlannerPart, PlannerRequest
 from planner.planning.planner import AgentResult, Context, Decision
-from planner.world.primitive import PrimitiveName
 from planner.world.skill import SkillCall, SkillName
-from planner.world.vocabulary import EntityKind, State
+from planner.world.vocabulary import EntityKind
 
 
 class LightsOut:
@@ -36,8 +35,8 @@ class LightsOut:
             return self._then.pop(agent)
         able = context.capabilities[agent].primitives
         for node in context.belief.nodes.values():
-            lit = node.states.get(State.POWERED_ON, False) and node.name not in self._tried
-            if lit and PrimitiveName.POWER_OFF in able:
+            lit = node.states.get("powered_on", False) and node.name not in self._tried
+            if lit and "power_off" in able:
                 self._tried.add(node.name)
                 self._then[agent] = SkillCall(SkillName.POWER_OFF, (node.name,))
                 return SkillCall(SkillName.NAVIGATE, (node.name,))

@@ -24,7 +24,7 @@ from planner.houses.clutter import ObjectRequest, Unplaced, place_objects
 from planner.world.catalogue import Catalogue
 from planner.world.errors import PlannerError
 from planner.world.house import House, ObjectPlacement
-from planner.world.vocabulary import Relation, State, floor_name
+from planner.world.vocabulary import Relation, floor_name
 
 _ARRANGEMENTS_TRIED = 6
 
@@ -99,7 +99,7 @@ class ForeignThing:
     class_name: str
     parent: str
     relation: Relation | None = None
-    states: Mapping[State, bool] = field(default_factory=dict)
+    states: Mapping[str, bool] = field(default_factory=dict)
     needed: bool = True
 
 

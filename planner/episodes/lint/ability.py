@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from planner.episodes.lint.rules import LintFinding, Rule
-from planner.evaluation.task import STATE_PREDICATES, Evaluation, Predicate, Proposition
+from planner.evaluation.task import Evaluation, Predicate, Proposition
 from planner.world.agents import default_bodies
 from planner.world.episode import Episode
 from planner.world.geometry import Vec3
@@ -19,17 +19,10 @@ from planner.world.house import House, ObjectPlacement
 from planner.world.primitive import PrimitiveName
 from planner.world.receptacle import base_placement, known_shape
 from planner.world.state import EntityState
-from planner.world.vocabulary import Affordance, EntityKind, State, floor_name
+from planner.world.state_skills import StateSkill, skills_that_make
+from planner.world.states import default_states
+from planner.world.vocabulary import EntityKind, floor_name
 
-_CHANGES: dict[tuple[State, bool], tuple[PrimitiveName, ...]] = {
-    (State.CLEAN, True): (PrimitiveName.CLEAN,),
-    (State.CLEAN, False): (),
-    (State.FILLED, True): (PrimitiveName.FILL, PrimitiveName.POUR),
-    # The container that is poured from is empty afterwards (PARTNR-D37).
-    (State.FILLED, False): (PrimitiveName.POUR,),
-    (State.POWERED_ON, True): (PrimitiveName.POWER_ON,),
-    (State.POWERED_ON, False): (PrimitiveName.POWER_OFF,),
-}
 _TOLERANCE_M = 0.001
 
 
@@ -67,7 +60,6 @@ class _Abilities:
         self._entities = entities
         self._objects = {item.name: item for item in episode.objects}
         self._floors = {floor_name(room.name) for room in house.rooms}
-        self._faucet = any(Affordance.FAUCET in p.affordances for p in house.furniture)
 
     def lacking(self, proposition: Proposition, at_start: Mapping[str, frozenset[str]]) -> str:
         """Why too few of the first list can satisfy a proposition; "" if enough can."""
@@ -84,8 +76,8 @@ class _Abilities:
         return reasons[0] if possible < proposition.number else ""
 
     def _why_not(self, proposition: Proposition, name: str) -> str:
-        if proposition.predicate in STATE_PREDICATES:
-            return self._cannot_become(name, *STATE_PREDICATES[proposition.predicate])
+        if proposition.predicate in default_states().predicates:
+            return self._cannot_become(name, *default_states().predicates[proposition.predicate])
         if proposition.predicate is Predicate.IS_NEXT_TO:
             if self._is_movable(name) or any(map(self._is_movable, proposition.lists[1])):
                 return self._cannot_carry()
@@ -116,30 +108,35 @@ class _Abilities:
         shut = any(h.name == item.part and h.joint is not None for h in piece.interiors)
         return f"no agent can open {piece.name}, where {name} is" if shut else ""
 
-    def _cannot_become(self, name: str, state: State, wanted: bool) -> str:
-        word = f"{'' if wanted else 'not '}{state.value.replace('_', ' ')}"
-        ways = [way for way in _CHANGES[state, wanted] if way in self._can]
-        if PrimitiveName.FILL in ways and not self._faucet:
-            ways.remove(PrimitiveName.FILL)
-        if PrimitiveName.POUR in ways and not self._pours(name, wanted):
-            ways.remove(PrimitiveName.POUR)
-        return "" if ways else f"no agent can make {name} {word}"
+    def _cannot_become(self, name: str, state: str, wanted: bool) -> str:
+        word = f"{'' if wanted else 'not '}{state.replace('_', ' ')}"
+        ways = skills_that_make(state, value=wanted)
+        if any(self._can_be_done(skill, name, state, wanted) for skill in ways):
+            return ""
+        return f"no agent can make {name} {word}"
 
-    def _pours(self, name: str, wanted: bool) -> bool:
-        """Whether something exists to pour into it from, or to pour it into."""
-        others = [
-            entity
-            for other, entity in self._entities.items()
-            if other != name
-            and entity.kind is EntityKind.OBJECT
-            and Affordance.FILLABLE in entity.affordances
-        ]
-        if not wanted:
-            return bool(others) and self._is_movable(name)
-        return any((entity.states or {}).get(State.FILLED) for entity in others)
+    def _can_be_done(self, skill: StateSkill, name: str, state: str, wanted: bool) -> bool:
+        """Whether somebody has the skill, and what it needs is there."""
+        if skill.primitive not in self._can:
+            return False
+        needs, others = skill.needs, [e for n, e in self._entities.items() if n != name]
+        if skill.sets.get(state) is not wanted:
+            # What is poured from is empty afterwards (PARTNR-D37).
+            given = default_states().affordance_of[next(iter(skill.sets))]
+            into = [e for e in others if e.kind is EntityKind.OBJECT and given in e.affordances]
+            return bool(into) and self._is_movable(name)
+        for need in (*needs.near, *needs.at):
+            if not any(need.is_kind(e.class_name, e.affordances) for e in others):
+                return False
+        hand = needs.hand
+        return hand is None or any(
+            hand.is_kind(e.class_name, e.affordances) and hand.has_states(e.states)
+            for e in others
+            if e.kind is EntityKind.OBJECT
+        )
 
-    def _no_room(self, predicate: Predicate, name: str, place: str) -> str:
-        """Why a thing does not fit on or in a place, even alone; "" if it does."""
+    def _no_room(self, predicate: str, name: str, place: str) -> str:
+        """Why a thing, alone, has no room on or in a place; "" where it has."""
         item = self._objects[name]
         if place in self._floors:
             return ""
@@ -155,7 +152,7 @@ class _Abilities:
         what = "is too large for the top of" if piece.surfaces else "finds no surface on"
         return f"{name} {what} {place}"
 
-    def _no_room_at_thing(self, predicate: Predicate, item: ObjectPlacement, place: str) -> str:
+    def _no_room_at_thing(self, predicate: str, item: ObjectPlacement, place: str) -> str:
         holder = self._objects.get(place)
         shape = known_shape(holder.class_name, holder.size_m) if holder is not None else None
         if shape is None or not shape.rests_m:

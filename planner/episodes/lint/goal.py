@@ -10,7 +10,6 @@ from planner.episodes.lint.rules import LintFinding, Rule
 from planner.evaluation.constraints import matching
 from planner.evaluation.cycles import find_cycle
 from planner.evaluation.task import (
-    STATE_PREDICATES,
     DependencyMode,
     Evaluation,
     GateRelation,
@@ -21,6 +20,7 @@ from planner.evaluation.task import (
 )
 from planner.world.house import House
 from planner.world.state import EntityState
+from planner.world.states import default_states
 
 _PLACING = frozenset(
     {Predicate.IS_ON_TOP, Predicate.IS_INSIDE, Predicate.IS_IN_ROOM, Predicate.IS_ON_FLOOR}
@@ -34,7 +34,7 @@ def task_types(evaluation: Evaluation) -> tuple[str, ...]:
     found = (
         ("spatial", bool(predicates & {Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED})),
         ("temporal", bool(evaluation.edges)),
-        ("heterogeneous", bool(predicates & set(STATE_PREDICATES))),
+        ("heterogeneous", bool(predicates & set(default_states().predicates))),
     )
     return tuple(name for name, holds in found if holds) or ("constraint_free",)
 
@@ -188,9 +188,12 @@ def _conflict(
     shared = _forced(one, other)
     if not shared:
         return ""
-    if one.predicate in STATE_PREDICATES and other.predicate in STATE_PREDICATES:
-        state, wanted = STATE_PREDICATES[one.predicate]
-        if STATE_PREDICATES[other.predicate] == (state, not wanted):
+    if (
+        one.predicate in default_states().predicates
+        and other.predicate in default_states().predicates
+    ):
+        state, wanted = default_states().predicates[one.predicate]
+        if default_states().predicates[other.predicate] == (state, not wanted):
             return f"{' or '.join(shared)} would have to be the opposite of what is asked"
         return ""
     if one.predicate in _PLACING and other.predicate in _PLACING:
@@ -214,7 +217,7 @@ def _forced(one: Proposition, other: Proposition) -> list[str]:
     return sorted(a & b)
 
 
-_Spot = tuple[Predicate, str]
+_Spot = tuple[str, str]
 
 
 def _places(proposition: Proposition) -> list[_Spot]:

@@ -141,7 +141,7 @@ class _Places:
             return [_Region()]
         return [self._at(predicate, place, size_m) for place in proposition.lists[1]]
 
-    def _at(self, predicate: Predicate, place: str, size_m: Vec3) -> _Region:
+    def _at(self, predicate: str, place: str, size_m: Vec3) -> _Region:
         width_m, height_m = math.hypot(size_m[0], size_m[1]), size_m[2]
         piece = self._house.furniture_by_name.get(place)
         if piece is not None:
@@ -156,9 +156,9 @@ class _Places:
         )
 
 
-def _of_piece(piece: Furniture, predicate: Predicate, width_m: float, height_m: float) -> _Region:
-    """The space that a thing of this width and height may occupy on or in furniture."""
-    # A drawer may be open, together with its contents; and what is inside is also on a board.
+def _of_piece(piece: Furniture, predicate: str, width_m: float, height_m: float) -> _Region:
+    """All that a thing of this width and height may take up on or in furniture."""
+    # A drawer may be out, with what is in it; and what is in furniture is on its boards, too.
     slides = (abs(joint.travel) for joint in piece.joints if joint.kind == "slide")
     slack_m = width_m + max(slides, default=0.0)
     bottoms = [hollow.center[2] - hollow.size[2] / 2 for hollow in piece.interiors]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from planner.evaluation.task import STATE_PREDICATES, Evaluation, Predicate, Proposition
+from planner.evaluation.task import Evaluation, Predicate, Proposition
 from planner.world.state import EntityState, chain_of
+from planner.world.states import default_states
 
 
 def out_of_reach(
@@ -44,8 +45,8 @@ def _why_not(
     around = entity.parent or ""
     for thing in chain_of(entities, name):
         around = thing.parent or ""
-    if proposition.predicate in STATE_PREDICATES:
-        state, wanted = STATE_PREDICATES[proposition.predicate]
+    if proposition.predicate in default_states().predicates:
+        state, wanted = default_states().predicates[proposition.predicate]
         if (entity.states or {}).get(state) is wanted:
             return ""
         return unreachable.get(name) or unreachable.get(around, "")

@@ -18,7 +18,8 @@ from planner.episodes.partnr.python_text import (
     read_assignments,
     read_call,
 )
-from planner.evaluation.task import STATE_PREDICATES, Predicate
+from planner.evaluation.task import Predicate
+from planner.world.states import default_states
 
 # From PARTNR's argument names to ours; ours are accepted too.
 _ARGUMENTS = {
@@ -38,7 +39,6 @@ _ORDER: dict[str, tuple[str, ...]] = {
     Predicate.IS_IN_ROOM: ("objects", "rooms", "number", "is_same_b"),
     Predicate.IS_NEXT_TO: ("entities_a", "entities_b", "number", "is_same_b", "l2_threshold"),
     Predicate.IS_ON_FLOOR: ("objects", "number"),
-    **dict.fromkeys(STATE_PREDICATES, ("objects", "number")),
 }
 _LISTS = frozenset({"objects", "receptacles", "rooms", "entities_a", "entities_b"})
 _DEPENDENCIES = frozenset({"PropositionDependency", "EvaluationPropositionDependency"})
@@ -60,6 +60,10 @@ _ARG_NAMES = frozenset({"arg_names", "arg_indices", "arg_index"})
 
 # (the file's word, our argument) to names in the house; raises FieldError if unknown.
 Resolve = Callable[[str, str], Sequence[str]]
+
+
+def _arguments(predicate: str) -> tuple[str, ...]:
+    return _ORDER.get(predicate, ("objects", "number"))
 
 
 class FieldError(ValueError):
@@ -164,15 +168,15 @@ def _proposition(item: object, field: str, resolve: Resolve) -> JsonValue:
     name, given = _named(item, field, "function_name")
     if name == "is_close_to":
         name = Predicate.IS_NEXT_TO.value
-    if name not in set(Predicate):
+    if name not in {*Predicate, *default_states().predicates}:
         raise FieldError(field, f"{str(name)[:60]!r} is not one of the twelve predicates")
     if name == Predicate.IS_CLUSTERED:
         return {"function_name": name, "args": _cluster(given, field, resolve)}
     args: dict[str, JsonValue] = {}
-    for word, value in _by_name(given, _ORDER[name], field).items():
+    for word, value in _by_name(given, _arguments(name), field).items():
         argument = _ARGUMENTS.get(word, word)
         where = f"{field}.args.{word}"
-        if argument not in _ORDER[name]:
+        if argument not in _arguments(name):
             raise FieldError(where, f"{name} has no such argument")
         if argument in args:
             raise FieldError(where, "is given twice")

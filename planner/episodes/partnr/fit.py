@@ -11,7 +11,6 @@ from planner.episodes.foreign.scene import ForeignScene, ForeignThing, place_thi
 from planner.episodes.partnr.episode_file import open_pieces, region_of, split_name
 from planner.episodes.partnr.evaluation import FieldError
 from planner.episodes.partnr.houses import scene_seed
-from planner.episodes.partnr.instruction_file import STATE_OF_PREDICATE
 from planner.episodes.partnr.placement import UnplaceableError
 from planner.episodes.partnr.task import (
     PartnrTask,
@@ -30,7 +29,8 @@ from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import check_episode
-from planner.world.vocabulary import AFFORDANCE_OF_STATE, State, floor_name
+from planner.world.states import default_states
+from planner.world.vocabulary import floor_name
 
 
 class Fitting:
@@ -186,15 +186,15 @@ def furniture_changes(task: PartnrTask, house: House) -> tuple[dict[str, object]
             changes[name]["open"] = True
         elif piece is not None:
             notes.append(f"{name} stands open, which it cannot do here")
-    states: dict[str, dict[State, bool]] = defaultdict(dict)
+    states: dict[str, dict[str, bool]] = defaultdict(dict)
     for word, values in sorted(task.episode.object_states.items()):
         for handle, value in values.items():
             name = task.names.furniture.get(handle, "")
             piece = house.furniture_by_name.get(name)
-            if piece is None or word not in STATE_OF_PREDICATE:
+            if piece is None or word not in default_states().predicates:
                 continue
-            state, affirmed = STATE_OF_PREDICATE[word]
-            if AFFORDANCE_OF_STATE[state] in piece.affordances:
+            state, affirmed = default_states().predicates[word]
+            if default_states().affordance_of[state] in piece.affordances:
                 states[name][state] = value == affirmed
     for name, found in states.items():
         changes[name]["states"] = found

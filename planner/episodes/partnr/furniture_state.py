@@ -13,8 +13,7 @@ from planner.episodes.partnr.placement import UnplaceableError
 from planner.world.catalogue import Catalogue
 from planner.world.episode import FurnitureChange
 from planner.world.house import Furniture
-from planner.world.object_checks import unfit_states
-from planner.world.vocabulary import State
+from planner.world.states import default_states
 
 _NUMBER = re.compile(r"_\d{1,3}$")
 
@@ -35,12 +34,12 @@ def furniture_changes(
             some of it does not have.
     """
     rng = np.random.default_rng(seed)
-    states: dict[str, dict[State, bool]] = {}
+    states: dict[str, dict[str, bool]] = {}
     for record in entry.furniture:
         for piece in _chosen(record, scene, rng, catalogue):
-            unfit = unfit_states(record.states, piece.affordances)
+            unfit = default_states().unfit(record.states, piece.affordances)
             if unfit:
-                raise UnplaceableError(f"{piece.name} cannot be {unfit[0].value}")
+                raise UnplaceableError(f"{piece.name} cannot be {unfit[0]}")
             states.setdefault(piece.name, {}).update(record.states)
     return {name: FurnitureChange(states=found) for name, found in states.items()}
 

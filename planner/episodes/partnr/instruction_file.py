@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from planner.world.errors import FileError
 from planner.world.files import parse_model, read_document
-from planner.world.vocabulary import State
+from planner.world.states import default_states
 
 MAX_OBJECTS = 50
 MAX_WORDS_CHARACTERS = 4000
@@ -25,18 +25,15 @@ Word = Annotated[str, Field(min_length=1, max_length=100)]
 Words = Annotated[tuple[Word, ...], Field(max_length=100)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,80}$")]
 
-# PARTNR's predicates as initial states: the state and its value.
-STATE_OF_PREDICATE: dict[str, tuple[State, bool]] = {
-    "is_clean": (State.CLEAN, True),
-    "is_dirty": (State.CLEAN, False),
-    "is_filled": (State.FILLED, True),
-    "is_empty": (State.FILLED, False),
-    "is_powered_on": (State.POWERED_ON, True),
-    "is_powered_off": (State.POWERED_ON, False),
-}
-StateWord = Literal[
-    "is_clean", "is_dirty", "is_filled", "is_empty", "is_powered_on", "is_powered_off"
-]
+
+def _state_word(word: str) -> str:
+    known = default_states().predicates
+    if word not in known:
+        raise ValueError(f"unknown state {word!r}; expected one of {', '.join(known)}")
+    return word
+
+
+StateWord = Annotated[str, AfterValidator(_state_word)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ class Things:
     object_classes: tuple[str, ...]
     furniture_names: tuple[str, ...]
     regions: tuple[str, ...]
-    states: dict[State, bool] = field(default_factory=dict)
+    states: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,7 @@ class FurnitureStates:
     classes: tuple[str, ...]
     regions: tuple[str, ...]
     number: tuple[int, int] | None
-    states: dict[State, bool]
+    states: dict[str, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,11 +249,11 @@ def _furniture_states(record: _FurnitureRecord) -> FurnitureStates:
     )
 
 
-def _states(words: Mapping[StateWord, bool]) -> dict[State, bool]:
+def _states(words: Mapping[StateWord, bool]) -> dict[str, bool]:
     return {
         state: value == affirmed
         for word, value in words.items()
-        for state, affirmed in [STATE_OF_PREDICATE[word]]
+        for state, affirmed in [default_states().predicates[word]]
     }
 
 

@@ -14,7 +14,8 @@ from planner.houses.clutter import ObjectRequest, Unplaced, place_objects
 from planner.world.catalogue import Catalogue
 from planner.world.episode import Requirement
 from planner.world.house import House, ObjectPlacement
-from planner.world.vocabulary import AFFORDANCE_OF_STATE, Relation, floor_name
+from planner.world.states import default_states
+from planner.world.vocabulary import Relation, floor_name
 
 _ARRANGEMENTS_TRIED = 6
 _CLUTTER_DRAWS = 12
@@ -61,10 +62,11 @@ def _record(things: Things, scene: SceneHouse, catalogue: Catalogue) -> Requirem
         missing = [
             state
             for state in things.states
-            if AFFORDANCE_OF_STATE[state] not in catalogue.objects[class_name].affordances
+            if default_states().affordance_of[state]
+            not in catalogue.objects[class_name].affordances
         ]
         if missing:
-            raise UnplaceableError(f"a {class_name} cannot be {missing[0].value}")
+            raise UnplaceableError(f"a {class_name} cannot be {missing[0]}")
         classes.append(class_name)
     for region in things.regions:
         if region not in scene.rooms:

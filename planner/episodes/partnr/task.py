@@ -14,12 +14,12 @@ from planner.episodes.lint.goal import task_types
 from planner.episodes.partnr.episode_file import PartnrEpisode, PartnrNames, names_of, split_name
 from planner.episodes.partnr.evaluation import FieldError, corrected, translated
 from planner.episodes.partnr.importing import AGENTS, split_of
-from planner.episodes.partnr.instruction_file import STATE_OF_PREDICATE, Fault
+from planner.episodes.partnr.instruction_file import Fault
 from planner.evaluation.language import read_evaluation
 from planner.world.catalogue import Catalogue
 from planner.world.episode import EPISODE_VERSION, Episode
 from planner.world.errors import from_validation
-from planner.world.vocabulary import AFFORDANCE_OF_STATE, State
+from planner.world.states import default_states
 
 DATASET = "partnr-episodes"
 
@@ -182,7 +182,7 @@ class TaskObject:
     name: str
     class_name: str
     receptacle: str
-    states: dict[State, bool]
+    states: dict[str, bool]
 
 
 def task_objects(task: PartnrTask, catalogue: Catalogue) -> tuple[list[TaskObject], list[str]]:
@@ -217,25 +217,25 @@ def task_objects(task: PartnrTask, catalogue: Catalogue) -> tuple[list[TaskObjec
 
 def _states(
     handle: str, class_name: str, episode: PartnrEpisode, catalogue: Catalogue
-) -> tuple[dict[State, bool], list[str]]:
+) -> tuple[dict[str, bool], list[str]]:
     known = catalogue.objects[class_name].affordances
-    states: dict[State, bool] = {}
+    states: dict[str, bool] = {}
     unfit: list[str] = []
     for word, values in sorted(episode.object_states.items()):
-        if handle not in values or word not in STATE_OF_PREDICATE:
+        if handle not in values or word not in default_states().predicates:
             continue
-        state, affirmed = STATE_OF_PREDICATE[word]
-        if AFFORDANCE_OF_STATE[state] in known:
+        state, affirmed = default_states().predicates[word]
+        if default_states().affordance_of[state] in known:
             states[state] = values[handle] == affirmed
         elif values[handle] == affirmed:
-            unfit.append(state.value)
+            unfit.append(state)
     return states, unfit
 
 
 def task_notes(task: PartnrTask) -> list[str]:
     """A note for everything that no mode of import represents."""
     notes = [f"the field {name[:60]!r} is not known" for name in task.episode.unknown_fields]
-    strange = sorted(set(task.episode.object_states) - set(STATE_OF_PREDICATE))
+    strange = sorted(set(task.episode.object_states) - set(default_states().predicates))
     return notes + [f"the state {name[:60]!r} is not known" for name in strange]
 
 

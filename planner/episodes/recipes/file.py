@@ -12,15 +12,18 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from planner.evaluation.task import STATE_PREDICATES, Predicate
+from planner.evaluation.task import KnownPredicate, Predicate, asked_state
 from planner.world.files import FileModel, read_model
 from planner.world.share import config_dir
-from planner.world.vocabulary import State
+from planner.world.states import GivenStates
 
 Label = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Labels = Annotated[tuple[Label, ...], Field(min_length=1)]
 
-UNARY = frozenset({*STATE_PREDICATES, Predicate.IS_ON_FLOOR})
+
+def is_unary(predicate: str) -> bool:
+    """Whether a predicate says where a thing is or how it is without a second entity."""
+    return predicate is Predicate.IS_ON_FLOOR or asked_state(predicate) is not None
 
 
 class Things(FileModel):
@@ -36,7 +39,7 @@ class Things(FileModel):
     on_top: str | None = None
     inside: str | None = None
     room: str | None = None
-    states: dict[State, bool] = Field(default_factory=dict)
+    states: GivenStates = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _one_place(self) -> Things:
@@ -53,7 +56,7 @@ class Place(FileModel):
 
     furniture: str | None = None
     room: str | None = None
-    states: dict[State, bool] = Field(default_factory=dict)
+    states: GivenStates = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _something(self) -> Place:
@@ -71,7 +74,7 @@ class GoalSpec(FileModel):
     in `other_place` different places, in `same_thing` the same thing.
     """
 
-    predicate: Predicate
+    predicate: KnownPredicate
     things: Labels
     at: tuple[Label, ...] = ()
     number: Annotated[int, Field(ge=1)] | None = None
@@ -84,7 +87,7 @@ class GoalSpec(FileModel):
     def _arguments(self) -> GoalSpec:
         if self.predicate is Predicate.IS_CLUSTERED:
             raise ValueError("is_clustered is written as is_next_to, which names the pairs")
-        if (self.predicate in UNARY) == bool(self.at):
+        if (is_unary(self.predicate)) == bool(self.at):
             raise ValueError(f"{self.predicate} {'has no' if self.at else 'needs'} `at`")
         return self
 

@@ -13,14 +13,15 @@ from itertools import pairwise
 
 from pydantic import JsonValue
 
-from planner.episodes.recipes.file import UNARY, GoalSpec, Recipe
-from planner.evaluation.task import STATE_PREDICATES, Predicate
+from planner.episodes.recipes.file import GoalSpec, Recipe, is_unary
+from planner.evaluation.task import Predicate
+from planner.world.states import default_states
 
 PLACING = frozenset(
     {Predicate.IS_ON_TOP, Predicate.IS_INSIDE, Predicate.IS_IN_ROOM, Predicate.IS_ON_FLOOR}
 )
-# The names of the two arguments and of the flag that ties the second one (PARTNR-3.2).
-_ARGUMENTS = {
+# How the file names the two arguments and the flag that ties the second one (PARTNR-3.2).
+_ARGUMENTS: dict[str, tuple[str, str, str]] = {
     Predicate.IS_ON_TOP: ("objects", "receptacles", "is_same_receptacle"),
     Predicate.IS_INSIDE: ("objects", "receptacles", "is_same_receptacle"),
     Predicate.IS_IN_ROOM: ("objects", "rooms", "is_same_room"),
@@ -47,8 +48,8 @@ class Target:
     spec: GoalSpec
 
     @property
-    def predicate(self) -> Predicate:
-        """The predicate."""
+    def predicate(self) -> str:
+        """What has to hold."""
         return self.spec.predicate
 
     @property
@@ -110,7 +111,7 @@ def task_types(found: Sequence[Target]) -> tuple[str, ...]:
         types.append("spatial")
     if edges(found):
         types.append("temporal")
-    if any(target.predicate in STATE_PREDICATES for target in found):
+    if any(target.predicate in default_states().predicates for target in found):
         types.append("heterogeneous")
     return tuple(types) or ("constraint_free",)
 
@@ -126,9 +127,9 @@ def edges(found: Sequence[Target]) -> list[tuple[int, int]]:
 
 
 def _proposition(target: Target) -> JsonValue:
-    if target.predicate in UNARY:
+    if is_unary(target.predicate):
         return {
-            "function_name": target.predicate.value,
+            "function_name": str(target.predicate),
             "args": {"objects": list(target.names), "number": target.number},
         }
     first, second, same = _ARGUMENTS[target.predicate]
@@ -139,7 +140,7 @@ def _proposition(target: Target) -> JsonValue:
     }
     if target.number > 1 and target.spec.same_place:
         args[same] = True
-    return {"function_name": target.predicate.value, "args": args}
+    return {"function_name": str(target.predicate), "args": args}
 
 
 def _neighbours(found: Sequence[Target]) -> Iterator[JsonValue]:
@@ -186,7 +187,7 @@ def _may_hold_early(target: Target, found: Sequence[Target], starts: Mapping[str
         return not _placed_with(target, found)
     if target.predicate is Predicate.IS_ON_FLOOR:
         return any(starts.get(name, "").startswith("floor_") for name in target.names)
-    if target.predicate in STATE_PREDICATES:
+    if target.predicate in default_states().predicates:
         return any(_contrary(target, other) for other in found)
     return any(starts.get(name) in target.at for name in target.names)
 
@@ -249,7 +250,7 @@ def _undoes(later: Target, earlier: Target) -> bool:
     """Whether a later step moves a thing, or its neighbour, away, or changes it back."""
     if earlier.step is None or later.step is None or later.step <= earlier.step:
         return False
-    if earlier.predicate in STATE_PREDICATES:
+    if earlier.predicate in default_states().predicates:
         return _contrary(later, earlier)
     moved = later.predicate in PLACING and later.predicate is not earlier.predicate
     moved |= later.predicate in PLACING and later.at != earlier.at
@@ -257,10 +258,13 @@ def _undoes(later: Target, earlier: Target) -> bool:
 
 
 def _contrary(one: Target, other: Target) -> bool:
-    if one.predicate not in STATE_PREDICATES or other.predicate not in STATE_PREDICATES:
+    if (
+        one.predicate not in default_states().predicates
+        or other.predicate not in default_states().predicates
+    ):
         return False
-    state, value = STATE_PREDICATES[one.predicate]
-    other_state, other_value = STATE_PREDICATES[other.predicate]
+    state, value = default_states().predicates[one.predicate]
+    other_state, other_value = default_states().predicates[other.predicate]
     return (
         state is other_state
         and value is not other_value

@@ -33,28 +33,13 @@ from planner.world.errors import FileError, PlannerError, from_validation
 from planner.world.files import parse_model
 from planner.world.house import House
 from planner.world.house_checks import check_episode
-from planner.world.vocabulary import AFFORDANCE_OF_STATE, Relation, State
+from planner.world.states import default_states
+from planner.world.vocabulary import Relation
 
 DATASET = "virtualhome-graph"
 MAX_NODES = 5_000
 MAX_EDGES = 200_000
 
-_STATES: dict[str, tuple[State, bool]] = {
-    "CLEAN": (State.CLEAN, True),
-    "DIRTY": (State.CLEAN, False),
-    "FULL": (State.FILLED, True),
-    "EMPTY": (State.FILLED, False),
-    "ON": (State.POWERED_ON, True),
-    "OFF": (State.POWERED_ON, False),
-}
-_PREDICATES = {
-    (State.CLEAN, True): "is_clean",
-    (State.CLEAN, False): "is_dirty",
-    (State.FILLED, True): "is_filled",
-    (State.FILLED, False): "is_empty",
-    (State.POWERED_ON, True): "is_powered_on",
-    (State.POWERED_ON, False): "is_powered_off",
-}
 Word = Annotated[str, Field(min_length=1, max_length=80)]
 
 
@@ -209,10 +194,11 @@ class _Layout:
         room = self.room_of(number)
         return _Place(room, None) if room is not None else None
 
-    def states_of(self, number: int) -> dict[State, bool]:
+    def states_of(self, number: int) -> dict[str, bool]:
         """The states that ours are, of those that a node says."""
         words = self.nodes[number].states
-        return dict(_STATES[word.upper()] for word in words if word.upper() in _STATES)
+        known = default_states().graph_words
+        return dict(known[word.upper()] for word in words if word.upper() in known)
 
 
 class _GraphEpisode:
@@ -321,7 +307,7 @@ class _GraphEpisode:
             old = self._start.states_of(number)
             for state, value in self._end.states_of(number).items():
                 if old.get(state) != value:
-                    yield number, _PREDICATES[state, value], number
+                    yield number, default_states().predicate(state, value=value), number
 
     def _things(self, asked: set[int]) -> list[ForeignThing]:
         things: list[ForeignThing] = []
@@ -348,7 +334,7 @@ class _GraphEpisode:
             states = {
                 state: value
                 for state, value in self._start.states_of(number).items()
-                if AFFORDANCE_OF_STATE[state] in affordances
+                if default_states().affordance_of[state] in affordances
             }
             things.append(
                 ForeignThing(str(number), word.class_name, parent, place.relation, states, needed)
@@ -380,7 +366,7 @@ class _GraphEpisode:
             states = {
                 state: value
                 for state, value in self._start.states_of(number).items()
-                if AFFORDANCE_OF_STATE[state] in piece.affordances
+                if default_states().affordance_of[state] in piece.affordances
             }
             if states:
                 change["states"] = states

@@ -13,7 +13,7 @@ from planner.evaluation.metrics.measure import (
 )
 from planner.evaluation.metrics.metric import Kind, Metric
 from planner.evaluation.metrics.partnr import success
-from planner.evaluation.task import STATE_PREDICATES, Predicate
+from planner.evaluation.task import Predicate, asked_state
 from planner.evaluation.trace import Asked, EpisodeTrace
 from planner.world.skill import SkillCall, SkillCode, SkillName
 
@@ -111,7 +111,7 @@ def _is_for(call: SkillCall, asked: Asked) -> bool:
     lists = asked.lists if asked.predicate in SPATIAL else asked.lists[:1]
     if not any(thing in names for names in lists):
         return False
-    if asked.predicate in STATE_PREDICATES:
+    if asked_state(asked.predicate) is not None:
         return call.name in STATE_CHANGES
     if call.name in PLACEMENTS:
         on_or_in = asked.predicate in (Predicate.IS_ON_TOP, Predicate.IS_INSIDE)

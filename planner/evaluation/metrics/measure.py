@@ -8,6 +8,7 @@ from planner.evaluation.task import Predicate
 from planner.evaluation.trace import CallLine, EpisodeTrace
 from planner.parts.calls import parse_call
 from planner.world.skill import CallError, SkillCall, SkillCode, SkillName
+from planner.world.state_skills import default_state_skills
 from planner.world.vocabulary import AgentKind, floor_name
 
 
@@ -37,10 +38,8 @@ _IDLE = frozenset(
     }
 )
 PLACEMENTS = frozenset({SkillName.PLACE, SkillName.REARRANGE})
-STATE_CHANGES = frozenset(
-    {SkillName.CLEAN, SkillName.FILL, SkillName.POUR, SkillName.POWER_ON, SkillName.POWER_OFF}
-)
-# PARTNR-D59: calls that can raise percent complete.
+STATE_CHANGES = frozenset(skill.name for skill in default_state_skills().values())
+# PARTNR-D59: what can raise percent complete.
 EFFECTIVE = PLACEMENTS | STATE_CHANGES
 INTERACTIONS = EFFECTIVE | {SkillName.PICK, SkillName.OPEN, SkillName.CLOSE}
 SPATIAL = frozenset({Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED})

@@ -15,7 +15,7 @@ from planner.evaluation.metrics.measure import (
     robots,
 )
 from planner.evaluation.metrics.metric import Kind, Metric
-from planner.evaluation.task import STATE_PREDICATES
+from planner.evaluation.task import asked_state
 from planner.evaluation.trace import Asked, CallLine, EpisodeTrace
 from planner.world.skill import SkillCall, SkillName
 
@@ -176,7 +176,7 @@ def _cause(trace: EpisodeTrace, index: int) -> CallLine | None:
 
 def _can_do(asked: Asked, call: SkillCall) -> bool:
     lists = asked.lists if asked.predicate in SPATIAL else asked.lists[:1]
-    able = STATE_CHANGES if asked.predicate in STATE_PREDICATES else PLACEMENTS
+    able = STATE_CHANGES if asked_state(asked.predicate) is not None else PLACEMENTS
     return call.name in able and any(call.arguments[0] in names for names in lists)
 
 

@@ -80,7 +80,7 @@ def build_piece(
     joints = _joints(shells, bodies, frame)
     surfaces, interiors, parts = _places(places, bodies, joints, frame)
     has_hollow = bool(interiors)
-    affordances = [a for a in cls.affordances if joints or a is not Affordance.OPENABLE]
+    affordances = [a for a in cls.affordances if joints or a != Affordance.OPENABLE]
     if joints and Affordance.OPENABLE not in affordances:
         affordances.append(Affordance.OPENABLE)
     size = frame.size

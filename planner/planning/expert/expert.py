@@ -22,6 +22,7 @@ from planner.planning.walking import walk_map
 from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCall, SkillName
 from planner.world.stand_ins import StandIns
+from planner.world.state_skills import single_handed
 from planner.world.vocabulary import EntityKind, Relation
 
 NO_GOAL = (
@@ -203,8 +204,8 @@ class Expert:
             for thing, where in facts.pairs(subgoal):
                 if subgoal.state is not None:
                     state, value = subgoal.state
-                    skill = _UNDO.get((state.value, value))
-                    jobs += [Job(thing, skill, -1)] if skill is not None else []
+                    skill = single_handed(state, value=not value)
+                    jobs += [Job(thing, skill.name, -1)] if skill is not None else []
                     continue
                 room = facts.room_of(where) if where else ""
                 names = [
@@ -228,11 +229,3 @@ class Expert:
         reasons = list(dict.fromkeys(stuck.values())) or list(self._notes.why.values())[-1:]
         because = "; ".join(reasons[:5]) or "nothing more can be done"
         return Decision(failure=f"not achieved: {asked}. Last reason: {because}")
-
-
-_UNDO = {
-    ("clean", False): SkillName.CLEAN,
-    ("filled", False): SkillName.FILL,
-    ("powered_on", True): SkillName.POWER_OFF,
-    ("powered_on", False): SkillName.POWER_ON,
-}

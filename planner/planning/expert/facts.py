@@ -13,7 +13,7 @@ from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Box, Vec3
 from planner.world.house import House
 from planner.world.receptacle import known_shape
-from planner.world.vocabulary import EntityKind, Relation, State, floor_name
+from planner.world.vocabulary import EntityKind, Relation, floor_name
 
 # How and where a thing rests, such as (on, table_0).
 Spot = tuple[Relation, str]
@@ -140,8 +140,8 @@ class Facts:
         openness = node.openness if node is not None else None
         return piece is not None and bool(piece.joints) and (openness or 0.0) < OPEN_ENOUGH
 
-    def state(self, name: str, state: State) -> bool | None:
-        """A state of a thing or furniture; None if unknown."""
+    def state(self, name: str, state: str) -> bool | None:
+        """A state of a thing or furniture, None while unknown."""
         node = self.node(name)
         # For furniture the layout gives the usual state, not the current one.
         if node is None or (node.kind is EntityKind.FURNITURE and node.source is Source.TOLD):

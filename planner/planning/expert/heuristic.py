@@ -18,7 +18,8 @@ from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.world.belief import Belief
 from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCall, SkillName
-from planner.world.vocabulary import Affordance, EntityKind, Relation, State, floor_name
+from planner.world.state_skills import StateSkill, single_handed
+from planner.world.vocabulary import EntityKind, Relation, floor_name
 
 NAME = "heuristic_expert"
 NO_GOAL = (
@@ -28,12 +29,6 @@ NO_GOAL = (
 # Attempts at one step before its job is dropped.
 MAX_TRIES = 2
 DONE, WAIT = SkillCall(SkillName.DONE), SkillCall(SkillName.WAIT)
-_SKILL_OF = {
-    (State.CLEAN, True): SkillName.CLEAN,
-    (State.FILLED, True): SkillName.FILL,
-    (State.POWERED_ON, True): SkillName.POWER_ON,
-    (State.POWERED_ON, False): SkillName.POWER_OFF,
-}
 
 
 @dataclass
@@ -223,27 +218,30 @@ class _Planning:
         if subgoal.state is None:
             return []
         state, value = subgoal.state
-        skill = _SKILL_OF.get((state, value))
+        skill = single_handed(state, value=value)
         if self._belief.nodes[name].states.get(state) is value:
             return []
         if skill is None:
             self._plan.skipped.append(f"{subgoal}: no skill does that")
             return []
-        if skill != SkillName.FILL:
+        if not skill.needs.near:
             near = SkillCall(SkillName.NAVIGATE, (name,))
-            return [([near, SkillCall(skill, (name,))], skill)]
-        return self._fill(name, subgoal)
+            return [([near, SkillCall(skill.name, (name,))], skill.name)]
+        return self._near_place(name, subgoal, skill)
 
-    def _fill(self, name: str, subgoal: Subgoal) -> list[tuple[list[SkillCall], str]]:
-        """Takes a thing to a faucet, fills it and brings it back."""
+    def _near_place(
+        self, name: str, subgoal: Subgoal, skill: StateSkill
+    ) -> list[tuple[list[SkillCall], str]]:
+        """To what has to be near, such as a faucet, and back."""
+        need = skill.needs.near[0]
         wet = [
             node.name
             for node in self._belief.of_kind(EntityKind.FURNITURE)
-            if Affordance.FAUCET in node.affordances
+            if need.is_kind(node.class_name, node.affordances)
         ]
         place = self._where.get(name)
         if not wet or place is None:
-            self._plan.skipped.append(f"{subgoal}: there is no faucet")
+            self._plan.skipped.append(f"{subgoal}: there is no {need.what}")
             return []
         node = self._belief.nodes[name]
         back = Relation.WITHIN if node.relation is Relation.WITHIN else Relation.ON
@@ -251,11 +249,11 @@ class _Planning:
             SkillCall(SkillName.NAVIGATE, (name,)),
             SkillCall(SkillName.PICK, (name,)),
             SkillCall(SkillName.NAVIGATE, (wet[0],)),
-            SkillCall(SkillName.FILL, (name,)),
+            SkillCall(skill.name, (name,)),
             SkillCall(SkillName.NAVIGATE, (place,)),
             SkillCall(SkillName.PLACE, (name, back.value, place, None, None)),
         ]
-        return [(calls, SkillName.FILL)]
+        return [(calls, skill.name)]
 
     def _room_of(self, name: str) -> str:
         place = self._where.get(name) or name

@@ -14,7 +14,9 @@ from planner.planning.expert.progress import Progress
 from planner.planning.goal import PLACING, Subgoal
 from planner.world.catalogue import default_catalogue
 from planner.world.skill import SkillName
-from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+from planner.world.state_skills import StateSkill, skills_that_make
+from planner.world.states import default_states
+from planner.world.vocabulary import EntityKind, Relation
 
 # The cost of opening a door, or of reaching the floor, in metres of walking.
 OPENING_M = 4.0
@@ -26,25 +28,18 @@ TIGHT_M2 = 0.35
 # Furniture closer than this counts as next to each other.
 BESIDE_FURNITURE_M = 0.4
 
-_SKILL_OF_STATE = {
-    (State.CLEAN, True): SkillName.CLEAN,
-    (State.FILLED, True): SkillName.FILL,
-    (State.FILLED, False): SkillName.POUR,
-    (State.POWERED_ON, True): SkillName.POWER_ON,
-    (State.POWERED_ON, False): SkillName.POWER_OFF,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """One thing for one agent to do with one object.
 
     Attributes:
-        thing: the goal's name of the object, or of furniture whose state changes.
-        skill: Place to move it to `spot`, otherwise the skill that changes its state.
-        beside: what to put it next to, if that is already in place.
-        after: the thing that is being brought next to this one and must be put down first.
-        subgoal: the proposition that it serves; -1 for moving something out of the way.
+        thing: the goal's name of a thing, or of furniture whose state changes.
+        skill: Place to move it to `spot`, otherwise one that changes its state, or with it in the
+            hand that of `beside`.
+        beside: what it shall be put next to, where it is already there.
+        after: the thing that has to be put down first, being brought next to this one.
+        wish: the proposition that it serves; -1 for putting something out of the way.
     """
 
     thing: str
@@ -151,47 +146,59 @@ class JobMaker:
     # ---- states -------------------------------------------------------------------------
 
     def _change(self, subgoal: Subgoal) -> None:
-        skill = _SKILL_OF_STATE.get(subgoal.state) if subgoal.state is not None else None
-        if skill is None:
+        ways = skills_that_make(subgoal.state[0], value=subgoal.state[1]) if subgoal.state else []
+        if not ways:
             self._stuck[subgoal.index] = f"nobody can make {subgoal} true"
             return
-        if skill == SkillName.FILL and not self._faucets():
-            skill = SkillName.POUR
-        if not self._able(skill):
-            self._stuck[subgoal.index] = f"no agent here has the skill {skill.value} for {subgoal}"
+        skill = next((way for way in ways if self._has_places(way)), ways[-1])
+        if not self._able(skill.name):
+            self._stuck[subgoal.index] = f"no agent here has the skill {skill.name} for {subgoal}"
             return
         chosen, missing = things_for(subgoal, self._facts, self._progress, self._notes, self._cost)
         self._missing.update(dict.fromkeys(missing))
         for thing in chosen:
-            if self._notes.unusable(thing, skill, SkillName.NAVIGATE, SkillName.PICK):
-                self._stuck[subgoal.index] = self._notes.why.get(thing, f"{skill.value} failed")
-            elif skill == SkillName.POUR:
-                self._pour(subgoal, thing)
+            if self._notes.unusable(thing, skill.name, SkillName.NAVIGATE, SkillName.PICK):
+                self._stuck[subgoal.index] = self._notes.why.get(thing, f"{skill.name} failed")
+            elif skill.needs.hand is not None:
+                self._with_hand(subgoal, skill, thing)
             else:
-                self._jobs.append(Job(thing, skill, subgoal.index))
+                self._jobs.append(Job(thing, skill.name, subgoal.index))
 
-    def _faucets(self) -> bool:
-        return any(Affordance.FAUCET in p.affordances for p in self._facts.layout.furniture)
+    def _has_places(self, skill: StateSkill) -> bool:
+        """Whether the furniture is there that has to be near."""
+        pieces = self._facts.layout.furniture
+        return all(
+            any(need.is_kind(p.class_name, p.affordances) for p in pieces)
+            for need in skill.needs.near
+        )
 
-    def _pour(self, subgoal: Subgoal, thing: str) -> None:
-        """Empties `thing` into another container, or fills it from one held in the hand."""
-        empties = subgoal.state == (State.FILLED, False)
+    def _with_hand(self, subgoal: Subgoal, skill: StateSkill, thing: str) -> None:
+        """A tool or a source goes into the hand; `thing` itself where it is to be emptied."""
+        state, value = subgoal.state or ("", True)
+        empties, hand = skill.sets.get(state) is not value, skill.needs.hand
+        given, made = next(iter(skill.sets.items()))
+        needed = default_states().affordance_of[given]
         others = [
             node
             for node in self._facts.belief.of_kind(EntityKind.OBJECT)
-            if Affordance.FILLABLE in node.affordances
-            and node.name != thing
-            and node.states.get(State.FILLED, False) is not empties
+            if node.name != thing
+            and (
+                needed in node.affordances and node.states.get(given, False) is not made
+                if empties or hand is None
+                else hand.is_kind(node.class_name, node.affordances)
+                and hand.has_states(node.states)
+            )
         ]
         if not others:
-            self._stuck[subgoal.index] = f"there is nothing to pour {'into' if empties else 'from'}"
+            lacking = "nothing to pour into" if empties or hand is None else f"not {hand.what}"
+            self._stuck[subgoal.index] = f"there is {lacking}"
             return
         goal_things = {n for w in self._progress.goal.subgoals for n in w.first}
         other = min(
             others, key=lambda n: (n.name in goal_things, self._cost(thing, n.name), n.name)
         )
         source, sink = (thing, other.name) if empties else (other.name, thing)
-        self._jobs.append(Job(source, SkillName.POUR, subgoal.index, beside=sink))
+        self._jobs.append(Job(source, skill.name, subgoal.index, beside=sink))
 
     # ---- neighbours ---------------------------------------------------------------------
 

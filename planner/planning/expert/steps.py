@@ -8,7 +8,8 @@ from planner.planning.expert.facts import Facts
 from planner.planning.expert.jobs import Job
 from planner.planning.expert.notes import Look, Notes
 from planner.world.skill import SkillCall, SkillName
-from planner.world.vocabulary import Affordance, Relation
+from planner.world.state_skills import Needs, default_state_skills
+from planner.world.vocabulary import Relation
 
 
 class Steps:
@@ -22,10 +23,10 @@ class Steps:
         """The next call of an agent for a job."""
         if job.skill == SkillName.PLACE:
             return self._move(agent, job)
-        if job.skill == SkillName.POUR:
-            return self._pour(agent, job)
-        if job.skill == SkillName.FILL:
-            return self._fill(agent, job)
+        if job.beside is not None:
+            return self._with_hand(agent, job, job.beside)
+        if _needs(job.skill).near:
+            return self._near_place(agent, job)
         return self._change(agent, job)
 
     def look(self, agent: str, look: Look) -> SkillCall:
@@ -94,33 +95,37 @@ class Steps:
             return _call(job.skill, name)
         return self._reach(agent, job.thing) or _call(job.skill, name)
 
-    def _fill(self, agent: str, job: Job) -> SkillCall:
+    def _near_place(self, agent: str, job: Job) -> SkillCall:
         name = job.thing
         if not self._facts.is_thing(job.thing):
-            return self._near(agent, name) or _call(SkillName.FILL, name)
+            return self._near(agent, name) or _call(job.skill, name)
         fetch = self._fetch(agent, job.thing)
         if fetch is not None:
             return fetch
-        faucet = job.spot[1] if job.spot is not None else self._faucet(agent, job.thing)
-        return self._near(agent, faucet) or _call(SkillName.FILL, name)
+        place = job.spot[1] if job.spot is not None else self._place_near(agent, job)
+        return self._near(agent, place) or _call(job.skill, name)
 
-    def _faucet(self, agent: str, thing: str) -> str:
-        """The nearest faucet that can be reached."""
-        faucets = sorted(
+    def _place_near(self, agent: str, job: Job) -> str:
+        """The nearest furniture that has to be near; the next one where it cannot be reached."""
+        need = _needs(job.skill).near[0]
+        places = sorted(
             (self._distance(agent, piece.name), piece.name)
             for piece in self._facts.layout.furniture
-            if Affordance.FAUCET in piece.affordances
+            if need.is_kind(piece.class_name, piece.affordances)
         )
         at = self._notes.at.get(agent)
-        if any(name == at for _, name in faucets):
+        if any(name == at for _, name in places):
             return str(at)
-        return faucets[self._notes.detours[thing] // 2 % len(faucets)][1]
+        return places[self._notes.detours[job.thing] // 2 % len(places)][1]
 
-    def _pour(self, agent: str, job: Job) -> SkillCall:
+    def _with_hand(self, agent: str, job: Job, target: str) -> SkillCall:
         fetch = self._fetch(agent, job.thing)
-        if fetch is not None or job.beside is None:
-            return fetch or _call(SkillName.WAIT)
-        return self._reach(agent, job.beside) or _call(SkillName.POUR, job.beside)
+        return fetch or self._reach(agent, target) or _call(job.skill, target)
+
+
+def _needs(skill: str) -> Needs:
+    found = (s.needs for s in default_state_skills().values() if s.name == skill)
+    return next(found, Needs())
 
 
 def _call(name: str, *arguments: str) -> SkillCall:

@@ -178,7 +178,7 @@ class Team:
 
     def _unclaimed(self, work: Work) -> list[Job]:
         taken = {job.thing for job in self._jobs.values()}
-        taken |= {j.beside for j in self._jobs.values() if j.skill == SkillName.POUR and j.beside}
+        taken |= {j.beside for j in self._jobs.values() if j.skill != SkillName.PLACE and j.beside}
         held = {
             name: agent
             for agent in self._context.task.agents

@@ -14,7 +14,8 @@ from planner.planning.offered import OTHERS, in_order, is_able
 from planner.world.belief import Belief, BeliefNode
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillName
-from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+from planner.world.states import default_states
+from planner.world.vocabulary import Affordance, EntityKind, Relation
 
 NO_OBJECTS = "No objects found yet"
 OBJECTS = "Objects:"
@@ -95,16 +96,6 @@ _ASKING = (
     "asks the person who gave the task, where nothing else can settle it. "
     "Example (Ask[which of the two vases])"
 )
-_STATE_WORDS = {
-    State.CLEAN: ("clean", "dirty"),
-    State.FILLED: ("filled", "empty"),
-    State.POWERED_ON: ("powered on", "powered off"),
-}
-_AFFORDANCE = {
-    State.CLEAN: Affordance.CLEANABLE,
-    State.FILLED: Affordance.FILLABLE,
-    State.POWERED_ON: Affordance.POWERABLE,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,10 +235,12 @@ def _where(node: BeliefNode, belief: Belief, agent: str) -> str:
 def _states(node: BeliefNode, shown: bool) -> str:
     if not shown:
         return ""
+    table = default_states()
     words = [
-        _STATE_WORDS[state][0 if value else 1]
+        word
         for state, value in node.states.items()
-        if _AFFORDANCE[state] in node.affordances
+        if table.affordance_of.get(state) in node.affordances
+        and (word := table.word(state, value=value))
     ]
     return f" ({', '.join(words)})" if words else ""
 

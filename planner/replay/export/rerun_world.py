@@ -116,7 +116,7 @@ class Truth:
     def _draw(self, entity: EntityState) -> None:
         import rerun as rr
 
-        words = [state.value for state, holds in (entity.states or {}).items() if holds]
+        words = [state for state, holds in (entity.states or {}).items() if holds]
         if entity.openness:
             words.append(f"{100 * entity.openness:.0f} % open")
         if entity.holding:

@@ -14,7 +14,6 @@ from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
 from planner.world.skill import Role, SkillCode, SkillResult
 from planner.world.skill_effect import OpenedTo, PutDown, StateSet
-from planner.world.vocabulary import State
 
 EPISODE, HOUSE = load_episode("coffee_time_0")
 OPENS = (OpenedTo(1.0),)
@@ -102,5 +101,5 @@ def test_a_record_that_no_call_fits_is_refused() -> None:
         summary="-",
         routine=_nothing,
         roles=(Role.OBJECT,),
-        effects=(StateSet(State.CLEAN, True),),
+        effects=(StateSet("clean", True),),
     )

@@ -15,14 +15,15 @@ from planner.episodes.recipes.build import Built, build, shipped_episodes, shipp
 from planner.evaluation.entity_checks import check_entities, facts_of_episode
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.task import STATE_PREDICATES, Evaluation, Predicate, TieKind
+from planner.evaluation.task import Evaluation, Predicate, TieKind
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode, FurnitureChange
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
 from planner.world.receptacle import base_placement
 from planner.world.state import WorldState
-from planner.world.vocabulary import Relation, State
+from planner.world.states import default_states
+from planner.world.vocabulary import Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
@@ -51,7 +52,7 @@ def _types(evaluation: Evaluation) -> set[str]:
     found = {
         "spatial": bool(predicates & {Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED}),
         "temporal": bool(evaluation.edges),
-        "heterogeneous": bool(predicates & set(STATE_PREDICATES)),
+        "heterogeneous": bool(predicates & set(default_states().predicates)),
     }
     return {name for name, holds in found.items() if holds} or {"constraint_free"}
 
@@ -80,10 +81,10 @@ def test_they_use_the_whole_language() -> None:
         Predicate.IS_IN_ROOM,
         Predicate.IS_ON_FLOOR,
         Predicate.IS_NEXT_TO,
-        Predicate.IS_CLEAN,
-        Predicate.IS_FILLED,
-        Predicate.IS_POWERED_ON,
-        Predicate.IS_POWERED_OFF,
+        "is_clean",
+        "is_filled",
+        "is_powered_on",
+        "is_powered_off",
     }
     assert {tie.kind for evaluation in every for tie in evaluation.ties} == set(TieKind)
     assert any(p.number > 1 for evaluation in every for p in evaluation.propositions)
@@ -201,10 +202,10 @@ def _rehearsed(built: Built, house: House, backend: EmbeddedBackend) -> Iterator
         yield _state(backend, house, after, 10 * (number + 1))
 
 
-def _changes(built: Built, number: int) -> Iterator[tuple[tuple[str, ...], State, bool]]:
+def _changes(built: Built, number: int) -> Iterator[tuple[tuple[str, ...], str, bool]]:
     for target in built.targets:
-        if (target.step or 0) == number and target.predicate in STATE_PREDICATES:
-            state, value = STATE_PREDICATES[target.predicate]
+        if (target.step or 0) == number and target.predicate in default_states().predicates:
+            state, value = default_states().predicates[target.predicate]
             yield target.names, state, value
 
 

@@ -15,7 +15,7 @@ from planner.world.geometry import Pose
 from planner.world.house import Furniture, House, Interior, Joint, Room, Surface
 from planner.world.shapes import Part
 from planner.world.state import EntityState, WorldState
-from planner.world.vocabulary import Affordance, EntityKind, State
+from planner.world.vocabulary import Affordance, EntityKind
 
 ROOMS = ("kitchen_0", "living_room_0", "closet_0")
 ROOM_M = 10.0
@@ -35,7 +35,7 @@ def table(name: str, room: str, x: float, y: float, yaw: float = 0.0) -> Furnitu
         y_m=y,
         yaw_rad=yaw,
         size_m=(1.0, 1.0, 0.7),
-        affordances=(Affordance.CLEANABLE,),
+        affordances=("cleanable",),
         parts=(Part(center=(0, 0, 0.675), size=(1, 1, 0.05), rgb=(1, 1, 1)),),
         surfaces=(Surface(name="top", center=(0, 0, 0.7), size=(1, 1)),),
     )
@@ -137,7 +137,7 @@ class Lab:
                 pose=piece.pose,
                 size_m=piece.size_m,
                 affordances=piece.affordances,
-                states={State.CLEAN: False} if piece.affordances else None,
+                states={"clean": False} if piece.affordances else None,
                 openness=0.0 if piece.joints else None,
             )
         for i, name in enumerate(objects):
@@ -170,7 +170,7 @@ class Lab:
         self.entities[name] = replace(self.entities[name], size_m=size_m)
         return self
 
-    def set(self, name: str, state: State, value: bool = True) -> Lab:
+    def set(self, name: str, state: str, value: bool = True) -> Lab:
         old = self.entities[name]
         self.entities[name] = replace(old, states={**(old.states or {}), state: value})
         return self

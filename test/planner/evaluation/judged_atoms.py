@@ -11,7 +11,8 @@ from published_cases import Atom, Document
 from planner.evaluation import propositions
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.published import PublishedError, PublishedJudge
-from planner.evaluation.task import STATE_PREDICATES, Predicate
+from planner.evaluation.task import Predicate
+from planner.world.states import default_states
 
 
 @contextmanager
@@ -27,8 +28,8 @@ def atoms_as_geometry() -> Iterator[None]:
         return lambda world, a, b: (predicate.value, a, b) in world
 
     def has_state(world, predicate, name):
-        state, wanted = STATE_PREDICATES[predicate]
-        return ((state.value, name) in world) is wanted
+        state, wanted = default_states().predicates[predicate]
+        return ((state, name) in world) is wanted
 
     def next_to(world, a, b, _threshold_m):
         return (Predicate.IS_NEXT_TO.value, *sorted((a, b))) in world

@@ -12,11 +12,14 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from planner.evaluation.task import STATE_PREDICATES, Predicate, TieKind
+from planner.evaluation.task import Predicate, TieKind, predicate_named
+from planner.world.states import default_states
 
 THINGS = ("a", "b", "ab", "c")
 PLACES = ("p", "q", "pq")
-_ONE_LIST = (Predicate.IS_ON_FLOOR, *STATE_PREDICATES)
+# The published code knows PARTNR's states only, which always have a value.
+_STATES = [p for p, (s, _) in default_states().predicates.items() if s in default_states().defaults]
+_ONE_LIST = (Predicate.IS_ON_FLOOR, *_STATES)
 _ARGUMENTS = {
     Predicate.IS_ON_TOP: ("objects", "receptacles"),
     Predicate.IS_INSIDE: ("objects", "receptacles"),
@@ -40,7 +43,7 @@ def atoms(document: Document) -> list[Atom]:
     """All that can be true or false of what a task names, in a fixed order."""
     found: dict[Atom, None] = {}
     for entry in document["propositions"]:
-        predicate, args = Predicate(entry["function_name"]), entry["args"]
+        predicate, args = predicate_named(entry["function_name"]), entry["args"]
         if predicate is Predicate.IS_CLUSTERED:
             names = sorted(set(itertools.chain.from_iterable(args["entities"])))
             pairs = itertools.combinations(names, 2)
@@ -53,7 +56,9 @@ def atoms(document: Document) -> list[Atom]:
             found.update({(predicate.value, *pair): None for pair in pairs})
         else:
             kind = (
-                STATE_PREDICATES[predicate][0].value if predicate in STATE_PREDICATES else "floor"
+                default_states().predicates[predicate][0]
+                if predicate in default_states().predicates
+                else "floor"
             )
             found.update({(kind, name): None for name in args["objects"]})
     return list(found)
@@ -88,7 +93,7 @@ def _proposition(rng: random.Random) -> Document:
     predicate = rng.choice(pool)
     if predicate is Predicate.IS_CLUSTERED:
         lists = [_some(rng, THINGS) for _ in range(rng.randint(2, 3))]
-        return {"function_name": predicate.value, "args": {"entities": lists}}
+        return {"function_name": str(predicate), "args": {"entities": lists}}
     first = _some(rng, THINGS)
     args: Document = {"number": rng.randint(1, len(first))}
     if predicate in _ARGUMENTS:
@@ -97,7 +102,7 @@ def _proposition(rng: random.Random) -> Document:
         args |= {a: first, b: _some(rng, second), "is_same_b": rng.random() < 0.4}
     else:
         args["objects"] = first
-    return {"function_name": predicate.value, "args": args}
+    return {"function_name": str(predicate), "args": args}
 
 
 def _links(rng: random.Random, entries: list[Document]) -> Document:
@@ -143,7 +148,7 @@ def _tie(rng: random.Random, kind: TieKind, entries: list[Document]) -> Document
 
 
 def _argument_count(entry: Document) -> int:
-    predicate = Predicate(entry["function_name"])
+    predicate = predicate_named(entry["function_name"])
     if predicate is Predicate.IS_CLUSTERED:
         return len(entry["args"]["entities"])
     return 2 if predicate in _ARGUMENTS else 1

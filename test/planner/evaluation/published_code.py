@@ -22,7 +22,8 @@ from unittest.mock import patch
 
 from published_cases import Atom, Document, names_in
 
-from planner.evaluation.task import STATE_PREDICATES, Predicate, Proposition
+from planner.evaluation.task import Predicate, Proposition, predicate_named
+from planner.world.states import default_states
 
 VARIABLE = "PLANNER_PARTNR_CODE"
 _PACKAGE = "habitat_llm.agent.env.evaluation"
@@ -148,7 +149,7 @@ class PublishedCode:
 
 
 def _arguments(entry: Document) -> dict[str, Any]:
-    predicate, args = Predicate(entry["function_name"]), dict(entry["args"])
+    predicate, args = predicate_named(entry["function_name"]), dict(entry["args"])
     if predicate is Predicate.IS_CLUSTERED:
         lists = args["entities"]
         return {"*args": [list(names) for names in lists], "number": [1] * len(lists)}
@@ -158,7 +159,7 @@ def _arguments(entry: Document) -> dict[str, Any]:
 
 
 def _argument_name(entry: Document, k: int) -> str:
-    predicate = Predicate(entry["function_name"])
+    predicate = predicate_named(entry["function_name"])
     lists = entry["args"]["entities"] if predicate is Predicate.IS_CLUSTERED else ()
     name = Proposition(predicate, tuple(lists)).argument_names[k]
     return _OURS_TO_THEIRS.get(name, name)
@@ -180,8 +181,8 @@ class _Sim:
     def get_snapshot_dict(self, _sim: _Sim) -> dict[str, dict[str, bool]]:
         """The states of all things."""
         return {
-            f"is_{state.value}": {name: (state.value, name) in self.world for name in self._names}
-            for state, _ in STATE_PREDICATES.values()
+            f"is_{state}": {name: (state, name) in self.world for name in self._names}
+            for state in default_states().defaults
         }
 
 

@@ -25,8 +25,8 @@ from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import Mode
 from planner.evaluation.published import PublishedError, PublishedJudge
 from planner.evaluation.scene import Scene
-from planner.evaluation.task import STATE_PREDICATES, Predicate, TieKind
-from planner.world.vocabulary import Affordance, State
+from planner.evaluation.task import Predicate, TieKind
+from planner.world.states import default_states
 
 THINGS = ("cup_0", "cup_1", "plate_0")
 TABLES = ("table_0", "table_1", "table_2", "table_3")
@@ -49,7 +49,7 @@ def pairs_now(proposition, scene):
             if len(set(choice)) == len(choice)
             and p.is_clustered(scene, choice, proposition.threshold_m)
         ]
-    if predicate in STATE_PREDICATES:
+    if predicate in default_states().predicates:
         return [(a,) for a in lists[0] if p.has_state(scene, predicate, a)]
     if predicate is Predicate.IS_ON_FLOOR:
         return [(a,) for a in lists[0] if p.is_on_floor(scene, a)]
@@ -240,7 +240,11 @@ def tasks(draw):
             constraints.append({"type": "TemporalConstraint", "edges": edges})
         for kind in draw(st.lists(st.sampled_from([*TieKind]), min_size=1, max_size=2)):
             members = draw(st.lists(st.sampled_from(everyone), min_size=2, unique=True))
-            arity = {"is_on_floor": 1, "is_clustered": 2, **dict.fromkeys(STATE_PREDICATES, 1)}
+            arity = {
+                "is_on_floor": 1,
+                "is_clustered": 2,
+                **dict.fromkeys(default_states().predicates, 1),
+            }
             arguments = [
                 draw(st.integers(0, arity.get(entries[i]["function_name"], 2) - 1)) for i in members
             ]
@@ -277,7 +281,9 @@ def streams(draw):
     Few places in a case, so that things meet, leave each other and come back.
     """
     places = draw(st.lists(st.sampled_from(PLACES), min_size=2, max_size=4, unique=True))
-    change = st.tuples(st.just("state"), st.sampled_from([*State]), st.booleans())
+    change = st.tuples(
+        st.just("state"), st.sampled_from([*default_states().defaults]), st.booleans()
+    )
     moves = st.tuples(st.sampled_from(THINGS), st.sampled_from(places) | change)
     at_once = st.lists(moves, min_size=1, max_size=2)
     return draw(st.lists(st.tuples(at_once, st.integers(1, 3)), min_size=2, max_size=8))
@@ -306,7 +312,7 @@ def move(lab, thing, place):
 @random_cases(100, CASES, tasks(), STREAMS)
 def test_the_incremental_evaluator_gives_the_references_answer(make_lab, document, stream) -> None:
     evaluation = read_evaluation(document, "random")
-    lab = make_lab(THINGS, tuple(Affordance))
+    lab = make_lab(THINGS, tuple(default_states().affordances))
     evaluator = Evaluator(evaluation, lab.house, lab.state())
     scenes = [Scene(lab.house, lab.entities)]
     agree(evaluation, scenes, evaluator.progress)
@@ -328,7 +334,7 @@ def test_the_incremental_evaluator_gives_the_references_answer(make_lab, documen
 def test_compat_misses_nothing_of_what_it_does_not_look_at(make_lab, document, stream) -> None:
     # That the judge itself is right is in test_published_table.py.
     evaluation = read_evaluation(document, "random")
-    lab = make_lab(THINGS, tuple(Affordance))
+    lab = make_lab(THINGS, tuple(default_states().affordances))
     states, scenes, shown = [lab.state()], [Scene(lab.house, lab.entities)], [0]
     for moves, steps in stream:
         scenes += [scenes[-1]] * (steps - 1)
@@ -361,7 +367,7 @@ def test_the_order_of_entities_and_constraints_does_not_matter(
 ) -> None:
     shuffled = {**document, "constraints": list(document["constraints"])}
     rng.shuffle(shuffled["constraints"])
-    labs = [make_lab(THINGS, tuple(Affordance)) for _ in range(2)]
+    labs = [make_lab(THINGS, tuple(default_states().affordances)) for _ in range(2)]
     runs = [
         Evaluator(read_evaluation(d, "random"), lab.house, lab.state())
         for d, lab in zip((document, shuffled), labs, strict=True)
@@ -389,7 +395,7 @@ def test_told_what_changed_the_judge_says_what_it_says_of_whole_states(
     make_lab, document, stream, mode, more
 ) -> None:
     evaluation = read_evaluation(document, "random")
-    lab = make_lab(THINGS, tuple(Affordance))
+    lab = make_lab(THINGS, tuple(default_states().affordances))
     start = lab.state()
     told, whole = (answer_of(Evaluator, evaluation, lab.house, start, mode) for _ in range(2))
     if isinstance(told, str):
@@ -424,7 +430,7 @@ def test_a_judge_that_is_lost_goes_on_from_its_latches(
     make_lab, document, stream, mode, lost
 ) -> None:
     evaluation = read_evaluation(document, "random")
-    lab = make_lab(THINGS, tuple(Affordance))
+    lab = make_lab(THINGS, tuple(default_states().affordances))
     seen = lab.state()
     steady, other = (answer_of(Evaluator, evaluation, lab.house, seen, mode) for _ in range(2))
     if isinstance(steady, str):

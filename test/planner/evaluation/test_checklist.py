@@ -14,7 +14,7 @@ from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.world.episode import Episode
 from planner.world.skill import SkillCode, SkillResult
-from planner.world.vocabulary import Affordance, Relation, State
+from planner.world.vocabulary import Relation
 
 
 def goal(predicate: str, first: list[str], second: list[str] | None = None, **more):
@@ -33,8 +33,8 @@ def traced(lab, *propositions, mode=Mode.STRICT):
 @pytest.mark.parametrize("mode", list(Mode))
 def test_only_what_is_missing_is_needed(make_lab, mode) -> None:
     cups = ["cup_0", "cup_1", "cup_2"]
-    lab = make_lab(cups, (Affordance.CLEANABLE,))
-    lab.on("cup_1", "table_0").set("cup_2", State.CLEAN)
+    lab = make_lab(cups, ("cleanable",))
+    lab.on("cup_1", "table_0").set("cup_2", "clean")
     builder, _ = traced(
         lab,
         goal("is_on_top", cups, ["table_0"], number=3),

@@ -15,11 +15,12 @@ from planner.evaluation.cycles import in_order
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import Mode
-from planner.evaluation.task import STATE_PREDICATES, Predicate, TieKind
+from planner.evaluation.task import Predicate, TieKind
 from planner.world.episode import read_episode
 from planner.world.geometry import Pose
 from planner.world.house_checks import load_house
 from planner.world.share import config_dir
+from planner.world.states import default_states
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
@@ -52,8 +53,8 @@ class Hand:
         proposition = self.evaluation.propositions[index]
         fewer = 1 if how == SHORT and proposition.number > 1 else 0
         for name in proposition.lists[0][: proposition.number - fewer]:
-            if proposition.predicate in STATE_PREDICATES:
-                state, value = STATE_PREDICATES[proposition.predicate]
+            if proposition.predicate in default_states().predicates:
+                state, value = default_states().predicates[proposition.predicate]
                 old = self.states[-1].entities[name]
                 self.change(name, states={**(old.states or {}), state: value})
             elif proposition.predicate in (Predicate.IS_ON_TOP, Predicate.IS_INSIDE):

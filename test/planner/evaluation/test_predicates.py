@@ -18,11 +18,11 @@ from planner.evaluation.predicates import (
     on_top_of,
 )
 from planner.evaluation.scene import BrokenStateError, Scene, world_box
-from planner.evaluation.task import STATE_PREDICATES, Predicate
 from planner.world.geometry import Pose
 from planner.world.house_checks import load_house
 from planner.world.share import config_dir
-from planner.world.vocabulary import Affordance, EntityKind, Relation, State, floor_name
+from planner.world.states import default_states
+from planner.world.vocabulary import EntityKind, Relation, floor_name
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.opening import bare_episode
@@ -82,22 +82,24 @@ def test_check_3_two_pairs_far_apart_are_clustered(make_lab) -> None:
 
 
 def test_check_4_without_the_affordance_both_states_are_false(make_lab) -> None:
-    book = scene(make_lab(["book_0"]).set("book_0", State.CLEAN))
-    assert not any(has_state(book, predicate, "book_0") for predicate in STATE_PREDICATES)
+    book = scene(make_lab(["book_0"]).set("book_0", "clean"))
+    assert not any(
+        has_state(book, predicate, "book_0") for predicate in default_states().predicates
+    )
 
 
-@pytest.mark.parametrize(("predicate", "meaning"), STATE_PREDICATES.items())
+@pytest.mark.parametrize(("predicate", "meaning"), default_states().predicates.items())
 def test_states_are_what_the_world_says(make_lab, predicate, meaning) -> None:
     state, wanted = meaning
-    lab = make_lab(["cup_0"], tuple(Affordance))
+    lab = make_lab(["cup_0"], tuple(default_states().affordances))
     assert has_state(scene(lab.set("cup_0", state, wanted)), predicate, "cup_0")
     assert not has_state(scene(lab.set("cup_0", state, not wanted)), predicate, "cup_0")
 
 
 def test_a_piece_of_furniture_has_states_too(make_lab) -> None:
-    found = scene(make_lab([]).set("table_0", State.CLEAN))
-    assert has_state(found, Predicate.IS_CLEAN, "table_0")
-    assert has_state(found, Predicate.IS_DIRTY, "table_1")
+    found = scene(make_lab([]).set("table_0", "clean"))
+    assert has_state(found, "is_clean", "table_0")
+    assert has_state(found, "is_dirty", "table_1")
 
 
 def test_check_5_on_the_floor(make_lab) -> None:

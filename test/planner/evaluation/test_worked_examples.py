@@ -9,7 +9,6 @@ import pytest
 from planner.evaluation.language import group_edges
 from planner.evaluation.progress import Reason
 from planner.evaluation.scene import BrokenStateError
-from planner.world.vocabulary import Affordance, State
 
 
 def on_top(objects, receptacles, **more):
@@ -306,12 +305,12 @@ def test_e5_apple_and_orange(make_lab, rollout, orange, expected) -> None:
 @pytest.mark.parametrize(("placed", "expected"), [("cup_1", 0.5), ("cup_0", 1.0)])
 def test_e5_fill_a_cup_then_that_cup_check_20(make_lab, rollout, placed, expected) -> None:
     cups = ["cup_0", "cup_1"]
-    lab = make_lab(cups, (Affordance.FILLABLE,))
+    lab = make_lab(cups, ("fillable",))
     document = task(
         [single("is_filled", cups), on_top(cups, ["table_0"])], constraints=[same([0, 1], [0, 0])]
     )
     run = rollout(lab, document)
-    run.then(lab.set("cup_0", State.FILLED))
+    run.then(lab.set("cup_0", "filled"))
     run.then(lab.on(placed, "table_0"))
     assert run.end().percent_complete == pytest.approx(expected)
 
@@ -331,7 +330,7 @@ def test_check_10_a_tie_on_the_first_argument(make_lab, rollout) -> None:
     ("gated", "more_states", "expected"), [(False, 1, 0.5), (True, 1, 1.0), (True, 0, 0.5)]
 )
 def test_e6_a_lamp_that_is_on_already(make_lab, rollout, gated, more_states, expected) -> None:
-    lab = make_lab(["apple_0", "lamp_0"], (Affordance.POWERABLE,)).set("lamp_0", State.POWERED_ON)
+    lab = make_lab(["apple_0", "lamp_0"], ("powerable",)).set("lamp_0", "powered_on")
     gates = [dependency([1], [0], "after_satisfied")] if gated else []
     document = task(
         [on_top(["apple_0"], ["table_0"]), single("is_powered_on", ["lamp_0"])],
@@ -353,7 +352,7 @@ def test_e6_a_lamp_that_is_on_already(make_lab, rollout, gated, more_states, exp
     [(True, [1, 2], 1.0), (True, [0, 1, 2], 2 / 3), (False, [1, 2], 2 / 3)],
 )
 def test_e7_wash_a_cup_and_put_it_back(make_lab, rollout, gated, final, expected) -> None:
-    lab = make_lab(["cup_0"], (Affordance.CLEANABLE,)).set("cup_0", State.CLEAN, False)
+    lab = make_lab(["cup_0"], ("cleanable",)).set("cup_0", "clean", False)
     lab.inside("cup_0", "cabinet_0")
     document = task(
         [
@@ -366,7 +365,7 @@ def test_e7_wash_a_cup_and_put_it_back(make_lab, rollout, gated, final, expected
     )
     run = rollout(lab, document)
     run.then(lab.on("cup_0", "table_0"))
-    run.then(lab.set("cup_0", State.CLEAN))
+    run.then(lab.set("cup_0", "clean"))
     run.then(lab.inside("cup_0", "cabinet_0"))
     assert run.end().percent_complete == pytest.approx(expected)
 

@@ -12,7 +12,7 @@ from planner.houses.generator import generate_house
 from planner.world.catalogue import default_catalogue
 from planner.world.house import House, ObjectPlacement
 from planner.world.house_checks import check_house
-from planner.world.vocabulary import Relation, State, floor_name
+from planner.world.vocabulary import Relation, floor_name
 
 CLASSES = sorted(default_catalogue().objects)
 
@@ -70,10 +70,10 @@ def test_the_same_seed_places_alike(house: House) -> None:
 
 
 def test_states_are_taken_over(house: House) -> None:
-    request = ObjectRequest(("cup",), states={State.CLEAN: False})
+    request = ObjectRequest(("cup",), states={"clean": False})
     (outcome,) = place_objects(house, [request], np.random.default_rng(0))
     assert isinstance(outcome, ObjectPlacement)
-    assert outcome.states == {State.CLEAN: False, State.FILLED: False}
+    assert outcome.states == {"clean": False, "filled": False}
 
 
 def test_names_count_on_from_what_is_there(house: House) -> None:

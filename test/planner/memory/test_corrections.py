@@ -17,7 +17,7 @@ from planner.parts.calls import parse_call
 from planner.world.belief import Source
 from planner.world.entity import Entity, OperationKind
 from planner.world.skill import SkillResult
-from planner.world.vocabulary import Relation, State
+from planner.world.vocabulary import Relation
 
 
 @pytest.fixture
@@ -80,10 +80,10 @@ def test_states_are_set_and_unset(memory: Memory) -> None:
     assert correct(memory, corrections.set_state(known(memory, 102), "dirty")) == [
         "Update Object.102: cup dirty"
     ]
-    assert known(memory, 102).states == {State.CLEAN: False}
+    assert known(memory, 102).states == {"clean": False}
     correct(memory, corrections.set_state(known(memory, 102), "filled"))
     correct(memory, corrections.set_state(known(memory, 102), "clean"))
-    assert known(memory, 102).states == {State.CLEAN: True, State.FILLED: True}
+    assert known(memory, 102).states == {"clean": True, "filled": True}
     correct(memory, corrections.set_state(known(memory, 100), "open"))
     assert known(memory, 100).openness == 1.0
 

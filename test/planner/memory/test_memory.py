@@ -16,7 +16,7 @@ from planner.world.entity import OperationKind
 from planner.world.house import House
 from planner.world.observation import Observation
 from planner.world.skill import SkillCode, SkillResult
-from planner.world.vocabulary import AgentKind, EntityKind, Relation, State
+from planner.world.vocabulary import AgentKind, EntityKind, Relation
 
 ADD, UPDATE, REMOVE = OperationKind.ADD, OperationKind.UPDATE, OperationKind.REMOVE
 OK = SkillResult.success()
@@ -101,14 +101,14 @@ def test_a_result_says_where_it_was_put(memory: Memory) -> None:
 @pytest.mark.parametrize(
     ("call", "name", "state", "value", "text"),
     [
-        ("Clean[cup_0]", "cup_0", State.CLEAN, True, "cup with the Object.100"),
-        ("Fill[cup_0]", "cup_0", State.FILLED, True, "cup filled with the Object.100"),
-        ("PowerOn[table_0]", "table_0", State.POWERED_ON, True, "table powered on"),
-        ("PowerOff[table_0]", "table_0", State.POWERED_ON, False, "table"),
+        ("Clean[cup_0]", "cup_0", "clean", True, "cup with the Object.100"),
+        ("Fill[cup_0]", "cup_0", "filled", True, "cup filled with water with the Object.100"),
+        ("PowerOn[table_0]", "table_0", "powered_on", True, "table powered on"),
+        ("PowerOff[table_0]", "table_0", "powered_on", False, "table"),
     ],
 )
 def test_states_follow_actions(
-    memory: Memory, call: str, name: str, state: State, value: bool, text: str
+    memory: Memory, call: str, name: str, state: str, value: bool, text: str
 ) -> None:
     do(memory, call)
     node = memory.belief(6.0).nodes[name]
@@ -120,12 +120,12 @@ def test_pouring_fills_one_and_empties_the_other(memory: Memory) -> None:
     do(memory, "Fill[kettle_0]")
     do(memory, "Pick[kettle_0]")
     assert do(memory, "Pour[cup_0]") == [
-        "Update Object.102: cup filled with the Object.100",
+        "Update Object.102: cup filled with water with the Object.100",
         "Update Object.103 (picked): kettle",
     ]
     nodes = memory.belief(6.0).nodes
-    assert nodes["cup_0"].states[State.FILLED]
-    assert not nodes["kettle_0"].states[State.FILLED]
+    assert nodes["cup_0"].states["filled"]
+    assert not nodes["kettle_0"].states["filled"]
 
 
 def test_opening_is_told(memory: Memory) -> None:

@@ -32,7 +32,7 @@ from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Observation, Sighting
 from planner.world.skill import SkillResult
 from planner.world.state import EntityState, WorldState
-from planner.world.vocabulary import EntityKind, Relation, State
+from planner.world.vocabulary import EntityKind, Relation
 
 CUP, TABLE_0 = 50, 1
 
@@ -169,7 +169,7 @@ def test_moving_state_and_holder_are_updates() -> None:
     assert stage.look(cup_at(0.3, 0), frame=frame) == ["Update Object.102: cup with the Object.100"]
     moved = cup_at(0.3, 0.5, "table_1")
     assert stage.look(moved, frame=frame) == ["Update Object.102: cup with the Object.101"]
-    dirty = replace(moved, states={State.CLEAN: False})
+    dirty = replace(moved, states={"clean": False})
     assert stage.look(dirty, frame=frame) == ["Update Object.102: cup dirty with the Object.101"]
     held = thing("cup_0", CUP, (0, 0, 1), "agent_1", Relation.HELD, None)
     partner = agent_state("agent_1", (3, 3, 0), "cup_0")
@@ -271,7 +271,7 @@ def test_a_look_at_nothing_new_is_left_out_for_a_while() -> None:
     assert seen_s(stage, cup_id) == stage.stamp_s
     # What changed is news at once.
     in_view = True
-    stage.state = replace_entity(stage.state, replace(cup, states={State.CLEAN: False}))
+    stage.state = replace_entity(stage.state, replace(cup, states={"clean": False}))
     stage.look_again(0.4)
     assert asked[-1] == ["cup_0", "table_1"]
     assert seen_s(stage, cup_id) == stage.stamp_s

@@ -13,7 +13,7 @@ from planner.memory.wording import (
     read_description,
     take_flag_words,
 )
-from planner.world.vocabulary import State
+from planner.world.states import default_states
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ from planner.world.vocabulary import State
     [
         ("plant container with the Object.101", Description("plant_container", 101)),
         ("cabinet open", Description("cabinet", openness=1.0)),
-        ("cup dirty with the Object.7", Description("cup", 7, {State.CLEAN: False})),
-        ("Floor Lamp, powered on", Description("floor_lamp", None, {State.POWERED_ON: True})),
+        ("cup dirty with the Object.7", Description("cup", 7, {"clean": False})),
+        ("Floor Lamp, powered on", Description("floor_lamp", None, {"powered_on": True})),
         ("bottle: red!", Description("bottle_red")),
         ("open", Description("open")),
         ("", Description("")),
@@ -52,14 +52,14 @@ def test_flag_words(text: str, rest: str, flag: bool | None) -> None:
             not {"open", "closed", "dirty", "clean", "filled", "empty", "on", "off"} & set(words)
         )
     ),
-    st.dictionaries(st.sampled_from(State), st.booleans()),
+    st.dictionaries(st.sampled_from([*default_states().defaults]), st.booleans()),
     st.sampled_from(["", "open", "closed"]),
     st.none() | st.integers(100, 10**6),
 )
 def test_what_is_described_is_read_again(
-    words: list[str], states: dict[State, bool], openness: str, support: int | None
+    words: list[str], states: dict[str, bool], openness: str, support: int | None
 ) -> None:
-    usual = {State.CLEAN: True, State.FILLED: False, State.POWERED_ON: False}
+    usual = {"clean": True, "filled": False, "powered_on": False}
     mark_reported = {state: value for state, value in states.items() if value is not usual[state]}
     read = read_description(describe("_".join(words), states, openness, support))
     opened = {"": None, "open": 1.0, "closed": 0.0}[openness]

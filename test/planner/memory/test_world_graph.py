@@ -20,7 +20,7 @@ from planner.world.house import House
 from planner.world.observation import CameraFrame, Observation, Sighting
 from planner.world.skill import SkillCode, SkillResult
 from planner.world.state import WorldState
-from planner.world.vocabulary import EntityKind, Relation, State
+from planner.world.vocabulary import EntityKind, Relation
 
 HOUSE = layout_of(2)
 OK = SkillResult.success()
@@ -90,7 +90,7 @@ def test_32_a_partners_actions_arrive_and_a_passer_bys_do_not() -> None:
     run.do("Clean[cup_0]", agent="agent_1")
     run.do("Open[table_0]", agent="agent_1")
     nodes = run.memory.belief(run.now_s).nodes
-    assert nodes["cup_0"].states[State.CLEAN]
+    assert nodes["cup_0"].states["clean"]
     assert nodes["table_0"].openness == 1.0
     run.do("Rearrange[cup_0, on, table_1, None, None]", agent="agent_1")
     assert run.parent("cup_0") == ("table_1", Relation.ON)

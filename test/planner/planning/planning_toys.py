@@ -18,21 +18,19 @@ from planner.world.catalogue import default_catalogue
 from planner.world.house import House
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
+from planner.world.states import default_states
 from planner.world.vocabulary import (
-    AFFORDANCE_OF_STATE,
-    DEFAULT_STATES,
     AgentKind,
     EntityKind,
     Relation,
-    State,
     floor_name,
 )
 
 _STATE_SKILLS = {
-    SkillName.CLEAN: (State.CLEAN, True),
-    SkillName.FILL: (State.FILLED, True),
-    SkillName.POWER_ON: (State.POWERED_ON, True),
-    SkillName.POWER_OFF: (State.POWERED_ON, False),
+    SkillName.CLEAN: ("clean", True),
+    SkillName.FILL: ("filled", True),
+    SkillName.POWER_ON: ("powered_on", True),
+    SkillName.POWER_OFF: ("powered_on", False),
 }
 Fault = Callable[[str, SkillCall], SkillResult | None]
 
@@ -64,7 +62,7 @@ class ToyWorld:
     agents: dict[str, AgentKind] = field(
         default_factory=lambda: {"agent_0": AgentKind.ROBOT, "agent_1": AgentKind.HUMAN}
     )
-    states: dict[str, dict[State, bool]] = field(default_factory=dict)
+    states: dict[str, dict[str, bool]] = field(default_factory=dict)
     fault: Fault = lambda agent, call: None
     names: Callable[[str], str] = lambda name: name
     find: dict[str, str] = field(default_factory=dict)
@@ -94,9 +92,7 @@ class ToyWorld:
                 floor, EntityKind.FURNITURE, "floor", None, at, room=room.name
             )
         for i, piece in enumerate(self.house.furniture):
-            states = {
-                s: DEFAULT_STATES[s] for s in State if AFFORDANCE_OF_STATE[s] in piece.affordances
-            }
+            states = default_states().initial(piece.affordances)
             nodes[piece.name] = BeliefNode(
                 piece.name,
                 EntityKind.FURNITURE,
@@ -148,7 +144,7 @@ class ToyWorld:
             room = parent.removeprefix("floor_")
             middle = self.house.rooms_by_name[room].shape.centroid
             at = (middle.x + self.offset.get(name, 0.0), middle.y, 0.05)
-        states = {s: DEFAULT_STATES[s] for s in State if AFFORDANCE_OF_STATE[s] in cls.affordances}
+        states = default_states().initial(cls.affordances)
         return BeliefNode(
             self.names(name),
             EntityKind.OBJECT,
@@ -263,10 +259,10 @@ class ToyWorld:
     def _change(self, agent: str, skill: str, target: str) -> SkillResult:
         held = self._held(agent)
         if skill == SkillName.POUR:
-            if held is None or not self.states.get(held, {}).get(State.FILLED, False):
+            if held is None or not self.states.get(held, {}).get("filled", False):
                 return SkillResult.failure(SkillCode.SOURCE_EMPTY, "There is nothing to pour.")
-            self.states.setdefault(held, {})[State.FILLED] = False
-            self.states.setdefault(target, {})[State.FILLED] = True
+            self.states.setdefault(held, {})["filled"] = False
+            self.states.setdefault(target, {})["filled"] = True
             return SkillResult.success()
         near = self.near.get(agent)
         if skill == SkillName.FILL:

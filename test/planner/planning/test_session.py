@@ -311,9 +311,9 @@ def test_a_dialogue_carries_out_a_script(toy_world: Make) -> None:
     ],
 )
 def test_what_a_belief_shows(toy_world: Make, call: str, before: bool, after: bool) -> None:
-    from planner.world.vocabulary import Relation, State
+    from planner.world.vocabulary import Relation
 
-    toy = toy_world(states={"cup_0": {State.CLEAN: False}})
+    toy = toy_world(states={"cup_0": {"clean": False}})
     parsed = parse_call(call)
     assert is_shown(toy.belief(), "agent_1", parsed) is before
     toy.near["agent_1"] = parsed.arguments[0] or "" if parsed.arguments else ""

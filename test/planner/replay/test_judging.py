@@ -15,7 +15,7 @@ from planner.replay.judging import judge
 from planner.replay.runs import Request
 from planner.world.geometry import Pose
 from planner.world.state import WorldState
-from planner.world.vocabulary import Relation, State
+from planner.world.vocabulary import Relation
 
 THINGS = ("cup_0", "apple_0")
 ENTITIES = st.sampled_from([*THINGS, "agent_0"])
@@ -45,7 +45,7 @@ def changed(film, state: WorldState, what: str, name: str, value) -> WorldState:
         relation = Relation.HELD if value else Relation.ON
         old = replace(old, parent="agent_0" if value else "table_1", relation=relation)
     elif what == "clean":
-        old = replace(old, states={**(old.states or {}), State.CLEAN: value})
+        old = replace(old, states={**(old.states or {}), "clean": value})
     elif what == "walk":
         old = replace(old, pose=Pose.planar(value, 0.0, value))
     else:

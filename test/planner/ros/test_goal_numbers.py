@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from planner_msgs.action import ExecutePrimitive
 
 from planner.ros.message_bounds import bounds_of
-from planner.world.primitive import PrimitiveCode, PrimitiveName
+from planner.world.primitive import PrimitiveCode, all_primitives
 from sim_bridge.agent.node import read_goal
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.opening import default_house, open_world
@@ -27,7 +27,7 @@ numbers = st.one_of(st.sampled_from(SPECIAL), st.floats(), st.floats(-10.0, 10.0
 @st.composite
 def goals(draw: st.DrawFn) -> ExecutePrimitive.Goal:
     goal = ExecutePrimitive.Goal(
-        name=draw(st.sampled_from(sorted(PrimitiveName))),
+        name=draw(st.sampled_from(sorted(all_primitives()))),
         relation=draw(st.sampled_from(["", "on", "within"])),
         has_reference=draw(st.booleans()),
         heading_rad=draw(st.one_of(st.just(math.nan), numbers)),

@@ -13,7 +13,7 @@ from planner.world.episode import Episode
 from planner.world.house import Furniture, House
 from planner.world.house_checks import load_house
 from planner.world.skill import SkillCall, SkillName
-from planner.world.vocabulary import Relation, State
+from planner.world.vocabulary import Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
@@ -61,7 +61,7 @@ def _episode(piece: Furniture, part: str, share: tuple[float, float]) -> Episode
         "parent": piece.name,
         "relation": Relation.ON if surface is not None else Relation.WITHIN,
         "part": part,
-        "states": {State.CLEAN: True, State.FILLED: False},
+        "states": {"clean": True, "filled": False},
     }
     return Episode.model_validate(
         {

@@ -12,7 +12,6 @@ from planner.parts.calls import parse_call
 from planner.skills.options import SkillOptions
 from planner.world.episode import Episode
 from planner.world.skill import SUCCESS_TEXT, SkillCode, SkillName
-from planner.world.vocabulary import State
 
 MakeWorld = Callable[..., World]
 
@@ -199,7 +198,7 @@ def test_people_change_states(world: World) -> None:
     assert world.run("Navigate[sink_0]", "agent_1").succeeded
     assert world.run("Fill[cup_0]", "agent_1").succeeded
     assert world.run("Clean[sink_0]", "agent_1").succeeded
-    assert world.state.entities["cup_0"].states[State.FILLED]
+    assert world.state.entities["cup_0"].states["filled"]
 
 
 def test_wait_takes_its_time_and_done_none(world: World) -> None:

@@ -10,7 +10,7 @@ from skill_world import World
 
 from planner.skills.tools import find_objects, find_receptacles, find_rooms
 from planner.world.belief import Belief, BeliefNode
-from planner.world.vocabulary import Affordance, EntityKind, Relation, State
+from planner.world.vocabulary import Affordance, EntityKind, Relation
 
 _FAR = re.compile(r" \d+\.\d\d meters away")
 CUP = (
@@ -166,10 +166,10 @@ def _thing(name: str, parent: str, room: str, **more: object) -> BeliefNode:
 )
 def test_words_of_the_catalogue_find_things(text: str, names: list[str]) -> None:
     belief = _house(
-        _thing("plate_0", "counter_0", "kitchen_0", states={State.CLEAN: True}),
+        _thing("plate_0", "counter_0", "kitchen_0", states={"clean": True}),
         _thing("electric_kettle_0", "counter_1", "kitchen_0"),
         _thing("milk_carton_0", "fridge_0", "kitchen_0"),
-        _thing("plate_1", "desk_0", "office_0", states={State.CLEAN: False}),
+        _thing("plate_1", "desk_0", "office_0", states={"clean": False}),
         _thing("laptop_0", "desk_0", "office_0"),
         _thing("toy_food_0", "bed_0", "bedroom_0"),
         _thing("pan_0", "bed_0", "bedroom_0", description="a red frying pan"),

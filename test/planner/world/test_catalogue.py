@@ -112,7 +112,7 @@ def test_a_wrong_colour_is_named_by_its_field() -> None:
 def test_furniture_can_do_what_it_has(cls: FurnitureClass) -> None:
     assert (Affordance.OPENABLE in cls.affordances) == bool(cls.joints)
     assert (Affordance.FAUCET in cls.affordances) == (cls.faucet is not None)
-    assert cls.surfaces or cls.interiors or Affordance.POWERABLE in cls.affordances
+    assert cls.surfaces or cls.interiors or "powerable" in cls.affordances
 
 
 @pytest.mark.parametrize("cls", [*FURNITURE, *OBJECTS], ids=by_name)
@@ -186,7 +186,8 @@ def fits(cls: ObjectClass, place: LikelyPlace) -> bool:
 
 @pytest.mark.parametrize("cls", OBJECTS, ids=by_name)
 def test_places_exist_and_have_room(cls: ObjectClass) -> None:
-    assert len(cls.places) >= 2
+    made_of = [c.slices.class_name for c in CATALOGUE.objects.values() if c.slices is not None]
+    assert len(cls.places) >= 2 or (not cls.places and cls.name in made_of)
     for place in cls.places:
         assert place.furniture in CATALOGUE.furniture
         assert set(place.rooms) <= set(CATALOGUE.rooms)

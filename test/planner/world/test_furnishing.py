@@ -14,7 +14,6 @@ from planner.world.furnishing import build_furniture, object_size
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture
 from planner.world.shapes import Axis, Part, Shape, scale_parts
-from planner.world.vocabulary import State
 
 CATALOGUE = default_catalogue()
 TOLERANCE_M = 0.002
@@ -80,12 +79,12 @@ def test_a_piece_stands_where_it_is_put_with_its_class_defaults() -> None:
     assert (sink.class_name, sink.room, sink.x_m, sink.y_m, sink.yaw_rad) == (
         "sink", "kitchen_0", 1.0, -2.0, 0.5,
     )  # fmt: skip
-    assert sink.states == {State.CLEAN: True}
+    assert sink.states == {"clean": True}
     assert sink.affordances == cls.affordances
     assert sink.faucet is not None
     assert sink.faucet[2] == pytest.approx(cls.faucet[2] * cls.size_max_m[2], abs=1e-4)  # type: ignore[index]
-    assert build(CATALOGUE.furniture["shelves"], (0.3, 1.0, 1.4)).states == {State.CLEAN: True}
-    assert build(CATALOGUE.furniture["tv"], (0.3, 1.0, 1.3)).states == {State.POWERED_ON: False}
+    assert build(CATALOGUE.furniture["shelves"], (0.3, 1.0, 1.4)).states == {"clean": True}
+    assert build(CATALOGUE.furniture["tv"], (0.3, 1.0, 1.3)).states == {"powered_on": False}
 
 
 def test_a_sphere_takes_the_narrowest_extent() -> None:

@@ -15,7 +15,7 @@ from planner.world.state_updates import (
     UpdateDecoder,
     UpdateEncoder,
 )
-from planner.world.vocabulary import EntityKind, Relation, State
+from planner.world.vocabulary import EntityKind, Relation
 
 TICK_S = 1 / 30
 
@@ -45,7 +45,7 @@ ENTITIES = st.builds(
     st.sampled_from([f"cup_{number}" for number in range(5)]),
     st.sampled_from([0.0, 1.0, 2.0]),
     parent=st.sampled_from(["table_0", "shelf_0"]),
-    states=st.sampled_from([None, {State.CLEAN: True}, {State.CLEAN: False}]),
+    states=st.sampled_from([None, {"clean": True}, {"clean": False}]),
 )
 # Each state is made without regard to the one before: things appear, move, change and go.
 WORLDS = st.lists(st.lists(ENTITIES, max_size=6), min_size=1, max_size=70).map(

@@ -13,7 +13,7 @@ from random_cases import random_cases
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_house
-from planner.world.primitive import Primitive, PrimitiveName
+from planner.world.primitive import Primitive, PrimitiveName, all_primitives
 from planner.world.state import WorldState
 from planner.world.vocabulary import EntityKind, Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
@@ -25,7 +25,7 @@ OVERLAP_M = 1e-4
 
 command = st.tuples(
     st.sampled_from(AGENTS),
-    st.sampled_from(list(PrimitiveName)),
+    st.sampled_from(all_primitives()),
     st.integers(0, 40),
     st.sampled_from([None, Relation.ON, Relation.WITHIN]),
     st.booleans(),

@@ -10,8 +10,14 @@ import pytest
 from planner.world.episode import Episode
 from planner.world.geometry import Vec3
 from planner.world.house import House
-from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
-from planner.world.vocabulary import Relation, State
+from planner.world.primitive import (
+    Primitive,
+    PrimitiveCode,
+    PrimitiveName,
+    PrimitiveResult,
+    primitive_named,
+)
+from planner.world.vocabulary import Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions, Noise
 
@@ -33,7 +39,7 @@ def do(backend: EmbeddedBackend) -> Do:
 
 def runner(backend: EmbeddedBackend) -> Do:
     def run(name: str, target: Vec3, agent: str = "agent_0", **more: object) -> PrimitiveResult:
-        handle = backend.start(agent, Primitive(PrimitiveName(name), target, **more))
+        handle = backend.start(agent, Primitive(primitive_named(name), target, **more))
         for _ in range(10_000):
             status = backend.poll(handle)
             if status.result is not None:
@@ -166,7 +172,11 @@ def test_the_person_fills_pours_and_cleans(
     assert do("clean", cup, "agent_1").succeeded
     state = backend.world_state()
     assert state is not None
-    assert state.entities["cup_0"].states == {State.CLEAN: True, State.FILLED: True}
+    assert state.entities["cup_0"].states == {
+        "clean": True,
+        "filled": True,
+        "filled_with_water": True,
+    }
     assert do("fill", middle(backend, "apple_0"), "agent_1").code in (
         PrimitiveCode.NO_AFFORDANCE,
         PrimitiveCode.TOO_FAR,

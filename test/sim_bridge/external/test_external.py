@@ -11,7 +11,7 @@ import pytest
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.observation import Intrinsics
-from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
+from planner.world.primitive import Primitive, PrimitiveCode, all_primitives
 from sim_bridge.control import Command, Outcome
 from sim_bridge.external.backend import ExternalBackend
 from sim_bridge.external.options import ExternalOptions, default_external
@@ -113,7 +113,7 @@ def test_no_primitive_moves_it(opened: Opened) -> None:
     backend, ear = observed(opened)
     gate = SafetyGate(backend)
     gate.reset(opened.house, opened.episode, 0)
-    for name in PrimitiveName:
+    for name in all_primitives():
         result = backend.poll(backend.start(ROBOT, Primitive(name, (1.0, 0.0, 0.0)))).result
         assert result is not None
         assert result.code is PrimitiveCode.NOT_ABLE

@@ -19,6 +19,7 @@ from planner.world.primitive import (
     PrimitiveName,
     PrimitiveResult,
     PrimitiveStatus,
+    all_primitives,
 )
 from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind
@@ -103,7 +104,7 @@ class Walker:
         self.agents = tuple(agent.uid for agent in episode.agents)
 
     def capabilities(self, agent: str) -> Capabilities:
-        return Capabilities("robot", frozenset(PrimitiveName), ("hand",), 1.0, 0.3, False)
+        return Capabilities("robot", frozenset(all_primitives()), ("hand",), 1.0, 0.3, False)
 
     def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
         base = Pose(self.at)

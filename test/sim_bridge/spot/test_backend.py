@@ -101,7 +101,7 @@ def test_one_episode_gives_the_same_outcomes_as_the_embedded_world(opened: Opene
             Primitive(PrimitiveName.PICK, middle),
             Primitive(PrimitiveName.PLACE, middle, relation=Relation.ON),
             Primitive(PrimitiveName.NAVIGATE, middle, frame="nowhere"),
-            Primitive(PrimitiveName.CLEAN, middle),
+            Primitive("clean", middle),
         )
         codes = [finish(backend, backend.start(ROBOT, deed)).code for deed in story]
         state = backend.world_state()

@@ -10,7 +10,7 @@ from planner.episodes.lint.reach import out_of_reach
 from planner.evaluation.language import read_evaluation
 from planner.world.geometry import Pose
 from planner.world.state import EntityState
-from planner.world.vocabulary import EntityKind, Relation, State
+from planner.world.vocabulary import EntityKind, Relation
 
 Document = dict[str, Any]
 UNREACHABLE = {"chair_0": "no agent can get within reach of chair_0's seat"}
@@ -27,7 +27,7 @@ def _entity(name: str, kind: EntityKind, parent: str, **states: bool) -> EntityS
         parent=parent,
         relation=Relation.ON if kind is EntityKind.OBJECT else None,
         room="kitchen_0",
-        states={State(key): value for key, value in states.items()},
+        states=dict(states),
     )
 
 

@@ -19,7 +19,6 @@ from planner.episodes.partnr.episodes import import_partnr_episodes
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import GateRelation, Predicate, TieKind
 from planner.world.errors import FileError
-from planner.world.vocabulary import State
 
 
 def _imported(folder: Path, *episodes: Any, fit: bool = False) -> Imported:
@@ -48,7 +47,7 @@ def test_an_episode_keeps_its_scene_names_and_poses(tmp_path: Path) -> None:
     # Habitat's (1, 0.9, -2), y up, is (1, 2, 0.9) here; the pose is of the underside.
     assert cup.pose[:2] == (1.0, 2.0)
     assert cup.pose[2] == pytest.approx(0.9 - cup.size_m[2] / 2)
-    assert cup.states == {State.CLEAN: False}
+    assert cup.states == {"clean": False}
     assert (cup.parent, cup.class_name) == ("table_0", "cup")
     assert next(o for o in made.objects if o.name == "ball_0").parent == "floor_bedroom_0"
 

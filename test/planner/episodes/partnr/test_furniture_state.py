@@ -10,7 +10,6 @@ import pytest
 from planner.episodes.partnr.importing import import_instructions
 from planner.world.catalogue import default_catalogue
 from planner.world.house_checks import check_episode
-from planner.world.vocabulary import State
 
 Document = dict[str, Any]
 LAMP = {
@@ -61,7 +60,7 @@ def test_furniture_starts_in_its_states(imported: Any) -> None:
         if (p.class_name, p.room) == ("table", "living_room_0")
     }
     assert set(_of(imported, 0).furniture) == in_room
-    assert {c.states[State.CLEAN] for c in _of(imported, 0).furniture.values()} == {False}
+    assert {c.states["clean"] for c in _of(imported, 0).furniture.values()} == {False}
     assert set(_of(imported, 1).furniture) == {"table_4"}
     (chair,) = _of(imported, 2).furniture
     assert scene.house.furniture_by_name[chair].room == "kitchen_0"

@@ -18,7 +18,7 @@ from planner.episodes.partnr.importing import Import, houses_of, import_instruct
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError
 from planner.world.house_checks import check_episode, check_house, load_episode
-from planner.world.vocabulary import Relation, State
+from planner.world.vocabulary import Relation
 
 PUBLISHED = Path(__file__).parents[5] / "shared" / "data" / "partnr_instructions"
 
@@ -145,7 +145,7 @@ def test_classes_of_a_record_are_each_used(own: tuple[Path, Import]) -> None:
 
 def test_states_and_floor_are_taken_over(own: tuple[Path, Import]) -> None:
     lamp = next(o for o in _by_id(own[1], 2).objects if o.class_name == "lamp")
-    assert lamp.states == {State.POWERED_ON: True}
+    assert lamp.states == {"powered_on": True}
     book = _by_id(own[1], 7).objects[0]
     assert (book.parent, book.part, book.relation) == ("floor_living_room_0", "floor", Relation.ON)
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from planner.episodes.partnr.instruction_file import read_instructions
 from planner.world.errors import FileError
-from planner.world.vocabulary import State
 
 GOOD = {
     "instruction": "Carry the  lamp to the kitchen.",
@@ -53,7 +52,7 @@ def test_reads_things_clutter_and_states(tmp_path: Path) -> None:
     (entry,) = found.entries
     assert entry.instruction == "Carry the lamp to the kitchen."
     assert entry.episode_id == "4"
-    assert entry.things[0].states == {State.POWERED_ON: True}
+    assert entry.things[0].states == {"powered_on": True}
     assert entry.things[0].regions == ("bedroom_1",)
     assert entry.clutter[0].number == 3
 

@@ -17,7 +17,7 @@ from planner.planning.expert.expert import Expert
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
-from planner.world.vocabulary import Relation, State
+from planner.world.vocabulary import Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
@@ -45,7 +45,7 @@ def test_an_episode_has_the_scenes_names_and_the_datasets_places(
     table = small_house.furniture_by_name["table_0"]
     assert cup.pose[:2] == pytest.approx((table.x_m, table.y_m))
     assert cup.pose[2] == pytest.approx(max(s.center[2] for s in table.surfaces))
-    assert cup.states == {State.CLEAN: False}
+    assert cup.states == {"clean": False}
     assert made.furniture["chest_of_drawers_0"].open
     evaluation = read_evaluation(made.evaluation, "")
     assert evaluation.propositions[0].lists == (("cup_0",), ("couch_0",))

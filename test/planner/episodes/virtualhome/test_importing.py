@@ -16,7 +16,7 @@ from planner.episodes.lint.rules import Rule
 from planner.episodes.virtualhome.importing import import_graphs
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import Predicate
-from planner.world.vocabulary import Relation, State
+from planner.world.vocabulary import Relation
 
 Document = dict[str, Any]
 
@@ -89,7 +89,7 @@ def test_the_difference_of_two_graphs_is_the_goal(tmp_path: Path) -> None:
     said = {(p.predicate, p.lists) for p in evaluation.propositions}
     assert said == {
         (Predicate.IS_INSIDE, (("apple_0",), ("fridge_3",))),
-        (Predicate.IS_CLEAN, (("bowl_0",),)),
+        ("is_clean", (("bowl_0",),)),
     }
     assert made.task_types == ("heterogeneous",)
 
@@ -103,7 +103,7 @@ def test_things_are_where_the_graph_says(tmp_path: Path) -> None:
         "fridge_3",
         Relation.WITHIN,
     )
-    assert placed["bowl"].states[State.CLEAN] is False
+    assert placed["bowl"].states["clean"] is False
     assert made.furniture["fridge_3"].open is True
     assert made.source is not None
     assert made.source.not_taken == ("unicorn_6 has no class of the catalogue",)

@@ -9,7 +9,7 @@ from planning_toys import Outcome, ToyWorld, play, prop, run_goal, task_of
 
 from planner.planning.expert.expert import Expert
 from planner.world.skill import SkillCall
-from planner.world.vocabulary import AgentKind, EntityKind, Relation, State
+from planner.world.vocabulary import AgentKind, EntityKind, Relation
 
 Make = Callable[..., ToyWorld]
 ON, WITHIN = Relation.ON, Relation.WITHIN
@@ -118,7 +118,7 @@ def test_two_share_the_work(toy_world: Make) -> None:
 
 
 def test_only_the_person_changes_states_and_the_robot_does_the_rest(toy_world: Make) -> None:
-    world = toy_world(states={"cup_0": {State.CLEAN: False}})
+    world = toy_world(states={"cup_0": {"clean": False}})
     outcome = run_goal(
         world,
         [
@@ -151,11 +151,11 @@ def test_fills_at_a_faucet_and_brings_it_full(toy_world: Make) -> None:
 
 
 def test_empties_one_thing_into_another_and_puts_it_down(toy_world: Make) -> None:
-    world = toy_world(states={"cup_0": {State.FILLED: True}})
+    world = toy_world(states={"cup_0": {"filled": True}})
     world.things["glass_0"] = (ON, "table_1")
     outcome = run_goal(world, [prop("is_empty", ["cup_0"])])
     assert outcome.done
-    assert world.states["glass_0"][State.FILLED]
+    assert world.states["glass_0"]["filled"]
     assert placed(outcome, "cup_0")[0] is ON
 
 

@@ -1,0 +1,177 @@
+"""What changes states in the embedded world: what is meant, what it needs, what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.world.geometry import Vec3
+from planner.world.primitive import PrimitiveCode
+from planner.world.state_skills import Condition, StateSkill
+from planner.world.states import default_states
+from planner.world.vocabulary import Affordance, Relation
+from sim_bridge.embedded.entities import Agent, Piece, Thing
+from sim_bridge.embedded.manipulation import (
+    POINT_TOLERANCE_M,
+    RefusalError,
+    center_gap,
+    check_reach,
+    check_view,
+    view_points,
+)
+from sim_bridge.embedded.rays import Rays
+from sim_bridge.embedded.world import KinematicWorld
+
+
+def check_state_change(
+    world: KinematicWorld,
+    rays: Rays,
+    agent: Agent,
+    skill: StateSkill,
+    point_m: Vec3,
+    tolerance_m: float = 0.0,
+) -> Thing | Piece:
+    """What a skill at a point would be done to; a tolerance of 0 is ours.
+
+    Raises:
+        RefusalError: with the first precondition that does not hold.
+    """
+    entity = _entity_at(world, agent, skill, point_m, tolerance_m or POINT_TOLERANCE_M)
+    if isinstance(entity, Thing):
+        base = world.base_of(entity)
+        if base.relation is Relation.HELD and base.parent != agent.name:
+            raise RefusalError(
+                PrimitiveCode.HELD_BY_OTHER, "another agent holds it", holder=base.parent
+            )
+        if world.is_enclosed(entity):
+            raise RefusalError(
+                PrimitiveCode.CLOSED, "it is inside closed furniture", inside=base.parent
+            )
+        if base.name != agent.holding:
+            check_reach(agent, entity.center_m)
+            check_view(rays, agent, view_points(entity), frozenset({entity.instance_id}))
+    elif agent.distance_m(point_m) > agent.body.reach_m:
+        check_reach(agent, point_m)
+    _check_needs(world, agent, skill, entity)
+    return entity
+
+
+def change_states(
+    world: KinematicWorld, agent: Agent, skill: StateSkill, entity: Thing | Piece
+) -> None:
+    """Lets a skill have its effects."""
+    held = world.things[agent.holding] if agent.holding is not None else None
+    changes = dict(skill.sets)
+    if held is not None:
+        flags = [f for name in skill.copies for f in default_states().values[name].values()]
+        changes |= {flag: True for flag in flags if held.states.get(flag)}
+    for state, value in changes.items():
+        world.set_state(entity.name, state, value)
+    if held is not None:
+        for state, value in skill.hand_sets.items():
+            world.set_state(held.name, state, value)
+    if skill.divides and isinstance(entity, Thing):
+        world.divide(entity)
+
+
+def _entity_at(
+    world: KinematicWorld, agent: Agent, skill: StateSkill, point_m: Vec3, tolerance_m: float
+) -> Thing | Piece:
+    """The thing or piece of furniture at a point: one that can be in the states comes first."""
+    needed = default_states().affordance_of[next(iter(skill.sets))]
+    uses_hand = skill.needs.hand is not None
+    found: list[tuple[bool, float, float, str]] = []
+    for thing in world.things.values():
+        if uses_hand and thing.name == agent.holding:
+            continue
+        distance = thing.state().box.distance_m(point_m)
+        if distance <= tolerance_m:
+            lacks = needed not in thing.affordances
+            found.append((lacks, distance, center_gap(thing, point_m), thing.name))
+    for piece in world.pieces.values():
+        distance = piece.record.box.distance_m(point_m)
+        if distance <= tolerance_m:
+            lacks = needed not in piece.record.affordances
+            # A thing on the furniture is meant before the furniture under it.
+            found.append((lacks, distance + 0.02, 0.0, piece.name))
+    if not found:
+        raise RefusalError(PrimitiveCode.NOTHING_THERE, "nothing is at the target")
+    lacks, _, _, best = min(found)
+    if lacks:
+        raise RefusalError(
+            PrimitiveCode.NO_AFFORDANCE, f"what is at the target is not {needed}", entity=best
+        )
+    return world.things.get(best) or world.pieces[best]
+
+
+def _check_needs(
+    world: KinematicWorld, agent: Agent, skill: StateSkill, entity: Thing | Piece
+) -> None:
+    needs, options = skill.needs, world.options
+    if skill.divides and isinstance(entity, Thing):
+        if not world.shows_new_things:
+            raise RefusalError(PrimitiveCode.NOT_ABLE, "things do not become others in this world")
+        if world.base_of(entity).relation is Relation.HELD:
+            raise RefusalError(PrimitiveCode.NEED_UNMET, f"{entity.name} is in a hand")
+    near = needs.near
+    if skill.primitive == "fill" and not options.require_faucet_for_fill:
+        near = ()
+    if skill.primitive == "clean" and options.require_faucet_for_clean:
+        near = (*near, _FAUCET)
+    for condition in near:
+        if not any(_meets(one, condition) for one in _in_reach(world, agent)):
+            code = PrimitiveCode.NEED_UNMET
+            if Affordance.FAUCET in condition.affordances:
+                code = PrimitiveCode.NO_FAUCET
+            raise RefusalError(code, f"no {condition.what} is within reach")
+    if needs.hand is not None:
+        _check_hand(world, agent, needs.hand)
+    if needs.thing is not None and not _meets(entity, needs.thing):
+        text = f"{entity.name} is not {needs.thing.what}"
+        raise RefusalError(PrimitiveCode.NEED_UNMET, text, entity=entity.name)
+    for condition in needs.at:
+        if not any(_meets(one, condition) for one in _under(world, entity)):
+            text = f"{entity.name} is not on or in {condition.what}"
+            raise RefusalError(PrimitiveCode.NEED_UNMET, text, entity=entity.name)
+
+
+_FAUCET = Condition(what="faucet", affordances=(Affordance.FAUCET,))
+
+
+def _check_hand(world: KinematicWorld, agent: Agent, condition: Condition) -> None:
+    held = world.things[agent.holding] if agent.holding else None
+    if held is None:
+        raise RefusalError(PrimitiveCode.HAND_EMPTY, f"the hand does not hold {condition.what}")
+    if not condition.is_kind(held.class_name, held.affordances):
+        text = f"the hand does not hold {condition.what}"
+        raise RefusalError(PrimitiveCode.NEED_UNMET, text, holding=held.name)
+    if not condition.has_states(held.states):
+        code = PrimitiveCode.SOURCE_EMPTY
+        raise RefusalError(code, "what the hand holds is empty", holding=held.name)
+
+
+def _meets(one: Thing | Piece, condition: Condition) -> bool:
+    record = one.record if isinstance(one, Piece) else one
+    kind = condition.is_kind(record.class_name, record.affordances)
+    return kind and condition.has_states(one.states)
+
+
+def _in_reach(world: KinematicWorld, agent: Agent) -> Iterator[Thing | Piece]:
+    reach_m = agent.body.reach_m
+    for piece in world.pieces.values():
+        faucet = piece.record.faucet
+        at = piece.to_map(faucet) if faucet is not None else piece.record.box.center_m
+        if agent.distance_m(at) <= reach_m:
+            yield piece
+    for thing in world.things.values():
+        if agent.distance_m(thing.center_m) <= reach_m:
+            yield thing
+
+
+def _under(world: KinematicWorld, entity: Thing | Piece) -> Iterator[Thing | Piece]:
+    """What a thing is on or in, then what that is on or in."""
+    while isinstance(entity, Thing):
+        below = world.things.get(entity.parent) or world.pieces.get(entity.parent)
+        if below is None:
+            return
+        yield below
+        entity = below
