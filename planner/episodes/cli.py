@@ -43,6 +43,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="movable models' configurations, for their sizes (repeatable)",
     )
     tasks = formats.add_parser("et-plan-bench", help="ET-Plan-Bench's tasks in JSON lines")
+    tasks.add_argument(
+        "--graph",
+        action="store_true",
+        help="into the graph world, unfitted, in graphs made of what the tasks say",
+    )
+    tasks.add_argument(
+        "--scenes",
+        type=Path,
+        metavar="DIR",
+        help="as --graph, in the environments' own graphs: ENV_ID.json",
+    )
     graphs = formats.add_parser("virtualhome-graph", help="VirtualHome-style graphs in JSON")
     for parsed in (instructions, episodes, tasks, graphs):
         parsed.add_argument("files", nargs="+", type=Path, metavar="FILE")

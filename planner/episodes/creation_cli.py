@@ -7,6 +7,7 @@ from pathlib import Path
 
 from planner.episodes import imported
 from planner.episodes.episode_file import REPORT_NAME, write_episode
+from planner.episodes.et_plan.graph_import import import_into_graphs
 from planner.episodes.et_plan.importing import import_et_plan
 from planner.episodes.imported import Imported, write_imported
 from planner.episodes.partnr.episodes import import_partnr_episodes
@@ -34,6 +35,8 @@ def import_tasks(args: argparse.Namespace) -> int:
 
 def _imported(args: argparse.Namespace) -> Imported:
     if args.format == "et-plan-bench":
+        if args.graph or args.scenes is not None:
+            return import_into_graphs(args.files, args.scenes)
         return import_et_plan(args.files, args.seed)
     if args.format == "virtualhome-graph":
         return import_graphs(args.files, args.seed)

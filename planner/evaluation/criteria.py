@@ -24,7 +24,7 @@ from planner.evaluation.scene import Scene
 from planner.world.episode import ROBOT, Criteria, Triple
 from planner.world.errors import FileError
 from planner.world.state import WorldState
-from planner.world.vocabulary import EntityKind
+from planner.world.vocabulary import EntityKind, floor_name
 
 MAX_CHOICES = 10_000
 _PLACEMENTS = ("INSIDE", "ON")
@@ -245,7 +245,9 @@ def criteria_findings(
         if not entities:
             yield f"criteria.variables.{name}", "stands for nothing"
         for entity in entities:
-            if known is not None and entity not in known:
+            # A floor is there where its room is.
+            room = entity.removeprefix(floor_name(""))
+            if known is not None and entity not in known and room not in known:
                 yield f"criteria.variables.{name}", f"there is no entity {entity!r}"
     if count > MAX_CHOICES:
         yield "criteria.variables", f"more than {MAX_CHOICES} choices of entities"

@@ -13,6 +13,8 @@ from planner.evaluation.task import Evaluation, Predicate, Proposition, asked_st
 from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode
 from planner.world.errors import FileError
+from planner.world.graph_file import label
+from planner.world.graph_house import affordances_of
 from planner.world.house import House
 from planner.world.receptacle import known_shape
 from planner.world.state import EntityState, WorldState
@@ -53,7 +55,17 @@ def facts_of_episode(
         facts[piece.name] = EntityFacts(
             EntityKind.FURNITURE, frozenset(piece.affordances), bool(piece.interiors)
         )
+    if house.graph is not None:
+        things = {item.name for item in house.objects}
+        # Its things are there whatever the episode places, by classes of their own.
+        for node in house.graph.nodes:
+            if label(node) in things:
+                facts[label(node)] = EntityFacts(
+                    EntityKind.OBJECT, frozenset(affordances_of(node)), hollow=True
+                )
     for item in episode.objects:
+        if item.name in facts:
+            continue
         cls = catalogue.objects.get(item.class_name)
         can = frozenset(cls.affordances if cls else ())
         hollow = cls is not None and cls.hollow is not None

@@ -8,7 +8,7 @@ from planner.evaluation.predicates import is_in_room, is_inside, is_on_floor, is
 from planner.evaluation.scene import EPSILON_M, Scene, world_box
 from planner.world.geometry import Box, Vec3
 from planner.world.state import EntityState, WorldState
-from planner.world.vocabulary import EntityKind
+from planner.world.vocabulary import EntityKind, floor_name
 
 # From one entity's centre to the other one's box, and from centre to centre; metres.
 CLOSE_M = 1.5
@@ -25,17 +25,19 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
     INSIDE: as PARTNR's `is_inside`; in a thing, too, if the centre is in its box; furniture with no
         hollow but a top is meant to be put on; a room is where something stands or lies.
     ON: as PARTNR's `is_on_top`; furniture that has only a hollow is meant to be put in; on a room
-        is on its floor.
+        is on its floor, as is on or inside a floor by its name.
     In a world of edges ON and INSIDE are the edges, and rooms those that the world tells.
     FACING: in one room, centres less than 5.00 m apart, and what has a front, furniture and
-        agents, does not have it turned away.
+        agents, does not have it turned away; a graph does not tell the front of furniture.
     """
+    floor = other.startswith(floor_name(""))
+    other = other.removeprefix(floor_name("")) if floor else other
     a, b = state.entities.get(one), state.entities.get(other)
     if a is None or b is None or one == other:
         return False
     if b.kind is EntityKind.ROOM:
-        if relation == "ON":
-            return is_on_floor(scene, one) and _is_in(scene, a, other)
+        if relation == "ON" or (floor and relation == "INSIDE"):
+            return _is_on_floor(scene, a) and _is_in(scene, a, other)
         return relation in ("CLOSE", "INSIDE") and _is_in(scene, a, other)
     if relation == "CLOSE":
         if a.kind is EntityKind.AGENT:
@@ -44,8 +46,10 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
             return _gap_m(scene, b, a) < CLOSE_M
         return _gap_m(scene, a, b) < CLOSE_M or _gap_m(scene, b, a) < CLOSE_M
     if relation == "FACING":
-        return _faces(a, b)
-    if scene.told:
+        return _faces(a, b, has_front=not scene.told)
+    if scene.told and a.kind is EntityKind.FURNITURE:
+        return (relation, other) in scene.house.fixed_edges.get(one, ())
+    if scene.told and b.kind is not EntityKind.FURNITURE:
         return (is_inside if relation == "INSIDE" else is_on_top)(scene, one, other)
     if b.kind is EntityKind.OBJECT and relation == "INSIDE":
         in_box = _holds_middle(_box(scene, b), _box(scene, a).center_m)
@@ -69,6 +73,14 @@ def _is_in(scene: Scene, entity: EntityState, room: str) -> bool:
     if entity.kind is EntityKind.FURNITURE or scene.told:
         return entity.room == room
     return scene.in_room(world_box(entity).center_m, room)
+
+
+def _is_on_floor(scene: Scene, entity: EntityState) -> bool:
+    if scene.told and entity.kind is EntityKind.FURNITURE:
+        # What stands on a rug stands on the floor, too.
+        edges = scene.house.fixed_edges.get(entity.name, ())
+        return not any(other in scene.house.furniture_by_name for _, other in edges)
+    return is_on_floor(scene, entity.name)
 
 
 def _shape(scene: Scene, name: str) -> tuple[bool, bool]:
@@ -95,11 +107,11 @@ def _holds_middle(box: Box, point_m: Vec3) -> bool:
     )
 
 
-def _faces(a: EntityState, b: EntityState) -> bool:
+def _faces(a: EntityState, b: EntityState, *, has_front: bool) -> bool:
     (ax, ay, az), (bx, by, bz) = world_box(a).center_m, world_box(b).center_m
     if a.room is None or a.room != b.room or math.dist((ax, ay, az), (bx, by, bz)) >= FACING_M:
         return False
-    if a.kind is EntityKind.OBJECT:
+    if a.kind is EntityKind.OBJECT or (a.kind is EntityKind.FURNITURE and not has_front):
         return True
     turn = math.atan2(by - ay, bx - ax) - a.pose.yaw_rad
     return abs(math.remainder(turn, math.tau)) < _FRONT_RAD

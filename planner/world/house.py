@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from planner.world.files import FileModel
 from planner.world.geometry import Box, Pose, Vec3
-from planner.world.graph_file import Graph, word_of
+from planner.world.graph_file import Graph, label, word_of
 from planner.world.shapes import Part, Size3
 from planner.world.states import GivenStates, KnownAffordance
 from planner.world.vocabulary import Relation
@@ -220,6 +220,21 @@ class House(FileModel):
         for entity in entities:
             found.setdefault(word_of(entity.class_name), []).append(entity.name)
         return {word: tuple(names) for word, names in found.items()}
+
+    @cached_property
+    def fixed_edges(self) -> dict[str, frozenset[tuple[str, str]]]:
+        """What the graph says furniture is ON or INSIDE of: furniture and things, such as rugs."""
+        if self.graph is None:
+            return {}
+        names = {node.id: label(node) for node in self.graph.nodes}
+        things = {item.name for item in self.objects}
+        found: dict[str, set[tuple[str, str]]] = {}
+        for edge in self.graph.edges:
+            one, other = names[edge.from_id], names[edge.to_id]
+            handled = other in self.furniture_by_name or other in things
+            if edge.relation_type in ("ON", "INSIDE") and one in self.furniture_by_name and handled:
+                found.setdefault(one, set()).add((edge.relation_type, other))
+        return {name: frozenset(edges) for name, edges in found.items()}
 
     @cached_property
     def layout(self) -> House:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from planner.episodes.et_plan.file import EtStep
+from planner.episodes.et_plan.file import EtStep, EtTask
+from planner.episodes.et_plan.task_scene import PUTS, asked_relation
+from planner.world.house import House
 from planner.world.skill import SkillCall, SkillName
 
 # VirtualHome's verbs (ETPLAN-3.1).
@@ -14,29 +16,40 @@ _SKILLS = {
     "OPEN": SkillName.OPEN,
     "CLOSE": SkillName.CLOSE,
 }
-_PUTS = {"PUT": "on", "PUTBACK": "on", "PUTIN": "within"}
 # Looking round is no action (ETPLAN-1.4).
 _TURNS = frozenset({"TURNRIGHT", "TURNLEFT"})
 
 
 def plan_calls(
-    plan: Sequence[EtStep], name_of: Callable[[str, int], str | None]
+    task: EtTask, house: House, name_of: Callable[[str, int], str | None]
 ) -> tuple[str, ...]:
-    """The plan's steps as calls; none at all where a step has no such call.
+    """A task's plan as calls in a house; none at all where a step has no such call.
+
+    Whether a thing goes on or within a place is what the criteria ask; where they do not say it,
+    the verb does; and furniture that has no hollow is put on, or no top, in.
 
     Args:
-        plan: the dataset's own.
+        task: with the dataset's own plan.
+        house: the episode's.
         name_of: what an entity of the dataset, a word and a number, is called here.
     """
-    calls = [_call(step, name_of) for step in plan if step.verb.upper() not in _TURNS]
+    calls = [_call(task, house, step, name_of) for step in task.plan if step.verb not in _TURNS]
     return () if None in calls else tuple(str(call) for call in calls)
 
 
-def _call(step: EtStep, name_of: Callable[[str, int], str | None]) -> SkillCall | None:
-    verb = step.verb.upper()
+def _call(
+    task: EtTask, house: House, step: EtStep, name_of: Callable[[str, int], str | None]
+) -> SkillCall | None:
     names = [name_of(word, number) for word, number in step.arguments]
-    if None in names or len(names) != (2 if verb in _PUTS else 1):
+    if None in names or len(names) != (2 if step.verb in PUTS else 1):
         return None
-    if verb in _PUTS:
-        return SkillCall(SkillName.PLACE, (names[0], _PUTS[verb], names[1], None, None))
-    return SkillCall(_SKILLS[verb], tuple(names)) if verb in _SKILLS else None
+    if step.verb not in PUTS:
+        return SkillCall(_SKILLS[step.verb], tuple(names)) if step.verb in _SKILLS else None
+    (thing, _), (place, _) = step.arguments
+    asked = asked_relation(task, thing, place)
+    within = asked == "INSIDE" or (not asked and step.verb == "PUTIN")
+    piece = house.furniture_by_name.get(names[1] or "")
+    if piece is not None:
+        within = bool(piece.interiors) and (within or not piece.surfaces)
+    relation = "within" if within else "on"
+    return SkillCall(SkillName.PLACE, (names[0], relation, names[1], None, None))

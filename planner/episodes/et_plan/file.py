@@ -24,6 +24,8 @@ from planner.world.files import parse_model
 RELATIONS = ("CLOSE", "INSIDE", "ON", "FACING")
 ROBOT_WORDS = frozenset({"robot", "character", "char0"})
 MAX_TRIPLES = 50
+# Behind a class that a criterion relates to itself, such as a towel on a towel.
+SECOND = " (2)"
 MAX_STEPS = 500
 
 Word = Annotated[str, Field(min_length=1, max_length=60)]
@@ -34,23 +36,31 @@ _LINE = re.compile(r"^\s*<char\d+>\s*\[(?P<verb>\w{1,20})\](?P<rest>.*)$")
 _ARGUMENT = re.compile(r"<([^<>]{1,60})>\s*\((\d{1,9})\)")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+class _Foreign(BaseModel):
+    # What the task generators write besides is noted, and rejects nothing.
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    @property
+    def unknown_fields(self) -> tuple[str, ...]:
+        """What the record has that is not read."""
+        return tuple(
+            f"the field {name[:60]!r} is not known" for name in sorted(self.model_extra or {})
+        )
 
 
-class _Published(_Strict):
+class _Published(_Foreign):
     task: Annotated[str, Field(min_length=1, max_length=2000)]
     task_completion_criterion: Annotated[str, Field(min_length=1, max_length=4000)]
     env_id: Annotated[int, Field(ge=0, le=10_000)]
     ground_truth_plan: Annotated[tuple[Word | str, ...], Field(max_length=MAX_STEPS)] = ()
 
 
-class _Entity(_Strict):
+class _Entity(_Foreign):
     class_: Annotated[Word, Field(alias="class")]
     id: Annotated[int, Field(ge=0)] | None = None
 
 
-class _Specified(_Strict):
+class _Specified(_Foreign):
     id: Identifier
     category: Word
     scene: Annotated[int, Field(ge=0, le=10_000)]
@@ -80,7 +90,10 @@ EtTriple = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class EtTask:
-    """A task; triples speak of variables, `classes` and `numbers` say what each is."""
+    """A task; triples speak of variables, `classes` and `numbers` say what each is.
+
+    `unknown_fields` of its record are noted and not read.
+    """
 
     file: str
     task_id: str
@@ -92,6 +105,7 @@ class EtTask:
     success: tuple[EtTriple, ...]
     plan: tuple[EtStep, ...]
     numbers: dict[str, int] = field(default_factory=dict)
+    unknown_fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +160,13 @@ def _published(path: Path, number: int, raw: _Published) -> EtTask:
         environment=raw.env_id,
         category=path.name.split(".")[0],
         text=" ".join(raw.task.split()),
-        classes={word: word for triple in (*first, *last) for word in triple[1:]},
+        classes={
+            word: word.removesuffix(SECOND) for triple in (*first, *last) for word in triple[1:]
+        },
         intermediate=first,
         success=last,
         plan=tuple(_line(path, i, line) for i, line in enumerate(raw.ground_truth_plan)),
+        unknown_fields=raw.unknown_fields,
     )
 
 
@@ -161,7 +178,8 @@ def _triples(path: Path, field: str, text: str) -> Iterator[EtTriple]:
         raise FileError(path, field, f"has {len(found)} triples, not 1 to {MAX_TRIPLES}")
     for triple in dict.fromkeys(found):
         words = tuple(word.strip() for word in triple.split(","))
-        yield _checked(path, field, words)
+        relation, one, other = _checked(path, field, words)
+        yield relation, one, other + SECOND if one == other else other
 
 
 def _checked(path: Path, field: str, words: Sequence[str]) -> EtTriple:
@@ -207,6 +225,7 @@ def _specified(path: Path, raw: _Specified) -> EtTask:
         success=triples("success", raw.success),
         plan=tuple(_gt(path, i, step) for i, step in enumerate(raw.gt)),
         numbers={n: e.id for n, e in raw.objects.items() if e.id is not None},
+        unknown_fields=raw.unknown_fields,
     )
 
 

@@ -7,16 +7,24 @@ environment. Criteria are kept whole (`criteria`); the evaluation says those of 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
 from planner.episodes.et_plan.calls import plan_calls
 from planner.episodes.et_plan.file import EtStep, EtTask, EtTriple, read_et_file
+from planner.episodes.et_plan.judged import evaluation_of_criteria
+from planner.episodes.et_plan.task_scene import (
+    FLOOR,
+    STRUCTURE,
+    Ref,
+    TaskScene,
+    split_criteria,
+    task_scene,
+)
 from planner.episodes.foreign.scene import ForeignScene, ForeignThing, place_things
 from planner.episodes.imported import Imported
 from planner.episodes.lint.goal import task_types
@@ -24,7 +32,12 @@ from planner.episodes.partnr.houses import scene_seed
 from planner.episodes.partnr.importing import AGENTS, Underived
 from planner.episodes.partnr.instruction_file import Fault
 from planner.episodes.partnr.placement import UnplaceableError
-from planner.episodes.virtualhome.words import VirtualHomeWords, WordKind, room_hint
+from planner.episodes.virtualhome.words import (
+    VirtualHomeWord,
+    VirtualHomeWords,
+    WordKind,
+    room_hint,
+)
 from planner.evaluation.entity_checks import entity_findings, facts_of_episode
 from planner.evaluation.language import read_evaluation
 from planner.world.catalogue import Catalogue, default_catalogue
@@ -36,28 +49,27 @@ from planner.world.reach import Reach
 from planner.world.vocabulary import Relation, floor_name
 
 DATASET = "et-plan-bench"
-# VirtualHome's CLOSE is less than this from a centre to a box (ETPLAN-3.1).
-CLOSE_M = 1.5
-_PUTS = frozenset({"PUT", "PUTIN", "PUTBACK"})
+# Ids of what only criteria name begin here.
+_FIRST_OWN = 100_000
+_RELATIONS = {"ON": Relation.ON, "INSIDE": Relation.WITHIN}
 _USUAL_ROOM = {"bed": "bedroom", "toilet": "bathroom", "shower": "bathroom", "fridge": "kitchen"}
 
 
 @dataclass
 class _Needs:
-    """What a task's plan tells of its scene.
+    """What a task's criteria and plan say of its scene.
 
     Attributes:
         rooms: ids of rooms to their class.
         pieces: ids of furniture to its class and the id of its room.
         things: ids of objects to their class, their parent's id and how they are there.
-        moved: (class of an object, class of where it is put) in the plan's order.
+        words: of all of these.
     """
 
     rooms: dict[int, str] = field(default_factory=dict)
     pieces: dict[int, tuple[str, int]] = field(default_factory=dict)
     things: dict[int, tuple[str, int, Relation | None]] = field(default_factory=dict)
     words: dict[int, str] = field(default_factory=dict)
-    moved: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -84,6 +96,8 @@ class _Importer:
         self._sha256: dict[str, str] = {}
         self._left_out: list[Fault] = []
         self._tasks: list[tuple[EtTask, _Needs]] = []
+        self._room_ids: dict[tuple[int, str], int] = {}
+        self._own_ids: dict[tuple[int, Ref, Ref], int] = {}
         self._reach: dict[str, Reach] = {}
 
     def read(self, path: Path) -> None:
@@ -95,68 +109,100 @@ class _Importer:
         self._sha256[path.name] = file.sha256
         self._left_out += file.faults
         for task in file.tasks:
+            for word, number in (pair for step in task.plan for pair in step.arguments):
+                if self.is_room(word):
+                    self._room_ids.setdefault((task.environment, word), number)
+        for task in file.tasks:
             try:
                 self._tasks.append((task, self._needs(task)))
             except UnplaceableError as error:
                 self._left_out.append(Fault(task.file, task.task_id, str(error)))
 
     def _needs(self, task: EtTask) -> _Needs:
-        needs = _Needs()
-        room = piece = None
-        opened = False
-        for step in task.plan:
-            for word, number in step.arguments:
-                needs.words.setdefault(number, word)
-            if not step.arguments:
-                continue
-            word, number = step.arguments[0]
-            known = self._words.find(word)
-            if known is None:
-                raise UnplaceableError(f"the catalogue has nothing like {word[:60]!r}")
+        scene = task_scene(task, self.is_room, self.is_thing)
+        needs = _Needs(notes=list(task.unknown_fields))
+        numbers = {ref: self._number(task, scene, ref) for ref in scene.words}
+        for ref, word in scene.words.items():
+            known, number = self._known(word), numbers[ref]
+            needs.words[number] = word
             if known.nearest:
                 needs.notes.append(f"{word} is a {known.class_name} here")
             if known.kind is WordKind.ROOM:
                 needs.rooms[number] = known.class_name
-                room, piece, opened = number, None, False
             elif known.kind is WordKind.FURNITURE:
-                if number not in needs.pieces:
-                    room = self._room_of(known.class_name, word, room, needs)
-                    needs.pieces[number] = (known.class_name, room)
-                opened = step.verb == "OPEN" or (opened and piece == number)
-                piece = number
-            elif number not in needs.things:
-                relation = Relation.WITHIN if opened else None
-                parent = piece if piece is not None else room
-                if parent is None:
-                    raise UnplaceableError(f"the plan does not say which room {word[:60]} is in")
-                needs.things[number] = (known.class_name, parent, relation)
-            self._note_put(step, needs)
-        self._check_words(task)
+                needs.pieces[number] = (known.class_name, self._room(scene, ref, numbers, needs))
+        for ref, word in scene.words.items():
+            if self.is_thing(word):
+                parent, relation = self._parent(scene, ref, numbers, needs)
+                needs.things[numbers[ref]] = (self._known(word).class_name, parent, relation)
         if not needs.rooms:
-            raise UnplaceableError("the plan names no room")
+            raise UnplaceableError("neither criteria nor plan name a room")
         return needs
 
-    def _room_of(self, class_name: str, word: str, room: int | None, needs: _Needs) -> int:
-        if room is not None:
-            return room
-        wanted = room_hint(word) or _USUAL_ROOM.get(class_name)
-        if wanted is None:
+    def is_room(self, word: str) -> bool:
+        """Whether a word is a room here."""
+        known = self._words.find(word)
+        return known is not None and known.kind is WordKind.ROOM
+
+    def is_thing(self, word: str) -> bool:
+        """Whether a word is an object here."""
+        known = self._words.find(word)
+        return known is not None and known.kind is WordKind.OBJECT
+
+    def _known(self, word: str) -> VirtualHomeWord:
+        known = self._words.find(word)
+        if known is None:
+            raise UnplaceableError(f"the catalogue has nothing like {word[:60]!r}")
+        return known
+
+    def _number(self, task: EtTask, scene: TaskScene, ref: Ref) -> int:
+        """The id of an entity; what only criteria name gets one for each environment and room."""
+        if isinstance(ref, int):
+            return ref
+        word = scene.words[ref]
+        known = self._room_ids.get((task.environment, word))
+        if known is not None:
+            return known
+        room = next((r.parent for r in scene.chain(ref) if self.is_room(scene.words[r.parent])), "")
+        key = (task.environment, ref, room)
+        return self._own_ids.setdefault(key, _FIRST_OWN + len(self._own_ids))
+
+    def _room(self, scene: TaskScene, ref: Ref, numbers: Mapping[Ref, int], needs: _Needs) -> int:
+        """The room that an entity is in: as is said, or as is usual for its class."""
+        for rest in scene.chain(ref):
+            if self.is_room(scene.words[rest.parent]):
+                return numbers[rest.parent]
+        word = scene.words[ref]
+        if isinstance(ref, str) and ref not in scene.rests:
+            raise UnplaceableError(f"neither criteria nor plan show where a {word[:60]} is")
+        named = (n for n, other in scene.words.items() if self.is_room(other))
+        wanted = room_hint(word) or _USUAL_ROOM.get(self._known(word).class_name)
+        same = (n for n in named if wanted in (None, self._known(scene.words[n]).class_name))
+        room = next(same, None)
+        if room is None and wanted is None:
             raise UnplaceableError(f"the plan does not say which room {word[:60]} is in")
-        needs.rooms[-1] = wanted
+        needs.notes.append(f"which room {word} is in is not said")
+        if room is not None:
+            return numbers[room]
+        needs.rooms[-1] = wanted or ""
         return -1
 
-    def _note_put(self, step: EtStep, needs: _Needs) -> None:
-        if step.verb not in _PUTS or len(step.arguments) != 2:
-            return
-        (thing, _), (place, number) = step.arguments
-        needs.moved.append((thing, place))
-        if number not in needs.pieces and number not in needs.things:
-            raise UnplaceableError(f"the plan puts {thing[:60]} where it never went: {place[:60]}")
-
-    def _check_words(self, task: EtTask) -> None:
-        for word in task.classes.values():
-            if word not in (ROBOT, "floor") and self._words.find(word) is None:
-                raise UnplaceableError(f"the catalogue has nothing like {word[:60]!r}")
+    def _parent(
+        self, scene: TaskScene, ref: Ref, numbers: Mapping[Ref, int], needs: _Needs
+    ) -> tuple[int, Relation | None]:
+        """What a thing is on or in at first: furniture, or somewhere in a room."""
+        relation = None
+        for rest in scene.chain(ref):
+            word = scene.words[rest.parent]
+            if self.is_thing(word):
+                needs.notes.append(f"{scene.words[ref]} is beside the {word} at first")
+            elif not self.is_room(word):
+                direct = rest is scene.rests.get(ref)
+                relation = _RELATIONS.get(rest.relation) if direct else None
+                return numbers[rest.parent], relation
+            else:
+                break
+        return self._room(scene, ref, numbers, needs), None
 
     def imported(self) -> Imported:
         """The houses, the episodes in them, and the account."""
@@ -299,19 +345,25 @@ class _Episode:
         variables = {
             word: self._entities(class_word)
             for word, class_word in self._task.classes.items()
-            if word != ROBOT
+            if word != ROBOT and class_word not in STRUCTURE
         }
-        source, goals = self._split()
+        source, goals = self._criteria()
         self._narrow((*source, *goals), variables)
+        judged = evaluation_of_criteria(goals, self._task.intermediate, variables, self._house)
+        self._notes += judged.notes
         criteria = Criteria(
-            variables=variables,
+            variables={
+                word: variables[word]
+                for triple in (*source, *goals)
+                for word in triple[1:]
+                if word != ROBOT
+            },
             success=tuple(goals),  # type: ignore[arg-type]
             intermediate=tuple(source),  # type: ignore[arg-type]
             category=self._task.category,
             reference_plan=tuple(_words_of(step) for step in self._task.plan),
-            reference_calls=plan_calls(self._task.plan, self._name_of),
+            reference_calls=plan_calls(self._task, self._house, self._name_of),
         )
-        evaluation, reason = self._evaluation(goals, variables)
         document: dict[str, object] = {
             **self._importer.head(self._task, self._house.name, self._notes),
             "seed": self._importer.seed_of(self._task),
@@ -323,14 +375,14 @@ class _Episode:
             bare, self._house, catalogue, self._importer.reach(self._house)
         ):
             raise FileError(self._task.file, finding.field, finding.reason)
-        if evaluation is None:
-            return bare, reason
-        read = read_evaluation(evaluation, self._task.file)
+        if judged.evaluation is None:
+            return bare, judged.reason
+        read = read_evaluation(judged.evaluation, self._task.file)
         facts = facts_of_episode(bare, self._house, catalogue)
         unfit = next(iter(entity_findings(read, facts)), None)
         if unfit is not None:
             return bare, f"the evaluation language cannot say it: {unfit[1]}"
-        goal = {"evaluation": evaluation, "task_types": task_types(read)}
+        goal = {"evaluation": judged.evaluation, "task_types": task_types(read)}
         return self._validated({**document, **goal}), ""
 
     def _name_of(self, _word: str, number: int) -> str | None:
@@ -360,7 +412,7 @@ class _Episode:
     def _entities(self, word: str) -> tuple[str, ...]:
         """All entities of the house that a class word may mean."""
         known = self._importer.words.find(word)
-        if word == "floor":
+        if word == FLOOR:
             return tuple(floor_name(room.name) for room in self._house.rooms)
         if known is None:
             return ()
@@ -381,31 +433,19 @@ class _Episode:
             raise UnplaceableError(f"the plan does not show where a {word[:60]} is")
         return tuple(found)
 
-    def _split(self) -> tuple[list[EtTriple], list[EtTriple]]:
-        """Where things are at first, and what is asked (ETPLAN-4.3).
+    def _criteria(self) -> tuple[list[EtTriple], list[EtTriple]]:
+        """Where things are at first, and what is asked, without parts of the building."""
+        source, goals = split_criteria(self._task, self._importer.is_thing)
+        for triple in (*source, *goals):
+            if self._is_building(triple):
+                self._notes.append(f"({', '.join(triple)}): no part of the building is an entity")
+        return (
+            [triple for triple in source if not self._is_building(triple)],
+            [triple for triple in goals if not self._is_building(triple)],
+        )
 
-        The published layout has both in one text: what the plan does not bring about for a thing
-        that it moves, or all that is said of a thing that is only to be found, is where it is.
-        """
-        source = list(self._task.intermediate)
-        goals: list[EtTriple] = []
-        classes = self._task.classes
-        targets: dict[str, set[str]] = defaultdict(set)
-        for thing, place in self._needs.moved:
-            targets[thing].add(place)
-        for triple in self._task.success:
-            relation, one, other = triple
-            word = classes.get(one, one)
-            about_place = relation in ("INSIDE", "ON", "FACING") and one != ROBOT
-            if self._task.intermediate or not about_place:
-                goals.append(triple)
-            elif word in targets:
-                (goals if classes.get(other, other) in targets[word] else source).append(triple)
-            elif self._is_object(word) or not targets:
-                source.append(triple)
-            else:
-                goals.append(triple)
-        return source, goals or list(self._task.success)
+    def _is_building(self, triple: EtTriple) -> bool:
+        return any(self._task.classes.get(word, word) in STRUCTURE for word in triple[1:])
 
     def _narrow(self, triples: Sequence[EtTriple], variables: dict[str, tuple[str, ...]]) -> None:
         """Furniture that is said to be in a room is only that of such rooms."""
@@ -415,78 +455,6 @@ class _Episode:
             inside = tuple(p.name for p in pieces if p is not None and p.room in rooms)
             if relation == "INSIDE" and inside:
                 variables[one] = inside
-
-    def _nests(self, triple: EtTriple) -> bool:
-        """Whether one thing goes into or onto another one."""
-        relation, one, other = triple
-        classes = self._task.classes
-        things = (self._is_object(classes.get(word, word)) for word in (one, other))
-        return relation in ("INSIDE", "ON") and all(things)
-
-    def _is_object(self, word: str) -> bool:
-        known = self._importer.words.find(word)
-        return known is not None and known.kind is WordKind.OBJECT
-
-    def _evaluation(
-        self, goals: Sequence[EtTriple], variables: Mapping[str, tuple[str, ...]]
-    ) -> tuple[dict[str, JsonValue] | None, str]:
-        """The criteria that PARTNR's language has, as propositions."""
-        propositions: list[JsonValue] = []
-        used: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        unsaid: list[str] = []
-        for triple in goals:
-            said = self._proposition(triple, variables)
-            if said is None:
-                unsaid.append(f"({', '.join(triple)}) is kept in criteria only")
-                continue
-            for argument, word in enumerate(triple[1:]):
-                if len(variables.get(word, ())) > 1:
-                    used[word].append((len(propositions), argument))
-            propositions.append(said)
-        if any(self._nests(triple) for triple in (*self._task.intermediate, *goals)):
-            return None, "a thing within a thing, and the order of the two, is not in the language"
-        if not propositions:
-            return None, "the evaluation language has no word for being near the robot"
-        self._notes += unsaid
-        ties: list[JsonValue] = [
-            {
-                "type": "SameArgConstraint",
-                "proposition_indices": [i for i, _ in members],
-                "arg_indices": [argument for _, argument in members],
-            }
-            for members in used.values()
-            if len(members) > 1
-        ]
-        document: dict[str, JsonValue] = {"propositions": propositions}
-        if ties:
-            document["constraints"] = ties
-        return document, ""
-
-    def _proposition(
-        self, triple: EtTriple, variables: Mapping[str, tuple[str, ...]]
-    ) -> JsonValue | None:
-        relation, one, other = triple
-        if ROBOT in (one, other) or relation == "FACING":
-            return None
-        first, second = list[JsonValue](variables[one]), list[JsonValue](variables[other])
-        classes = self._task.classes
-        if relation == "CLOSE":
-            args: dict[str, JsonValue] = {"entities_a": first, "entities_b": second}
-            return {"function_name": "is_next_to", "args": {**args, "l2_threshold": CLOSE_M}}
-        if not self._is_object(classes[one]):
-            return None
-        known = self._importer.words.find(classes[other])
-        if known is not None and known.kind is WordKind.ROOM:
-            return {"function_name": "is_in_room", "args": {"objects": first, "rooms": second}}
-        name = "is_inside" if relation == "INSIDE" else "is_on_top"
-        pieces = [self._house.furniture_by_name.get(n) for n in variables[other]]
-        if name == "is_inside" and any(p and not p.interiors and p.surfaces for p in pieces):
-            name = "is_on_top"
-            self._notes.append(f"inside a {classes[other]} is on it here")
-        elif name == "is_on_top" and any(p and p.interiors and not p.surfaces for p in pieces):
-            name = "is_inside"
-            self._notes.append(f"on a {classes[other]} is inside it here")
-        return {"function_name": name, "args": {"objects": first, "receptacles": second}}
 
 
 def _words_of(step: EtStep) -> tuple[str, ...]:

@@ -1,25 +1,48 @@
-"""ET-Plan-Bench's tasks in their own graphs: nothing fitted, ids and classes as the task has them.
+"""ET-Plan-Bench's tasks in scene graphs: nothing fitted, ids and classes as the task has them.
 
-A word of a criterion stands for the node of its id, or for every node of its class. The published
-layout has what is asked and where things are at first in one text: what is said of a thing that
-the plan puts elsewhere, or only finds, has to have held on the way (ETPLAN-4.3).
+A word of a criterion stands for the node of its id, or for every node of its class, `floor` for
+every floor. The published layout has what is asked and where things are at first in one text:
+what is said of a thing that the plan puts elsewhere, or only finds, has to have held on the way
+(ETPLAN-4.3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from planner.episodes.et_plan.calls import plan_calls
 from planner.episodes.et_plan.file import EtStep, EtTask, EtTriple
-from planner.world.episode import ROBOT, AgentPlacement, Criteria, Episode
+from planner.episodes.et_plan.judged import evaluation_of_criteria
+from planner.episodes.et_plan.task_scene import FLOOR, STRUCTURE, split_criteria
+from planner.episodes.lint.goal import task_types
+from planner.evaluation.language import read_evaluation
+from planner.world.episode import (
+    EPISODE_VERSION,
+    ROBOT,
+    AgentPlacement,
+    Criteria,
+    Episode,
+    FurnitureChange,
+    Source,
+)
 from planner.world.errors import FileError, from_validation
 from planner.world.graph_file import word_of
 from planner.world.house import House
-from planner.world.vocabulary import AgentKind
+from planner.world.vocabulary import AgentKind, floor_name
 
-_PUTS = frozenset({"PUT", "PUTIN", "PUTBACK"})
+DATASET = "et-plan-bench"
 _ROBOT = AgentPlacement(uid="agent_0", kind=AgentKind.ROBOT)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphTask:
+    """A task in its graph; `reason` says why it has no evaluation where it has none."""
+
+    episode: Episode
+    reason: str = ""
 
 
 def graph_episode(task: EtTask, house: House) -> Episode:
@@ -28,29 +51,65 @@ def graph_episode(task: EtTask, house: House) -> Episode:
     Raises:
         FileError: where the graph has no node that a word of the task means.
     """
-    classes = house.names_by_class
-    source, goals = _split(task)
+    return graph_task(task, house).episode
+
+
+def graph_task(
+    task: EtTask, house: House, open_at_start: Sequence[tuple[str, int]] = (), sha256: str = ""
+) -> GraphTask:
+    """As `graph_episode`.
+
+    Args:
+        task: the task.
+        house: made of the graph.
+        open_at_start: class and id of furniture that is closed in the graph and open in this task.
+        sha256: of the task's file.
+    """
+    things = {word_of(item.class_name) for item in house.objects}
+    notes = list(task.unknown_fields)
+    source, goals = (
+        list(_without_building(task, triples, notes))
+        for triples in split_criteria(task, lambda word: word_of(word) in things)
+    )
     words = dict.fromkeys(w for t in (*source, *goals) for w in t[1:] if w != ROBOT)
+    variables = {word: _meant(task, word, house) for word in words}
+    judged = evaluation_of_criteria(goals, task.intermediate, variables, house)
     try:
         criteria = Criteria(
-            variables={word: _meant(task, word, classes) for word in words},
+            variables=variables,
             success=tuple(goals),  # type: ignore[arg-type]
             intermediate=tuple(source),  # type: ignore[arg-type]
             category=task.category,
             reference_plan=tuple(
                 (s.verb, *(f"{w}_{n}" for w, n in s.arguments)) for s in task.plan
             ),
+            reference_calls=plan_calls(task, house, _name),
         )
-        return Episode(
-            version=1,
-            episode_id="".join(c if c.isalnum() else "-" for c in f"{task.file}-{task.task_id}"),
+        stem = f"{task.file.split('.')[0]}-{task.task_id}"
+        episode = Episode(
+            version=EPISODE_VERSION,
+            episode_id="".join(c if c.isalnum() or c in "_.-" else "-" for c in stem),
             house=house.name,
             instruction=task.text,
             agents=(_ROBOT,),
+            furniture={_name(*piece): FurnitureChange(open=True) for piece in open_at_start},
+            evaluation=judged.evaluation,
+            task_types=()
+            if judged.evaluation is None
+            else task_types(read_evaluation(judged.evaluation, task.file)),  # type: ignore[arg-type]
             criteria=criteria,
+            source=Source(
+                dataset=DATASET,
+                file=task.file,
+                scene_id=str(task.environment),
+                episode_id=task.task_id,
+                sha256=sha256,
+                not_taken=tuple(dict.fromkeys((*notes, *judged.notes))),
+            ),
         )
     except ValidationError as error:
         raise from_validation(task.file, error) from None
+    return GraphTask(episode, judged.reason)
 
 
 def script_lines(plan: Sequence[EtStep]) -> Iterator[str]:
@@ -61,33 +120,30 @@ def script_lines(plan: Sequence[EtStep]) -> Iterator[str]:
         )
 
 
-def _meant(task: EtTask, word: str, classes: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _name(word: str, number: int) -> str:
+    return f"{word_of(word)}_{number}"
+
+
+def _without_building(
+    task: EtTask, triples: Sequence[EtTriple], notes: list[str]
+) -> Iterator[EtTriple]:
+    """The triples without those about walls and the like, which are noted."""
+    for triple in triples:
+        if STRUCTURE.isdisjoint(task.classes.get(word, word) for word in triple[1:]):
+            yield triple
+        else:
+            notes.append(f"({', '.join(triple)}): no part of the building is an entity")
+
+
+def _meant(task: EtTask, word: str, house: House) -> tuple[str, ...]:
     class_name = word_of(task.classes.get(word, word))
-    # What lies on a floor lies on the floor of a room.
-    named = classes.get("room" if class_name == "floor" else class_name, ())
+    if class_name == FLOOR:
+        return tuple(floor_name(room.name) for room in house.rooms)
+    named = house.names_by_class.get(class_name, ())
     number = task.numbers.get(word)
     if number is not None:
-        named = tuple(name for name in named if name == f"{class_name}_{number}")
+        named = tuple(name for name in named if name == _name(class_name, number))
     if not named:
-        what = class_name if number is None else f"{class_name}_{number}"
+        what = class_name if number is None else _name(class_name, number)
         raise FileError(task.file, f"{task.task_id}.{word}", f"the graph has no {what[:60]}")
     return named
-
-
-def _split(task: EtTask) -> tuple[list[EtTriple], list[EtTriple]]:
-    """What has to have held on the way, and what is asked."""
-    if task.intermediate:
-        return list(task.intermediate), list(task.success)
-    targets: dict[str, set[str]] = {}
-    for step in task.plan:
-        if step.verb in _PUTS and len(step.arguments) == 2:
-            (thing, _), (place, _) = step.arguments
-            targets.setdefault(word_of(thing), set()).add(word_of(place))
-    source: list[EtTriple] = []
-    goals: list[EtTriple] = []
-    for triple in task.success:
-        relation, one, other = triple
-        wanted = targets.get(word_of(task.classes.get(one, one)))
-        stays = wanted is not None and word_of(task.classes.get(other, other)) not in wanted
-        (source if relation != "CLOSE" and one != ROBOT and stays else goals).append(triple)
-    return source, goals or list(task.success)

@@ -183,12 +183,11 @@ def test_two_words_for_one_class_stay_two_things(tmp_path: Path) -> None:
         ({"task_completion_criterion": "(CLOSE, robot)"}, "is not a triple"),
         ({"task_completion_criterion": "apple in fridge"}, "text outside"),
         ({"task_completion_criterion": "(CLOSE, robot, unicorn)"}, "nothing like 'unicorn'"),
-        ({"task_completion_criterion": "(CLOSE, robot, pear)"}, "does not show where a pear is"),
+        ({"task_completion_criterion": "(CLOSE, robot, pear)"}, "nor plan show where a pear is"),
         ({"ground_truth_plan": ["rm -rf /"]}, "is not a script line"),
-        ({"ground_truth_plan": []}, "names no room"),
+        ({"ground_truth_plan": []}, "nor plan show where a fridge is"),
         ({"env_id": -1}, "env_id"),
         ({"env_id": 10**30}, "env_id"),
-        ({"colour": "red"}, "colour"),
     ],
 )
 def test_what_cannot_be_imported_has_its_reason(
@@ -198,6 +197,50 @@ def test_what_cannot_be_imported_has_its_reason(
     assert not result.episodes
     (fault,) = result.left_out
     assert words in fault.reason
+
+
+def test_an_unknown_field_rejects_nothing_and_is_noted(tmp_path: Path) -> None:
+    entity = {**SPECIFIED["objects"]["A"], "colour": "green"}
+    objects = {**SPECIFIED["objects"], "A": entity}
+    lines = [{**INTO_FRIDGE, "colour": "red"}, {**SPECIFIED, "objects": objects}, FIND]
+    result = _imported(tmp_path, *lines)
+    assert [e.source is not None for e in result.episodes] == [True] * 3
+    assert "the field 'colour' is not known" in result.report["not_taken"]["tasks-1"]  # type: ignore[index]
+
+
+def test_criteria_say_where_things_are_before_the_plan_does(tmp_path: Path) -> None:
+    task = {
+        "task": "Find the pear on the desk.",
+        "task_completion_criterion": "(CLOSE, robot, pear)(ON, pear, desk)(INSIDE, desk, bedroom)"
+        "(ON, desk, floor)(ON, pear, wall)",
+        "env_id": 4,
+        "ground_truth_plan": ["<char0> [walk] <kitchen> (50)", "<char0> [walk] <pear> (3)"],
+    }
+    (made,) = _imported(tmp_path, task).episodes
+    (pear,) = made.objects
+    assert pear.parent.startswith("desk_")
+    assert made.criteria is not None
+    # A floor is that of any room, and a wall is nothing here.
+    assert all(name.startswith("floor_") for name in made.criteria.variables["floor"])
+    assert "wall" not in made.criteria.variables
+
+
+def test_whether_on_or_within_is_what_criteria_and_furniture_say(tmp_path: Path) -> None:
+    plan = [line.replace("putin", "put") for line in INTO_FRIDGE["ground_truth_plan"]]
+    table = {
+        "task": "Onto the table.",
+        "task_completion_criterion": "(CLOSE, robot, apple)",
+        "env_id": 4,
+        "ground_truth_plan": [
+            *plan[:4],
+            "<char0> [walk] <coffeetable> (9)",
+            "<char0> [putin] <apple> (211) <coffeetable> (9)",
+        ],
+    }
+    made = _imported(tmp_path, {**INTO_FRIDGE, "ground_truth_plan": plan}, table).episodes
+    calls = [e.criteria.reference_calls[-1] for e in made if e.criteria is not None]
+    assert calls[0] == "Place[apple_0, within, fridge_103, None, None]"
+    assert calls[1] == "Place[apple_0, on, table_9, None, None]"
 
 
 def test_every_line_is_an_episode_or_a_fault(tmp_path: Path) -> None:

@@ -1,0 +1,70 @@
+"""Reference plans of episodes, carried out at once in the graph world and judged."""
+
+from __future__ import annotations
+
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.task import Evaluation
+from planner.parts.calls import parse_call
+from planner.world.catalogue import default_catalogue
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.skill import CallError, SkillName
+from sim_bridge.graph.acting import act
+from sim_bridge.graph.actions import Action, Precondition, Verb
+from sim_bridge.graph.scene import start_of
+from sim_bridge.graph.world import GraphWorld
+
+# VirtualHome's characters have two.
+_HANDS = 2
+_VERBS: dict[str, Verb] = {
+    SkillName.NAVIGATE: Verb.WALK,
+    SkillName.PICK: Verb.GRAB,
+    SkillName.OPEN: Verb.OPEN,
+    SkillName.CLOSE: Verb.CLOSE,
+}
+_PUTS = {"on": Verb.PUT, "within": Verb.PUTIN}
+# Opening what is open changes nothing, as with the bridge's primitives.
+_ALREADY = frozenset({Precondition.IS_OPEN, Precondition.IS_CLOSED})
+
+
+def play_reference(episode: Episode, house: House) -> str:
+    """Why an episode's reference plan does not meet its criteria; "" where it does.
+
+    Raises:
+        PlannerError: where the episode has no such plan, or does not fit the house.
+    """
+    criteria = episode.criteria
+    if criteria is None or not criteria.reference_calls:
+        raise PlannerError(f"{episode.title}: there is no reference plan in calls")
+    world = GraphWorld(
+        start_of(house, episode, default_catalogue()), episode, episode.seed, hands=_HANDS
+    )
+    robot = episode.agents[0].uid
+    judge = Evaluator(Evaluation(()), house, world.snapshot(), criteria=criteria, robot=robot)
+    for number, call in enumerate(criteria.reference_calls, start=1):
+        missing = act(world, robot, call_action(call))
+        if missing is not None and missing not in _ALREADY:
+            return f"step {number}, {call}: violated precondition: {missing}"
+        world.steps += 1
+        judge.update(world.snapshot())
+    verdict = judge.finish()
+    return "" if verdict.success else verdict.explanation
+
+
+def call_action(text: str) -> Action:
+    """The action of a call such as `Place[apple_0, within, fridge_0, None, None]`.
+
+    Raises:
+        PlannerError: where it is no call, or no action of the graph world.
+    """
+    try:
+        call = parse_call(text)
+    except CallError as error:
+        raise PlannerError(str(error)) from None
+    names = [name or "" for name in call.arguments]
+    if call.name == SkillName.PLACE and names[1] in _PUTS:
+        return Action(_PUTS[names[1]], names[0], names[2])
+    if call.name not in _VERBS:
+        raise PlannerError(f"{text[:80]!r}: the graph world has no such action")
+    return Action(_VERBS[call.name], names[0])
