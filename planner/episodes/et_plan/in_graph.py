@@ -20,7 +20,6 @@ from planner.episodes.et_plan.task_scene import FLOOR, STRUCTURE, split_criteria
 from planner.episodes.lint.goal import task_types
 from planner.evaluation.language import read_evaluation
 from planner.world.episode import (
-    EPISODE_VERSION,
     ROBOT,
     AgentPlacement,
     Criteria,
@@ -87,7 +86,7 @@ def graph_task(
         )
         stem = f"{task.file.split('.')[0]}-{task.task_id}"
         episode = Episode(
-            version=EPISODE_VERSION,
+            version=1,
             episode_id="".join(c if c.isalnum() or c in "_.-" else "-" for c in stem),
             house=house.name,
             instruction=task.text,

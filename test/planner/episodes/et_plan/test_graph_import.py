@@ -99,10 +99,10 @@ def test_a_plan_that_does_not_do_it_says_why(tmp_path: Path) -> None:
     missed = _line("(CLOSE, robot, bed)(INSIDE, bed, bedroom)", plan)
     closed = _line(
         "(CLOSE, robot, cup)(INSIDE, cup, sink)",
-        ["[walk] <bedroom> (1)", "[walk] <cup> (3)", "[put] <cup> (3) <sink> (4)"],
+        ["[walk] <bedroom> (7)", "[walk] <cup> (3)", "[put] <cup> (3) <sink> (4)"],
     )
     assert _played(_imported(tmp_path, missed, closed)) == [
-        "At the end agent_0 is not close to bed_100001.",
+        "At the end agent_0 is not close to bed_100000.",
         "step 3, Place[cup_3, within, sink_4, None, None]: violated precondition: held",
     ]
 
