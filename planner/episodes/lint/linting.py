@@ -96,7 +96,9 @@ class Linter:
             yield from self._evaluation_alone(path, episode)
             return
         for finding in check_episode(episode, ground.house, self._catalogue, ground.reach):
-            yield LintFinding(_rule_of_field(finding.field), finding.field, finding.reason)
+            yield LintFinding(
+                _rule_of_finding(finding.field, finding.reason), finding.field, finding.reason
+            )
         evaluation = None
         for item in _evaluation_of(path, episode):
             if isinstance(item, LintFinding):
@@ -271,9 +273,11 @@ def _rule_of_criteria(reason: str) -> Rule:
     return Rule.UNKNOWN_ENTITY if reason.startswith("there is no entity") else Rule.CRITERIA
 
 
-def _rule_of_field(field: str) -> Rule:
+def _rule_of_finding(field: str, reason: str) -> Rule:
     """The rule for a finding of the entity checks, by the field that it names."""
     parts = field.split(".")
+    if reason.startswith("a cycle of containment"):
+        return Rule.PLACEMENT
     if parts[-1] == "states":
         return Rule.MISSING_AFFORDANCE
     if parts[-1] in ("class_name", "parent") or (parts[0] == "furniture" and len(parts) == 2):

@@ -29,7 +29,7 @@ def world(make_world: MakeWorld, small_house: House, small_episode: Episode) -> 
     low = z - hollow.size[2] / 2
     objects = (
         laid(
-            "mixing_bowl", (2.6, 3.3, 0.75, 0.4), (0.25, 0.25, 0.101), parent="table_0", part="top"
+            "mixing_bowl", (2.6, 3.3, 0.42, 0.4), (0.25, 0.25, 0.101), parent="table_0", part="top"
         ),
         laid(
             "pot",

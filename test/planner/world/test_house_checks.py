@@ -352,6 +352,22 @@ def test_read_house_leaves_judging_to_the_caller(document: Document, tmp_path: P
     assert [str(finding) for finding in findings] == ["furniture.2.x_m: cabinet_0 overlaps sink_0"]
 
 
+def stow(change: Change | None = None, **fields: object) -> Change:
+    """Puts the apple into a pot where the cup stood; then changes the apple's record."""
+
+    def apply(document: Document) -> None:
+        pot, apple = document["objects"][:2]
+        pot.update(name="pot_0", class_name="pot", size_m=[0.21, 0.28, 0.162])
+        x, y, z, yaw = pot["pose"]
+        apple.update(
+            parent="pot_0", relation="within", part="hollow", pose=[x, y, z + 0.01, yaw], **fields
+        )
+        if change is not None:
+            change(document)
+
+    return apply
+
+
 EPISODES: dict[str, tuple[Change, str, str]] = {
     "wrong version": (put("version", value=7), "version", "version 7 is not supported"),
     "unknown house": (put("house", value="castle"), "house", "there is no house 'castle'"),
@@ -395,7 +411,38 @@ EPISODES: dict[str, tuple[Change, str, str]] = {
         "objects.1.pose",
         "apple_0 overlaps cup_0",
     ),
+    "no part of a thing": (
+        stow(put("objects", 1, "part", value="drawer")),
+        "objects.1.part",
+        "pot_0 has no part 'drawer' to be within",
+    ),
+    "nothing lies on a pot": (
+        stow(put("objects", 1, "relation", value="on")),
+        "objects.1.part",
+        "pot_0 has no part 'hollow' to be on",
+    ),
+    "above the ground of a pot": (
+        lambda d: stow(put("objects", 1, "pose", 2, value=0.9))(d),
+        "objects.1.pose",
+        "apple_0 floats 0.470 m at pot_0's hollow",
+    ),
+    "wider than a pot": (
+        stow(size_m=[0.14, 0.14, 0.14]),
+        "objects.1.pose",
+        "apple_0 sticks out of pot_0's hollow",
+    ),
+    "a thing in itself": (
+        stow(put("objects", 0, "parent", value="apple_0")),
+        "objects.0.parent",
+        "a cycle of containment: pot_0 in or on apple_0 in or on pot_0",
+    ),
 }
+
+
+def test_an_apple_in_a_pot_is_sound(episode_document: Document, tmp_path: Path) -> None:
+    stow()(episode_document)
+    episode, _ = load_episode(write(tmp_path, episode_document))
+    assert episode.objects[1].parent == "pot_0"
 
 
 @pytest.mark.parametrize("name", EPISODES)

@@ -29,7 +29,7 @@ def on_table(name: str, x: float, y: float, size: Vec3) -> ObjectPlacement:
         name=f"{name}_0",
         class_name=name,
         size_m=size,
-        pose=(x, y, 0.75, 0.4),
+        pose=(x, y, 0.42, 0.4),
         parent="table_0",
         relation=Relation.ON,
         part="top",
