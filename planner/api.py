@@ -18,12 +18,14 @@ from planner.bench.runs.suites import Job
 from planner.evaluation.progress import Verdict
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import DecisionRecord
+from planner.models.model_choice import ModelChoice, make_model
 from planner.models.trace import ModelCall
 from planner.narrator.picture import Moment
 from planner.parts.option import OptionValue
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import make_planner
 from planner.planning.session import Ask
+from planner.skills.find_model import FindModel
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -33,6 +35,7 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import default_options
 from sim_bridge.opening import Opened, open_world
 
+NO_MODEL = ModelChoice()
 # Short, since a person is waiting; benchmarks wait longer.
 MODEL_WAIT_S = 30.0
 # Per episode, if `ask` is given.
@@ -110,6 +113,8 @@ def run(
     seed: int | None = None,
     model: str = "",
     model_url: str = "",
+    find_model: str = "",
+    find_model_url: str = "",
     pictures: bool = False,
     options: Mapping[str, OptionValue] | None = None,
     ask: Ask | None = None,
@@ -125,6 +130,8 @@ def run(
         seed: replaces the episode's.
         model: language model for planners that need one; as `planner run --model`.
         model_url: address of the model's server.
+        find_model: language model that answers the Find tools; empty = they answer by rule.
+        find_model_url: address of its server.
         pictures: whether cameras are rendered, for the memory to use.
         options: values of planner options that differ from the defaults.
         ask: answers questions of the planner; None = a question ends the run.
@@ -151,6 +158,7 @@ def run(
         pictures=pictures,
         say=say or _say_nothing,
         ask=ask,
+        find=ModelChoice(find_model, find_model_url),
     )
     return asyncio.run(playing)
 
@@ -166,8 +174,11 @@ async def play(
     say: Callable[[str], None] = print,
     on_state: Callable[[WorldState], None] | None = None,
     ask: Ask | None = None,
+    find: ModelChoice = NO_MODEL,
 ) -> Run:
     """As `run`, inside an event loop; `on_state` is called with each evaluated state.
+
+    `find` is the model of the Find tools.
 
     Raises:
         PlannerError: for invalid arguments, or a model that does not reply.
@@ -216,6 +227,10 @@ async def play(
             all_known=settings.knows_all,
         )
         prepared.ask = ask
+        found = make_model(find)
+        if found is not None:
+            prepared.find_model = FindModel(found, blocks=True)
+            opened.callback(prepared.find_model.close)
         story.begin(prepared)
         result = await prepared.play()
         trace = traced(

@@ -182,6 +182,7 @@ def _memory(args: Arguments) -> tuple[NodeSpec, ...]:
 def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
     if args.planner in ("none", "tour"):
         return ()
+    find = {"find_model": args.find_model, "find_model_url": args.find_model_url}
     return (
         NodeSpec(
             name="skill_executor",
@@ -191,6 +192,7 @@ def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
                 "episode": args.episode,
                 # Its timeouts are in the world's time, in fast time too.
                 "use_sim_time": _simulated(args),
+                **{name: word for name, word in find.items() if word},
             },
         ),
     )

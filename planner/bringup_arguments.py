@@ -60,6 +60,8 @@ ARGUMENTS: tuple[Argument, ...] = (
         f"local:FOLDER; parts: {', '.join(MODELS.names())}",
     ),
     Argument("model_url", "", "address of the model's OpenAI-compatible server, .../v1"),
+    Argument("find_model", "", "language model that answers the Find tools; empty = by rule"),
+    Argument("find_model_url", "", "address of its OpenAI-compatible server, .../v1"),
     Argument(
         "control",
         "decentralized",
@@ -136,6 +138,8 @@ class Arguments:
     planner: str = "none"
     model: str = ""
     model_url: str = ""
+    find_model: str = ""
+    find_model_url: str = ""
     control: str = "decentralized"
     memory: str = "auto"
     memory_model: str = ""
@@ -206,6 +210,8 @@ class Arguments:
             planner=text["planner"],
             model=text["model"],
             model_url=text["model_url"],
+            find_model=text["find_model"],
+            find_model_url=text["find_model_url"],
             control=text["control"],
             planner_options=_read(of_planner, given),
             model_options=_read(of_model, given),

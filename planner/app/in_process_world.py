@@ -14,6 +14,7 @@ from planner.app.time_steps import MAX_STEPS, Steps
 from planner.planning.planner import AgentResult
 from planner.planning.session_world import Event, Status
 from planner.skills.executor import SkillExecutor
+from planner.skills.find_model import FindModel
 from planner.skills.team import Team
 from planner.world.belief import Belief
 from planner.world.house import House
@@ -31,6 +32,7 @@ class InProcessWorld:
         steps: Steps,
         all_known: Callable[[], Belief] | None,
         on_event: Callable[[Event], None],
+        find_model: FindModel | None = None,
     ) -> None:
         """Creates the agents' executors.
 
@@ -40,6 +42,7 @@ class InProcessWorld:
             steps: advances backend, memory and evaluator.
             all_known: the belief that planners and skills get instead of the memory's.
             on_event: called with each call that starts or ends.
+            find_model: answers the Find tools; None = they answer by rule.
         """
         self.layout = layout
         self.on_event = on_event
@@ -54,6 +57,7 @@ class InProcessWorld:
                 self._belief,
                 team=team,
                 report=partial(self._remember, agent),
+                find_model=find_model,
             )
             for agent in agents
         }

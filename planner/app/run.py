@@ -16,6 +16,7 @@ from planner.models.chat import ModelUnavailableError
 from planner.planning.planner import Planner, Task
 from planner.planning.session import Ask, Outcome, Session
 from planner.planning.session_world import Event
+from planner.skills.find_model import FindModel
 from planner.world.belief import Belief
 from planner.world.house import House
 from planner.world.instruct import InstructionCode
@@ -86,6 +87,7 @@ class EpisodeRun:
         on_event: called with each event as it happens.
         all_known: the belief that planners and skills get instead of the memory's.
         ask: asks the person; without it a question of the planner ends the run.
+        find_model: answers the Find tools; None = they answer by rule.
     """
 
     backend: Backend
@@ -98,6 +100,7 @@ class EpisodeRun:
     on_event: Callable[[Event], None] | None = None
     all_known: Callable[[], Belief] | None = None
     ask: Ask | None = None
+    find_model: FindModel | None = None
     events: list[Event] = field(default_factory=list)
 
     def run(self) -> RunResult:
@@ -114,7 +117,9 @@ class EpisodeRun:
             PlannerError: if the planner cannot work.
         """
         agents, layout = self.task.agents, self.house.layout
-        world = InProcessWorld(layout, agents, self.steps, self.all_known, self._note)
+        world = InProcessWorld(
+            layout, agents, self.steps, self.all_known, self._note, self.find_model
+        )
         session = Session(self.task, self.planner, world, ask=self.ask)
         self.steps.begin()
         outcome = await session.run()

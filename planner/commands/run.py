@@ -14,7 +14,7 @@ from planner.bench.runs.memory_flags import add_memory_flags, read_memory_flags
 from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
 from planner.evaluation.trace import write_traces
 from planner.models.chat import ModelError
-from planner.models.model_choice import model_forms, part_and_source
+from planner.models.model_choice import ModelChoice, model_forms, part_and_source
 from planner.narrator import story
 from planner.parts.flags import add_option_flags, read_option_flags
 from planner.parts.kinds import MODELS, PLANNERS
@@ -35,6 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"language model, for the planners with one: {model_forms()}",
     )
     parser.add_argument("--model-url", default="", help="address of the model's server, .../v1")
+    parser.add_argument(
+        "--find-model", default="", help="language model that answers the Find tools; default: none"
+    )
+    parser.add_argument("--find-model-url", default="", help="address of its server, .../v1")
     parser.add_argument(
         "--memory",
         choices=memory_names(),
@@ -86,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
             seed=args.seed,
             pictures=not args.no_images,
             on_state=on_state,
+            find=ModelChoice(args.find_model, args.find_model_url),
         )
         try:
             done = asyncio.run(playing)

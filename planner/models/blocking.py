@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from concurrent.futures import Future
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -21,10 +22,14 @@ class BlockingLoop:
 
     def run(self, work: Coroutine[Any, Any, ResultT]) -> ResultT:
         """Runs a coroutine, waits for its result, and passes on its exceptions."""
+        return self.start(work).result()
+
+    def start(self, work: Coroutine[Any, Any, ResultT]) -> Future[ResultT]:
+        """Starts a coroutine and returns at once."""
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             Thread(target=self._loop.run_forever, name="models", daemon=True).start()
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
         """Ends the thread."""

@@ -8,9 +8,9 @@ from enum import StrEnum
 class Role(StrEnum):
     """Which part calls the model. Older traces and dialogues have no role, which means PLANNER.
 
-    PLANNER decides what agents do next. MEMORY edits the memory. ACTOR turns a plan into calls,
-    CORRECTOR fixes a call that failed, VERIFIER judges whether a sub-task is complete. GENERATOR
-    writes episodes.
+    PLANNER decides what agents do next. MEMORY edits the memory or searches it. ACTOR turns a plan
+    into calls, CORRECTOR fixes a call that failed, VERIFIER judges whether a sub-task is complete.
+    GENERATOR writes episodes.
     """
 
     PLANNER = "planner"

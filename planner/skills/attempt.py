@@ -28,6 +28,7 @@ from planner.world.skill import SkillCall, SkillCode, SkillResult
 from planner.world.vocabulary import AgentKind
 
 if TYPE_CHECKING:
+    from planner.skills.find_model import FindModel
     from planner.skills.part import SkillPart
 
 # Yields (phase, progress) while time has to pass.
@@ -60,6 +61,7 @@ class Scene:
     options: SkillOptions
     team: Team
     report: Report
+    find_model: FindModel | None = None
 
     @property
     def agent(self) -> str:
@@ -174,6 +176,17 @@ class Attempt:
         """
         if self.canceled:
             raise CanceledError
+
+    def end_if_out_of_time(self) -> None:
+        """Ends a routine whose call was canceled, or has taken too long.
+
+        Raises:
+            CanceledError: in the first case.
+            TookTooLongError: in the second.
+        """
+        self.end_if_canceled()
+        if self.scene.port.now_s() > self.deadline_s:
+            raise TookTooLongError
 
     def share(self, progress: float) -> float:
         """The whole call's progress where `progress` is that of the part under way."""

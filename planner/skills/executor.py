@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from planner.parts.calls import parse_call
 from planner.parts.kinds import SKILLS
 from planner.skills.attempt import Attempt, CanceledError, Routine, Scene, TookTooLongError
+from planner.skills.find_model import FindModel
 from planner.skills.ground import ground_of
 from planner.skills.options import SkillOptions
 from planner.skills.port import PrimitivePort
@@ -56,6 +57,7 @@ class SkillExecutor:
         *,
         team: Team | None = None,
         report: Report = _no_report,
+        find_model: FindModel | None = None,
     ) -> None:
         """Makes the executor of the port's agent.
 
@@ -67,6 +69,7 @@ class SkillExecutor:
             team: shared by the executors of one house; default an own one.
             report: is told each call that ended and, before, each part of Rearrange
                 that ended well; their results name the whole call in `part_of`.
+            find_model: answers the Find tools; None = they answer by rule.
         """
         capabilities = port.capabilities()
         self._scene = Scene(
@@ -78,6 +81,7 @@ class SkillExecutor:
             options=options or SkillOptions(),
             team=team or Team(),
             report=report,
+            find_model=find_model,
         )
         self._attempt: Attempt | None = None
         self._routine: Routine | None = None

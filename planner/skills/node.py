@@ -9,16 +9,19 @@ from dataclasses import dataclass
 
 from planner_msgs.msg import SkillReport, WorldGraph, WorldGraphNode, WorldInfo
 
+from planner.models.model_choice import ModelChoice, make_model
 from planner.parts.kinds import SKILLS
 from planner.ros import parameters, qos
 from planner.ros.heartbeat import HeartbeatRelay
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher
 from planner.ros.managed_node import ManagedNode
+from planner.ros.model_trace import ModelTrace
 from planner.ros.primitive_client import PrimitiveClient
 from planner.ros.skill_messages import report_message
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.skills.executor import SkillExecutor
+from planner.skills.find_model import DEADLINE_S, FindModel
 from planner.skills.options import SkillOptions
 from planner.skills.service.node import SkillServer
 from planner.skills.team import Team
@@ -78,6 +81,7 @@ class SkillExecutorNode(ManagedNode):
         try:
             self._layout = self._declare_layout()
             self._options = self._declare_options()
+            self._find_model = self._declare_find_model()
         except PlannerError:
             super().destroy_node()
             raise
@@ -92,6 +96,7 @@ class SkillExecutorNode(ManagedNode):
         self._logged: set[str] = set()
         self._now_s = 0.0
         self._lockstep = LockstepPublisher(self, LockstepChannel.SKILLS, Counter())
+        self._trace = ModelTrace(self, topics.SKILLS_TRACE, Counter())
         self._reports = self.create_publisher(SkillReport, topics.SKILL_RESULTS, qos.EVENTS)
         self.create_subscription(WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
         self.create_subscription(WorldInfo, topics.WORLD_INFO, self._on_world, qos.LATCHED)
@@ -165,6 +170,24 @@ class SkillExecutorNode(ManagedNode):
             },
         )
 
+    def _declare_find_model(self) -> FindModel | None:
+        name = parameters.text(self, "find_model", "", "model of the Find tools; empty = by rule")
+        url = parameters.text(self, "find_model_url", "", "base URL of its server, .../v1")
+        deadline_s = parameters.number(
+            self,
+            "find_model_timeout",
+            DEADLINE_S,
+            "timeout of one reply, seconds",
+            min_value=0.1,
+            max_value=600.0,
+        )
+        model = make_model(ModelChoice(name, url))
+        if model is None:
+            return None
+        return FindModel(
+            model, deadline_s=deadline_s, on_call=lambda call: self._trace.publish(call)
+        )
+
     def _missing(self) -> list[str]:
         found = []
         if self._layout is None:
@@ -231,6 +254,7 @@ class SkillExecutorNode(ManagedNode):
             self._options,
             team=self._team,
             report=self._reporter(name),
+            find_model=self._find_model,
         )
         server = SkillServer(self, executor, self._wake, self._lockstep, lambda: self.refusal)
         self._agents[name] = _Agent(kind, heartbeat, port, server)

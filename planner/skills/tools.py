@@ -1,13 +1,16 @@
-"""The perception tools: questions to the belief, answered by rule (PARTNR-6.1).
+"""The perception tools: questions to the belief, answered by rule or by a model (PARTNR-6.1).
 
-PARTNR asks a language model to pick from lists of what is known. Here the catalogue's words are
-matched (`planner/skills/finding.py`); the answers read as the published ones do.
+PARTNR asks a language model to pick from lists of what is known (`planner/skills/find_model.py`).
+Without one the catalogue's words are matched (`planner/skills/finding.py`). The answers read as the
+published ones do.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
 
 from planner.skills.attempt import Attempt, Routine
 from planner.skills.finding import (
@@ -17,8 +20,10 @@ from planner.skills.finding import (
     matching_rooms,
 )
 from planner.skills.preconditions import Arguments
+from planner.skills.results import RefusalError
 from planner.skills.team import Action
 from planner.world.belief import Belief, BeliefNode
+from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
 from planner.world.skill import SkillCode, SkillResult
 from planner.world.vocabulary import Affordance, EntityKind, Relation
@@ -26,25 +31,55 @@ from planner.world.vocabulary import Affordance, EntityKind, Relation
 MAX_LINES = 60
 _MAX_ACTIONS = 10
 _MAX_QUERY_CHARS = 200
-# Answers a text from what is believed; the point is where the agent stands.
-Finder = Callable[[Belief, str, Vec3 | None], str]
 
 
-def find_objects(belief: Belief, text: str, base_m: Vec3 | None) -> str:
-    """The things that a text means: where each is, how far, in which states."""
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """One Find tool.
+
+    Attributes:
+        kind: of entities.
+        known: a line on each known name that may be meant; `base_m` is where the agent stands.
+        matching: the names that a text means, by the catalogue's words.
+        nothing: the answer if no name is meant.
+        context: what a model is shown of each name beyond its line.
+    """
+
+    kind: EntityKind
+    known: Callable[[Belief, Vec3 | None], Mapping[str, str]]
+    matching: Callable[[Belief, str], Iterable[str]]
+    nothing: Callable[[Belief, str], str]
+    context: Callable[[Belief, str], str] = lambda _belief, _name: ""
+
+    def __call__(self, belief: Belief, text: str, base_m: Vec3 | None) -> str:
+        """The answer by rule."""
+        return self.answer(belief, text, base_m, self.matching(belief, text))
+
+    def answer(self, belief: Belief, text: str, base_m: Vec3 | None, names: Iterable[str]) -> str:
+        """The lines of these names, or that there are none."""
+        known = self.known(belief, base_m)
+        return _listed([known[name] for name in names]) or self.nothing(belief, text)
+
+    def shown(self, belief: Belief, base_m: Vec3 | None) -> Mapping[str, str]:
+        """What a model chooses from, by name."""
+        known = self.known(belief, base_m)
+        return {name: f"{line}{self.context(belief, name)}" for name, line in known.items()}
+
+
+def _objects(belief: Belief, base_m: Vec3 | None) -> Mapping[str, str]:
+    nodes = belief.of_kind(EntityKind.OBJECT)
+    return {node.name: _object_line(node, belief, base_m) for node in nodes}
+
+
+def _no_object(belief: Belief, text: str) -> str:
     if not belief.of_kind(EntityKind.OBJECT):
         return (
             "No objects are found yet, please explore the house by navigating to different rooms."
         )
-    found = [_object_line(node, belief, base_m) for node in matching_objects(belief, text)]
-    return _listed(found) or (f"Could not find any object in world for the query '{_shown(text)}'.")
+    return f"Could not find any object in world for the query '{_shown(text)}'."
 
 
-def find_receptacles(belief: Belief, text: str, _base_m: Vec3 | None) -> str:
-    """The furniture that a text means, with its room and components."""
-    found = matching_furniture(belief, text)
-    if found:
-        return _listed([f"- {_furniture_words(node)}" for node in found])
+def _no_receptacle(belief: Belief, text: str) -> str:
     answer = f"Could not find any receptacles in world for the query '{_shown(text)}'."
     others = [_furniture_words(node) for node in furniture_anywhere(belief, text)][:MAX_LINES]
     if others:
@@ -52,21 +87,72 @@ def find_receptacles(belief: Belief, text: str, _base_m: Vec3 | None) -> str:
     return answer
 
 
-def find_rooms(belief: Belief, text: str, _base_m: Vec3 | None) -> str:
-    """The rooms that a text means, or that hold or are likely to hold what it means."""
-    found = [f"- {name}" for name in matching_rooms(belief, text)]
-    return _listed(found) or "I could not find any room matching the query."
+def _contents(belief: Belief, room: str) -> str:
+    names = [node.name for node in belief.nodes.values() if room in (node.room, node.parent)]
+    return f" with {', '.join(names)}" if names else ""
+
+
+# The things that a text means: where each is, how far, in which states.
+find_objects = Finder(
+    EntityKind.OBJECT,
+    known=_objects,
+    matching=lambda belief, text: [node.name for node in matching_objects(belief, text)],
+    nothing=_no_object,
+)
+# The furniture that a text means, with its room and components.
+find_receptacles = Finder(
+    EntityKind.FURNITURE,
+    known=lambda belief, _: {
+        node.name: f"- {_furniture_words(node)}" for node in belief.of_kind(EntityKind.FURNITURE)
+    },
+    matching=lambda belief, text: [node.name for node in matching_furniture(belief, text)],
+    nothing=_no_receptacle,
+)
+# The rooms that a text means, or that hold or are likely to hold what it means.
+find_rooms = Finder(
+    EntityKind.ROOM,
+    known=lambda belief, _: {
+        node.name: f"- {node.name}" for node in belief.of_kind(EntityKind.ROOM)
+    },
+    matching=matching_rooms,
+    nothing=lambda _belief, _text: "I could not find any room matching the query.",
+    context=_contents,
+)
 
 
 def answers(finder: Finder) -> Callable[[Attempt, Arguments], Routine]:
-    """A routine that answers from the belief; no simulated time passes (PARTNR-D56)."""
+    """A routine that answers from the belief; by rule no simulated time passes (PARTNR-D56).
+
+    With a model it is the model that chooses; its failure is the call's failure.
+    """
 
     def routine(attempt: Attempt, arguments: Arguments) -> Routine:
-        yield from ()
-        text = finder(attempt.belief, arguments.text, attempt.base)
-        return SkillResult(SkillCode.SUCCESS, text, attempt.evidence)
+        belief, base_m, text = attempt.belief, attempt.base, arguments.text
+        model, shown = attempt.scene.find_model, finder.shown(belief, base_m)
+        if model is None or not shown:
+            names = finder.matching(belief, text)
+        else:
+            names = yield from _chosen(attempt, model.choose(finder.kind, _shown(text), shown))
+        answer = finder.answer(belief, text, base_m, names)
+        return SkillResult(SkillCode.SUCCESS, answer, attempt.evidence)
 
     return routine
+
+
+def _chosen(
+    attempt: Attempt, reply: Future[tuple[str, ...]]
+) -> Generator[tuple[str, float], None, tuple[str, ...]]:
+    """Waits for a model's reply."""
+    try:
+        while not reply.done():
+            attempt.end_if_out_of_time()
+            yield "asking the model", 0.0
+        return reply.result()
+    except PlannerError as error:
+        sentence = f"The model of the Find tools gave no answer: {error}."
+        raise RefusalError(SkillCode.BACKEND_FAULT, sentence) from None
+    finally:
+        reply.cancel()
 
 
 def find_agent_actions(attempt: Attempt, arguments: Arguments) -> Routine:  # noqa: ARG001

@@ -28,7 +28,7 @@ QUERY_MEMORY, EDIT_MEMORY = "memory/query", "memory/edit"
 SAVE_MEMORY, LOAD_MEMORY = "memory/save", "memory/load"
 
 # The skill executor, the task planner and the evaluator.
-SKILL_RESULTS = "skills/results"
+SKILL_RESULTS, SKILLS_TRACE = "skills/results", "skills/trace"
 INSTRUCT, INSTRUCT_STATUS, INSTRUCT_ANSWER = "instruct", "instruct/status", "instruct/answer"
 PLANNER_TRACE = "planner/trace"
 EVALUATION, EVALUATION_RESULT = "evaluation", "evaluation/result"

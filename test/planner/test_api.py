@@ -65,6 +65,23 @@ def test_pictures_are_kept_where_they_are_drawn() -> None:
     assert all(moment.rgb.ndim == 3 for moment in done.pictures)
 
 
+def test_find_tools_answer_with_a_model_when_one_is_named(tmp_path: Path) -> None:
+    words, found = tmp_path / "planner.txt", tmp_path / "find.txt"
+    words.write_text(
+        "Thought: I look.\nFindRoomTool[a place to rest]\nAssigned!\n\nDone[]\nAssigned!"
+    )
+    found.write_text("- bathroom_0")
+    done = planner.run(
+        "night_light_0",
+        planner="partnr_tools",
+        model=f"scripted:{words}",
+        find_model=f"scripted:{found}",
+        agents=1,
+    )
+    results = [e.result for e in done.result.events if e.result is not None]
+    assert results[0].text == "- bathroom_0"
+
+
 def test_gymnasium_accepts_the_environment() -> None:
     env = planner.HouseholdEnv("night_light_0")
     try:
