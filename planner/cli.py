@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str], *, is_process: bool) -> int:
     called = words[0] if words and words[0] in COMMANDS else None
     parser = CommandParser(
-        prog="planner", description="Household robots that are told things in words."
+        prog="planner", description="Household robots that take instructions in words."
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():

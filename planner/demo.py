@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--house", default=DEFAULT_HOUSE, help="for the tour and for instructions in words"
     )
-    parser.add_argument("--seed", default="0", help="seed of everything random; 0 = the episode's")
+    parser.add_argument("--seed", default="0", help="random seed; 0 = the episode's")
     parser.add_argument(
         "--pace", default=f"{DEFAULT_PACE}", help="simulated seconds per second; 1 = real time"
     )

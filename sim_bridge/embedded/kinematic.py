@@ -169,7 +169,7 @@ class KinematicBackend(ABC):
             PlannerError: where chance has a say in it.
         """
         if self._is_noisy:
-            raise PlannerError("where an agent will think it is hangs on chance in this world")
+            raise PlannerError("where an agent will be localised is random in this world")
         body = self._agent(agent)
         stance = predicted_stance(body, seconds)
         return (stance.x_m, stance.y_m, 0.0), body.holding is not None

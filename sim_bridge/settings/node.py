@@ -83,6 +83,9 @@ def declare_safety(node: Node) -> SafetyOptions:
         PlannerError: for an invalid file.
     """
     name = parameters.text(
-        node, "safety_config", "", "file with the numbers of the safety rules; empty = shipped"
+        node,
+        "safety_config",
+        "",
+        "file with the parameters of the safety rules; empty = the shipped one",
     )
     return read_model(Path(name), SafetyOptions) if name else default_safety()

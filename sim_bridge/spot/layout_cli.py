@@ -13,9 +13,9 @@ from sim_bridge.spot.layout import Annotated, blind_poses, check_layout, parse_l
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    check = actions.add_parser("check", help="tell all that is wrong with layouts")
+    check = actions.add_parser("check", help="list all defects of layouts")
     check.add_argument("layouts", nargs="+", type=Path, metavar="FILE")
-    house = actions.add_parser("house", help="write the house file that the nodes take")
+    house = actions.add_parser("house", help="write the house file for the nodes")
     house.add_argument("layout", type=Path, metavar="FILE")
     house.add_argument("-o", "--output", type=Path, required=True, metavar="JSON")
 
@@ -47,7 +47,7 @@ def _print_summary(path: Path, annotated: Annotated) -> None:
     house, poses = annotated.house, sum(map(len, annotated.poses.values()))
     print(
         f"{path}: sound, {len(house.rooms)} rooms, {len(house.furniture)} pieces of furniture, "
-        f"{poses} poses that can be walked to, {len(annotated.fiducials)} markers"
+        f"{poses} poses that can be reached, {len(annotated.fiducials)} markers"
     )
     without = [name for name, found in annotated.poses.items() if not found]
     if without:

@@ -118,6 +118,6 @@ def establish(endpoint: Any, max_skew_s: float) -> RobotClock:
         way = "ahead of" if clock.skew_s > 0 else "behind"
         raise PlannerError(
             f"spot: the robot's clock is {abs(clock.skew_s):.0f} s {way} this computer's, more "
-            f"than {max_skew_s:g} s (link.max_skew_s); set both clocks by the same time server"
+            f"than {max_skew_s:g} s (link.most_skew_s); set both clocks by the same time server"
         )
     return clock

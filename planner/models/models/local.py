@@ -31,7 +31,7 @@ def _kind(folder: Path) -> str:
 
 
 MODEL = ModelPart(
-    summary="transformers in this process, held to the grammar; extra local, with pictures vlm",
+    summary="transformers in this process, constrained by grammars; extra local, with pictures vlm",
     make=_make,
     source="FOLDER",
     source_is_path=True,

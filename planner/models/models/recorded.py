@@ -24,7 +24,7 @@ def _check(request: ModelRequest) -> None:
 
 
 MODEL = ModelPart(
-    summary="what was recorded of another model, or the dialogues of a run of planner bench",
+    summary="replies recorded from another model, or in the dialogues of a run of planner bench",
     make=_make,
     source="FILE",
     source_is_path=True,

@@ -20,7 +20,7 @@ def _make(request: ModelRequest) -> ChatModel:
 
 
 MODEL = ModelPart(
-    summary="the replies of a file, separated by blank lines, or of EPISODE.txt in a folder",
+    summary="the replies from a file, separated by blank lines, or from EPISODE.txt in a folder",
     make=_make,
     source="FILE",
     source_is_path=True,

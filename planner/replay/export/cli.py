@@ -48,18 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--agent",
         action="append",
         metavar="NAME",
-        help="lerobot, video: whose eyes; may be repeated; default: agent_0, video: all agents",
+        help="lerobot, video: agent to export; may be repeated; default: agent_0, video: all",
     )
     parser.add_argument("--camera", metavar="NAME", help="lerobot, video: default: hand")
-    parser.add_argument("--fps", type=int, help="lerobot, video: frames a second; default: 10")
+    parser.add_argument("--fps", type=int, help="lerobot, video: frames per second; default: 10")
     parser.add_argument(
-        "--speed", type=float, help="video: seconds of the world in a second; default: 1"
+        "--speed", type=float, help="video: seconds of the world per second; default: 1"
     )
     parser.add_argument(
         "--no-language-columns",
         action="store_true",
         default=None,
-        help="lerobot: leave out what LeRobot before 0.6 cannot load",
+        help="lerobot: omit columns that LeRobot before 0.6 cannot load",
     )
 
 

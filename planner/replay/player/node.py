@@ -148,7 +148,7 @@ def _opening(
     bag: Bag, topics: Mapping[str, Outgoing], clock: ClockMode, options: PlayOptions
 ) -> str:
     told = {
-        ClockMode.NONE: "nobody tells /clock",
+        ClockMode.NONE: "no /clock",
         ClockMode.BAG: "the bag's own /clock",
         ClockMode.MADE: "/clock from the time of receipt",
     }[clock]

@@ -61,31 +61,31 @@ def add_play_arguments(parser: argparse._ArgumentGroup) -> None:
         "--rate",
         default="1",
         metavar="R",
-        help=f"seconds of the bag in a second, {MIN_RATE:g} to {MAX_RATE:g}, "
-        f"or {UNLIMITED}: without any waiting (default: 1)",
+        help=f"seconds of the bag per second, {MIN_RATE:g} to {MAX_RATE:g}, "
+        f"or {UNLIMITED}: as fast as possible (default: 1)",
     )
-    add("--loop", action="store_true", help="again and again")
-    add("--pause", action="store_true", help="begin paused; the space bar goes on")
+    add("--loop", action="store_true", help="repeat until Ctrl-C")
+    add("--pause", action="store_true", help="start paused; the space bar resumes")
     add("--topics", nargs="+", default=[], metavar="NAME", help="only these: names or '/shell/*'")
     add("--exclude", nargs="+", default=[], metavar="NAME", help="not these: names or '/shell/*'")
     add("--remap", nargs="+", default=[], metavar="FROM:=TO", help="publish under other names")
     add(
         "--clock",
         choices=[mode.value for mode in ClockMode],
-        help="who tells /clock (default: the bag's own, else made)",
+        help="source of /clock (default: the bag's own, else made)",
     )
     add(
         "--all",
         action="store_true",
         help="also what makes robots and nodes act, such as velocities and approvals",
     )
-    add("--force", action="store_true", help="also topics that somebody else publishes now")
+    add("--force", action="store_true", help="also publish on topics that others publish")
     add(
         "--wait-for-subscribers",
         type=float,
         default=2.0,
         metavar="S",
-        help="begin when readers were found, or after this time (default: %(default)g)",
+        help="start when subscribers were found, or after this time (default: %(default)g)",
     )
 
 

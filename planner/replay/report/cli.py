@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of the report; default: report beside the first bag",
     )
     parser.add_argument(
-        "--force", action="store_true", help="write into a folder that holds something else"
+        "--force", action="store_true", help="also write into a folder with other contents"
     )
 
 

@@ -23,24 +23,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--certificate",
         default="spot-emulator.pem",
-        help="file that the authority's certificate is written to",
+        help="output file for the authority's certificate",
     )
-    parser.add_argument("--troubles", default="", help="file with what goes wrong, and when")
+    parser.add_argument("--troubles", default="", help="fault script, see docs/spot.md")
     parser.add_argument(
         "--round-trip", type=float, default=0.0, metavar="S", help="of every connection, seconds"
     )
     parser.add_argument("--jitter", type=float, default=0.0, metavar="S", help="more each way")
     parser.add_argument(
-        "--loss", type=float, default=0.0, metavar="SHARE", help="share of packets that are lost"
+        "--loss", type=float, default=0.0, metavar="SHARE", help="share of lost packets"
     )
     parser.add_argument(
         "--stall",
         action="append",
         default=[],
         metavar="AT:FOR",
-        help="let nothing pass from AT on, for so long, seconds; may be given again",
+        help="block all traffic from AT on, for this long, seconds; may be repeated",
     )
-    parser.add_argument("--seconds", type=float, default=0.0, help="end by itself; 0 = never")
+    parser.add_argument(
+        "--seconds", type=float, default=0.0, help="stop after this time; 0 = never"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

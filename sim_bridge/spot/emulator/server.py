@@ -266,7 +266,7 @@ class SpotEmulator:
 
     def _link_trouble(self, trouble: Trouble) -> None:
         if self.link is None:
-            raise PlannerError(f"{trouble.kind}: the emulator was made without a link")
+            raise PlannerError(f"{trouble.kind}: the emulator has no link")
         if trouble.kind is TroubleKind.LINK_STALL:
             self.link.stall(trouble.seconds)
         elif trouble.kind is TroubleKind.LINK_ROUND_TRIP:
