@@ -90,8 +90,8 @@ class ExternalBackend:
                 raise PlannerError(
                     f"external: {wrong}"
                     if wrong
-                    else f"external: nothing was heard on {topic}; is spot_ros2 running under this "
-                    "name (namespace in config/external.yaml), in this ROS domain?"
+                    else f"external: nothing was received on {topic}; is spot_ros2 running under "
+                    "this name (namespace in config/external.yaml), in this ROS domain?"
                 )
             time.sleep(0.02)
 
@@ -187,8 +187,8 @@ class ExternalBackend:
         on_body = readings.pose_in(self._frame("body"), frame)
         if on_body is None:
             return (
-                f"external: /tf has no way from {self._frame('body')!r} to {frame!r}, the frame of "
-                f"the pictures of {camera}"
+                f"external: /tf does not connect {self._frame('body')!r} to {frame!r}, the frame "
+                f"of the pictures of {camera}"
             )
         return _flat(readings.body).inverse().compose(readings.body).compose(on_body)
 

@@ -105,7 +105,7 @@ class Answers:
     def begin_claim(self, agent: str) -> None:
         """Revokes approvals and ends questions of an earlier claim."""
         self._guards()[agent].approvals.forget()
-        text = "it was claimed anew"
+        text = "it was claimed again"
         self._end(agent, Ending.CLAIMED, Rule.CONSENT, "CLAIMED_ANEW", text)
 
     def _refused(self, agent: str) -> Outcome:

@@ -28,7 +28,7 @@ class Ending(StrEnum):
     CANCELED = "was canceled"
     EXPIRED = "has expired"
     STOPPED = "ended when the agent was stopped"
-    CLAIMED = "ended when the agent was claimed anew"
+    CLAIMED = "ended when the agent was claimed again"
     NEW_EPISODE = "ended when another episode was loaded"
 
 

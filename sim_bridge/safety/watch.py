@@ -75,7 +75,7 @@ class Watch:
             text = f"{who} holds the lease; claim the agent again when it is free"
             self._lost = Concern(Rule.LEASE_LOST, Severity.STOPS, "LEASE_LOST", text)
         elif self._epoch and health.epoch and health.epoch != self._epoch:
-            text = "the robot was started anew; claim it again"
+            text = "the robot was restarted; claim it again"
             self._lost = Concern(Rule.LEASE_LOST, Severity.STOPS, "LEASE_LOST", text)
         if health.lease is Lease.OURS and self._lost is None and health.epoch:
             self._epoch = health.epoch

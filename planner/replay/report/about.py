@@ -92,10 +92,10 @@ def notices_of(
     """What the reader must know first, the most serious first."""
     notices = []
     if bag.is_open:
-        text = "The recording is still going on: the report tells of what was written so far."
+        text = "The recording is still in progress: the report covers what was written so far."
         notices.append(Notice(Level.WARNING, text))
     elif bag.cut_short:
-        text = "The recording was cut short: the report tells of what was written until then."
+        text = "The recording was cut short: the report covers what was written until then."
         notices.append(Notice(Level.ERROR, text))
     if not bag.message_count:
         notices.append(Notice(Level.ERROR, "There is no message in the bag."))

@@ -153,7 +153,7 @@ def test_triggers_can_be_switched_off(opened: Opened) -> None:
     [
         (
             RobotReadings(),
-            "nothing was heard on /spot/odometry; is spot_ros2 running under this name",
+            "nothing was received on /spot/odometry; is spot_ros2 running under this name",
         ),
         (RobotReadings(wrong="'base' in 'map'; it is not used"), "'base' in 'map'; it is not used"),
     ],
@@ -174,7 +174,7 @@ def test_missing_pictures_and_frames_are_told(opened: Opened) -> None:
         backend.observe(ROBOT, ("hand",))
     lost = replace(PICTURE, frame="elsewhere")
     ear.said = replace(HEARD, pictures={"hand": lost})
-    with pytest.raises(PlannerError, match="no way from 'spot/body' to 'elsewhere'"):
+    with pytest.raises(PlannerError, match="does not connect 'spot/body' to 'elsewhere'"):
         backend.observe(ROBOT, ("hand",))
     with pytest.raises(PlannerError, match="no camera 'back'"):
         backend.observe(ROBOT, ("back",))

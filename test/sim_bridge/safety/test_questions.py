@@ -106,7 +106,7 @@ def answer(gate: SafetyGate, *, approve: bool) -> None:
         (lambda gate: let_pass(gate, 2.2), "has expired"),
         (lambda gate: gate.stop(ROBOT), "ended when the agent was stopped"),
         (lambda gate: gate.command(ROBOT, Command.RELEASE), "ended when the agent was stopped"),
-        (lambda gate: gate.command(ROBOT, Command.CLAIM), "ended when the agent was claimed anew"),
+        (lambda gate: gate.command(ROBOT, Command.CLAIM), "ended when the agent was claimed again"),
         (lambda gate: gate.reset(HOUSE, EPISODE, 0), "ended when another episode was loaded"),
         (lose_lease, "ended: "),
         (lose_link, "ended: "),

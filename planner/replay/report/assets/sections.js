@@ -187,7 +187,7 @@ function figure(name, value, kind = "") {
 
 /** What was wrong. */
 export function faultSection(timeline, bag) {
-  if (!bag.faults.length) return section("faults", "Faults", "The bag tells of none.");
+  if (!bag.faults.length) return section("faults", "Faults", "None in the bag.");
   const rows = bag.faults.map((f) => [
     badge(LEVELS.get(f.level) || "", f.level),
     f.kind,
