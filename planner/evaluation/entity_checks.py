@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner.evaluation.task import Evaluation, Predicate, Proposition, asked_state
-from planner.world.catalogue import Catalogue
+from planner.world.catalogue import Catalogue, default_catalogue, slice_names
 from planner.world.episode import Episode
 from planner.world.errors import FileError
 from planner.world.graph_file import label
@@ -42,7 +42,18 @@ def facts_of_state(state: WorldState, house: House) -> dict[str, EntityFacts]:
         facts[name] = EntityFacts(
             entity.kind, frozenset(entity.affordances), _is_hollow(house, entity)
         )
+        if entity.kind is EntityKind.OBJECT:
+            facts |= _slices(name, entity.class_name, default_catalogue())
     return facts
+
+
+def _slices(name: str, class_name: str, catalogue: Catalogue) -> dict[str, EntityFacts]:
+    """What a thing can become; a goal may be about it before it is there."""
+    cls = catalogue.objects.get(class_name)
+    if cls is None or cls.slices is None:
+        return {}
+    can = frozenset(catalogue.objects[cls.slices.class_name].affordances)
+    return {each: EntityFacts(EntityKind.OBJECT, can) for each in slice_names(name, cls.slices)}
 
 
 def facts_of_episode(
@@ -70,6 +81,7 @@ def facts_of_episode(
         can = frozenset(cls.affordances if cls else ())
         hollow = cls is not None and cls.hollow is not None
         facts[item.name] = EntityFacts(EntityKind.OBJECT, can, hollow)
+        facts |= _slices(item.name, item.class_name, catalogue)
     facts.update((agent.uid, EntityFacts(EntityKind.AGENT)) for agent in episode.agents)
     return facts
 

@@ -1,0 +1,224 @@
+"""TEACh's twelve kinds of tasks as programs of skill calls, carried out and judged.
+
+The goals are judged from the simulator's truth, which starts without the slices that they name.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from skill_world import World
+
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.language import read_evaluation
+from planner.world.catalogue import default_catalogue
+from planner.world.episode import Episode
+from planner.world.furnishing import build_furniture
+from planner.world.house import Furniture, House, ObjectPlacement, Room
+
+CATALOGUE = default_catalogue()
+TABLE_THINGS = {
+    "knife_0": (-0.2, -0.8),
+    "bread_0": (0.15, -0.75),
+    "tomato_0": (-0.2, -0.5),
+    "potato_0": (0.1, -0.5),
+    "lettuce_0": (0.3, -0.5),
+    "plate_0": (-0.2, -0.2),
+    "plate_1": (0.2, -0.2),
+    "bowl_0": (0.0, 0.05),
+    "cup_0": (-0.3, 0.2),
+    "fork_0": (0.1, 0.3),
+    "fork_1": (0.25, 0.3),
+    "pot_0": (-0.1, 0.6),
+    "plant_container_0": (0.3, 0.7),
+}
+COUNTER_THINGS = {"toaster_0": (0.0, -0.5), "coffee_machine_0": (0.0, 0.3), "basket_0": (0.0, 0.9)}
+DIRTY = ("plate_0", "plate_1")
+
+
+def _piece(class_name: str, x: float, y: float, yaw: float, *, large: bool = False) -> Furniture:
+    cls = CATALOGUE.furniture[class_name]
+    size = cls.size_max_m if large else cls.size_min_m
+    return build_furniture(cls, f"{class_name}_0", "kitchen_0", x, y, yaw, size)
+
+
+def _on_top(name: str, piece: Furniture, dx: float, dy: float) -> ObjectPlacement:
+    class_name = name.rpartition("_")[0]
+    cls = CATALOGUE.objects[class_name]
+    surface = max(piece.surfaces, key=lambda s: s.center[2])
+    x, y, z = piece.pose.apply((surface.center[0] + dx, surface.center[1] + dy, surface.center[2]))
+    return ObjectPlacement(
+        name=name,
+        class_name=class_name,
+        size_m=cls.size_m,
+        pose=(x, y, z, piece.yaw_rad),
+        parent=piece.name,
+        relation="on",
+        part=surface.name,
+        states={"clean": False} if name in DIRTY else {},
+    )
+
+
+@pytest.fixture(scope="module")
+def kitchen() -> House:
+    table = _piece("table", 3.0, 2.5, 0.0, large=True)
+    counter = _piece("counter", 0.45, 2.5, 0.0, large=True)
+    furniture = (
+        table,
+        counter,
+        _piece("oven", 2.0, 4.5, -math.pi / 2),
+        _piece("sink", 4.0, 0.4, math.pi / 2),
+    )
+    things = [_on_top(n, table, *at) for n, at in TABLE_THINGS.items()]
+    things += [_on_top(n, counter, *at) for n, at in COUNTER_THINGS.items()]
+    room = Room(name="kitchen_0", class_name="kitchen", polygon_m=((0, 0), (6, 0), (6, 5), (0, 5)))
+    return House(
+        version=1, name="kitchen", rooms=(room,), furniture=furniture, objects=tuple(things)
+    )
+
+
+def _sliced(thing: str) -> list[str]:
+    return [
+        "Navigate[knife_0]",
+        "Pick[knife_0]",
+        f"Navigate[{thing}]",
+        f"Slice[{thing}]",
+        PUT_KNIFE,
+    ]
+
+
+def _moved(thing: str, place: str, relation: str = "on") -> str:
+    return f"Rearrange[{thing}, {relation}, {place}, None, None]"
+
+
+def _toasted(thing: str) -> list[str]:
+    device = "toaster_0"
+    return [_moved(thing, device), f"PowerOn[{device}]", f"Toast[{thing}]", f"PowerOff[{device}]"]
+
+
+PUT_KNIFE = "Rearrange[knife_0, on, table_0, None, None]"
+CLEAN_PLATE = ["Navigate[plate_0]", "Clean[plate_0]"]
+COFFEE = [_moved("cup_0", "coffee_machine_0"), "PowerOn[coffee_machine_0]", "Brew[cup_0]"]
+FILLED = ["Navigate[{0}]", "Pick[{0}]", "Navigate[sink_0]", "Fill[{0}]"]
+BOILED = [
+    *(call.format("pot_0") for call in FILLED),
+    _moved("pot_0", "oven_0"),
+    "PowerOn[oven_0]",
+    _moved("potato_0", "pot_0", "within"),
+    "Boil[potato_0]",
+]
+TOAST = [*_sliced("bread_0"), *_toasted("bread_slice_0")]
+SALAD = [
+    *_sliced("lettuce_0"),
+    *_sliced("tomato_0"),
+    *CLEAN_PLATE,
+    _moved("tomato_slice_1", "plate_0"),
+    _moved("lettuce_slice_0", "plate_0"),
+]
+TASKS: dict[str, tuple[list[str], list[tuple[str, list[str], list[str], int]]]] = {
+    "coffee": (COFFEE, [("is_filled_with_coffee", ["cup_0"], [], 1)]),
+    "toast": (TOAST, [("is_toasted", ["bread_slice_0", "bread_slice_1"], [], 1)]),
+    "boil potato": (BOILED, [("is_boiled", ["potato_0"], [], 1)]),
+    "clean all plates": (
+        [*CLEAN_PLATE, "Navigate[plate_1]", "Clean[plate_1]"],
+        [("is_clean", ["plate_0", "plate_1"], [], 2)],
+    ),
+    "salad": (
+        SALAD,
+        [
+            ("is_clean", ["plate_0"], [], 1),
+            ("is_on_top", ["lettuce_slice_0"], ["plate_0"], 1),
+            ("is_on_top", ["tomato_slice_0", "tomato_slice_1"], ["plate_0"], 1),
+        ],
+    ),
+    "sandwich": (
+        [
+            *TOAST,
+            _moved("bread_slice_0", "plate_0"),
+            *_toasted("bread_slice_1"),
+            *SALAD,
+            _moved("bread_slice_1", "plate_0"),
+        ],
+        [
+            ("is_toasted", ["bread_slice_0", "bread_slice_1"], [], 2),
+            ("is_on_top", ["bread_slice_0", "bread_slice_1"], ["plate_0"], 2),
+            ("is_on_top", ["lettuce_slice_0"], ["plate_0"], 1),
+            ("is_on_top", ["tomato_slice_1"], ["plate_0"], 1),
+        ],
+    ),
+    "plate of toast": (
+        [*TOAST, *CLEAN_PLATE, _moved("bread_slice_0", "plate_0")],
+        [
+            ("is_toasted", ["bread_slice_0"], [], 1),
+            ("is_on_top", ["bread_slice_0"], ["plate_0"], 1),
+            ("is_clean", ["plate_0"], [], 1),
+        ],
+    ),
+    "breakfast": (
+        [*COFFEE, *TOAST, _moved("bread_slice_0", "plate_0")],
+        [
+            ("is_filled_with_coffee", ["cup_0"], [], 1),
+            ("is_on_top", ["bread_slice_0"], ["plate_0", "plate_1"], 1),
+        ],
+    ),
+    "water plant": (
+        [
+            *(call.format("cup_0") for call in FILLED),
+            "Navigate[plant_container_0]",
+            "Water[plant_container_0]",
+        ],
+        [("is_watered", ["plant_container_0"], [], 1)],
+    ),
+    "put all forks in the basket": (
+        [_moved("fork_0", "basket_0", "within"), _moved("fork_1", "basket_0", "within")],
+        [("is_inside", ["fork_0", "fork_1"], ["basket_0"], 2)],
+    ),
+    "put all plates on the counter": (
+        [_moved("plate_0", "counter_0"), _moved("plate_1", "counter_0")],
+        [("is_on_top", ["plate_0", "plate_1"], ["counter_0"], 2)],
+    ),
+    "2 slices of tomato in the bowl": (
+        [
+            *_sliced("tomato_0"),
+            _moved("tomato_slice_0", "bowl_0", "within"),
+            _moved("tomato_slice_3", "bowl_0", "within"),
+        ],
+        [("is_inside", [f"tomato_slice_{k}" for k in range(4)], ["bowl_0"], 2)],
+    ),
+}
+
+
+def _goal(wanted: list[tuple[str, list[str], list[str], int]]) -> dict[str, object]:
+    return {
+        "propositions": [
+            {
+                "function_name": name,
+                "args": {"objects": first, "number": number}
+                | ({"receptacles": second} if second else {}),
+            }
+            for name, first, second, number in wanted
+        ]
+    }
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_is_carried_out_and_judged(kitchen: House, task: str) -> None:
+    calls, wanted = TASKS[task]
+    person = {"uid": "agent_0", "kind": "human", "start": (1.6, 1.0, 0.0)}
+    episode = Episode(
+        version=1,
+        episode_id="task",
+        house="kitchen",
+        instruction=task,
+        agents=(person,),
+        objects=kitchen.objects,
+    )
+    world = World(kitchen, episode)
+    judge = Evaluator(read_evaluation(_goal(wanted), task), kitchen, world.state)
+    assert judge.progress.percent_complete < 1
+    for call in calls:
+        result = world.run(call)
+        assert result.succeeded, f"{call}: {result.text}"
+        judge.update(world.state)
+    assert judge.progress.percent_complete == 1
