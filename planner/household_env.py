@@ -139,9 +139,9 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
         """Runs until the next action is needed, or the end."""
 
         async def until_wanted() -> None:
-            wanted = asyncio.ensure_future(self._policy.wants_action.wait())
-            await asyncio.wait({wanted, playing}, return_when=asyncio.FIRST_COMPLETED)
-            wanted.cancel()
+            needs_action = asyncio.ensure_future(self._policy.wants_action.wait())
+            await asyncio.wait({needs_action, playing}, return_when=asyncio.FIRST_COMPLETED)
+            needs_action.cancel()
 
         self._loop.run_until_complete(until_wanted())
 

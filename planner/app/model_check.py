@@ -78,12 +78,12 @@ class _Checks:
         if not self.part.takes_pictures:
             raise _NotPromisedError("its record says that it takes none")
         picture = Picture.of(np.full((_SIDE_PX, _SIDE_PX, 3), 127, np.uint8))
-        asked = replace(_QUESTION, pictures=(picture,))
-        return _problem(await model.complete(replace(self.request, messages=(asked,))))
+        prompt = replace(_QUESTION, pictures=(picture,))
+        return _problem(await model.complete(replace(self.request, messages=(prompt,))))
 
     async def answers_several_at_once(self, model: ChatModel) -> str:
-        asked = [replace(self.request, seed=seed) for seed in range(3)]
-        answers = await asyncio.gather(*(model.complete(request) for request in asked))
+        requests = [replace(self.request, seed=seed) for seed in range(3)]
+        answers = await asyncio.gather(*(model.complete(request) for request in requests))
         return next((problem for answer in answers if (problem := _problem(answer))), "")
 
     async def is_late_with_a_model_error(self, model: ChatModel) -> str:

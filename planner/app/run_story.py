@@ -83,8 +83,8 @@ class RunStory:
         calls = {agent: str(call) for agent, call in decision.calls.items()}
         plan = decision.thought
         self._reasons = {a: story.reason_of(plan, a, call) for a, call in calls.items()}
-        told = any(self._reasons.values()) or story.has_only_calls(plan, calls)
-        if calls and plan not in ("", self._plan) and not told:
+        is_explained = any(self._reasons.values()) or story.has_only_calls(plan, calls)
+        if calls and plan not in ("", self._plan) and not is_explained:
             self.say(story.reason_line(now_s, plan))
         self._plan = plan
 

@@ -178,11 +178,11 @@ def _strewn(
         return scatter(house, recipe.things, rng)
     classes = sorted(default_catalogue().objects)
     anywhere = tuple(piece.name for piece in house.furniture if piece.surfaces)
-    wanted = [
+    requested = [
         ObjectRequest((classes[int(index)],), furniture=anywhere)
         for index in rng.permutation(len(classes))[: recipe.things]
     ]
-    return tuple(o for o in place_objects(house, wanted, rng) if isinstance(o, ObjectPlacement))
+    return tuple(o for o in place_objects(house, requested, rng) if isinstance(o, ObjectPlacement))
 
 
 def _view(
@@ -237,8 +237,8 @@ def _look_at(world: KinematicWorld, agent: Agent, thing: Thing, rng: np.random.G
     x, y, z = thing.center_m
     away = np.hypot(points[:, 0] - x, points[:, 1] - y)
     # Near places are few but matter most, so distances are drawn uniformly.
-    wanted = float(rng.uniform(_NEAREST_M, _MAX_DISTANCE_M))
-    fit = np.flatnonzero(np.abs(away - wanted) < 0.25)
+    requested = float(rng.uniform(_NEAREST_M, _MAX_DISTANCE_M))
+    fit = np.flatnonzero(np.abs(away - requested) < 0.25)
     if not fit.size:
         fit = np.argsort(away)[:_TRIES]
     for _ in range(_TRIES):

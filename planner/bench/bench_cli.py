@@ -56,13 +56,13 @@ def run(args: argparse.Namespace) -> int:
     """Runs the benchmark and prints the scores."""
     if not (args.distance > 0):
         raise PlannerError(f"--distance {args.distance} is not a distance above 0")
-    asked = [name for name in args.updater or _need_no_model() if name != REFERENCE]
-    if args.model and len(asked) != 1:
+    names = [name for name in args.updater or _need_no_model() if name != REFERENCE]
+    if args.model and len(names) != 1:
         raise PlannerError("--model is of one updater: name it with --updater")
     model = UpdaterModel(args.model, args.model_url, args.model_second)
     makers = {REFERENCE: _maker(REFERENCE, UpdaterModel(), {})}
-    options = _options(args, asked)
-    makers |= {name: _maker(name, model, options) for name in asked}
+    options = _options(args, names)
+    makers |= {name: _maker(name, model, options) for name in names}
     houses = [load_house(word) for word in args.houses or _heldout()]
     scores: list[HouseScore] = []
     for house in houses:
@@ -98,9 +98,9 @@ def _need_no_model() -> list[str]:
     return [name for name, part in UPDATERS.usable().items() if not part.needs_model]
 
 
-def _options(args: argparse.Namespace, asked: Sequence[str]) -> Mapping[str, OptionValue]:
+def _options(args: argparse.Namespace, names: Sequence[str]) -> Mapping[str, OptionValue]:
     """The options of the selected updater; with several updaters none may be set."""
-    own = UPDATERS.get(asked[0]).options if len(asked) == 1 else ()
+    own = UPDATERS.get(names[0]).options if len(names) == 1 else ()
     return read_option_flags(args, own, UPDATERS.usable())
 
 

@@ -139,15 +139,15 @@ class _Recorder:
             return
         known = list(self._list.entities)
         made = labels(frame, state, known, self._rules)
-        told = list(made)
+        operations = list(made)
         if self._rng.random() < self._rules.phantom_share:
-            ghost = phantom(frame, self._classes, self._list.next_id, self._rng)
-            if ghost is not None:
-                known.append(ghost)
-                told.append(Operation(OperationKind.REMOVE, entity_id=ghost.entity_id))
+            false_entity = phantom(frame, self._classes, self._list.next_id, self._rng)
+            if false_entity is not None:
+                known.append(false_entity)
+                operations.append(Operation(OperationKind.REMOVE, entity_id=false_entity.entity_id))
         prompt = update_prompt(view_points(frame), known, self._action)
-        answer = write(told)
-        self.samples.append(Sample(model_image(frame), prompt, answer, kind_of(told)))
+        answer = write(operations)
+        self.samples.append(Sample(model_image(frame), prompt, answer, kind_of(operations)))
         provenance = Provenance(observation.stamp_s, "labels", Source.SEEN, AGENT, frame)
         self._list.apply([_in_frame(operation, frame) for operation in made], provenance)
 

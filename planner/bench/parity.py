@@ -151,8 +151,8 @@ class _Body:
     def ready(backend: Backend, house: House, episode: Episode, seed: int) -> _Body:
         """Starts an episode."""
         backend.reset(house, episode, seed)
-        asked = read_evaluation(episode.evaluation or {}, episode.episode_id)
-        body = _Body(backend, Evaluator(asked, house, truth(backend)))
+        goal = read_evaluation(episode.evaluation or {}, episode.episode_id)
+        body = _Body(backend, Evaluator(goal, house, truth(backend)))
         body.at_m = truth(backend).entities[AGENT].pose.position_m
         return body
 
@@ -182,12 +182,12 @@ def compare_backends(first: Backend, second: Backend, house: House, seed: int) -
     first.reset(house, _alone(house, None), seed)
     # Starting positions are not compared, so both start where the first one does.
     pose = truth(first).entities[AGENT].pose
-    errands, wanted = script(house, truth(first))
-    episode = _alone(house, (*pose.position_m[:2], pose.yaw_rad), wanted)
+    carrying, destinations = script(house, truth(first))
+    episode = _alone(house, (*pose.position_m[:2], pose.yaw_rad), destinations)
     bodies = [_Body.ready(backend, house, episode, seed) for backend in (first, second)]
     one, other = bodies
     pixels, primitives = Pixels(), []
-    for primitive in (*camera_path(house, pose.position_m), *errands):
+    for primitive in (*camera_path(house, pose.position_m), *carrying):
         primitives.append(ComparedPrimitive(primitive, (one.do(primitive), other.do(primitive))))
         _look(pixels, first, second)
     for episode in meetings(house, pose.position_m):
@@ -258,32 +258,32 @@ def script(house: House, state: WorldState) -> tuple[list[Primitive], Mapping[st
     pieces = house.furniture_by_name
     lying = [o for o in house.objects if o.relation is Relation.ON and o.parent in pieces]
     tops = [p for p in house.furniture if p.surfaces]
-    errands = [
+    primitives = [
         Primitive(PrimitiveName.PLACE, (0.0, 0.0, 1.0), f"{AGENT}/base_link", Relation.ON),
         Primitive(PrimitiveName.PICK, (0.6, 0.0, 1.2), f"{AGENT}/base_link"),
     ]
-    wanted = {}
+    destinations = {}
     for number, item in enumerate(_spread(lying, _THINGS)):
         others = [piece for piece in tops if piece.name != item.parent]
         if not others:
             continue
         top = others[(7 * number + 3) % len(others)]
-        errands += _carried(state.entities[item.name].box.center_m, _on_top(top))
-        wanted[item.name] = top.name
+        primitives += _carried(state.entities[item.name].box.center_m, _on_top(top))
+        destinations[item.name] = top.name
     for piece in _spread([p for p in house.furniture if p.joints], _JOINTS):
         handle = piece.pose.apply(piece.joints[0].handle)
-        errands += [
+        primitives += [
             Primitive(PrimitiveName.NAVIGATE, handle),
             Primitive(PrimitiveName.OPEN, handle),
             Primitive(PrimitiveName.LOOK, handle),
             Primitive(PrimitiveName.CLOSE, handle),
         ]
     for piece in _spread([p for p in tops if not p.joints], 1):
-        errands += [
+        primitives += [
             Primitive(PrimitiveName.NAVIGATE, _on_top(piece)),
             Primitive(PrimitiveName.OPEN, _on_top(piece)),
         ]
-    return errands, wanted
+    return primitives, destinations
 
 
 def _spread(items: Sequence[_Entry], count: int) -> list[_Entry]:
@@ -306,14 +306,16 @@ def _on_top(piece: Furniture) -> Vec3:
 
 
 def _alone(
-    house: House, start: tuple[float, float, float] | None, wanted: Mapping[str, str] | None = None
+    house: House,
+    start: tuple[float, float, float] | None,
+    destinations: Mapping[str, str] | None = None,
 ) -> Episode:
     propositions: list[JsonValue] = [
         {
             "function_name": "is_on_top",
             "args": {"objects": [thing], "number": 1, "receptacles": [top]},
         }
-        for thing, top in (wanted or {}).items()
+        for thing, top in (destinations or {}).items()
     ]
     evaluation: dict[str, JsonValue] = {
         "propositions": propositions,

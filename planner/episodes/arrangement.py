@@ -40,8 +40,8 @@ def arrangements(
         lying = {item.name: item for item in objects}
         states: list[Arrangement] = []
         for step in steps:
-            wanted = [target for target in found if (target.step or 0) == step]
-            after = _Step(house, lying, wanted, rng).arranged()
+            targets = [target for target in found if (target.step or 0) == step]
+            after = _Step(house, lying, targets, rng).arranged()
             if after is None:
                 break
             states.append(after)
@@ -58,12 +58,12 @@ class _Step:
         self,
         house: House,
         lying: Mapping[str, ObjectPlacement],
-        wanted: Sequence[Target],
+        targets: Sequence[Target],
         rng: np.random.Generator,
     ) -> None:
         self._house = house
         self._before = dict(lying)
-        self._wanted = wanted
+        self._targets = targets
         self._rng = rng
         self._rooms = {piece.name: piece.room for piece in house.furniture}
         self._rooms |= {floor_name(room.name): room.name for room in house.rooms}
@@ -101,7 +101,9 @@ class _Step:
     def _ease(self, name: str) -> tuple[bool, bool, float]:
         """Those that others go into or lie next to first, then the largest."""
         into = any(place in self._moves for place in self._moves[name][1])
-        follows = any(t.predicate is Predicate.IS_NEXT_TO and name in t.names for t in self._wanted)
+        follows = any(
+            t.predicate is Predicate.IS_NEXT_TO and name in t.names for t in self._targets
+        )
         size = self._before[name].size_m
         return (into, follows, -size[0] * size[1])
 
@@ -110,7 +112,7 @@ class _Step:
         moves: dict[str, tuple[Relation, tuple[str, ...]]] = {}
         shared: dict[str, str] = {}
         used: dict[str, list[str]] = {}
-        for target in self._wanted:
+        for target in self._targets:
             if target.predicate not in PLACING:
                 continue
             free = [name for name in target.names if name not in moves] or list(target.names)
@@ -155,7 +157,7 @@ class _Step:
             if not isinstance(outcome, ObjectPlacement):
                 return None
             placed = outcome.model_copy(update={"name": name})
-            if all(self._beside(placed, target) for target in self._wanted):
+            if all(self._beside(placed, target) for target in self._targets):
                 return placed
         return None
 

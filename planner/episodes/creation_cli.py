@@ -23,12 +23,12 @@ def import_tasks(args: argparse.Namespace) -> int:
     if args.format == "partnr-instructions":
         result = import_instructions(args.files, args.seed)
         write_import(result, args.output)
-        taken, told = len(result.episodes), summary(result)
+        taken, report = len(result.episodes), summary(result)
     else:
         found = _imported(args)
         write_imported(found, args.output)
-        taken, told = len(found.episodes), imported.summary(found)
-    print(told)
+        taken, report = len(found.episodes), imported.summary(found)
+    print(report)
     print(f"wrote {args.output} and {args.output / REPORT_NAME}")
     return 0 if taken else 1
 

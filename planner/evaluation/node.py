@@ -342,7 +342,7 @@ class EvaluatorNode(ManagedNode):
                     self.get_logger().error(str(error))
             self._is_unacknowledged = not self._result.wait_for_acks(ACKNOWLEDGE_TIMEOUT_S)
             if self._is_unacknowledged:
-                self.get_logger().warning("not all who listen have heard the verdict")
+                self.get_logger().warning("not every subscriber has acknowledged the verdict")
         return self._verdict
 
     def _count_from_instruction(self, evaluator: Evaluator) -> None:

@@ -58,10 +58,10 @@ class PerceivedWorld:
 
     def state(self, belief: Belief) -> WorldState | None:
         """The next state; None for beliefs from before the start or older than a previous one."""
-        start_s, told = self._given_start_s, (belief.stamp_s, belief.sequence)
-        if told < self._newest or (start_s is not None and belief.stamp_s < start_s - _STAMP_S):
+        start_s, version = self._given_start_s, (belief.stamp_s, belief.sequence)
+        if version < self._newest or (start_s is not None and belief.stamp_s < start_s - _STAMP_S):
             return None
-        self._newest = told
+        self._newest = version
         # An empty memory publishes the layout with stamp 0; real stamps are times of day.
         if self._start_s is None and belief.stamp_s > 0:
             self._start_s = belief.stamp_s

@@ -36,7 +36,7 @@ Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TracedProposition:
     """One proposition: its text, predicate and lists, and how many of the first are needed."""
 
     __pydantic_config__ = _STRICT
@@ -87,7 +87,7 @@ class EpisodeLine:
     episode_id: str
     house: str
     agents: tuple[TraceAgent, ...]
-    propositions: tuple[Asked, ...]
+    propositions: tuple[TracedProposition, ...]
     mode: Mode
     variant: Variant
     instruction: str = ""
@@ -351,9 +351,9 @@ def _contradiction(trace: EpisodeTrace) -> str:
         *(len(p.satisfied) for p in trace.progress),
     }
     if lengths != {count}:
-        return f"{count} propositions were asked, and others are judged"
+        return f"expected results of {count} propositions, got another number"
     if not count and end.criteria is None:
-        return "nothing was asked"
+        return "there is neither a proposition nor a criterion"
     if end.success is not (all(end.satisfied) if count else end.criteria):
         return "success is not that all propositions count"
     uids = {agent.uid for agent in trace.episode.agents}

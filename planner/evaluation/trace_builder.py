@@ -18,7 +18,6 @@ from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Progress, Verdict
 from planner.evaluation.task import Evaluation, Proposition
 from planner.evaluation.trace import (
-    Asked,
     CallLine,
     DecisionLine,
     EndLine,
@@ -29,6 +28,7 @@ from planner.evaluation.trace import (
     ProgressLine,
     Reference,
     TraceAgent,
+    TracedProposition,
 )
 from planner.world.episode import Criteria, Episode
 from planner.world.house import House
@@ -166,7 +166,8 @@ class TraceBuilder:
                 house=episode.house,
                 agents=tuple(TraceAgent(a.uid, a.kind) for a in episode.agents if a.uid in uids),
                 propositions=tuple(
-                    Asked(phrase(p), p.predicate, p.lists, p.number) for p in self.propositions
+                    TracedProposition(phrase(p), p.predicate, p.lists, p.number)
+                    for p in self.propositions
                 ),
                 mode=verdict.mode,
                 variant=verdict.variant,

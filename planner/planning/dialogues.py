@@ -186,13 +186,13 @@ class AgentDialogues:
 
     def _append_events(self, dialogue: Dialogue, context: Context) -> None:
         """Appends what happened since the last turn: an action's result, or an answer."""
-        told = dialogue.result
+        text = dialogue.result
         for exchange in context.answers[dialogue.answers :]:
             answer = exchange.answer if exchange.answer is not None else NO_ANSWER
-            told = f"{told or ''}\nAnswer to {exchange.question!r}: {answer}".strip()
+            text = f"{text or ''}\nAnswer to {exchange.question!r}: {answer}".strip()
         dialogue.answers = len(context.answers)
-        if told is not None:
-            self._append_result(dialogue, told, context)
+        if text is not None:
+            self._append_result(dialogue, text, context)
             dialogue.result = None
 
     def _append_result(self, dialogue: Dialogue, result: str, context: Context) -> None:
@@ -209,16 +209,16 @@ class AgentDialogues:
         dialogue.cycles += 1
         if asked.error is None and asked.turn.question:
             dialogue.questions += 1
-            self._said(dialogue, asked.said)
+            self._append_reply(dialogue, asked.reply_text)
             return asked.turn.question
-        self._said(dialogue, asked.said)
+        self._append_reply(dialogue, asked.reply_text)
         if asked.error is not None:
             self._append_result(dialogue, f"{FAILURE_PREFIX}{asked.error}.", context)
             return None
         return asked.turn.calls[dialogue.agent]
 
-    def _said(self, dialogue: Dialogue, said: str) -> None:
-        dialogue.messages.append(Message(Speaker.ASSISTANT, f"{said}\n{END_OF_TURN}"))
+    def _append_reply(self, dialogue: Dialogue, reply_text: str) -> None:
+        dialogue.messages.append(Message(Speaker.ASSISTANT, f"{reply_text}\n{END_OF_TURN}"))
 
     async def _ask_shortening(
         self, dialogue: Dialogue, grammar: TurnGrammar, context: Context

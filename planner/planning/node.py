@@ -366,13 +366,13 @@ class TaskPlannerNode(ManagedNode):
             await asyncio.sleep(0.1)
 
     async def _follow_instruction(self, goal: Goal, episode: Episode | None) -> Outcome:
-        asked = _request_of(goal)
+        request = _request_of(goal)
         if not await self._ready():
-            text = f"no memory told of a house and an agent within {self._wait_s:.0f} s"
+            text = f"no memory published a house and an agent within {self._wait_s:.0f} s"
             return Outcome(InstructionCode.NOT_READY, text)
-        await self._know_agents(asked.agents or _agents_of(episode))
+        await self._know_agents(request.agents or _agents_of(episode))
         try:
-            task = task_of(asked, episode, self._inputs.agents)
+            task = task_of(request, episode, self._inputs.agents)
         except RequestError as error:
             return Outcome(error.code, str(error))
         house = self._inputs.layout.name
@@ -450,7 +450,7 @@ class TaskPlannerNode(ManagedNode):
 
         def take() -> None:
             if not self._questions.answer(message.data):
-                self._log("an answer came, but nothing was asked")
+                self._log("ignored an answer without a question")
 
         self._loop.call(take)
 
@@ -521,8 +521,8 @@ class TaskPlannerNode(ManagedNode):
 
 
 def _request_of(goal: Goal) -> Request:
-    asked = goal.request
-    return Request(asked.instruction, tuple(asked.agents), tuple(asked.dialogue))
+    request = goal.request
+    return Request(request.instruction, tuple(request.agents), tuple(request.dialogue))
 
 
 def bare(house: House) -> House:

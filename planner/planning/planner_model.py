@@ -48,7 +48,7 @@ class CheckedTurn:
     """A reply: the parsed turn, or why it was refused."""
 
     turn: Turn
-    said: str
+    reply_text: str
     error: PlannerError | CallError | None = None
 
 
@@ -111,8 +111,8 @@ class PlannerModel:
             parameters=notes,
             remark=lambda turn: _remark(turn, agents),
         )
-        said = reply.completion.text.partition(END_OF_TURN)[0].strip()[: max_tokens * 8]
-        return CheckedTurn(reply.value or Turn(), said, reply.error)
+        reply_text = reply.completion.text.partition(END_OF_TURN)[0].strip()[: max_tokens * 8]
+        return CheckedTurn(reply.value or Turn(), reply_text, reply.error)
 
 
 def _remark(turn: Turn, agents: tuple[str, ...]) -> Remark:

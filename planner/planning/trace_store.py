@@ -128,11 +128,11 @@ class TraceStore:
         keys = [(normal(instruction),) for instruction in instructions]
         with self._db:
             self._db.executemany("INSERT OR IGNORE INTO evaluated VALUES (?)", keys)
-            gone = self._db.execute(
+            removed = self._db.execute(
                 "DELETE FROM trace WHERE key IN (SELECT key FROM evaluated)"
             ).rowcount
         self._matrix = None
-        return gone
+        return removed
 
     def holding(self, instructions: Iterable[str]) -> list[str]:
         """Those of the instructions that have a trace here."""
@@ -207,9 +207,9 @@ class TraceStore:
         return self._matrix
 
     def _embed_anew(self) -> None:
-        mine = self.embedder.embedder_id
+        embedder_id = self.embedder.embedder_id
         rows = self._db.execute(
-            "SELECT id, instruction FROM trace WHERE embedder != ?", (mine,)
+            "SELECT id, instruction FROM trace WHERE embedder != ?", (embedder_id,)
         ).fetchall()
         if not rows:
             return
@@ -218,7 +218,7 @@ class TraceStore:
             self._db.executemany(
                 "UPDATE trace SET embedder = ?, vector = ? WHERE id = ?",
                 [
-                    (mine, vector.astype("<f4").tobytes(), number)
+                    (embedder_id, vector.astype("<f4").tobytes(), number)
                     for (number, _), vector in zip(rows, vectors, strict=True)
                 ],
             )

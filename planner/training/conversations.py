@@ -110,9 +110,9 @@ def balanced(kinds: Sequence[SampleKind], rng: np.random.Generator) -> list[int]
     min_count = min(len(places[kind]) for kind in equal)
     # r of 3 n + r samples is one in a hundred.
     removes = round(3 * min_count * PHANTOM_SHARE / (1 - PHANTOM_SHARE))
-    wanted = {**dict.fromkeys(equal, min_count), SampleKind.REMOVE: removes}
+    quotas = {**dict.fromkeys(equal, min_count), SampleKind.REMOVE: removes}
     chosen: list[int] = []
-    for kind, count in wanted.items():
+    for kind, count in quotas.items():
         chosen += rng.permutation(places[kind])[:count].tolist()
     return sorted(chosen)
 

@@ -13,7 +13,14 @@ from planner.bringup_arguments import Arguments
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate
-from planner.evaluation.trace import Asked, CallLine, EndLine, EpisodeLine, EpisodeTrace, TraceAgent
+from planner.evaluation.trace import (
+    CallLine,
+    EndLine,
+    EpisodeLine,
+    EpisodeTrace,
+    TraceAgent,
+    TracedProposition,
+)
 from planner.exit_status import EXIT_INTERRUPTED
 from planner.spot_demo import (
     Run,
@@ -37,7 +44,7 @@ TASKS = sorted((config_dir() / "spot_scenarios").glob("*.json"))
 
 
 def trace(*calls: tuple[str, int], predicate: Predicate = Predicate.IS_ON_TOP) -> EpisodeTrace:
-    goal = Asked("the cup is on the bed", predicate, (("cup_0",), ("bed_0",)))
+    goal = TracedProposition("the cup is on the bed", predicate, (("cup_0",), ("bed_0",)))
     return EpisodeTrace(
         EpisodeLine(
             "spot",

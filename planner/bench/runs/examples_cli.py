@@ -37,9 +37,9 @@ def run(args: argparse.Namespace) -> int:
     tasks = [task for run in args.runs for task in examples_of(run, evaluated, collected)]
     encoder = SentenceEncoder(args.encoder) if args.encoder else None
     with TraceStore(args.store, encoder) as store:
-        gone = store.keep_out(evaluated.instructions)
+        removed = store.keep_out(evaluated.instructions)
         added = store.add(tasks)
         print(f"solved episodes: {collected}")
-        thrown = f", {gone} of an evaluation thrown out" if gone else ""
-        print(f"{args.store}: {added} added{thrown}, {len(store)} examples now")
+        note = f", {removed} of an evaluation removed" if removed else ""
+        print(f"{args.store}: {added} added{note}, {len(store)} examples now")
     return 0

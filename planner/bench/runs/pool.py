@@ -100,11 +100,11 @@ class ProcessPool:
     def _start_worker(self) -> _Worker:
         # Spawned, not forked: simulators and library threads do not survive a fork.
         context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(theirs, self._settings), daemon=True)
+        parent_end, worker_end = context.Pipe()
+        process = context.Process(target=_work, args=(worker_end, self._settings), daemon=True)
         process.start()
-        theirs.close()
-        return _Worker(process, ours)
+        worker_end.close()
+        return _Worker(process, parent_end)
 
     def _receive(self, worker: _Worker, workers: list[_Worker]) -> Outcome | None:
         """A process's outcome; a dead process is removed.
@@ -113,7 +113,7 @@ class ProcessPool:
             PlannerError: if no process can start.
         """
         try:
-            said = worker.pipe.recv()
+            received = worker.pipe.recv()
         except (EOFError, OSError):
             workers.remove(worker)
             worker.stop(at_once=False)
@@ -124,10 +124,10 @@ class ProcessPool:
             if worker.job is None:
                 return None
             return Outcome(failed_row(self._settings, worker.job, Fault.DIED, text))
-        if isinstance(said, PlannerError):
-            raise said
+        if isinstance(received, PlannerError):
+            raise received
         worker.is_ready = True
-        return said if isinstance(said, Outcome) else None
+        return received if isinstance(received, Outcome) else None
 
 
 def _ended(status: int | None) -> str:

@@ -62,17 +62,17 @@ class RayEngine:
             (done, *_), _ = ray.wait(list(running))
             actor, job = running.pop(done)
             try:
-                said = ray.get(done)
+                outcome = ray.get(done)
                 idle.append((actor, job.house))
             except ray.exceptions.RayActorError as error:
                 text = f"the worker that ran it died: {str(error).splitlines()[0]}"
-                said = _Outcome(failed_row(self._settings, job, Fault.DIED, text))
-            if isinstance(said, PlannerError):
-                raise said
-            jobs.note(said.row)
+                outcome = _Outcome(failed_row(self._settings, job, Fault.DIED, text))
+            if isinstance(outcome, PlannerError):
+                raise outcome
+            jobs.note(outcome.row)
             # Assign first, so that actors continue while the outcome is written.
             self._assign_jobs(running, idle, jobs)
-            take(said)
+            take(outcome)
 
     def _assign_jobs(
         self,

@@ -47,8 +47,8 @@ class Evaluated:
             PlannerError: for an unknown suite.
         """
         names = dict.fromkeys([HELDOUT, *suites])
-        said = tuple(entry.instruction for name in names for entry in find_suite(name))
-        return cls(said, frozenset(map(normal, said)))
+        instructions = tuple(entry.instruction for name in names for entry in find_suite(name))
+        return cls(instructions, frozenset(map(normal, instructions)))
 
     def __contains__(self, instruction: str) -> bool:
         return normal(instruction) in self._keys

@@ -68,9 +68,9 @@ def summarise(rows: Iterable[Row]) -> Summary:
                 lines.append(Line(f"{name}, {kind}", line.paper, line.estimate, line.left_out))
     prompt = sum(row.cost.prompt_tokens for row in judged)
     cached = sum(row.cost.cached_tokens for row in judged)
-    asked = any(row.cost.calls for row in judged)
+    has_model = any(row.cost.calls for row in judged)
     for name, of_row in _COSTS.items():
-        if asked or name == "wall_s":
+        if has_model or name == "wall_s":
             lines.append(Line(name, "", statistics.mean([of_row(row) for row in judged])))
     return Summary(
         rows=len(found),

@@ -114,27 +114,27 @@ def place_things(
     Raises:
         UnplaceableError: if something that the task needs cannot be placed.
     """
-    wanted = sorted(things, key=lambda thing: not thing.needed)
+    ordered = sorted(things, key=lambda thing: not thing.needed)
     reason = ""
     for _ in range(_ARRANGEMENTS_TRIED):
-        requests = [_request(thing, house, catalogue) for thing in wanted]
+        requests = [_request(thing, house, catalogue) for thing in ordered]
         outcome = place_objects(house, requests, rng)
         missing = [
             (thing, item.reason)
-            for thing, item in zip(wanted, outcome, strict=True)
+            for thing, item in zip(ordered, outcome, strict=True)
             if isinstance(item, Unplaced)
         ]
         hard = [(thing, why) for thing, why in missing if thing.needed]
         if not hard:
             placed = {
                 thing.name: item
-                for thing, item in zip(wanted, outcome, strict=True)
+                for thing, item in zip(ordered, outcome, strict=True)
                 if isinstance(item, ObjectPlacement)
             }
             return placed, [f"{thing.name} has no place: {why}" for thing, why in missing]
         reason = f"{hard[0][0].name}: {hard[0][1]}"
         first = {thing.name for thing, _ in hard}
-        wanted.sort(key=lambda thing: (not thing.needed, thing.name not in first))
+        ordered.sort(key=lambda thing: (not thing.needed, thing.name not in first))
     raise UnplaceableError(reason)
 
 

@@ -56,14 +56,14 @@ def impossible_neighbours(
         house: the episode's.
         entities: all of them, at the start.
     """
-    told: set[int] = set()
+    reported: set[int] = set()
     for group in _simultaneous(evaluation):
         where = _Places([evaluation.propositions[i] for i in group], house, entities)
         for j in group:
             proposition = evaluation.propositions[j]
             reason = where.conflict(proposition)
-            if reason and j not in told:
-                told.add(j)
+            if reason and j not in reported:
+                reported.add(j)
                 yield LintFinding(Rule.CONTRADICTION, f"propositions.{j}", reason)
 
 

@@ -14,7 +14,7 @@ from planner.evaluation.metrics.measure import (
 from planner.evaluation.metrics.metric import Kind, Metric
 from planner.evaluation.metrics.partnr import success
 from planner.evaluation.task import Predicate, asked_state
-from planner.evaluation.trace import Asked, EpisodeTrace
+from planner.evaluation.trace import EpisodeTrace, TracedProposition
 from planner.world.skill import SkillCall, SkillCode, SkillName
 
 NO_CALL = "vacuous: no skill was called"
@@ -85,9 +85,9 @@ def planning_success(trace: EpisodeTrace) -> Measure:
         for line in attempts(trace)
         if line.code in _OF_CARRYING_OUT and (call := parsed(line)) is not None
     ]
-    asked = zip(trace.episode.propositions, trace.end.satisfied, strict=True)
+    proposition = zip(trace.episode.propositions, trace.end.satisfied, strict=True)
     was_tried = (
-        any(_is_for(call, goal) for call in failed) for goal, counts in asked if not counts
+        any(_is_for(call, goal) for call in failed) for goal, counts in proposition if not counts
     )
     return Measure(float(trace.end.success or (bool(trace.end.satisfied) and all(was_tried))))
 
@@ -103,19 +103,19 @@ def length_class(trace: EpisodeTrace, short: int = 13, long: int = 26) -> str:
     return "long" if count > long else "medium"
 
 
-def _is_for(call: SkillCall, asked: Asked) -> bool:
+def _is_for(call: SkillCall, proposition: TracedProposition) -> bool:
     """Whether a call serves a proposition, or takes an object for it."""
     if not call.arguments:
         return False
     thing = call.arguments[0]
-    lists = asked.lists if asked.predicate in SPATIAL else asked.lists[:1]
+    lists = proposition.lists if proposition.predicate in SPATIAL else proposition.lists[:1]
     if not any(thing in names for names in lists):
         return False
     if asked_state(asked.predicate) is not None:
         return call.name in STATE_CHANGES
     if call.name in PLACEMENTS:
-        on_or_in = asked.predicate in (Predicate.IS_ON_TOP, Predicate.IS_INSIDE)
-        return not on_or_in or call.arguments[2] in asked.lists[1]
+        on_or_in = proposition.predicate in (Predicate.IS_ON_TOP, Predicate.IS_INSIDE)
+        return not on_or_in or call.arguments[2] in proposition.lists[1]
     return call.name in (SkillName.PICK, SkillName.NAVIGATE)
 
 

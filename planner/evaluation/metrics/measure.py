@@ -76,15 +76,15 @@ def targets(trace: EpisodeTrace) -> list[tuple[frozenset[str], int]]:
     """
     rooms = {
         name
-        for asked in trace.episode.propositions
-        if asked.predicate is Predicate.IS_IN_ROOM
-        for name in asked.lists[1]
+        for proposition in trace.episode.propositions
+        if proposition.predicate is Predicate.IS_IN_ROOM
+        for name in proposition.lists[1]
     }
     needed: dict[frozenset[str], int] = {}
     lists = [
-        (names, asked.number if k == 0 else 1)
-        for asked in trace.episode.propositions
-        for k, names in enumerate(asked.lists)
+        (names, proposition.number if k == 0 else 1)
+        for proposition in trace.episode.propositions
+        for k, names in enumerate(proposition.lists)
     ]
     lists += [(names, 1) for names in trace.episode.reference.targets]
     for names, number in lists:

@@ -16,7 +16,7 @@ from planner.evaluation.metrics.measure import (
 )
 from planner.evaluation.metrics.metric import Kind, Metric
 from planner.evaluation.task import asked_state
-from planner.evaluation.trace import Asked, CallLine, EpisodeTrace
+from planner.evaluation.trace import CallLine, EpisodeTrace, TracedProposition
 from planner.world.skill import SkillCall, SkillName
 
 
@@ -54,9 +54,9 @@ def planning_cycles(trace: EpisodeTrace) -> Measure:
     cycles = {(d.agents, d.cycle) for d in trace.decisions if d.model}
     if not cycles:
         return Measure(None, "no model decided")
-    ours = {c for c in cycles if robots(trace) & set(c[0])} or cycles
-    planners = {agents for agents, _ in ours}
-    return Measure(len(ours) / len(planners))
+    counted = {c for c in cycles if robots(trace) & set(c[0])} or cycles
+    planners = {agents for agents, _ in counted}
+    return Measure(len(counted) / len(planners))
 
 
 def task_offloading(trace: EpisodeTrace) -> Measure:
@@ -142,8 +142,8 @@ def is_useful(trace: EpisodeTrace, line: CallLine) -> bool:
     if not grasps or after <= trace.percent_at(max(0, grasps[-1] - 1)):
         return False
     return any(
-        step is not None and grasps[-1] < step <= line.ended_step and _can_do(asked, call)
-        for step, asked in zip(trace.end.first_steps, trace.episode.propositions, strict=True)
+        step is not None and grasps[-1] < step <= line.ended_step and _can_do(proposition, call)
+        for step, proposition in zip(trace.end.first_steps, trace.episode.propositions, strict=True)
     )
 
 
@@ -160,10 +160,10 @@ def doer_of(trace: EpisodeTrace, index: int) -> str:
 
 
 def _cause(trace: EpisodeTrace, index: int) -> CallLine | None:
-    step, asked = trace.end.first_steps[index], trace.episode.propositions[index]
+    step, proposition = trace.end.first_steps[index], trace.episode.propositions[index]
     if step is None:
         return None
-    able = [(line, call) for line, call in done(trace, EFFECTIVE) if _can_do(asked, call)]
+    able = [(line, call) for line, call in done(trace, EFFECTIVE) if _can_do(proposition, call)]
     going_on = [line for line, _ in able if line.started_step < step <= line.ended_step]
     if going_on:
         return going_on[-1]

@@ -68,21 +68,21 @@ def read_regions(path: Path, catalogue: Catalogue) -> Regions:
     by_name: dict[str, str] = {}
     left_out: list[str] = []
     for index, region in enumerate(regions):
-        theirs = _free(region.label.replace(" ", "_"), by_name)
+        partnr_name = _free(region.label.replace(" ", "_"), by_name)
         class_name = catalogue.room_name(region.label.split("/")[0])
         if class_name is None:
             left_out.append(f"region {region.label!r} has no class of ours")
-            by_name[theirs] = ""
+            by_name[partnr_name] = ""
             continue
-        ours = _free(class_name, {room.name for room in rooms})
+        our_name = _free(class_name, {room.name for room in rooms})
         try:
-            room = _room(region, ours, class_name)
+            room = _room(region, our_name, class_name)
         except ValidationError as error:
             where = f"region_annotations.{index}"
             raise FileError(path, where, from_validation(path, error).reason) from None
         rooms.append(room)
-        by_name[theirs] = ours
-        by_id[region.name or f"_{index}"] = ours
+        by_name[partnr_name] = our_name
+        by_id[region.name or f"_{index}"] = our_name
     if not rooms:
         raise FileError(path, "region_annotations", left_out[0])
     known = {name: room for name, room in by_name.items() if room}

@@ -315,8 +315,8 @@ class _Reading:
                 self.plain += 1
 
     def _is_asset_local(self, instance: Placed) -> bool:
-        said = instance.translation_origin or self.scene.translation_origin or ""
-        return said.lower() == _ASSET_LOCAL
+        origin = instance.translation_origin or self.scene.translation_origin or ""
+        return origin.lower() == _ASSET_LOCAL
 
     def _piece(self, body: _Body, name: str, word: str) -> Furniture | None:
         class_name = self.catalogue.furniture_name(word)

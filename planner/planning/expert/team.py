@@ -319,8 +319,8 @@ class Team:
             call = self._step_back(agent, look.furniture) or self._steps.look(agent, look)
             self.calls[agent] = call
             where = "inside" if look.inside else "at"
-            told = [n for n in missing if self._likelihood.is_hinted(n.rpartition("_")[0], look)]
-            why = f" (the words say so of {' and '.join(told)})" if told else ""
+            hinted = [n for n in missing if self._likelihood.is_hinted(n.rpartition("_")[0], look)]
+            why = f" (the words say so of {' and '.join(hinted)})" if hinted else ""
             self.story.append(
                 f"{agent}: look for {' and '.join(missing)} {where} {look.furniture}{why}: {call}"
             )

@@ -111,8 +111,8 @@ class PartnrFinetuned:
             if asked.error is None:
                 return asked.turn.calls[seat.agent]
             result = f"{FAILURE_PREFIX}{asked.error}."
-            said = " ".join(asked.said.split())[:200]
-            seat.past.append(PastAction(said, result, is_own=True))
+            reply_text = " ".join(asked.reply_text.split())[:200]
+            seat.past.append(PastAction(reply_text, result, is_own=True))
         seat.exhausted = True
         return DONE
 

@@ -95,7 +95,7 @@ class PartnrTeam:
             grammar = turn_grammar(words, abilities, TurnForm.TEAM)
             asked = await self._ask_shortening(grammar, context)
             self._cycles += 1
-            self._messages.append(Message(Speaker.ASSISTANT, f"{asked.said}\n{END_OF_TURN}"))
+            self._messages.append(Message(Speaker.ASSISTANT, f"{asked.reply_text}\n{END_OF_TURN}"))
             if asked.error is not None:
                 self._append_result(f"Result: {FAILURE_PREFIX}{asked.error}.", context)
                 continue
@@ -142,11 +142,11 @@ class PartnrTeam:
     def _result_lines(self, context: Context) -> str:
         lines = []
         for number, agent in enumerate(context.task.agents):
-            told = self._results.get(agent)
-            if told is None and agent in context.running:
-                told = f"still in progress: {context.running[agent]}"
-            if told is not None:
-                lines.append(f"Result of {agent_label(number)}: {told}")
+            text = self._results.get(agent)
+            if text is None and agent in context.running:
+                text = f"still in progress: {context.running[agent]}"
+            if text is not None:
+                lines.append(f"Result of {agent_label(number)}: {text}")
         return "\n".join(lines)
 
     def _append_result(self, result: str, context: Context) -> None:

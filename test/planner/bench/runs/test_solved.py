@@ -62,7 +62,7 @@ def test_check_39_what_is_evaluated_never_comes_from_a_run(
     assert _filled(runs[1], store, "--keep-out", "desk_tidy_0") == 0
     told = capsys.readouterr().out
     assert "0; 1 with an instruction of an evaluation" in told
-    assert "1 of an evaluation thrown out, 0 examples now" in told
+    assert "1 of an evaluation removed, 0 examples now" in told
     # And it stays out, whoever adds it.
     (row,) = newest_rows(runs[1] / ROWS_NAME).values()
     with TraceStore(store) as opened, pytest.raises(EvaluatedError):

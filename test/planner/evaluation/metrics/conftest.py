@@ -8,7 +8,6 @@ from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import (
-    Asked,
     CallLine,
     EndLine,
     EpisodeLine,
@@ -16,12 +15,13 @@ from planner.evaluation.trace import (
     ProgressLine,
     Reference,
     TraceAgent,
+    TracedProposition,
 )
 from planner.world.vocabulary import AgentKind
 
 
-def asked(name: str, table: str = "table_0") -> Asked:
-    return Asked(f"{name} on top of {table}", Predicate.IS_ON_TOP, ((name,), (table,)))
+def asked(name: str, table: str = "table_0") -> TracedProposition:
+    return TracedProposition(f"{name} on top of {table}", Predicate.IS_ON_TOP, ((name,), (table,)))
 
 
 def call(text: str, ended: int = 10, agent: str = "agent_0", started: int = 0, code: int = 0):

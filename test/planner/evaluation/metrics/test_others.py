@@ -15,12 +15,12 @@ from planner.evaluation.metrics.table import compare, metrics, summarise
 from planner.evaluation.statistics import rate
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import (
-    Asked,
     DecisionLine,
     MoveLine,
     ProgressLine,
     Reference,
     SubtaskLine,
+    TracedProposition,
 )
 from planner.world.errors import PlannerError
 from planner.world.skill import SkillCode
@@ -156,7 +156,7 @@ def test_llamar_check_34_balance_ignores_what_brings_nothing_on(make_trace, make
 
 def test_llamar_check_35_coverage(make_trace, make_call) -> None:
     asked = tuple(
-        Asked(name, Predicate.IS_INSIDE, ((name,), ("fridge_0",)))
+        TracedProposition(name, Predicate.IS_INSIDE, ((name,), ("fridge_0",)))
         for name in ("bread_0", "tomato_0", "lettuce_0")
     )
     calls = [
@@ -178,11 +178,13 @@ def test_llamar_coverage_attempted_takes_any_action_on_a_target(make_trace, make
 
 def test_llamar_of_alternatives_as_many_are_targets_as_are_needed(make_trace, make_call) -> None:
     cups = ("cup_0", "cup_1", "cup_2")
-    two = Asked("two cups", Predicate.IS_IN_ROOM, (cups, ("kitchen_0",)), 2)
+    two = TracedProposition("two cups", Predicate.IS_IN_ROOM, (cups, ("kitchen_0",)), 2)
     calls = [make_call("Pick[cup_1]")]
     found = make_trace(propositions=(two,), calls=calls)
     assert llamar.coverage(found).value == 0.5
-    floor = Asked("on the floor", Predicate.IS_ON_TOP, (("cup_0",), ("floor_kitchen_0",)))
+    floor = TracedProposition(
+        "on the floor", Predicate.IS_ON_TOP, (("cup_0",), ("floor_kitchen_0",))
+    )
     assert llamar.coverage(make_trace(propositions=(floor,), calls=calls)).value == 0.0
 
 

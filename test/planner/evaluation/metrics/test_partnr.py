@@ -7,7 +7,7 @@ import pytest
 from planner.evaluation.metrics import partnr
 from planner.evaluation.metrics.measure import COMPLETE_AT_START, NOT_SUCCESSFUL
 from planner.evaluation.task import Predicate
-from planner.evaluation.trace import Asked, DecisionLine, HoldLine, ProgressLine
+from planner.evaluation.trace import DecisionLine, HoldLine, ProgressLine, TracedProposition
 from planner.world.vocabulary import AgentKind
 
 
@@ -108,7 +108,7 @@ def test_d_60_what_nobody_did_is_not_counted(make_trace, make_call) -> None:
 
 
 def test_d_60_a_spatial_relation_is_the_last_placements(make_trace, make_call) -> None:
-    near = Asked("cup_0 next to cup_1", Predicate.IS_NEXT_TO, (("cup_0",), ("cup_1",)))
+    near = TracedProposition("cup_0 next to cup_1", Predicate.IS_NEXT_TO, (("cup_0",), ("cup_1",)))
     calls = [
         make_call(place("cup_0"), 50, "agent_0", 10),
         make_call(place("cup_1"), 90, "agent_1", 60),
