@@ -1,1 +1,1 @@
-"""Skills: PARTNR's and EPM's calls, grounded in the belief and run as primitives."""
+"""Skills: PARTNR's and EPM's calls, grounded in the belief and executed as primitives."""

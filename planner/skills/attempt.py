@@ -1,4 +1,4 @@
-"""One skill call while it is being carried out: its primitives, its deadline, its evidence."""
+"""The execution of one skill call: its primitives, deadline and evidence."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from planner.skills.find_model import FindModel
     from planner.skills.part import SkillPart
 
-# Yields (phase, progress) while time has to pass.
+# Yields (phase, progress) while time must pass.
 Routine = Generator[tuple[str, float], None, SkillResult]
 Motion = Generator[tuple[str, float], None, PrimitiveResult]
 Report = Callable[[SkillCall, SkillResult], None]
 
-# A world that does not keep a primitive's own timeout gets this much grace.
+# Extra time before a primitive that ignores its own timeout is ended.
 _GRACE_S = 2.0
 _OUT_OF_HAND = (PrimitiveCode.TOO_FAR, PrimitiveCode.NO_LINE_OF_SIGHT)
 
@@ -46,12 +46,12 @@ class CanceledError(Exception):
 
 
 class TookTooLongError(Exception):
-    """The call's time is up and its agent has stopped."""
+    """The call timed out and its agent has stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What all calls of one agent work with."""
+    """What all calls of one agent share."""
 
     layout: House
     ground: Ground
@@ -71,15 +71,15 @@ class Scene:
 
 @dataclass(slots=True)
 class Attempt:
-    """A call under way.
+    """A running call.
 
     Attributes:
         part: the record of the call's skill.
         deadline_s: on the world's clock.
-        points: where the caller says that the call's entities are, in their order
-            (map frame); None where the memory is asked.
-        window: the part of the whole call's progress that is under way.
-        wakes_s: the time of the world that is waited for; 0 = none.
+        points: the caller's positions of the call's entities, in their order (map frame); None =
+            those of the memory.
+        window: the current step's range of the whole call's progress.
+        wakes_s: the world time being waited for; 0 = none.
     """
 
     scene: Scene
@@ -99,12 +99,12 @@ class Attempt:
 
     @property
     def belief(self) -> Belief:
-        """What is believed now, this team's newest effects included."""
+        """The current belief, including this team's newest effects."""
         return self.scene.team.on_top(self.scene.belief())
 
     @property
     def base(self) -> Vec3 | None:
-        """Where the agent stands."""
+        """The agent's position."""
         pose = self.scene.port.base()
         return pose.position_m if pose is not None else None
 
@@ -115,14 +115,14 @@ class Attempt:
 
     @property
     def camera(self) -> CameraMount:
-        """The camera in the hand; a body that is not in the catalogue counts as the robot."""
+        """The hand camera; an unknown body counts as the robot's."""
         bodies = default_bodies()
         known = {kind.value: kind for kind in AgentKind}
         kind = known.get(self.scene.capabilities.kind, AgentKind.ROBOT)
         return bodies[kind].cameras["hand"]
 
     def within_reach(self, point_m: Vec3, margin_m: float = 0.0) -> bool:
-        """Whether the agent stands so near to a point that its hand gets there."""
+        """Whether a point is within reach from where the agent stands."""
         base = self.base
         reach = self.scene.capabilities.reach_m - margin_m
         return base is not None and math.dist(base[:2], point_m[:2]) <= reach
@@ -130,11 +130,11 @@ class Attempt:
     # Acting
 
     def do(self, primitive: Primitive, phase: str) -> Motion:
-        """Carries out one primitive.
+        """Executes one primitive.
 
         Raises:
-            CanceledError: where the call was canceled.
-            TookTooLongError: where the call's time is up.
+            CanceledError: if the call was canceled.
+            TookTooLongError: if the call timed out.
         """
         port = self.scene.port
         self.end_if_canceled()
@@ -142,7 +142,7 @@ class Attempt:
         if left_s <= 0:
             raise TookTooLongError
         if primitive.name is PrimitiveName.PICK:
-            # As of now: perception may have changed its mind on the way there.
+            # Read it now: the belief may have changed during the walk.
             seen = class_at(self.belief, primitive.target_m)
             primitive = replace(primitive, thing_class=seen)
         self.handle = port.start(replace(primitive, timeout_s=left_s))
@@ -161,7 +161,7 @@ class Attempt:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a primitive is under way, in time and not canceled."""
+        """Whether a primitive is running, in time and not canceled."""
         if self.handle is None or self.canceled:
             return False
         port = self.scene.port
@@ -169,10 +169,10 @@ class Attempt:
         return in_time and port.poll(self.handle).result is None
 
     def end_if_canceled(self) -> None:
-        """Ends the routine of a call that was canceled.
+        """Ends the routine of a canceled call.
 
         Raises:
-            CanceledError: where it was.
+            CanceledError: if the call was canceled.
         """
         if self.canceled:
             raise CanceledError
@@ -189,17 +189,17 @@ class Attempt:
             raise TookTooLongError
 
     def share(self, progress: float) -> float:
-        """The whole call's progress where `progress` is that of the part under way."""
+        """The progress of the whole call, given that of the current step."""
         low, high = self.window
         return low + (high - low) * min(1.0, max(0.0, progress))
 
     def walk(self, target_m: Vec3, phase: str, yaw_rad: float = math.nan) -> Motion:
-        """Walks to a point, or to where it is in reach and in view."""
+        """Walks to a point, or to where it is within reach and in view."""
         primitive = Primitive(PrimitiveName.NAVIGATE, target_m, heading_rad=yaw_rad)
         return (yield from self.do(primitive, phase))
 
     def approach(self, point_m: Vec3, phase: str) -> Motion:
-        """Brings a point within reach and into view, without walking onto what is on the floor."""
+        """Brings a point within reach and into view, without walking onto things on the floor."""
         base = self.base
         if self.scene.ground.grid.is_free(point_m[0], point_m[1]):
             stand = self.scene.ground.beside(point_m, base)
@@ -210,11 +210,11 @@ class Attempt:
     def handle_at(
         self, primitive: Primitive, phase: str, piece: Furniture | None, *, free: bool = False
     ) -> Motion:
-        """Carries out what needs its target in reach and view, stepping closer where allowed.
+        """Executes a primitive that needs its target in reach and view, moving closer if allowed.
 
         Args:
-            primitive: what to do.
-            phase: in words.
+            primitive: to be executed.
+            phase: as text.
             piece: the furniture that the target belongs to.
             free: whether any distance may be walked, as in Rearrange.
         """
@@ -237,18 +237,18 @@ class Attempt:
         return result
 
     def _other_stands(self, point_m: Vec3, piece: Furniture | None) -> list[Stand]:
-        """Places from where a point may be in view that is not from nearby."""
+        """Further places from which a point may be visible."""
         ground, reach = self.scene.ground, self.scene.capabilities.reach_m
         front = close = None
         if piece is not None:
-            # Into a bin one sees from right before it.
+            # A bin is looked into from directly in front of it.
             close = ground.to_look(piece, self.base, CLOSE_M)
             front = ground.at_furniture(piece, self.base, reach, before_m=point_m)
         back = ground.back_from(point_m, self.base, reach)
         return [stand for stand in (close, front, back) if stand is not None]
 
     def _may_step(self, point_m: Vec3, piece: Furniture | None, code: PrimitiveCode) -> bool:
-        """Skills do not walk (PARTNR-D44), but at furniture they shift a little."""
+        """Skills do not walk (PARTNR-D44), except for small moves at furniture."""
         base, max_m = self.base, self.scene.options.adjust_m
         if base is None or max_m <= 0:
             return False
@@ -262,18 +262,18 @@ class Attempt:
     # Ending
 
     def success(self, position_m: Vec3 | None = None, /, **evidence: str) -> SkillResult:
-        """The paper's success with what the call gathered, and where the object was or is."""
+        """The paper's success text with the collected evidence, and the object's position."""
         result = SkillResult.success(**{**self.evidence, **evidence})
         return replace(result, position_m=position_m)
 
     def failure(self, code: SkillCode, sentence: str) -> SkillResult:
-        """A failure with what the call gathered."""
+        """A failure with the collected evidence."""
         return SkillResult.failure(code, sentence, **self.evidence)
 
     def refused(self, refusal: RefusalError) -> SkillResult:
-        """The failure that a refusal is."""
+        """The failure for a refusal."""
         return self.failure(refusal.code, refusal.sentence)
 
     def base_pose(self) -> Pose | None:
-        """Where the agent stands and what it faces."""
+        """The agent's position and heading."""
         return self.scene.port.base()

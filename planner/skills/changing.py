@@ -86,8 +86,8 @@ def _routine(attempt: Attempt, arguments: Arguments, skill: StateSkill) -> Routi
 
 
 def _in_hand(attempt: Attempt, name: str, phase: str) -> Motion:
-    """Does it to what the agent holds, whose place is known in the agent's own frame."""
-    # The hand swings with the camera: bring it to the front first.
+    """Applies it to the held object, whose position is known in the agent's own frame."""
+    # The hand moves with the camera: bring it to the front first.
     looked = yield from look(attempt, ((0.0, attempt.camera.tilt_rad),), phase)
     if not looked.succeeded:
         return looked
@@ -99,7 +99,7 @@ def _in_hand(attempt: Attempt, name: str, phase: str) -> Motion:
 
 
 def _near_side(piece: Furniture, base: Vec3 | None) -> Vec3:
-    """The point of the furniture that is nearest to the agent, low, where no thing lies."""
+    """The low point of the furniture nearest to the agent, where nothing lies."""
     low, high = piece.box.minimum_m, piece.box.maximum_m
     middle = piece.box.center_m
     start = base or middle

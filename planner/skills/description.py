@@ -1,7 +1,7 @@
-"""Reading a description such as "dirty cups on the table in the kitchen" (PARTNR-6.1).
+"""Parses a description such as "dirty cups on the table in the kitchen" (PARTNR-6.1).
 
-A description is a list of clauses. Each has a head, which says what is asked for, places where
-it is ("on the table", "in the kitchen") and features that it has ("with a faucet").
+A description is a list of clauses. Each has a head, which says what is searched for, places ("on
+the table", "in the kitchen") and features ("with a faucet").
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ _FLOOR = Meaning(furniture=frozenset({"floor"}))
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Some words of a description, read.
+    """The meaning of some words of a description.
 
     Attributes:
         names: entities that they name.
-        meaning: what they mean by the catalogue.
-        is_any: whether they mean anything of the kind that is asked for ("things").
-        unknown: words that nobody knows.
-        is_nearby: of a place, whether it is next to it.
-        is_absent: of a feature, whether it must not be there ("without").
+        meaning: by the catalogue.
+        is_any: whether they mean anything of the kind searched for ("things").
+        unknown: words without a known meaning.
+        is_nearby: for a place, whether it means next to it.
+        is_absent: for a feature, whether it must be absent ("without").
     """
 
     names: frozenset[str] = frozenset()
@@ -69,13 +69,13 @@ class Words:
 
     @property
     def is_empty(self) -> bool:
-        """Whether they say nothing, as in "on it"."""
+        """Whether they have no content, as in "on it"."""
         return not (self.names or self.unknown or self.meaning != Meaning())
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One thing that is asked for, where it is and what it has."""
+    """One thing searched for, with its places and features."""
 
     head: Words = field(default_factory=Words)
     places: tuple[Words, ...] = ()
@@ -84,7 +84,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a text asks for: any of the clauses; `is_guess` if it asks for what may be so."""
+    """What a text searches for: any of the clauses; `is_guess` if likely matches count."""
 
     clauses: tuple[Clause, ...]
     is_guess: bool
@@ -99,12 +99,12 @@ class _Role(Enum):
 
 
 def read_description(text: str, kind: EntityKind, belief: Belief) -> Description:
-    """Reads what a text asks for.
+    """Parses a description.
 
     Args:
-        text: in plain English, by a model.
-        kind: of what is asked for.
-        belief: whose entities may be named.
+        text: in plain English, from a model.
+        kind: the kind of entity searched for.
+        belief: for names of entities.
     """
     tokens = _WORD.findall(text.lower())[:_MAX_WORDS]
     clauses: list[Clause] = []
@@ -138,7 +138,7 @@ def read_description(text: str, kind: EntityKind, belief: Belief) -> Description
 
 
 def _is_modal(tokens: list[str], at: int) -> bool:
-    # What "that can hold it" or "where can I sit" asks for is no can.
+    # The "can" of "that can hold it" or "where can I sit" is not an object.
     beside = {*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2]}
     return tokens[at] in _LIKELY and (tokens[at] != "can" or bool(beside & _PRONOUNS))
 
@@ -154,7 +154,7 @@ def _role_after(token: str, role: _Role) -> _Role:
 
 
 def _longest(tokens: list[str], belief: Belief) -> tuple[int, Words]:
-    """The longest phrase at the start that means something, and how many tokens it has."""
+    """The longest phrase at the start with a meaning, and its number of tokens."""
     for length in range(min(_MAX_PHRASE_WORDS, len(tokens)), 0, -1):
         phrase = " ".join(tokens[:length])
         node = belief.find(phrase.replace(" ", "_"))
@@ -169,7 +169,7 @@ def _longest(tokens: list[str], belief: Belief) -> tuple[int, Words]:
 
 
 def _says_room(words: list[str], meaning: Meaning) -> bool:
-    """Whether it is a room and a plainer word: "kitchen counter" is a counter in the kitchen."""
+    """Whether it is a room plus a plainer word: "kitchen counter" is a counter in the kitchen."""
     catalogue = default_catalogue()
     return any(
         catalogue.room_name(" ".join(words[:cut])) is not None
@@ -179,13 +179,13 @@ def _says_room(words: list[str], meaning: Meaning) -> bool:
 
 
 def _negated(found: Words) -> Words:
-    """With the opposite states, for "not clean"."""
+    """The same with opposite states, for "not clean"."""
     states = frozenset((state, not value) for state, value in found.meaning.states)
     return replace(found, meaning=replace(found.meaning, states=states))
 
 
 def _joined(words: Words, found: Words, kind: EntityKind | None) -> Words:
-    """Both; a word of the head that means several kinds means the one that is asked for."""
+    """Both combined; a head word with meanings of several kinds means the kind searched for."""
     meaning = found.meaning
     if kind is EntityKind.OBJECT and meaning.objects:
         meaning = replace(meaning, furniture=frozenset())
@@ -195,7 +195,7 @@ def _joined(words: Words, found: Words, kind: EntityKind | None) -> Words:
 
 
 def _closed(clause: Clause, role: _Role, words: Words) -> Clause:
-    """The clause with the words that were read for a role of it."""
+    """The clause with the words added in their role."""
     if role is _Role.HEAD:
         return replace(clause, head=words)
     if words.is_empty:

@@ -1,8 +1,7 @@
 """Carries out one agent's skill calls, one at a time, without ever blocking.
 
-The skill-executor node and the runner without ROS use the same object: `start` a
-call, `step` after each tick of the world (or whenever something happened), read
-`result`.
+The skill-executor node and runs without ROS use the same class: `start` a call, `step` after each
+tick of the world (or any event), read `result`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Report = Callable[[SkillCall, SkillResult], None]
 
 @dataclass(frozen=True, slots=True)
 class SkillStatus:
-    """What is being done, in words, and how far it is from 0 to 1."""
+    """The current phase as text, and the progress from 0 to 1."""
 
     phase: str
     progress: float
@@ -42,11 +41,11 @@ _IDLE = SkillStatus("idle", 0.0)
 
 
 def _no_report(_call: SkillCall, _result: SkillResult) -> None:
-    """For those who only want results."""
+    """For callers that only need results."""
 
 
 class SkillExecutor:
-    """The skills of one agent."""
+    """Executes the skills of one agent."""
 
     def __init__(
         self,
@@ -59,16 +58,16 @@ class SkillExecutor:
         report: Report = _no_report,
         find_model: FindModel | None = None,
     ) -> None:
-        """Makes the executor of the port's agent.
+        """Creates the executor of the port's agent.
 
         Args:
-            layout: the house's rooms, doors and furniture; its `objects` are not read.
+            layout: the house's rooms, doors and furniture; its `objects` are ignored.
             port: the agent's body.
-            belief: the memory's newest snapshot.
-            options: default as documented.
-            team: shared by the executors of one house; default an own one.
-            report: is told each call that ended and, before, each part of Rearrange
-                that ended well; their results name the whole call in `part_of`.
+            belief: returns the memory's newest snapshot.
+            options: None = defaults.
+            team: shared by the executors of one house; None = one of its own.
+            report: called with each call that ended and, before it, with each successful step of
+                a Rearrange, whose results name the whole call in `part_of`.
             find_model: answers the Find tools; None = they answer by rule.
         """
         capabilities = port.capabilities()
@@ -97,22 +96,22 @@ class SkillExecutor:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the agent's body can do."""
+        """The capabilities of the agent's body."""
         return self._scene.capabilities
 
     @property
     def running(self) -> SkillCall | None:
-        """The call under way."""
+        """The running call."""
         return self._attempt.call if self._attempt is not None else None
 
     @property
     def status(self) -> SkillStatus:
-        """How the call under way stands; of an ended one the last phase."""
+        """The status of the running call; after its end, the last phase."""
         return self._status
 
     @property
     def result(self) -> SkillResult | None:
-        """How the newest call ended; None while one is under way and before the first."""
+        """The result of the newest call; None while one is running and before the first."""
         return self._result
 
     # Acting
@@ -123,19 +122,19 @@ class SkillExecutor:
         timeout_s: float = 0.0,
         points: tuple[Vec3, ...] | None = None,
     ) -> SkillResult | None:
-        """Begins a call.
+        """Starts a call.
 
-        The identical call that is under way already is not started anew
-        (PARTNR-D55); another one is refused as BUSY and leaves it alone.
+        A call identical to the running one is not restarted (PARTNR-D55); another one is refused
+        as BUSY and does not affect the running one.
 
         Args:
             call: parsed, or in PARTNR's syntax.
-            timeout_s: of the world's clock; 0 takes the skill's own.
-            points: where the call's entities are, in their order, map frame; None asks
+            timeout_s: on the world's clock; 0 = the skill's default.
+            points: positions of the call's entities, in their order, map frame; None = those of
                 the memory.
 
         Returns:
-            The result where the call ended at once: a refusal, a tool's answer, Done.
+            The result if the call ended immediately: a refusal, a tool's answer, Done.
         """
         now_s = self._scene.port.now_s()
         self._scene.team.tick(now_s)
@@ -173,20 +172,20 @@ class SkillExecutor:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether all that the call under way can do now is wait for the agent's body."""
+        """Whether the running call is only waiting for the agent's body."""
         attempt = self._attempt
         return attempt is not None and attempt.is_waiting
 
     @property
     def quiet_until_s(self) -> float:
-        """The world's time before which nothing new is done; infinity where no call is under way.
+        """The world time until which the call is idle; infinity if no call is running.
 
-        While the body carries out a primitive it is 0: what comes next may come at any time.
+        While the body executes a primitive it is 0, since that may end at any time.
         """
         return math.inf if self._attempt is None else self._attempt.wakes_s
 
     def step(self) -> SkillResult | None:
-        """Goes on as far as is possible now; returns the result once the call has ended."""
+        """Advances as far as possible now; returns the result once the call has ended."""
         self._scene.team.tick(self._scene.port.now_s())
         self._advance()
         return self._result
@@ -202,7 +201,7 @@ class SkillExecutor:
         self._advance()
 
     def _refuse(self, result: SkillResult) -> SkillResult:
-        """A refusal that leaves a running call alone."""
+        """Returns a refusal without affecting a running call."""
         if self._attempt is None:
             self._result = result
         return result

@@ -1,4 +1,4 @@
-"""Which entities of the belief fit a description; no model is asked."""
+"""Finds the entities of the belief that fit a description, without a model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind
 from planner.world.word_meanings import Meaning, default_word_meanings
 
-# Of the most likely room, how likely another one must be to be offered as well.
+# A room is also returned if its likelihood is at least this share of the most likely one's.
 _LIKELY_SHARE = 0.5
 
 
 def matching_objects(belief: Belief, text: str) -> list[BeliefNode]:
-    """The known things that a text means."""
+    """The known objects that a text means."""
     search = _Search(belief)
     description = read_description(text, EntityKind.OBJECT, belief)
     return _distinct(node for clause in description.clauses for node in search.objects(clause))
@@ -46,12 +46,12 @@ def matching_rooms(belief: Belief, text: str) -> list[str]:
 
 
 class _Search:
-    """One snapshot of what is believed, asked."""
+    """Searches one snapshot of the belief."""
 
     def __init__(self, belief: Belief) -> None:
         self._belief = belief
 
-    # Things
+    # Objects
 
     def objects(self, clause: Clause) -> list[BeliefNode]:
         head = clause.head
@@ -59,7 +59,7 @@ class _Search:
         nodes = self._belief.of_kind(EntityKind.OBJECT)
         if classes:
             chosen = [node for node in nodes if _classes(node) & classes]
-            # "red cup" is the red one, where any is known to be red.
+            # "red cup" is the red one, if any is known to be red.
             chosen = [n for n in chosen if _mentions(n, head.unknown)] or chosen
         elif head.unknown:
             chosen = [node for node in nodes if _mentions(node, head.unknown)]
@@ -137,7 +137,7 @@ class _Search:
         return list(dict.fromkeys(found))
 
     def _rooms_with(self, words: Words, allowed: set[str], *, is_guess: bool) -> list[str]:
-        """Rooms in which such things are known, or, failing that, likely."""
+        """Rooms in which such things are known or, failing that, likely."""
         known = [
             node.room or ""
             for node in self._belief.nodes.values()
@@ -151,7 +151,7 @@ class _Search:
         return found
 
     def _likely_rooms(self, classes: frozenset[str], allowed: set[str]) -> list[str]:
-        """The rooms where the catalogue expects such things, by the furniture that they have."""
+        """The rooms where the catalogue expects such things, by their furniture."""
         catalogue = default_catalogue().objects
         rooms = [r for r in self._belief.of_kind(EntityKind.ROOM) if r.name in allowed]
         furniture = {(n.room, n.class_name) for n in self._belief.of_kind(EntityKind.FURNITURE)}
@@ -168,10 +168,10 @@ class _Search:
         ordered = sorted(weights.items(), key=lambda item: -item[1])
         return [name for name, w in ordered if best > 0 and w >= _LIKELY_SHARE * best]
 
-    # What is asked of an entity
+    # Conditions on an entity
 
     def _fits(self, node: BeliefNode, words: Words) -> bool:
-        """Whether it is in the states and affords what is asked; what is unknown does not count."""
+        """Whether it has the states and affordances required; unknown states do not count."""
         meaning = words.meaning
         affordances, table = _affordances(node), default_states()
 
@@ -183,7 +183,7 @@ class _Search:
         return meaning.affordances <= affordances and all(shows(s, v) for s, v in meaning.states)
 
     def _is(self, node: BeliefNode, words: Words) -> bool:
-        """Whether words of a place or a feature mean this entity."""
+        """Whether the words of a place or a feature mean this entity."""
         if node.name in words.names:
             return True
         meaning = words.meaning
@@ -219,7 +219,7 @@ class _Search:
         yield from found.values()
 
     def _is_beside(self, node: BeliefNode, words: Words) -> bool:
-        """Whether such an entity is on the same thing, or for furniture in the same room."""
+        """Whether such an entity is on the same thing or, for furniture, in the same room."""
         return any(
             other.parent is not None and other.parent == node.parent and self._is(other, words)
             for other in self._belief.nodes.values()
@@ -227,7 +227,7 @@ class _Search:
         )
 
     def _has(self, node: BeliefNode, feature: Words) -> bool:
-        """Whether furniture has a component, or a thing on or in it, or has not as is asked."""
+        """Whether furniture has (or for "without" lacks) a component, or a thing on or in it."""
         found = self._is(node, feature) or any(
             self._is(thing, feature) for thing in self._belief.inside(node.name)
         )
@@ -243,7 +243,7 @@ def _narrows(words: Words) -> bool:
 
 
 def _levels(words: Words) -> Iterator[Words]:
-    """Room and furniture of "kitchen table" apart: both have to fit."""
+    """Separates the room and furniture of "kitchen table": both must fit."""
     meaning = words.meaning
     if meaning.rooms and (meaning.objects or meaning.furniture):
         yield replace(words, names=frozenset(), meaning=_rooms_only(words))
@@ -253,7 +253,7 @@ def _levels(words: Words) -> Iterator[Words]:
 
 
 def _usual_furniture(classes: frozenset[str]) -> frozenset[str]:
-    """The classes of furniture that the catalogue expects such things on or in."""
+    """The classes of furniture on or in which the catalogue expects such things."""
     known = default_catalogue().objects
     return frozenset(p.furniture for c in classes if c in known for p in known[c].places)
 
@@ -271,7 +271,7 @@ def _without_rooms(head: Words) -> Meaning:
 
 
 def _classes(node: BeliefNode) -> frozenset[str]:
-    """Its classes by the catalogue; a model may have named it in free words."""
+    """Its classes by the catalogue; a model may have named it in free text."""
     return frozenset({node.class_name}) | _classes_of(node.class_name, node.kind)
 
 
@@ -298,6 +298,6 @@ def _affordances(node: BeliefNode) -> frozenset[str]:
 
 
 def _mentions(node: BeliefNode, unknown: tuple[str, ...]) -> bool:
-    """Whether words that no catalogue knows occur in an entity's free text."""
+    """Whether words that are not in the catalogue occur in an entity's free text."""
     own = set(re.findall(r"[^\W_]+", f"{node.class_name} {node.description}".lower()))
     return any(word in own for word in unknown)

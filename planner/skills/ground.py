@@ -1,7 +1,6 @@
-"""Where to stand: at a piece of furniture, by a thing on the floor, in a room.
+"""Where to stand: at a piece of furniture, next to a thing on the floor, in a room.
 
-All from the layout; what moves about is the backend's business, which takes the
-nearest free place where another agent stands already.
+Uses only the layout; the backend deals with other agents and takes the nearest free place.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import FloatArray, Vec3
 from planner.world.house import Furniture, House
 
-# The gap to furniture that shows most of it to a camera in the hand and leaves it in reach.
+# Distance from furniture that keeps it in reach and mostly in view of the hand camera.
 GAP_M = 0.55
-# As near as a body comes: from here it sees into a bin.
+# The closest distance, from which a bin can be looked into.
 CLOSE_M = 0.3
-# An agent stops on the middle of a cell and not quite on its mark.
+# Tolerance: an agent stops on the middle of a cell and not exactly on target.
 MARGIN_M = 0.15
-# By a thing on the floor: not on it, and well within reach.
+# Distance from a thing on the floor: not on it, but well within reach.
 BESIDE_M = (0.45, 0.9)
-# What rises so high above its seat has a back that hides it.
+# Furniture rising this much above its seat has a back that hides the seat.
 _BACK_M = 0.15
-# Of sixteen houses, for two sizes of bodies.
+# Cached grounds: sixteen houses for two sizes of bodies.
 _KEPT = 32
 
 _grounds: list[tuple[House, float, Ground]] = []
@@ -36,7 +35,7 @@ _grounds: list[tuple[House, float, Ground]] = []
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """A free place on the floor and the heading to have there, map frame, metres, radians."""
+    """A free place on the floor and the heading there, map frame, metres, radians."""
 
     x_m: float
     y_m: float
@@ -44,7 +43,7 @@ class Stand:
 
     @property
     def point_m(self) -> Vec3:
-        """The place as a target."""
+        """The place as a target point."""
         return (self.x_m, self.y_m, 0.0)
 
 
@@ -62,16 +61,17 @@ class Ground:
         reach_m: float,
         before_m: Vec3 | None = None,
     ) -> Stand | None:
-        """Poses from which most of the furniture is in reach.
+        """A pose from which most of the furniture is in reach.
 
-        What opens or has hollows or boards is approached from its front, what has a back
-        not from behind. Of places that are as good, the one nearest to `base` is taken.
+        Furniture that opens or has hollows or boards is approached from its front; furniture with
+        a back is not approached from behind. Among equal places, the one nearest to `base` is
+        chosen.
 
         Args:
             piece: the furniture.
-            base: where the agent is now, in the map; None where unknown.
+            base: the agent's current position in the map; None if unknown.
             reach_m: the agent's.
-            before_m: a point of the furniture to stand before, instead of its middle.
+            before_m: a point of the furniture to stand at, instead of its middle.
         """
         half = math.hypot(piece.size_m[0], piece.size_m[1]) / 2
         cells = self._cells_near(piece.x_m, piece.y_m, half + reach_m, piece.room, base)
@@ -85,10 +85,10 @@ class Ground:
         return self._best(piece, points, cost, GAP_M, base, before_m)
 
     def to_look(self, piece: Furniture, base: Vec3 | None, away_m: float) -> Stand | None:
-        """Before a piece of furniture, this far from its outline, or nearly so.
+        """A place at about this distance from the furniture's outline.
 
-        Only places that come nearer to it than `at_furniture` does, or stay farther off, count;
-        None where there are none.
+        Considers only places closer to it, or further away, than that of `at_furniture`; None if
+        there are none.
         """
         half = math.hypot(piece.size_m[0], piece.size_m[1]) / 2
         cells = self._cells_near(piece.x_m, piece.y_m, half + away_m + 0.3, piece.room, base)
@@ -108,7 +108,7 @@ class Ground:
         base: Vec3 | None,
         before_m: Vec3 | None,
     ) -> Stand:
-        """The best of some places: by their own cost, distance, side and the walk there."""
+        """The best place by its own cost, distance, side and the walk there."""
         local = to_local(piece, points)
         cost = cost + np.abs(_gaps(piece, points) - away_m)
         if piece.joints or piece.interiors or len(piece.surfaces) > 1:
@@ -141,7 +141,7 @@ class Ground:
         return _facing(float(x), float(y), point_m[0], point_m[1])
 
     def back_from(self, point_m: Vec3, base: Vec3 | None, reach_m: float) -> Stand | None:
-        """As far from a point as a hand reaches: on top of tall furniture one sees from afar."""
+        """As far from a point as a hand reaches, where the top of tall furniture is visible."""
         room = self.layout.room_at(point_m[0], point_m[1])
         cells = self._cells_near(point_m[0], point_m[1], reach_m - MARGIN_M, room, base)
         if not len(cells):
@@ -154,7 +154,7 @@ class Ground:
         return _facing(float(x), float(y), point_m[0], point_m[1])
 
     def in_room(self, room: str, base: Vec3 | None) -> Stand | None:
-        """The free place of a room nearest to its middle, looking at most of its furniture."""
+        """The free place nearest to a room's middle, facing most of its furniture."""
         shape = self.layout.rooms_by_name[room].shape
         middle = shape.centroid if shape.contains(shape.centroid) else shape.representative_point()
         x0, y0, x1, y1 = shape.bounds
@@ -170,7 +170,7 @@ class Ground:
         return Stand(x, y, math.atan2(north, east) if pieces else 0.0)
 
     def floor_points(self, room: str, near: Vec3, max_count: int) -> list[Vec3]:
-        """Free floor of a room to put things on, nearest to a point but not right under it."""
+        """Free floor of a room to put things on, nearest to a point but not directly below it."""
         cells = self._cells_near(near[0], near[1], math.inf, room, None)
         points = self._points(cells)
         away = np.hypot(points[:, 0] - near[0], points[:, 1] - near[1])
@@ -185,7 +185,7 @@ class Ground:
         return found
 
     def walk_m(self, base: Vec3, point_m: Vec3, reach_m: float) -> float:
-        """How far an agent must walk to have a point within reach; inf where it cannot."""
+        """The walk until a point is within reach; inf if there is no way."""
         if math.dist(base[:2], point_m[:2]) <= reach_m:
             return 0.0
         here = self.grid.nearest_free(base[0], base[1], within_m=1.0)
@@ -197,7 +197,7 @@ class Ground:
     def _cells_near(
         self, x_m: float, y_m: float, within_m: float, room: str | None, base: Vec3 | None
     ) -> NDArray[np.int64]:
-        """Free cells around a point, of the room and of the floor that `base` is connected to."""
+        """Free cells around a point, in the room and connected to `base`."""
         grid = self.grid
         cells = grid.free_within(x_m, y_m, within_m)
         if room is not None:
@@ -225,7 +225,7 @@ class Ground:
 
 
 def ground_of(layout: House, radius_m: float) -> Ground:
-    """The ground of a layout, made once for all agents of one size and all episodes in it."""
+    """The ground of a layout, cached for all agents of one size and all episodes in it."""
     for house, radius, ground in _grounds:
         if house is layout and radius == radius_m:
             return ground
@@ -236,7 +236,7 @@ def ground_of(layout: House, radius_m: float) -> Ground:
 
 
 def forget_grounds() -> None:
-    """Lets go of all grounds that are kept."""
+    """Frees all cached grounds."""
     _grounds.clear()
 
 
@@ -255,7 +255,7 @@ def to_map(piece: Furniture, point: Vec3) -> Vec3:
 
 
 def gap_m(piece: Furniture, base: Vec3) -> float:
-    """Horizontal distance from a body's middle to the furniture's outline."""
+    """Horizontal distance from a body's centre to the furniture's outline."""
     return float(_gaps(piece, np.array([[base[0], base[1]]]))[0])
 
 
@@ -266,14 +266,14 @@ def _gaps(piece: Furniture, points: FloatArray) -> FloatArray:
 
 
 def _has_back(piece: Furniture) -> bool:
-    """Whether it rises well above what things can be put on: chairs, couches, beds."""
+    """Whether it rises well above its surfaces: chairs, couches, beds."""
     return bool(piece.surfaces) and piece.size_m[2] > _BACK_M + max(
         surface.center[2] for surface in piece.surfaces
     )
 
 
 def _handling_points(piece: Furniture) -> FloatArray:
-    """(n, 2) of handles, middles of surfaces and hollows in the map."""
+    """(n, 2) positions of handles and middles of surfaces and hollows in the map."""
     local: list[Vec3] = [joint.handle for joint in piece.joints]
     local += [surface.center for surface in piece.surfaces]
     local += [hollow.center for hollow in piece.interiors]

@@ -1,9 +1,8 @@
-"""From the words of a call to entities and points (EPM-2.6, PARTNR-6.1).
+"""Grounds the words of a call to entities and points (EPM-2.6, PARTNR-6.1).
 
-An entity is a remembered position. Furniture is grounded in the layout: the piece
-of the right role whose surface is nearest, if within the gate. A thing can only be
-grounded by whoever touches the world: its remembered position is sent along with
-the gate, and what the backend answers decides.
+An entity is a remembered position. Furniture is grounded in the layout: the piece of the right role
+with the nearest surface within the gate. Things can only be grounded by the backend: the remembered
+position is sent together with the gate, and the backend's answer decides.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ _FLOOR = "floor_"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an argument means.
+    """The entity that an argument means.
 
     Attributes:
-        name: as the memory calls it; texts use it.
-        kind: furniture (floors too), room or object.
+        name: as in the memory; used in texts.
+        kind: furniture (including floors), room or object.
         point_m: the remembered position, map frame.
-        node: what is believed about it; None for a room or piece only the layout knows.
+        node: the belief about it; None for a room or piece known only from the layout.
         piece: the furniture of the layout, or None.
-        room: of a floor or a room its room; of furniture the room it stands in.
+        room: for a floor or a room, that room; for furniture the room it stands in.
     """
 
     name: str
@@ -78,13 +77,13 @@ def ground(
     Args:
         word: the argument.
         role: what it must be.
-        belief: where entities are remembered.
+        belief: for remembered positions.
         layout: the rooms and the furniture.
-        gate_m: how near a surface must be to the position.
-        point_m: where the caller says that the entity is, instead of the memory.
+        gate_m: maximum distance between a surface and the position.
+        point_m: the position given by the caller, instead of the memory's.
 
     Raises:
-        RefusalError: where it is unknown, of another role, or grounds in nothing.
+        RefusalError: if it is unknown, has another role, or cannot be grounded.
     """
     node = belief.find(word)
     if point_m is not None:
@@ -104,7 +103,7 @@ def ground(
 
 
 def _at(node: BeliefNode | None, word: str, role: Role, point_m: Vec3) -> BeliefNode:
-    """What the caller says is at a point; a name that nobody remembers is as good as any."""
+    """The entity at a point given by the caller, which may have an unknown name."""
     if node is not None:
         return replace(node, position_m=point_m)
     is_furniture = role in (Role.FURNITURE, Role.RECEPTACLE)
@@ -113,7 +112,7 @@ def _at(node: BeliefNode | None, word: str, role: Role, point_m: Vec3) -> Belief
 
 
 def furniture_at(point_m: Vec3, layout: House, gate_m: float) -> Furniture | None:
-    """The piece of the layout whose surface is nearest to a point, within the gate."""
+    """The piece of the layout with the surface nearest to a point, within the gate."""
     ranked = [
         (piece.box.distance_m(point_m), math.dist(piece.box.center_m, point_m), index)
         for index, piece in enumerate(layout.furniture)
@@ -125,7 +124,7 @@ def furniture_at(point_m: Vec3, layout: House, gate_m: float) -> Furniture | Non
 
 
 def _of_layout(word: str, layout: House) -> Target | None:
-    """Rooms, floors and furniture are known before any memory tells of them."""
+    """Rooms, floors and furniture are known from the layout, even with an empty memory."""
     piece = layout.furniture_by_name.get(word)
     if piece is not None:
         return _furniture(piece, None)
@@ -150,14 +149,14 @@ def _of_node(node: BeliefNode, role: Role, layout: House, gate_m: float) -> Targ
 
 
 def _may_be_furniture(node: BeliefNode, role: Role) -> bool:
-    """A learned memory calls furniture by free words and does not tell it from things."""
+    """A learned memory names furniture in free text and cannot tell it from objects."""
     if role not in (Role.FURNITURE, Role.RECEPTACLE) or node.kind is not EntityKind.OBJECT:
         return False
     return default_catalogue().object_name(node.class_name) is None
 
 
 def _piece_of(node: BeliefNode, layout: House, gate_m: float) -> Furniture:
-    # Its own piece before another that is as near: a chair under a table is in the table's box.
+    # Prefer its own piece at equal distance: a chair under a table is inside the table's box.
     own = layout.furniture_by_name.get(node.name)
     if own is not None and own.box.distance_m(node.position_m) <= gate_m:
         return own

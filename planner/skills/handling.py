@@ -1,4 +1,4 @@
-"""What the hand does with things: Pick, Place, Rearrange."""
+"""Manipulation: Pick, Place, Rearrange."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.vocabulary import Relation
 
 _MAX_SPOTS = 8
-# After these another spot is as good as this one.
+# After these failures another spot may work.
 _SPOT_TROUBLE = frozenset(
     {
         PrimitiveCode.NO_SPACE,
@@ -33,20 +33,20 @@ _SPOT_TROUBLE = frozenset(
 
 
 def pick(attempt: Attempt, arguments: Arguments) -> Routine:
-    """Takes a thing within reach from where it is remembered."""
+    """Picks an object within reach from its remembered position."""
     return (yield from _pick(attempt, _target(arguments.target), free=False))
 
 
 def place(attempt: Attempt, arguments: Arguments) -> Routine:
-    """Puts the held thing on, or into, furniture within reach, or on the floor."""
+    """Puts the held object on, or into, furniture within reach, or on the floor."""
     return (yield from _place(attempt, arguments, free=False))
 
 
 def rearrange(attempt: Attempt, arguments: Arguments) -> Routine:
-    """Fetches a thing and places it: walks, opens what has to be opened, picks, places.
+    """Fetches an object and places it: walks, opens furniture if needed, picks, walks, places.
 
-    Each part that ends well is reported as a call of its own, so that a memory
-    knows what changed even where a later part fails.
+    Each successful step is reported as a call of its own, so that a memory knows what changed even
+    if a later step fails.
     """
     thing, target = _target(arguments.thing), _target(arguments.target)
     attempt.evidence.update(object=thing.name, furniture=target.name)
@@ -123,7 +123,7 @@ def _fetch(attempt: Attempt, thing: Target) -> Routine:
         opened = yield from _open_part(attempt, piece)
         if not opened.succeeded:
             return failure(opened, thing.name, **attempt.evidence)
-        # A drawer took it along, and a camera may have seen where to.
+        # A drawer may have moved it, and a camera may have seen it since.
         node = attempt.belief.nodes.get(thing.name)
         if node is not None and attempt.belief.base_of(node).parent == (piece and piece.name):
             thing = Target(thing.name, thing.kind, node.position_m, node, room=thing.room)
@@ -145,7 +145,7 @@ def _place(attempt: Attempt, arguments: Arguments, *, free: bool) -> Routine:
     full: set[str] = set()
     for spot in found:
         if spot.part in full:
-            # The rest of a long surface.
+            # The rest of a long surface is out of reach.
             walked = yield from _step_along(attempt, target, spot, free=free)
             if not walked.succeeded:
                 continue
@@ -206,7 +206,7 @@ def _spots(
     openness = max(openness_of(attempt, target.piece), 0.0)
     found = spots(target.piece, relation, things, base, openness, next_to)
     if next_to is not None and found:
-        # The backend looks around the reference; which surface is meant, its height tells.
+        # The backend searches around the reference; its height selects the surface.
         first = found[0]
         return [Spot((next_to[0], next_to[1], first.point_m[2]), first.part), *found]
     return found
@@ -255,7 +255,7 @@ def _no_place(
     reference: Target | None,
     troubles: list[PrimitiveResult],
 ) -> SkillResult:
-    """The failure that says most: no space, then closed, then hidden, then too far."""
+    """The most informative failure: no space, then closed, then hidden, then too far."""
     codes = {trouble.code: trouble for trouble in troubles}
     if PrimitiveCode.NO_SPACE not in codes:
         for code in (
@@ -272,7 +272,7 @@ def _no_place(
     return attempt.failure(SkillCode.NO_PLACEMENT, no_placement(target.name))
 
 
-# Parts of Rearrange
+# Steps of Rearrange
 
 
 def _stands_at(attempt: Attempt, target: Target, reference: Target | None) -> bool:

@@ -1,4 +1,4 @@
-"""Which way to point the camera to see a piece of furniture or a room."""
+"""Where to point the camera to see a piece of furniture or a room."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planner.world.house import Furniture, Interior
 
 View = tuple[float, float]
 
-# All around, with the floor from near the feet to across the room in the picture.
+# All around, with the floor in view from near the feet to across the room.
 AROUND_RAD: tuple[View, ...] = (
     (0.0, 0.55),
     (1.25, 0.55),
@@ -22,12 +22,12 @@ AROUND_RAD: tuple[View, ...] = (
     (-2.5, 0.55),
     (-1.25, 0.55),
 )
-# Under a board and behind a door one sees more from farther away than a hand reaches from.
+# Under boards and behind doors, more is visible from further away than a hand reaches.
 BACK_M = 1.2
 _LOW_M = 0.8
 _RIM_M = 0.9
 _HIGH_M = 1.2
-# One view shows about this much of a surface from where an agent stands.
+# Width of a surface visible in one view from where an agent stands.
 _SPAN_M = 0.9
 _ALIKE_RAD = 0.35
 _MAX_VIEWS = 8
@@ -35,11 +35,11 @@ _MAX_VIEWS = 8
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """What to look at from one place before furniture.
+    """What to look at from one place in front of furniture.
 
     Attributes:
-        away_m: how far from the furniture to stand; None for where its things are in reach.
-        points: what to look at, in the map.
+        away_m: distance from the furniture; None for where its contents are within reach.
+        points: to look at, in the map.
     """
 
     away_m: float | None
@@ -47,7 +47,7 @@ class Stop:
 
 
 def stops(piece: Furniture, openness: float) -> tuple[Stop, ...]:
-    """Where to look at a piece of furniture from: as a whole, then at what does not show so."""
+    """Where to look at furniture from: as a whole, then at what that does not show."""
     everything: list[Vec3] = []
     under: list[Vec3] = []
     bins: list[Vec3] = []
@@ -96,12 +96,12 @@ def views_of(points: Iterable[Vec3], base: Pose, camera: CameraMount) -> tuple[V
         view = view_of(point, base, camera)
         if all(math.dist(view, other) > _ALIKE_RAD for other in views):
             views.append(view)
-    # From one side to the other, so that the camera need not swing to and fro.
+    # Sorted from side to side, to avoid moving the camera back and forth.
     return tuple(sorted(views[:_MAX_VIEWS]))
 
 
 def view_of(point_m: Vec3, base: Pose, camera: CameraMount) -> View:
-    """Pan and tilt that bring a point of the map to the middle of the picture."""
+    """Pan and tilt that bring a point of the map to the middle of the image."""
     x, y, _ = base.position_m
     dx, dy = point_m[0] - x, point_m[1] - y
     pan = wrap_angle_rad(math.atan2(dy, dx) - base.yaw_rad)
@@ -110,7 +110,7 @@ def view_of(point_m: Vec3, base: Pose, camera: CameraMount) -> View:
 
 
 def _across(piece: Furniture, center: Vec3, size: tuple[float, float]) -> list[Vec3]:
-    """The middle of an area, or several points along it where it is long."""
+    """The middle of an area, or several points along it if it is long."""
     along = 0 if size[0] > size[1] else 1
     count = max(1, math.ceil(size[along] / _SPAN_M))
     points = []

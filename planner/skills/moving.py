@@ -17,7 +17,7 @@ from planner.world.house import Furniture
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import Relation
 
-# Up to another agent, who holds what is looked for.
+# Distance at which to stop from another agent that holds the object.
 COMPANY_M = 1.0
 
 _ARRIVED = PrimitiveResult(PrimitiveCode.SUCCESS, "there already")
@@ -25,7 +25,7 @@ _NOWHERE = PrimitiveResult(PrimitiveCode.UNREACHABLE, "no free floor in front of
 
 
 def navigate(attempt: Attempt, arguments: Arguments) -> Routine:
-    """Walks next to furniture, a thing, or into a room."""
+    """Walks next to furniture or an object, or into a room."""
     target = _required(arguments.target)
     attempt.evidence["target"] = target.name
     result = yield from go_to(attempt, target)
@@ -35,7 +35,7 @@ def navigate(attempt: Attempt, arguments: Arguments) -> Routine:
 
 
 def go_to(attempt: Attempt, target: Target) -> Motion:
-    """Walks to a target the way Navigate does."""
+    """Walks to a target as Navigate does."""
     if target.is_thing:
         return (yield from _go_to_thing(attempt, target))
     phase = f"walking to {target.name}"
@@ -71,7 +71,7 @@ def _go_to_thing(attempt: Attempt, target: Target) -> Motion:
         result = yield from attempt.approach(target.point_m, phase)
         if result.code is not PrimitiveCode.UNREACHABLE:
             return result
-    # What is shut away is not seen from anywhere: the furniture's front is the place to be.
+    # Something inside closed furniture is not visible, so go to the furniture's front.
     if piece is not None:
         stand = scene.ground.at_furniture(piece, attempt.base, scene.capabilities.reach_m)
         if stand is not None:
@@ -157,7 +157,7 @@ def _visit(attempt: Attempt, piece: Furniture, *, opens: bool) -> Motion:
     phase = f"looking at {piece.name}"
     result = yield from _look_at(attempt, first, stand, phase)
     for stop in more:
-        # What could be seen from there was; a way that is blocked takes nothing of it away.
+        # A blocked way to a further viewpoint does not undo what was seen so far.
         elsewhere = scene.ground.to_look(piece, attempt.base, stop.away_m or 0.0)
         if result.succeeded and elsewhere is not None:
             walked = yield from attempt.walk(elsewhere.point_m, phase, elsewhere.yaw_rad)
@@ -174,13 +174,13 @@ def _look_at(attempt: Attempt, stop: Stop, stand: Stand, phase: str) -> Motion:
 
 
 def openness_of(attempt: Attempt, piece: Furniture) -> float:
-    """How far a piece of furniture is believed to be open; what is not known counts as closed."""
+    """How far furniture is believed to be open; unknown counts as closed."""
     node = attempt.belief.nodes.get(piece.name)
     return (node.openness or 0.0) if node is not None else 0.0
 
 
 def look(attempt: Attempt, views: tuple[View, ...], phase: str) -> Motion:
-    """Points the camera one way after another."""
+    """Points the camera in several directions, one after another."""
     primitive = Primitive(PrimitiveName.LOOK, views_rad=views)
     if attempt.base is not None:
         primitive = replace(primitive, target_m=attempt.base)

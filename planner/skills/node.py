@@ -38,15 +38,15 @@ from planner.world.skill import SkillCall, SkillResult
 from planner.world.vocabulary import AgentKind
 from planner.world.wire import graph_record
 
-# While a call is under way; ends of primitives are acted on at once.
+# Polling while a call is running; ends of primitives are handled immediately.
 TIMER_PERIOD_S = 0.05
-# An agent that the world graph lacks for so long, wall seconds, is served no more.
+# Wall seconds after which an agent missing from the world graph is no longer served.
 GONE_AFTER_S = 5.0
 
 
 @dataclass(slots=True)
 class _Agent:
-    """What serves one agent."""
+    """The server of one agent."""
 
     kind: str
     heartbeat: HeartbeatRelay
@@ -55,9 +55,9 @@ class _Agent:
     missing_s: float | None = None
 
     def is_gone(self, kind: str | None) -> bool:
-        """Whether it became another, or was missing for long; None = missing.
+        """Whether it has changed its kind, or was missing for too long; None = missing.
 
-        A memory that begins anew tells of the agents a little after the house.
+        A restarted memory publishes the agents slightly later than the house.
         """
         if kind is not None:
             self.missing_s = None
@@ -69,13 +69,13 @@ class _Agent:
 
 
 class SkillExecutorNode(ManagedNode):
-    """Serves the agents that the world graph tells of."""
+    """Serves all agents in the world graph."""
 
     def __init__(self) -> None:
         """Reads the parameters.
 
         Raises:
-            PlannerError: for a wrong parameter, house or episode.
+            PlannerError: for an invalid parameter, house or episode.
         """
         super().__init__("skill_executor")
         try:
@@ -88,7 +88,7 @@ class SkillExecutorNode(ManagedNode):
         preload_path_search()
 
     def configure(self) -> None:
-        """Listens; agents are served as the world graph tells of them."""
+        """Subscribes; agents are served once they appear in the world graph."""
         self._team = Team()
         self._agents: dict[str, _Agent] = {}
         self._graph: WorldGraph | None = None
@@ -112,7 +112,7 @@ class SkillExecutorNode(ManagedNode):
             agent.server.cancel()
 
     def cleanup(self) -> None:
-        """Stops the agents; where ROS is shut down the bridge does it, which sees its client go."""
+        """Stops the agents; after a ROS shutdown the bridge does so when its client disappears."""
         if self.context.ok():
             self._drop_all()
 
@@ -200,10 +200,10 @@ class SkillExecutorNode(ManagedNode):
             found.append("a memory that knows of an agent")
         return found
 
-    # What is heard
+    # Inputs
 
     def _on_world(self, info: WorldInfo) -> None:
-        """Follows the bridge into another house."""
+        """Switches to the house that the bridge has loaded."""
         if info.layout and (self._layout is None or info.layout != self._layout.name):
             self._enter(info.layout)
 
@@ -222,7 +222,7 @@ class SkillExecutorNode(ManagedNode):
         self._serve()
 
     def _serve(self) -> None:
-        """Serves the agents there are; one that became another kind is served anew."""
+        """Starts serving new agents; one that changed its kind gets a new server."""
         if self._layout is None or self._graph is None:
             return
         kinds = {
@@ -242,7 +242,7 @@ class SkillExecutorNode(ManagedNode):
         if capabilities is None:
             self._log_once(f"{name}: there is no kind of body {kind!r} in config/agents.yaml")
             return
-        # Before the actions: who finds these has found the relay, and its first goal is attended.
+        # Created before the actions, so that a client that finds these can send heartbeats.
         heartbeat = HeartbeatRelay(self, name)
         port = PrimitiveClient(
             self, name, capabilities, self._located(name), self._on_timer, heartbeat.relay_pending
@@ -271,11 +271,11 @@ class SkillExecutorNode(ManagedNode):
         agent.port.destroy()
         agent.heartbeat.destroy()
 
-    # What executors ask for
+    # Requests of executors
 
     def _newest_belief(self) -> Belief:
         if self._belief is None:
-            # Read only when a skill asks: graphs come more often than calls.
+            # Converted only when a skill reads it: graphs arrive more often than calls.
             graph = self._graph if self._graph is not None else WorldGraph()
             self._belief = graph_record(graph)
         return self._belief
@@ -297,7 +297,7 @@ class SkillExecutorNode(ManagedNode):
 
         return report
 
-    # Work
+    # Execution
 
     def _wake(self) -> None:
         if self._timer.is_canceled():
@@ -321,7 +321,7 @@ class SkillExecutorNode(ManagedNode):
 
 
 def _bare(house: House) -> House:
-    """The house as robots know it before they look: without its things."""
+    """The house without its objects, as robots know it initially."""
     return house.model_copy(update={"objects": ()})
 
 

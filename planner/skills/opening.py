@@ -1,4 +1,4 @@
-"""Doors, drawers and lids: Open and Close, and revealing what an open drawer hides."""
+"""Doors, drawers and lids: Open and Close, and reaching what an open drawer covers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOTHING_TO_MOVE = PrimitiveResult(PrimitiveCode.SUCCESS, "nothing to move")
 
 
 def open_furniture(attempt: Attempt, arguments: Arguments) -> Routine:
-    """Opens everything that opens; what is open already stays so (PARTNR-D47)."""
+    """Opens everything that opens; what is already open stays open (PARTNR-D47)."""
     return (yield from _move(attempt, arguments, PrimitiveName.OPEN))
 
 
@@ -44,10 +44,10 @@ def _move(attempt: Attempt, arguments: Arguments, name: str) -> Routine:
 
 
 def move_joints(attempt: Attempt, piece: Furniture, name: str, *, free: bool = False) -> Motion:
-    """Moves all joints of a piece of furniture; ends with the first that fails.
+    """Moves all joints of a piece of furniture; stops at the first failure.
 
-    Drawers open from the bottom up, so that each can be looked into before the
-    next one covers it, and close from the top down.
+    Drawers open from bottom to top, so that each can be looked into before the next one covers it,
+    and close from top to bottom.
     """
     opens = name is PrimitiveName.OPEN
     joints = sorted(piece.joints, key=lambda j: (j.handle[2], j.name), reverse=not opens)
@@ -82,7 +82,7 @@ def _look_inside(attempt: Attempt, piece: Furniture, joint: Joint) -> Motion:
 def reach_into(
     attempt: Attempt, primitive: Primitive, phase: str, piece: Furniture | None, *, free: bool
 ) -> Motion:
-    """Does something in furniture; a drawer that hides the target is closed for it."""
+    """Does something inside furniture, closing a drawer that covers the target."""
     result = yield from attempt.handle_at(primitive, phase, piece, free=free)
     if result.code is not PrimitiveCode.NO_LINE_OF_SIGHT or piece is None:
         return result
@@ -95,7 +95,7 @@ def reach_into(
 def _close_above(
     attempt: Attempt, piece: Furniture, point_m: Vec3
 ) -> Generator[tuple[str, float], None, bool]:
-    """Closes the drawers above a point; says whether there are any."""
+    """Closes the drawers above a point; returns whether there were any."""
     above = [
         hollow
         for hollow in piece.interiors

@@ -1,4 +1,4 @@
-"""What the skills can be told: gates, retries, times (docs/skills.md lists them)."""
+"""Options of the skills: gates, retries, times (docs/skills.md lists them)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ class SkillOptions:
     """Parameters of the skills.
 
     Attributes:
-        grounding_gate_m: how far a thing's surface may be from the remembered position
+        grounding_gate_m: maximum distance of an object's surface from the remembered position
             (1 m in EPM-2.6).
-        adjust_m: how far an agent at a piece of furniture walks by itself to bring a
-            part of it within reach or into view; 0 never walks (PARTNR-D44).
-        pick_retries, place_retries: further tries after a failed grasp or release.
-        wait_s: how long `Wait[]` takes.
+        adjust_m: how far an agent at a piece of furniture may walk to bring a part of it within
+            reach or into view; 0 = not at all (PARTNR-D44).
+        pick_retries, place_retries: further attempts after a failed grasp or release.
+        wait_s: duration of `Wait[]`.
         open_on_explore: whether exploring opens what is closed.
         lenient_open: whether opening what cannot be opened succeeds (PARTNR-D47).
-        rearrange_opens: whether Rearrange opens closed furniture that it has to reach into.
-        timeouts_s: of skills, instead of those of their records; of the world's clock.
+        rearrange_opens: whether Rearrange opens closed furniture if needed.
+        timeouts_s: by skill, overriding those of the records; on the world's clock.
     """
 
     grounding_gate_m: float = 1.0

@@ -19,7 +19,7 @@ _ARGUMENTS = ("thing", "furniture", "relation", "entity")
 
 # Runs until the call ends; may raise what `Attempt.do` raises, and RefusalError.
 SkillRoutine: TypeAlias = Callable[[Attempt, Arguments], Routine]
-# Raises RefusalError where it does not hold.
+# Raises RefusalError if it does not hold.
 Precondition: TypeAlias = Callable[[Attempt, Arguments], None]
 
 
@@ -32,8 +32,8 @@ class SkillPart:
         routine: executes a call after grounding and preconditions.
         roles: of the arguments: none, one text, those of Place, or any number of entities.
         aliases: other names in calls.
-        abilities: the primitives that it needs of a body.
-        affordance: what the first entity has to afford.
+        abilities: the primitives that a body must have.
+        affordance: that the first entity must have.
         preconditions: beyond abilities, roles and affordance; checked in order before any motion.
         effects: of success on the world.
         partnr_text: for the prompts of PARTNR's planners; "" = not offered.
@@ -78,5 +78,5 @@ class SkillPart:
 
     @property
     def takes_text(self) -> bool:
-        """Whether everything between the brackets, commas included, is one argument."""
+        """Whether all text between the brackets, commas included, is one argument."""
         return self.roles == (Role.TEXT,)

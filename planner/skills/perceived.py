@@ -1,6 +1,6 @@
-"""What perception takes the thing at a place for: an operator approves what is there, not a word.
+"""The class of the object perceived at a place, so that operators approve what is really there.
 
-The words of a call may be of a planner that is wrong, and its point may be of something else.
+The words of a call may come from a planner that is wrong, and its point may be on something else.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from planner.world.belief import UNNAMED_CLASS, Belief, BeliefNode, Source
 from planner.world.geometry import Vec3
 from planner.world.vocabulary import EntityKind, Relation
 
-# How far outside of a thing a point may be that is meant to be in it.
+# Tolerance for a point that is meant to be inside an object but lies outside.
 MARGIN_M = 0.05
-# Of two things whose distances differ by less nobody can say which one is meant.
+# If two distances differ by less, it is ambiguous which object is meant.
 AS_NEAR_M = 0.03
 
 
 def class_at(belief: Belief, point_m: Vec3) -> str:
-    """The class of the thing that was seen at a point of the map.
+    """The class of the object that was seen at a point of the map.
 
-    Empty where none was seen there, where it has no class yet, and where things of different
-    classes are equally near. What somebody told of, or what follows from a skill, was not seen.
+    Empty if none was seen there, if it has no class yet, or if objects of different classes are
+    equally near. Objects known from a person or inferred from a skill were not seen.
     """
     there = [node for node in belief.of_kind(EntityKind.OBJECT) if _is_at(node, point_m)]
     if not there:

@@ -1,4 +1,4 @@
-"""The seam between skills and whatever carries out primitives: a backend here or the bridge."""
+"""The interface between skills and what executes primitives: a backend here, or the bridge."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from planner.world.primitive import Capabilities, Primitive, PrimitiveStatus
 
 
 class PrimitivePort(Protocol):
-    """One agent's body. Nothing here blocks; time passes between the calls."""
+    """One agent's body. No method blocks; time passes between the calls."""
 
     @property
     def agent(self) -> str:
         """The agent's name."""
 
     def capabilities(self) -> Capabilities:
-        """What the body can do."""
+        """The capabilities of the body."""
 
     def base(self) -> Pose | None:
-        """`base_link` in `map` as the body is localised; None while that is unknown."""
+        """`base_link` in `map` as localised; None while unknown."""
 
     def start(self, primitive: Primitive) -> int:
-        """Begins a primitive; a refusal is the polled result."""
+        """Starts a primitive; a refusal appears as its polled result."""
 
     def poll(self, handle: int) -> PrimitiveStatus:
-        """How a primitive stands."""
+        """The status of a primitive."""
 
     def cancel(self, handle: int) -> None:
-        """Ends a primitive and stops the agent."""
+        """Cancels a primitive and stops the agent."""
 
     def now_s(self) -> float:
         """Seconds on the world's clock."""

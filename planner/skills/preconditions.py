@@ -1,7 +1,7 @@
-"""What must hold before a call may touch the world (PARTNR-6.1, PARTNR-D44 to PARTNR-D49).
+"""Preconditions of calls (PARTNR-6.1, PARTNR-D44 to PARTNR-D49).
 
-Only what a robot can know beforehand: syntax, roles, abilities, what is believed.
-Reach, sight, doors and free space are the backend's to judge.
+Only what a robot can know in advance: syntax, roles, abilities, belief. The backend decides about
+reach, visibility, doors and free space.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _RELATIONS = {"on": Relation.ON, "within": Relation.WITHIN}
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """A call's arguments as the skills read them; absent ones are None.
+    """A call's interpreted arguments; absent ones are None.
 
     Attributes:
         entities: all that the call names, in its order.
-        target: the first of them; of Place the furniture.
-        thing: of Place what is put down.
-        relation: of Place.
-        reference: of Place what it ends up next to.
+        target: the first of them; for Place the furniture.
+        thing: for Place, the object.
+        relation: for Place.
+        reference: for Place, what to put it next to.
         text: of a skill that takes free text.
     """
 
@@ -94,14 +94,14 @@ def _read(attempt: Attempt) -> Arguments:
 
 
 def _check_points(attempt: Attempt, wanted: int) -> None:
-    """Where points are given, there is one for each entity of the call."""
+    """Checks that given points match the call's entities in number."""
     if attempt.points is not None and len(attempt.points) != wanted:
         sentence = f"The call names {wanted} entities and brings {len(attempt.points)} points."
         raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
 
 
 def _ground(attempt: Attempt, index: int, role: Role, named: list[int]) -> Target:
-    """The entity of an argument; `named` are the places of those that name entities."""
+    """The entity of an argument; `named` are the indices of arguments that name entities."""
     word = attempt.call.arguments[index]
     if word is None:
         raise RefusalError(SkillCode.WRONG_ARGUMENTS, f"Expected {role.value}, got None.")
@@ -162,7 +162,7 @@ def _check_holder(attempt: Attempt, thing: Target, target: Target, relation: Rel
         raise RefusalError(SkillCode.HELD_BY_OTHER, sentence)
 
 
-# Preconditions that records name
+# Preconditions for records
 
 
 def hand_is_empty(attempt: Attempt, arguments: Arguments) -> None:
@@ -171,7 +171,7 @@ def hand_is_empty(attempt: Attempt, arguments: Arguments) -> None:
     Raises:
         RefusalError: otherwise.
     """
-    # PARTNR-D49: the paper's second failure trace exists because nobody checked this.
+    # PARTNR-D49: in the paper's second failure trace nothing checked this.
     holding = attempt.holding
     if holding is not None:
         sentence = f"The agent is already holding {holding}."
@@ -192,7 +192,7 @@ def thing_is_in_hand(attempt: Attempt, arguments: Arguments) -> None:
 
 
 def thing_can_be_fetched(attempt: Attempt, arguments: Arguments) -> None:
-    """The agent holds the first entity, or can take it: as in Rearrange.
+    """The agent holds the first entity, or can pick it up: as in Rearrange.
 
     Raises:
         RefusalError: otherwise.
@@ -208,7 +208,7 @@ def _check_reference(thing: Target, target: Target, reference: Target) -> None:
         if node is not None and node.parent in (target.name, target.piece and target.piece.name):
             return
     elif reference.piece is not None and target.is_floor and reference.room == target.room:
-        # Next to a table, on the floor of its room.
+        # For a reference such as a table, the target is the floor of its room.
         return
     sentence = f"{no_placement(target.name)} {reference.name} is not on {target.name}."
     raise RefusalError(SkillCode.REFERENCE_ELSEWHERE, sentence)
@@ -224,7 +224,7 @@ def _check_affordance(attempt: Attempt, target: Target, needed: str) -> None:
 
 
 def _affordances(target: Target) -> tuple[str, ...] | None:
-    """What an entity affords as far as is known; None where it is not."""
+    """The affordances of an entity; None if unknown."""
     if target.piece is not None:
         return target.piece.affordances
     if target.is_floor:

@@ -1,4 +1,4 @@
-"""What a primitive's end means for the skill that asked for it: codes and literal texts.
+"""Maps results of primitives to those of skills: codes and literal texts.
 
 Codes are stable; texts follow PARTNR-6.2 and PARTNR-D48 and EPM-3.
 """
@@ -15,7 +15,7 @@ TOOK_TOO_LONG = "Skill took too long to finish."
 
 
 class RefusalError(Exception):
-    """A call that cannot be carried out (further): its code and its sentence."""
+    """A call that cannot be executed (any further): its code and its sentence."""
 
     def __init__(self, code: SkillCode, sentence: str) -> None:
         self.code = code
@@ -57,10 +57,10 @@ _MEANINGS: dict[PrimitiveCode, tuple[SkillCode, str]] = {
 
 
 def failure(result: PrimitiveResult, what: str, **evidence: str) -> SkillResult:
-    """The skill's failure that a failed primitive means; `what` names what it was done to.
+    """The skill's failure for a failed primitive; `what` names its target.
 
-    A code that tells of a wrong request or of a broken world is the backend's fault:
-    no planner can mend it.
+    Codes for an invalid request or a broken world become the backend's fault, since no planner can
+    avoid them.
     """
     meaning = _MEANINGS.get(result.code)
     if meaning is None:
@@ -72,7 +72,7 @@ def failure(result: PrimitiveResult, what: str, **evidence: str) -> SkillResult:
 
 
 def not_grounded(point_m: Vec3, **evidence: str) -> SkillResult:
-    """EPM's literal failure where nothing is near the remembered position."""
+    """EPM's literal failure if nothing is near the remembered position."""
     sentence = nothing_near(point_m)
     return SkillResult.failure(SkillCode.NOT_GROUNDED, sentence, **evidence)
 
@@ -84,12 +84,12 @@ def nothing_near(point_m: Vec3) -> str:
 
 
 def no_placement(furniture: str) -> str:
-    """The paper's sentence where nothing can be put down (PARTNR-6.2)."""
+    """The paper's sentence if nothing can be put down (PARTNR-6.2)."""
     return f"No valid placements found for entity {furniture}."
 
 
 def timed_out(text: str, **evidence: str) -> SkillResult:
-    """A call that took too long; `text` where its skill says so in its own words."""
+    """A call that took too long; `text` if its skill has a text of its own."""
     if text:
         return SkillResult(SkillCode.TIMED_OUT, text, evidence)
     return SkillResult.failure(SkillCode.TIMED_OUT, TOOK_TOO_LONG, **evidence)

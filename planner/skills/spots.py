@@ -1,7 +1,6 @@
-"""Where on a piece of furniture to try to put a thing, as far as the belief tells.
+"""Where on furniture to try to put an object, according to the belief.
 
-The backend finds the exact free spot around each point; here the points are
-chosen and ordered.
+The backend finds the exact free spot around each point; here the points are chosen and ordered.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from planner.world.geometry import Vec3
 from planner.world.house import Furniture, Interior
 from planner.world.vocabulary import Relation
 
-# Points of one surface that are tried: the backend searches as far as the hand reaches.
+# Distance between points on one surface: the backend searches as far as the hand reaches.
 APART_M = 0.8
 _PITCH_M = 0.12
 _EDGE_M = 0.06
 _CLEAR_M = 0.12
-# The height at which a hand works with ease.
+# A convenient height for a hand.
 _EASY_M = 0.9
 _TIGHT_M = 0.2
 _ABOVE_GROUND_M = 0.02
@@ -31,7 +30,7 @@ _ABOVE_GROUND_M = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A point of the map to put something at, and the surface or hollow it belongs to."""
+    """A point of the map to put something at, and its surface or hollow."""
 
     point_m: Vec3
     part: str
@@ -59,10 +58,10 @@ def spots(
     Args:
         piece: the furniture.
         relation: on a surface or within a hollow.
-        things: what is believed to lie there already.
-        base: where the agent stands, in the map; None where unknown.
-        openness: how far its drawers are believed to be out, 0 to 1.
-        next_to_m: the reference to end up beside, in the map.
+        things: believed to be there already.
+        base: the agent's position in the map; None if unknown.
+        openness: how far its drawers are believed to be open, 0 to 1.
+        next_to_m: the reference to put it next to, in the map.
     """
     supports = _supports(piece, relation, openness)
     lying = [(node.position_m, node.size_m) for node in things]
@@ -74,13 +73,13 @@ def spots(
         first += points[:1]
         more += points[1:]
         if next_to_m is not None:
-            # Only the surface that the reference lies on will do.
+            # Only the surface with the reference is acceptable.
             break
     return [*first, *more]
 
 
 def opened_center(piece: Furniture, hollow: Interior, openness: float) -> Vec3:
-    """The middle of a hollow in the furniture's frame with its drawer that far out."""
+    """The middle of a hollow in the furniture's frame, with its drawer open that far."""
     x, y, z = hollow.center
     if hollow.joint is None or not hollow.moves:
         return (x, y, z)
@@ -96,7 +95,7 @@ def _supports(piece: Furniture, relation: Relation, openness: float) -> list[_Su
     found = []
     for hollow in piece.interiors:
         x, y, z = opened_center(piece, hollow, openness)
-        # Where things come to lie: an agent that sees the middle of a bin may not see its ground.
+        # Aim at the bottom, where things lie: seeing a bin's middle does not mean seeing that.
         bottom = (x, y, z - hollow.size[2] / 2 + _ABOVE_GROUND_M)
         size = (hollow.size[0], hollow.size[1])
         found.append(_Support(hollow.name, bottom, size, hollow.size[2], hollow.moves))
@@ -109,7 +108,7 @@ def _rank(
     center = to_map(piece, support.center)
     if next_to_m is not None:
         return (_height_gap(support, next_to_m), math.dist(center, next_to_m))
-    # The upper one of open drawers hides the lower ones.
+    # The upper one of several open drawers covers the lower ones.
     drawer = -support.center[2] if support.slides else 0.0
     away = math.dist(center, (near[0], near[1], _EASY_M))
     return (float(support.clearance_m < _TIGHT_M), drawer, away)
@@ -127,9 +126,9 @@ def _points(
     *,
     deep: bool,
 ) -> list[Spot]:
-    """Points of one support, free ones only where there are any, nearest first, well apart.
+    """Points on one support, only free ones if there are any, nearest first, well apart.
 
-    Of a deep one the farthest too: into a bin one sees only across its near rim.
+    For a deep one also the farthest: a bin is seen only across its near rim.
     """
     cx, cy, cz = support.center
     axes = []

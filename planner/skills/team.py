@@ -1,8 +1,8 @@
-"""What the executors of one house share: what each did last, and what that changed.
+"""State shared by the executors of one house: each agent's last action and its effect.
 
-The memory learns an action's effect from the report of its end, a moment later than
-the planner that is already sending the next call. Until the memory has caught up,
-skills read its snapshot with the newest effects put on top.
+The memory learns an action's effect from the report of its end, slightly later than the planner,
+which already sends the next call. Until the memory has caught up, skills use its snapshot with the
+newest effects added.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from planner.world.geometry import Vec3
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.vocabulary import Relation
 
-# A memory that has not taken up an effect by then does not want to.
+# A memory that has not shown an effect by then is assumed to have rejected it.
 CATCH_UP_S = 10.0
 _MAX_ACTIONS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Where a thing got to at `stamp_s`: a hand, or a place with its relation."""
+    """Where a thing was moved at `stamp_s`: a hand, or a place with its relation."""
 
     thing: str
     parent: str
@@ -33,7 +33,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A call of an agent; `result` is None while it is being carried out."""
+    """A call of an agent; `result` is None while it is running."""
 
     agent: str
     call: SkillCall
@@ -42,7 +42,7 @@ class Action:
 
 
 class Team:
-    """The agents of one house as their executors know them."""
+    """The agents of one house as known to their executors."""
 
     def __init__(self) -> None:
         self._effects: dict[str, Effect] = {}
@@ -51,13 +51,13 @@ class Team:
         self._latest_s = 0.0
 
     def tick(self, now_s: float) -> None:
-        """Notes the time; one that went back is another episode, of which nothing is known."""
+        """Sets the time; if it goes backwards, a new episode has started and all is forgotten."""
         if now_s < self._latest_s - 1e-6:
             self.forget()
         self._latest_s = now_s
 
     def forget(self) -> None:
-        """Knows nothing any more."""
+        """Clears everything."""
         self._effects.clear()
         self._holding.clear()
         self._actions.clear()
@@ -65,28 +65,28 @@ class Team:
     # Effects
 
     def picked(self, agent: str, thing: str, now_s: float) -> None:
-        """An agent took a thing."""
+        """An agent picked up an object."""
         self._holding[agent] = thing
         self._effects[thing] = Effect(thing, agent, Relation.HELD, None, now_s)
 
     def placed(self, agent: str, effect: Effect) -> None:
-        """An agent put a thing down."""
+        """An agent put an object down."""
         self._holding[agent] = None
         self._effects[effect.thing] = effect
 
     def hand_unknown(self, agent: str) -> None:
-        """The hand turned out to be other than was thought."""
+        """The content of a hand turned out to be different."""
         self._holding.pop(agent, None)
 
     def holding(self, agent: str, belief: Belief) -> str | None:
-        """What an agent holds: as its own skills left it, else as is believed."""
+        """What an agent holds: according to its own skills, or else the belief."""
         if agent in self._holding:
             return self._holding[agent]
         node = belief.nodes.get(agent)
         return node.holding if node is not None else None
 
     def on_top(self, belief: Belief) -> Belief:
-        """The belief with those effects that are newer than it."""
+        """The belief with all newer effects added."""
         changed: dict[str, BeliefNode] = {}
         for name, effect in list(self._effects.items()):
             node = belief.nodes.get(name)
@@ -112,7 +112,7 @@ class Team:
     # Actions
 
     def began(self, action: Action) -> None:
-        """An agent began a call."""
+        """An agent started a call."""
         self._actions.setdefault(action.agent, deque(maxlen=_MAX_ACTIONS)).append(action)
 
     def ended(self, agent: str, result: SkillResult) -> None:

@@ -156,14 +156,14 @@ def _chosen(
 
 
 def find_agent_actions(attempt: Attempt, arguments: Arguments) -> Routine:  # noqa: ARG001
-    """Answers what the other agents do and did."""
+    """Returns the current and last actions of the other agents."""
     yield from ()
     text = other_agents(attempt.scene.team.actions(besides=attempt.scene.agent))
     return SkillResult(SkillCode.SUCCESS, text, attempt.evidence)
 
 
 def other_agents(actions: Iterable[Action]) -> str:
-    """What the other agents are doing and did, newest last."""
+    """The current and last actions of the other agents, newest last."""
     lines = []
     for action in actions:
         if action.result is None:

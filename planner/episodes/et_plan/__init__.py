@@ -1,1 +1,1 @@
-"""ET-Plan-Bench's tasks, read and imported."""
+"""Reads and imports ET-Plan-Bench's tasks."""

@@ -1,4 +1,4 @@
-"""ET-Plan-Bench's own plans as skill calls, so that what was done can be compared with them."""
+"""ET-Plan-Bench's reference plans as skill calls, for comparison with what was done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SKILLS = {
     "OPEN": SkillName.OPEN,
     "CLOSE": SkillName.CLOSE,
 }
-# Looking round is no action (ETPLAN-1.4).
+# Looking around is not an action (ETPLAN-1.4).
 _TURNS = frozenset({"TURNRIGHT", "TURNLEFT"})
 
 

@@ -79,7 +79,7 @@ class _Specified(_Foreign):
 
 @dataclass(frozen=True, slots=True)
 class EtStep:
-    """A step of the dataset's own plan: verb, then (class, id) of each argument."""
+    """A step of the data set's own plan: verb, then (class, id) of each argument."""
 
     verb: str
     arguments: tuple[tuple[str, int], ...]
@@ -122,7 +122,7 @@ def read_et_file(path: Path) -> EtFile:
     """Reads a JSON-lines file.
 
     Raises:
-        FileError: where it cannot be read; a single bad line is a `Fault`.
+        FileError: if it cannot be read; a single bad line is a `Fault`.
     """
     file = read_foreign(path)
     tasks: list[EtTask] = []

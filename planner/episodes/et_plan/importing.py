@@ -74,10 +74,10 @@ class _Needs:
 
 
 def import_et_plan(paths: Sequence[Path], seed: int) -> Imported:
-    """Makes an episode of every task whose things our catalogue has.
+    """Makes an episode of every task whose objects our catalogue has.
 
     Raises:
-        FileError: where a file cannot be read, or two share a name.
+        FileError: if a file cannot be read, or two share a name.
     """
     made = _Importer(seed)
     for path in paths:
@@ -86,7 +86,7 @@ def import_et_plan(paths: Sequence[Path], seed: int) -> Imported:
 
 
 class _Importer:
-    """An import as it goes on."""
+    """The state of an import."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -205,7 +205,7 @@ class _Importer:
         return self._room(scene, ref, numbers, needs), None
 
     def imported(self) -> Imported:
-        """The houses, the episodes in them, and the account."""
+        """The houses, the episodes in them, and the report."""
         houses, scenes = self._houses()
         episodes: list[Episode] = []
         goalless: list[Underived] = []
@@ -238,7 +238,7 @@ class _Importer:
     def _houses(
         self,
     ) -> tuple[dict[str, House], dict[tuple[str, str], tuple[ForeignScene, House]]]:
-        """A house an environment; tasks that do not agree with the earlier ones get their own."""
+        """One house per environment; tasks that contradict earlier ones get their own."""
         groups: dict[str, tuple[ForeignScene, list[EtTask]]] = {}
         for task, needs in self._tasks:
             name = f"virtualhome-{task.environment}"
@@ -267,7 +267,7 @@ class _Importer:
         return houses, found
 
     def head(self, task: EtTask, house: str, notes: Sequence[str]) -> dict[str, object]:
-        """The fields that need no placing."""
+        """The fields that do not depend on placement."""
         stem = task.file.split(".")[0]
         return {
             "version": EPISODE_VERSION,
@@ -293,17 +293,17 @@ class _Importer:
 
     @property
     def words(self) -> VirtualHomeWords:
-        """What VirtualHome's words are here."""
+        """Our meanings of VirtualHome's words."""
         return self._words
 
     def reach(self, house: House) -> Reach:
-        """Where agents get in a house; made once."""
+        """Where agents can get to in a house; cached."""
         if house.name not in self._reach:
             self._reach[house.name] = Reach(house)
         return self._reach[house.name]
 
     def seed_of(self, task: EtTask) -> int:
-        """A seed that depends on nothing but the task."""
+        """A seed that depends only on the task."""
         return scene_seed(self._seed, task.file, task.task_id)
 
 
@@ -337,7 +337,7 @@ class _Episode:
         self._placed: dict[str, ObjectPlacement] = {}
 
     def made(self) -> tuple[Episode, str]:
-        """The episode, and why it has no evaluation where it has none."""
+        """The episode, and why it has no evaluation, if it has none."""
         rng = np.random.default_rng(self._importer.seed_of(self._task))
         catalogue = self._importer.catalogue
         self._placed, crowded = place_things(self._house, self._things(), rng, catalogue)
@@ -386,7 +386,7 @@ class _Episode:
         return self._validated({**document, **goal}), ""
 
     def _name_of(self, _word: str, number: int) -> str | None:
-        """What an entity of the dataset is called here; None where it is not here."""
+        """Our name for an entity of the data set; None if it does not exist here."""
         if str(number) in self._placed:
             return self._placed[str(number)].name
         if number in self._needs.pieces:
@@ -419,7 +419,7 @@ class _Episode:
         if known.kind is WordKind.ROOM:
             found = [r.name for r in self._house.rooms if r.class_name == known.class_name]
         elif known.kind is WordKind.OBJECT:
-            # By word, not by class: a pie and a cupcake are both a cake here.
+            # By word, not by class: here both a pie and a cupcake are a cake.
             found = [o.name for n, o in self._placed.items() if self._needs.words[int(n)] == word]
         else:
             rooms = self._house.rooms_by_name
@@ -448,7 +448,7 @@ class _Episode:
         return any(self._task.classes.get(word, word) in STRUCTURE for word in triple[1:])
 
     def _narrow(self, triples: Sequence[EtTriple], variables: dict[str, tuple[str, ...]]) -> None:
-        """Furniture that is said to be in a room is only that of such rooms."""
+        """Furniture said to be in a room is restricted to such rooms."""
         for relation, one, other in triples:
             pieces = [self._house.furniture_by_name.get(name) for name in variables.get(one, ())]
             rooms = variables.get(other, ())

@@ -45,10 +45,10 @@ class GraphTask:
 
 
 def graph_episode(task: EtTask, house: House) -> Episode:
-    """A task as an episode in the graph that it was made for.
+    """A task as an episode in the graph for which it was made.
 
     Raises:
-        FileError: where the graph has no node that a word of the task means.
+        FileError: if the graph has no node for a word of the task.
     """
     return graph_task(task, house).episode
 

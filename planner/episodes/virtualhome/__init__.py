@@ -1,1 +1,1 @@
-"""VirtualHome graphs, imported as episodes."""
+"""Imports VirtualHome graphs as episodes."""

@@ -1,9 +1,9 @@
 """VirtualHome-style graphs as episodes: nodes with classes and states, edges with relations.
 
-A file holds one graph (`nodes`, `edges`), or a program's graphs before and after
-(`init_graph`, `final_graph`), with `instruction` or `task` where somebody wrote one. The graph at
-the start becomes a generated house with the rooms and furniture that hold something; what has
-another place or state in the graph at the end becomes the evaluation.
+A file has one graph (`nodes`, `edges`), or a program's graphs before and after (`init_graph`,
+`final_graph`), with an optional `instruction` or `task`. The initial graph becomes a generated
+house with its rooms and the furniture that holds something; differences of place or state in the
+final graph become the evaluation.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Word = Annotated[str, Field(min_length=1, max_length=80)]
 
 
 class _Lenient(BaseModel):
-    # Prefabs, transforms and boxes are VirtualHome's own: a house of ours has others.
+    # Prefabs, transforms and boxes are VirtualHome's own and are ignored.
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
@@ -59,7 +59,7 @@ class GraphNode(_Lenient):
 
 
 class GraphEdge(_Lenient):
-    """A relation of two entities."""
+    """A relation between two entities."""
 
     from_id: int
     to_id: int
@@ -67,7 +67,7 @@ class GraphEdge(_Lenient):
 
 
 class Graph(_Lenient):
-    """A scene graph; ids are unique and edges join what there is."""
+    """A scene graph; ids are unique and edges connect existing nodes."""
 
     nodes: Annotated[tuple[GraphNode, ...], Field(min_length=1, max_length=MAX_NODES)]
     edges: Annotated[tuple[GraphEdge, ...], Field(max_length=MAX_EDGES)] = ()
@@ -84,7 +84,7 @@ def import_graphs(paths: Sequence[Path], seed: int) -> Imported:
     """Makes an episode of each file.
 
     Raises:
-        FileError: where two files share a name; a bad graph is a `Fault`.
+        FileError: if two files share a name; a bad graph is a `Fault`.
     """
     catalogue = default_catalogue()
     words = VirtualHomeWords(catalogue)
@@ -143,14 +143,14 @@ def _check(graph: Graph, path: Path, name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What an object is on or in: a node, and how; None for somewhere in the room."""
+    """What an object is on or in: a node and the relation; None for somewhere in the room."""
 
     node: int
     relation: Relation | None
 
 
 class _Layout:
-    """A graph's entities by what they are here."""
+    """A graph's entities by their kind in our houses."""
 
     def __init__(self, graph: Graph, words: VirtualHomeWords) -> None:
         self.nodes = {node.id: node for node in graph.nodes}
@@ -171,7 +171,7 @@ class _Layout:
         return (number for number, word in self.known.items() if word.kind is kind)
 
     def room_of(self, number: int) -> int | None:
-        """The room that a node is inside of, directly or with what it is in."""
+        """The room that contains a node, directly or through what it is in."""
         waiting, seen = [number], {number}
         while waiting:
             node = waiting.pop(0)
@@ -195,14 +195,14 @@ class _Layout:
         return _Place(room, None) if room is not None else None
 
     def states_of(self, number: int) -> dict[str, bool]:
-        """The states that ours are, of those that a node says."""
+        """Those of a node's states that we have."""
         words = self.nodes[number].states
         known = default_states().graph_words
         return dict(known[word.upper()] for word in words if word.upper() in known)
 
 
 class _GraphEpisode:
-    """One file on its way to an episode."""
+    """The conversion of one file to an episode."""
 
     def __init__(
         self,
@@ -226,7 +226,7 @@ class _GraphEpisode:
         self._notes = list(self._start.strange)
 
     def made(self) -> tuple[Episode, House, str]:
-        """The episode, its house, and why it has no evaluation where it has none."""
+        """The episode, its house, and why it has no evaluation, if it has none."""
         changes = list(self._changes())
         asked = {number for number, _, _ in changes}
         things = self._things(asked)
@@ -287,7 +287,7 @@ class _GraphEpisode:
             raise from_validation(self._file.path, error) from None
 
     def _changes(self) -> Iterator[tuple[int, str, int]]:
-        """(object, predicate, place): what the graph at the end says and the first does not."""
+        """(object, predicate, place) that hold in the final graph but not in the initial one."""
         if self._end is None:
             return
         for number, node in self._end.nodes.items():

@@ -1,8 +1,7 @@
 """VirtualHome's class names in the words of our catalogue.
 
-VirtualHome writes words together (`coffeetable`); most are names or aliases of ours then. The
-table holds the others: another word for the same, or the nearest class that we have, which is
-told in the episode's notes.
+VirtualHome writes words without spaces (`coffeetable`); most are names or aliases of ours. The
+table has the others: a synonym, or our nearest class, which the episode's notes mention.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class WordKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VirtualHomeWord:
-    """A word of VirtualHome as we have it; `nearest` where it is not quite the same."""
+    """Our meaning of a word of VirtualHome; `nearest` if it is not exactly the same."""
 
     kind: WordKind
     class_name: str
@@ -122,7 +121,7 @@ _BIND = re.compile(r"[\s_-]+")
 
 
 class VirtualHomeWords:
-    """The lookup; makes its index once."""
+    """The lookup; builds its index once."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._known: dict[str, VirtualHomeWord] = {}
@@ -142,10 +141,10 @@ class VirtualHomeWords:
                 self._known[_BIND.sub("", word.lower())] = VirtualHomeWord(kind, item.name)
 
     def find(self, word: str) -> VirtualHomeWord | None:
-        """What a word names; None where our catalogue has nothing like it."""
+        """What a word names; None if our catalogue has nothing like it."""
         return self._known.get(_BIND.sub("", word.lower()))
 
 
 def room_hint(word: str) -> str | None:
-    """The class of room that a furniture's word speaks of: a `kitchencabinet` is in a kitchen."""
+    """The class of room in a furniture word: a `kitchencabinet` is in a kitchen."""
     return next((room for room in ("kitchen", "bathroom") if word.startswith(room)), None)

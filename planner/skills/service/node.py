@@ -1,4 +1,4 @@
-"""One agent's `skill` action: goals in, calls to the executor, results out."""
+"""One agent's `skill` action: passes goals to the executor and returns results."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class SkillServer:
         lockstep: LockstepPublisher,
         refusal: Callable[[], str],
     ) -> None:
-        """Advertises the action.
+        """Creates the action server.
 
         Args:
-            node: that serves it.
+            node: the owner of the server.
             executor: of the agent.
-            on_work: called when `beat` is needed.
-            lockstep: tells a world in lockstep until when the agent does nothing new.
-            refusal: why no call is taken now; "" = calls are taken.
+            on_work: called when `beat` must be called.
+            lockstep: tells a world in lockstep until when the agent is idle.
+            refusal: returns why calls are refused now; "" = they are accepted.
         """
         self._node = node
         self._executor = executor
@@ -65,11 +65,11 @@ class SkillServer:
 
     @property
     def busy(self) -> bool:
-        """Whether a call is under way."""
+        """Whether a call is running."""
         return self._executor.running is not None
 
     def beat(self) -> None:
-        """Goes on with the call under way, and ends the goals of one that ended."""
+        """Advances the running call, and ends the goals of one that ended."""
         if not self.busy and not self._goals:
             return
         self._watch_clients()
@@ -84,13 +84,13 @@ class SkillServer:
         self._publish_lockstep(self._executor.quiet_until_s)
 
     def cancel(self) -> None:
-        """Ends the call under way, if there is one."""
+        """Cancels the running call, if there is one."""
         if self._goals:
             self._executor.cancel()
             self._on_work()
 
     def destroy(self) -> None:
-        """Stops the agent, ends all goals and takes the action away."""
+        """Stops the agent, ends all goals and destroys the server."""
         self._executor.cancel()
         for goal in self._goals:
             self._conclude(goal, canceled(agent=self._executor.agent))
@@ -107,7 +107,7 @@ class SkillServer:
         elif problem:
             result = SkillResult.failure(SkillCode.WRONG_ARGUMENTS, problem)
         else:
-            # Said before the body hears of it: no time passes in between.
+            # Published before the body starts, so that no time passes in between.
             self._publish_lockstep(0.0)
             result = self._executor.start(request.call, float(request.timeout_s), points)
         if result is not None:
@@ -133,7 +133,7 @@ class SkillServer:
             self.cancel()
 
     def _watch_clients(self) -> None:
-        """Stops an agent whose call nobody waits for any more."""
+        """Stops an agent if no client is waiting for its call any more."""
         wall_s = time.monotonic()
         if not self._goals or wall_s - self._looked_s < _CHECK_PERIOD_S:
             return
@@ -148,7 +148,7 @@ class SkillServer:
             else:
                 left.append(goal)
         self._goals = left
-        # The same call may have been asked for again by another (PARTNR-D55).
+        # Another client may have requested the same call (PARTNR-D55).
         if not left:
             self._executor.cancel()
 

@@ -6,13 +6,13 @@ from planner.skills.part import SkillPart
 from planner.skills.preconditions import Arguments
 from planner.world.primitive import PrimitiveName
 
-# Steps without time passing after which a waiting agent makes it pass by looking ahead:
-# a world that holds its time while nobody is busy would let it wait for ever.
+# Steps without time passing, after which a waiting agent advances time by looking ahead; otherwise
+# a world that stops its clock while nobody is busy would let it wait forever.
 _PATIENT_STEPS = 20
 
 
 def wait(attempt: Attempt, arguments: Arguments) -> Routine:  # noqa: ARG001
-    """Lets a fixed time pass (PARTNR-D50)."""
+    """Waits for a fixed time (PARTNR-D50)."""
     port, options = attempt.scene.port, attempt.scene.options
     until_s, last_s, still = attempt.started_s + options.wait_s, attempt.started_s, 0
     can_look = PrimitiveName.LOOK in attempt.scene.capabilities.primitives
