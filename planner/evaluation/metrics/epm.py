@@ -111,7 +111,7 @@ def _is_for(call: SkillCall, proposition: TracedProposition) -> bool:
     lists = proposition.lists if proposition.predicate in SPATIAL else proposition.lists[:1]
     if not any(thing in names for names in lists):
         return False
-    if asked_state(asked.predicate) is not None:
+    if asked_state(proposition.predicate) is not None:
         return call.name in STATE_CHANGES
     if call.name in PLACEMENTS:
         on_or_in = proposition.predicate in (Predicate.IS_ON_TOP, Predicate.IS_INSIDE)

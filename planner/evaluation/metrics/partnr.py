@@ -174,9 +174,9 @@ def _cause(trace: EpisodeTrace, index: int) -> CallLine | None:
     return before[-1] if before else None
 
 
-def _can_do(asked: Asked, call: SkillCall) -> bool:
-    lists = asked.lists if asked.predicate in SPATIAL else asked.lists[:1]
-    able = STATE_CHANGES if asked_state(asked.predicate) is not None else PLACEMENTS
+def _can_do(proposition: TracedProposition, call: SkillCall) -> bool:
+    lists = proposition.lists if proposition.predicate in SPATIAL else proposition.lists[:1]
+    able = STATE_CHANGES if asked_state(proposition.predicate) is not None else PLACEMENTS
     return call.name in able and any(call.arguments[0] in names for names in lists)
 
 

@@ -140,7 +140,7 @@ def test_d_60_a_thing_carried_over_its_table_is_its_carriers(make_trace, make_ca
 
 
 def test_d_60_a_state_is_whose_action_changed_it(make_trace, make_call) -> None:
-    clean = Asked("cup_0 clean", "is_clean", (("cup_0",),))
+    clean = TracedProposition("cup_0 clean", "is_clean", (("cup_0",),))
     calls = [
         make_call(place("cup_0"), 60, "agent_0", 10),
         make_call("Clean[cup_0]", 60, "agent_1", 20),
