@@ -1,4 +1,4 @@
-"""Shared vocabulary: houses, poses, boxes, entities, scene graph, observations, primitives.
+"""Shared types: houses, poses, boxes, entities, scene graph, observations, primitives.
 
-Imports nothing else of this project, so that every other part may import it.
+Imports nothing else of this project, so that every other package may import it.
 """

@@ -1,4 +1,4 @@
-"""The bodies: sizes, speeds, cameras and abilities of each kind of agent (config/agents.yaml)."""
+"""Sizes, speeds, cameras and abilities of each kind of agent (config/agents.yaml)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Positive = Annotated[float, Field(gt=0)]
 
 
 class CameraMount(FileModel):
-    """A pinhole camera: where it sits in `base_link`, its rest tilt (down positive), its lens."""
+    """A pinhole camera: pose in `base_link`, rest tilt (down positive), intrinsics."""
 
     position_m: Vec3
     tilt_rad: float
@@ -61,12 +61,12 @@ def default_bodies() -> dict[AgentKind, Body]:
 
 
 def body_of(kind: str) -> Body | None:
-    """The shipped body of a kind; None for a kind that the file has not."""
+    """The shipped body of a kind; None for an unknown kind."""
     return {item.value: body for item, body in default_bodies().items()}.get(kind)
 
 
 def capabilities_of(kind: str) -> Capabilities | None:
-    """What a body of a kind can do by the shipped file; None for a kind that is not in it."""
+    """The capabilities of a body by the shipped file; None for an unknown kind."""
     body = body_of(kind)
     if body is None:
         return None

@@ -1,7 +1,7 @@
-"""What the robots believe about the house: the memory's content as planners and skills read it.
+"""The belief about the house: the memory's content as planners and skills read it.
 
-A belief may be wrong. Rooms and furniture come from the house's layout; things
-and agents from what was seen, told or inferred.
+A belief may be wrong. Rooms and furniture come from the house's layout; things and agents from what
+was seen, told or inferred.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from planner.world.geometry import Vec3
 from planner.world.record import record
 from planner.world.vocabulary import EntityKind, Relation
 
-# Of a thing that the memory knows of and nobody has given a class.
+# Class of a thing in the memory that has no class yet.
 UNNAMED_CLASS = "thing"
 _OBJECT_ID = re.compile(r"Object[. ](\d+)")
 
 
 class Source(StrEnum):
-    """Where a belief comes from."""
+    """The source of a belief."""
 
     SEEN = "seen"
     TOLD = "told"
@@ -34,20 +34,20 @@ class BeliefNode:
     """One believed entity.
 
     Attributes:
-        name: unique; furniture, rooms and agents as in the layout, things as the
-            updater names them or `<class>_<id>`.
+        name: unique; furniture, rooms and agents as in the layout, things as named by the updater
+            or `<class>_<id>`.
         kind: level of the scene graph; floors are furniture of class `floor`.
-        class_name: semantic class of the catalogue, or free words of a model.
+        class_name: semantic class of the catalogue, or a model's free text.
         entity_id: number in EPM's entity list (`Object.149`); None for rooms, floors, agents.
-        position_m: middle of its box in the map frame, metres.
-        size_m: extent along its own axes; zeros where unknown.
-        room: room's name, or None where unknown.
-        parent: what it is on, within or held by; a furniture's room; None where unknown.
+        position_m: centre of its box in the map frame, metres.
+        size_m: extent along its own axes; zeros if unknown.
+        room: room's name, or None if unknown.
+        parent: what it is on, within or held by; a furniture's room; None if unknown.
         relation: of a thing to its parent.
-        states: only those that are known.
-        openness: of furniture, 0 closed to 1 open; None where nothing opens.
+        states: only known ones.
+        openness: of furniture, 0 closed to 1 open; None if nothing opens.
         holding: of an agent, what it is believed to hold.
-        source: where the belief comes from.
+        source: of the belief.
         stamp_s: when its source last confirmed it, seconds of the world's clock.
         description: EPM's text of the entity.
     """
@@ -87,7 +87,7 @@ class Belief:
         return {name.lower(): node for name, node in self.nodes.items()}
 
     def find(self, word: str) -> BeliefNode | None:
-        """The node that a call's argument names.
+        """The node named by a call's argument.
 
         Accepts a name, `Object.149`, `Object 149`, and `149_cup` (PARTNR-D40).
         """

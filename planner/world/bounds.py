@@ -1,8 +1,8 @@
-"""What the numbers, texts, lists and stamps of a message from outside may be.
+"""Bounds for the numbers, texts, lists and stamps of incoming messages.
 
-A finite number can be as harmful as one that is not: 1e18 m overflows a grid's index. So each field
-of each goal, request and command has a bound here, by its path in the message or, where that has
-none, by its place in the message type around it. `planner.ros.message_bounds` applies the table.
+A finite number can be as harmful as NaN: 1e18 m overflows a grid's index. So each field of each
+goal, request and command has a bound here, by its path in the message or, if that has none, by its
+place in the message type around it. `planner.ros.message_bounds` applies the table.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-# Ten kilometres: far beyond any house, and far from where a grid's index or a ray would break.
+# Ten kilometres: far beyond any house, and far below values that break grids or rays.
 MAX_COORDINATE_M = 10_000.0
 MAX_STANDOFF_M = 100.0
-# Several turns, so that an angle need not be normalised.
+# Several turns, so that angles need not be normalised.
 MAX_ANGLE_RAD = 100.0
 MAX_DURATION_S = 86_400.0
 MAX_NAME_LENGTH = 256
@@ -27,7 +27,7 @@ MAX_PATH_LENGTH = 4096
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A finite number from `low` to `high`; `free` allows NaN, which stands for no value."""
+    """A finite number from `low` to `high`; `free` also allows NaN for no value."""
 
     low: float
     high: float
@@ -35,7 +35,7 @@ class Number:
     free: bool = False
 
     def reason(self, value: float) -> str:
-        """Why a value is refused; empty where it is not."""
+        """Why a value is refused; empty if it is not."""
         if math.isnan(value):
             return "" if self.free else "not a number"
         if self.low <= value <= self.high:
@@ -55,12 +55,12 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text of at most so many characters, none of which is NUL: no path has it."""
+    """A text with a maximum number of characters, without NUL, which is invalid in paths."""
 
     max_length: int
 
     def reason(self, value: str) -> str:
-        """Why a value is refused; empty where it is not."""
+        """Why a value is refused; empty if it is not."""
         if len(value) > self.max_length:
             return f"{len(value)} characters, more than {self.max_length}"
         return "a NUL character" if "\0" in value else ""
@@ -68,24 +68,24 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """An array of at most so many items."""
+    """An array with a maximum number of items."""
 
     max_count: int
 
     def reason(self, count: int) -> str:
-        """Why so many are refused; empty where they are not."""
+        """Why a number of items is refused; empty if it is not."""
         return f"{count} items, more than {self.max_count}" if count > self.max_count else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """A time of the node's clock, so old or so far ahead at most; zero means now."""
+    """A time of the node's clock with a maximum age and lead; zero means now."""
 
     max_age_s: float
     max_ahead_s: float
 
     def reason(self, stamp_s: float, now_s: float) -> str:
-        """Why a stamp is refused; empty where it is not."""
+        """Why a stamp is refused; empty if it is not."""
         if stamp_s == 0.0:
             return ""
         age_s = now_s - stamp_s
@@ -98,7 +98,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Unbounded:
-    """Every value of the field's type is taken; `why` says what makes that safe."""
+    """Accepts every value of the field's type; `why` says what makes that safe."""
 
     why: str
 
@@ -108,7 +108,7 @@ Bound: TypeAlias = Number | Text | Items | Stamp | Unbounded
 
 @dataclass(frozen=True, slots=True)
 class OutOfBounds:
-    """A field of a message, by its path, that is out of bounds, and why."""
+    """A field of a message, by its path, that is out of bounds, and the reason."""
 
     field: str
     reason: str
@@ -118,11 +118,11 @@ class OutOfBounds:
 
 
 class UnboundedFieldError(LookupError):
-    """A field of a message that nobody gave a bound."""
+    """A field of a message without a bound."""
 
 
 POSITION = Number(-MAX_COORDINATE_M, MAX_COORDINATE_M, "m")
-# NaN where the field is not used; where it is, the reader asks for finite numbers.
+# NaN if the field is not used; otherwise the reader requires finite numbers.
 POSITION_OR_NONE = Number(-MAX_COORDINATE_M, MAX_COORDINATE_M, "m", free=True)
 DISTANCE = Number(0.0, MAX_STANDOFF_M, "m")
 DISTANCE_OR_NONE = Number(0.0, MAX_STANDOFF_M, "m", free=True)
@@ -131,15 +131,15 @@ ANGLE_OR_NONE = Number(-MAX_ANGLE_RAD, MAX_ANGLE_RAD, "rad", free=True)
 DURATION = Number(0.0, MAX_DURATION_S, "s")
 _UNIT = Number(-1.001, 1.001)
 _NAME, _TEXT, _PATH = Text(MAX_NAME_LENGTH), Text(MAX_TEXT_LENGTH), Text(MAX_PATH_LENGTH)
-# A command is for now: in a frame of a moving body an old point is another place.
+# Commands are for now: in the frame of a moving body, an old point is a different place.
 COMMAND_STAMP = Stamp(max_age_s=10.0, max_ahead_s=1.0)
-# A person answers a question of up to a minute ago.
+# A person may answer a question up to a minute old.
 ANSWER_STAMP = Stamp(max_age_s=60.0, max_ahead_s=1.0)
 _FLAG = Unbounded("a flag")
 _NOT_READ = Unbounded("nobody reads it")
 _AT_RECEIPT = Unbounded("the time of receipt counts")
 
-# Of parts of messages, by type, for every message that gives no bound for the same field itself.
+# For parts of messages, by type, unless a whole message gives a bound for the same field.
 _PARTS: dict[str, dict[str, Bound]] = {
     "std_msgs/Header": {"frame_id": _NAME},
     "geometry_msgs/Point": {"x": POSITION, "y": POSITION, "z": POSITION},
@@ -152,7 +152,7 @@ _PARTS: dict[str, dict[str, Bound]] = {
         "is_furniture": _FLAG,
         "description": _TEXT,
         "room": _NAME,
-        # A person may not know where a thing is; the memory refuses what it cannot use.
+        # A person may not know a position; the memory refuses what it cannot use.
         "position.x": POSITION_OR_NONE,
         "position.y": POSITION_OR_NONE,
         "position.z": POSITION_OR_NONE,
@@ -162,7 +162,7 @@ _PARTS: dict[str, dict[str, Bound]] = {
     },
 }
 
-# Of whole messages: by type, or by the topic where messages of a common type are commands.
+# For whole messages: by type, or by topic if a common type is used for commands.
 _WHOLE: dict[str, dict[str, Bound]] = {
     "planner_msgs/ExecutePrimitive_Goal": {
         "name": Text(64),
@@ -283,7 +283,7 @@ def bound_of(owners: Sequence[tuple[str, str]]) -> Bound:
             path in it, such as `points[].header.stamp`.
 
     Raises:
-        UnboundedFieldError: where none has one.
+        UnboundedFieldError: if none of them has one.
     """
     for owner, path in owners:
         bound = BOUNDS.get(owner, {}).get(path)

@@ -27,8 +27,8 @@ _ROUNDING_M = 1e-6
 class SurfaceRecipe(FileModel):
     """A place to put things on: `center` is the middle of its top, in fractions.
 
-    `clearance` is the free height above it as a fraction of the furniture's
-    height; absent means nothing of the furniture is above it.
+    `clearance` is the free height above it as a fraction of the furniture's height; absent if
+    nothing of the furniture is above it.
     """
 
     name: Name
@@ -40,8 +40,8 @@ class SurfaceRecipe(FileModel):
 class InteriorRecipe(FileModel):
     """A hollow that things can be within, in fractions.
 
-    `joint` closes it (absent: always open). `moves` says that the hollow
-    travels with that joint, as a drawer does.
+    `joint` closes it (absent: always open). `moves`: the hollow moves with that joint, as in a
+    drawer.
     """
 
     name: Name
@@ -54,10 +54,9 @@ class InteriorRecipe(FileModel):
 class JointRecipe(FileModel):
     """A drawer (`slide`) or a door or lid (`hinge`), closed at 0.
 
-    `axis` is the direction of travel or the hinge's axis, `origin` a point on
-    the hinge in fractions; `travel` when open is a fraction of the
-    furniture's depth for a slide and radians for a hinge. `handle` is where a
-    hand takes it when closed, in fractions.
+    `axis` is the direction of travel or the hinge's axis, `origin` a point on the hinge in
+    fractions; `travel` when open is a fraction of the furniture's depth for a slide and radians
+    for a hinge. `handle` is the grasp point when closed, in fractions.
     """
 
     name: Name
@@ -69,7 +68,7 @@ class JointRecipe(FileModel):
 
 
 class FurnitureClass(FileModel):
-    """A class of furniture: how large, where it stands, what it carries and how it looks."""
+    """A class of furniture: size, usual place, capacity and appearance."""
 
     name: Name
     aliases: tuple[str, ...] = ()
@@ -95,7 +94,7 @@ class FurnitureClass(FileModel):
 
 
 class LikelyPlace(FileModel):
-    """Where an object of a class is found; `weight` is relative within the class."""
+    """A usual place of an object class; `weight` is relative within the class."""
 
     furniture: Name
     relation: Literal[Relation.ON, Relation.WITHIN] = Relation.ON
@@ -109,7 +108,7 @@ Metres2 = tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]]
 class ThingHollow(FileModel):
     """The inside of a thing, open at its upper end: metres, for a thing of its class's `size_m`.
 
-    `bottom_m` is how high its ground is above the thing's underside, `center_m` its middle.
+    `bottom_m` is the height of its bottom above the thing's underside, `center_m` its middle.
     """
 
     size_m: Size3
@@ -120,7 +119,7 @@ class ThingHollow(FileModel):
 class ThingTop(FileModel):
     """Where things are put onto a thing: metres, for a thing of its class's `size_m`.
 
-    `height_m` is how high they rest above the thing's underside, `center_m` its middle.
+    `height_m` is the height at which they rest above the thing's underside, `center_m` its middle.
     """
 
     size_m: Metres2
@@ -246,7 +245,7 @@ def slice_names(name: str, slices: Slices) -> tuple[str, ...]:
 
 
 def word_key(word: str) -> str:
-    """A word or phrase as it is looked up: lower case, with single spaces between its words."""
+    """The lookup key of a word or phrase: lower case, with single spaces between words."""
     # People write "toy fire truck" and "c clamp", class names toy_fire_truck and c-clamp.
     return " ".join(re.split(r"[\s_-]+", word.strip().lower()))
 
@@ -267,7 +266,7 @@ def load_catalogue(folder: Path) -> Catalogue:
     """Reads furniture.yaml, objects.yaml, rooms.yaml and states.yaml of `folder`.
 
     Raises:
-        PlannerError: naming the file and field that is wrong.
+        PlannerError: with the invalid file and field.
     """
     states = load_states(folder / "states.yaml")
     objects = read_model(folder / "objects.yaml", _ObjectFile).classes

@@ -1,8 +1,8 @@
-"""Sentences as vectors, for finding tasks like another.
+"""Sentence vectors, for finding similar tasks.
 
 `SentenceEncoder` runs a sentence transformer with mean pooling, such as all-MiniLM-L6-v2, from its
-ONNX file; it needs the extra `embed`. `HashedWords` needs nothing and compares
-words only: a plain lexical measure, named as such wherever it is used.
+ONNX file; it needs the extra `embed`. `HashedWords` needs nothing and only compares words; results
+name it wherever it is used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from planner.world.errors import FileError, PlannerError
 Vectors = NDArray[np.float32]
 _WORD = re.compile(r"[^\W_]+")
 _DIMENSIONS = 512
-# The paper's and all-MiniLM's longest input.
+# The maximum input of the paper and of all-MiniLM.
 _MAX_TOKENS = 256
 
 
@@ -30,14 +30,14 @@ class Embedder(Protocol):
 
     @property
     def embedder_id(self) -> str:
-        """Stands beside stored vectors: those of another embedder cannot be compared."""
+        """Stored with vectors, since those of different embedders cannot be compared."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, float32, each of length one (zeros for a text without words)."""
+        """One row per text, float32, each of length one (zeros for a text without words)."""
 
 
 class HashedWords:
-    """Lexical: hashed words and letter triples, no meaning. Works everywhere."""
+    """Lexical: hashed words and letter triples, no meaning. Always available."""
 
     @property
     def embedder_id(self) -> str:
@@ -88,7 +88,7 @@ class SentenceEncoder:
                 "the sentence encoder needs the extra `embed`: pip install -e '.[embed]'"
             ) from None
         model, words = folder / "onnx" / "model.onnx", folder / "tokenizer.json"
-        # Both libraries raise errors of no common class.
+        # The libraries' errors have no common base class.
         try:
             content = model.read_bytes()
             self._session = InferenceSession(content, providers=["CPUExecutionProvider"])
@@ -108,7 +108,7 @@ class SentenceEncoder:
 
     @property
     def embedder_id(self) -> str:
-        """The folder's name and the beginning of its model's hash."""
+        """The folder's name and the start of its model's hash."""
         return self._id
 
     def embed(self, texts: Sequence[str]) -> Vectors:

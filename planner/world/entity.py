@@ -1,4 +1,4 @@
-"""Entities as the memory keeps and tells them, and its numbered changes (EPM-2.1, EPM-9)."""
+"""Entities in the memory's list, and its numbered changes (EPM-2.1, EPM-9)."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class Entity:
     """One entry of the entity list; it may be wrong.
 
     Attributes:
-        entity_id: 100 + number of entities added before; never used again.
+        entity_id: 100 + number of entities added before; never reused.
         name: unique; the layout's, the updater's, or `<class>_<id>`.
-        class_name: semantic class of the catalogue, or free words of a model.
-        is_furniture: given with the house's layout.
+        class_name: semantic class of the catalogue, or a model's free text.
+        is_furniture: whether it comes from the house's layout.
         description: EPM's text: class, then states, then `with the Object.N`.
-        position_m: in `map`; the middle of furniture, the point of a thing that was seen.
-        seen_distance_m: camera distance when last seen; None for what no camera saw.
+        position_m: in `map`; the middle of furniture, the seen point of a thing.
+        seen_distance_m: camera distance when last seen; None if never seen by a camera.
         picked: held by an agent.
-        size_m: extent along its own axes; zeros where unknown.
+        size_m: extent along its own axes; zeros if unknown.
         parent: furniture, floor or agent that it is on, within or held by; a furniture's room.
-        relation: to the parent; None for furniture and where unknown.
-        room: None where unknown; what is held is where its holder is.
-        states: only those that are known.
-        openness: of furniture, 0 closed to 1 open; None where unknown or nothing opens.
-        source: what the newest of this rests on.
+        relation: to the parent; None for furniture and if unknown.
+        room: None if unknown; for a held thing, the room of its holder.
+        states: only known ones.
+        openness: of furniture, 0 closed to 1 open; None if unknown or nothing opens.
+        source: of the newest information.
         stamp_s: when the source last confirmed it, seconds of the world's clock.
         seen_s: when a camera last saw it; None = never.
     """
@@ -83,7 +83,7 @@ def carriers(entities: Iterable[Entity]) -> dict[str, str]:
 
 @record
 class Edit:
-    """One applied operation: the entity after it; of a removal, the entity that went."""
+    """One applied operation: the entity after it; for a removal, the removed entity."""
 
     kind: OperationKind
     entity: Entity
@@ -94,7 +94,7 @@ class MemoryChange:
     """The edits of one step, in the order in which they were applied.
 
     Attributes:
-        sequence: grows by one with every change; the list at the start has 0.
+        sequence: increases by one with every change; the initial list has 0.
         stamp_s: of the observation or action behind the edits.
         author: updater, action or person that made them.
     """

@@ -1,7 +1,6 @@
-"""The episode file (version 1): a house, who is in it, what lies where, what is asked.
+"""The episode file (version 1): a house, agents, objects, instruction and goal.
 
-The world needs the first three. The evaluation is carried as plain JSON here
-and given its meaning by `planner.evaluation`.
+The evaluation is plain JSON here; `planner.evaluation` interprets it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ MAX_AGENTS = 6
 
 
 class AgentPlacement(FileModel):
-    """An agent and where it starts: [x, y, yaw], or absent for a free place by the seed."""
+    """An agent and its start: [x, y, yaw], or absent for a random free position."""
 
     uid: Annotated[str, Field(pattern=r"^agent_[0-9]$")]
     kind: AgentKind
@@ -37,7 +36,7 @@ class FurnitureChange(FileModel):
 
 
 class Requirement(FileModel):
-    """PARTNR's initial-state record (PARTNR-2.5), kept for the reader."""
+    """PARTNR's initial-state record (PARTNR-2.5), kept for information."""
 
     number: Annotated[int, Field(ge=1)] = 1
     object_classes: tuple[str, ...]
@@ -47,11 +46,11 @@ class Requirement(FileModel):
 
 
 class Source(FileModel):
-    """Where an imported episode comes from, and what became of it on the way.
+    """The origin of an imported episode, and what was changed by the import.
 
-    `sha256` is of the file's bytes; `fitted` says that the house was generated to fit and the
-    places in it are ours; `needs_scene` that `house` is the dataset's own scene, which has to
-    be had from there; `not_taken` lists what the file says and this episode does not.
+    `sha256` is of the file; `fitted`: the house was generated to fit, so poses are ours;
+    `needs_scene`: `house` is the data set's own scene, which must be downloaded there; `not_taken`
+    lists content of the file that this episode lacks.
     """
 
     dataset: str
@@ -71,10 +70,10 @@ Triple = tuple[Literal["CLOSE", "INSIDE", "ON", "FACING"], str, str]
 class Criteria(FileModel):
     """ET-Plan-Bench's criteria (ETPLAN-4.3), in the names of this house.
 
-    Triples speak of variables, each of which stands for one of the entities listed, the same
-    one in both lists; `robot` is the first agent. `reference_plan` is the dataset's own
-    solution, a verb and its arguments a step, in the dataset's words; `reference_calls` the same
-    as skill calls in this house, where every step has one.
+    Triples refer to variables, each of which stands for one of the listed entities, the same one in
+    both lists; `robot` is the first agent. `reference_plan` is the data set's own solution, with a
+    verb and its arguments in each step, in its words; `reference_calls` the same as skill calls in
+    this house, if every step has one.
     """
 
     variables: dict[str, tuple[str, ...]]
@@ -96,8 +95,8 @@ class Criteria(FileModel):
 class Episode(FileModel):
     """One task in one house.
 
-    `objects` replaces the things of the house file; their poses are those with
-    all furniture closed, and a drawer that `furniture` opens takes its things along.
+    `objects` replaces the things of the house file; their poses are those with all furniture
+    closed, and a drawer that `furniture` opens moves its contents along.
     """
 
     version: Literal[1]
@@ -117,7 +116,7 @@ class Episode(FileModel):
 
     @property
     def title(self) -> str:
-        """Its id, for errors; that of a house without an episode is empty."""
+        """Its id, for errors; empty for a house without an episode."""
         return self.episode_id or f"{self.house} without an episode"
 
     @model_validator(mode="after")
@@ -130,9 +129,9 @@ class Episode(FileModel):
 
 
 def read_episode(path: Path) -> Episode:
-    """Reads an episode file of this or an older version; `house_checks` judges it in its house.
+    """Reads an episode file of this or an older version; `house_checks` checks it in its house.
 
     Raises:
-        FileError: naming the file, the field and the reason.
+        FileError: with file, field and reason.
     """
     return read_versioned(path, Episode, EPISODE_VERSION)

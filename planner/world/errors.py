@@ -1,4 +1,4 @@
-"""The errors a user can cause, each told in one line."""
+"""Errors that users can cause, each reported in one line."""
 
 from __future__ import annotations
 

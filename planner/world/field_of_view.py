@@ -1,7 +1,7 @@
-"""What an agent sees where there are no pictures: a rule on the places that a world state tells.
+"""What an agent sees in a world without images, by rules on the positions in a world state.
 
-Seen is what is in the agent's room, in front of it within the opening angle of its camera, and
-not in anything that is closed. Nothing hides behind anything else.
+An agent sees what is in its room, in front of it within its camera's opening angle, and not inside
+anything closed. There is no occlusion.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from planner.world.vocabulary import EntityKind, Relation
 
 OPEN_FROM = 0.5
 _DEFAULT_ANGLE_RAD = 1.25
-# What is as near as this is seen whichever way an agent looks: it stands at it.
+# Things this close are seen in any direction, since the agent stands at them.
 _AT_HAND_M = 0.3
 
 
 def sightings(state: WorldState, agent: str) -> list[Sighting]:
-    """What an agent sees now; nothing where there is no such agent."""
+    """What an agent sees now; nothing if there is no such agent."""
     viewer = state.entities.get(agent)
     if viewer is None:
         return []
@@ -48,7 +48,7 @@ def faces(viewer: EntityState, point_m: Vec3) -> bool:
 
 
 def is_enclosed(entity: EntityState, entities: Mapping[str, EntityState]) -> bool:
-    """Whether an entity is, with whatever it is on or in, inside something closed."""
+    """Whether an entity is, directly or indirectly, inside something closed."""
     while entity.kind is EntityKind.OBJECT:
         parent = entities.get(entity.parent or "")
         if parent is None:

@@ -1,4 +1,4 @@
-"""Reading versioned files: JSON or YAML in, a validated model or one clear error out."""
+"""Reads versioned JSON or YAML files into validated models, with one clear error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FileModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with some fields changed; what was reckoned from the old ones is not kept."""
+        """A copy with some fields changed; cached properties are recomputed."""
         copied = super().model_copy(update=update, deep=deep)
         if update:
             for name in copied.__dict__.keys() - type(copied).model_fields.keys():
@@ -34,7 +34,7 @@ def read_model(path: Path, model: type[ModelT]) -> ModelT:
     """Reads `path` as `model`.
 
     Raises:
-        FileError: naming the file, the field and the reason.
+        FileError: with file, field and reason.
     """
     return parse_model(read_document(path), model, path)
 
@@ -51,7 +51,7 @@ def read_document(path: Path) -> object:
     """Parses a .json or .yaml file into plain Python values.
 
     Raises:
-        FileError: where it is missing, unreadable, not UTF-8 or not well formed.
+        FileError: if it is missing, unreadable, not UTF-8 or not well formed.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -60,7 +60,7 @@ def read_document(path: Path) -> object:
     try:
         if path.suffix == ".json":
             return json.loads(text)
-        # The C loader is the same safe one, eight times faster.
+        # The C loader is equally safe and eight times faster.
         return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
     except (ValueError, yaml.YAMLError) as error:
         raise FileError(path, "", f"is not well formed: {error}") from None

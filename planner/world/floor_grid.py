@@ -1,8 +1,8 @@
-"""Where an agent's centre may be: a grid over the house's floor, and distances on it.
+"""Where an agent's centre may be: a grid over the house's floor, with walking distances.
 
-Cells are squares of `cell_m`; row is y, column is x, cell (0, 0) is at the
-lower left corner of the house's bounds. A cell is free when a disc of the
-agent's radius around its middle touches neither wall nor furniture.
+Cells are squares of `cell_m`; row is y, column is x, cell (0, 0) is at the lower left corner of the
+house's bounds. A cell is free if a disc of the agent's radius around its middle touches neither
+wall nor furniture.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 CELL_M = 0.1
-# A field of a large house takes a twentieth of a megabyte; an episode goes to about thirty places.
+# A large house's field takes 50 kB; an episode has about thirty destinations.
 MAX_CACHED_FIELDS = 64
 WALL_THICKNESS_M = 0.1
 # Rasterised at a finer pitch than the cells, so that a 0.9 m door keeps its width.
 _OVERSAMPLING = 4
-# Rows and columns on, in the order of the cells' indices; and which two are beside a diagonal.
+# Row and column offsets of neighbours in index order, and the two cells beside each diagonal.
 _NEIGHBOURS = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))
 _DIAGONAL_SIDES = {0: (1, 3), 2: (1, 4), 5: (3, 6), 7: (4, 6)}
 
-# What is looked for around a point is mostly as near as this.
+# Radius of a first, cheap search around a point.
 _NEAR_M = 1.0
 
 BoolGrid = NDArray[np.bool_]
@@ -44,7 +44,7 @@ IntGrid = NDArray[np.int32]
 class _Floor:
     """The free cells, numbered from 0 in their order, and the steps between them.
 
-    `cells[i]` is the cell of number i; `numbers[c]` the number of cell c, -1 where it is not free.
+    `cells[i]` is the cell with number i; `numbers[c]` the number of cell c, -1 if it is not free.
     """
 
     cells: NDArray[np.int64]
@@ -56,7 +56,7 @@ class _Floor:
 class DistanceField:
     """Walking distance from every cell to one goal cell.
 
-    It is kept of free cells only, most of a house's bounds being walls, furniture and outdoors.
+    Stored for free cells only, since most of a house's bounds is walls, furniture and outdoors.
     """
 
     goal: int
@@ -66,7 +66,7 @@ class DistanceField:
 
     @property
     def distance_m(self) -> FloatArray:
-        """(cells,) metres to the goal, inf where there is no way; made anew each time."""
+        """(cells,) metres to the goal, inf if there is no way; recomputed on each access."""
         distance_m = np.full(len(self._floor.numbers), np.inf)
         distance_m[self._floor.cells] = self._distance_m
         distance_m[self.goal] = 0.0
@@ -97,7 +97,7 @@ class FloorGrid:
     """The free floor of one house for one radius of agent, with cached distance fields."""
 
     def __init__(self, free: BoolGrid, origin_m: tuple[float, float], cell_m: float) -> None:
-        """Takes (rows, columns) free cells and the map position of the lower left corner."""
+        """`free` is (rows, columns); `origin_m` is the map position of the lower left corner."""
         self.free = free
         self.origin_m = origin_m
         self.cell_m = cell_m
@@ -113,7 +113,7 @@ class FloorGrid:
         rows = math.ceil((y1 - y0) / cell_m)
         fine_m = cell_m / _OVERSAMPLING
         open_floor = _rasterise(house, (x0, y0), (rows, columns), fine_m)
-        # OpenCV's transform is exact as well and ten times as fast as SciPy's.
+        # OpenCV's transform is also exact, and ten times as fast as SciPy's.
         padded = np.pad(open_floor, 1)
         cells = cv2.distanceTransform(padded, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
         clearance = cells[1:-1, 1:-1] * fine_m
@@ -122,10 +122,10 @@ class FloorGrid:
         return FloorGrid(at_middle >= radius_m, (x0, y0), cell_m)
 
     def cell(self, x_m: float, y_m: float) -> int | None:
-        """The index of the cell that holds the point, or None outside the grid."""
+        """The index of the cell containing the point, or None outside the grid."""
         column = (x_m - self.origin_m[0]) / self.cell_m
         row = (y_m - self.origin_m[1]) / self.cell_m
-        # Compared before they become whole: an infinite one could not.
+        # Compared before conversion to int, which fails for infinity.
         if 0 <= row < self.rows and 0 <= column < self.columns:
             return math.floor(row) * self.columns + math.floor(column)
         return None
@@ -145,11 +145,11 @@ class FloorGrid:
 
     @cached_property
     def components(self) -> IntGrid:
-        """(rows, columns) labels of connected free floor from 1; 0 where not free."""
+        """(rows, columns) labels of connected free floor from 1; 0 if not free."""
         return connected_parts(self.free)
 
     def component(self, x_m: float, y_m: float) -> int:
-        """The label of the connected floor at the point, 0 where it is not free."""
+        """The label of the connected floor at the point, 0 if it is not free."""
         cell = self.cell(x_m, y_m)
         return 0 if cell is None else int(self.components.flat[cell])
 
@@ -187,7 +187,7 @@ class FloorGrid:
     def _around(
         self, x_m: float, y_m: float, reach_m: float
     ) -> tuple[NDArray[np.int64], FloatArray]:
-        """The free cells in a square around the point, and how far their middles are from it."""
+        """The free cells in a square around the point, and the distances of their middles."""
         top, left, free = self._square(x_m, y_m, reach_m)
         rows, columns = np.nonzero(free)
         rows, columns = rows + top, columns + left
@@ -198,7 +198,7 @@ class FloorGrid:
         return rows * self.columns + columns, gaps_m
 
     def _square(self, x_m: float, y_m: float, reach_m: float) -> tuple[int, int, BoolGrid]:
-        """First row, first column, and the part of the grid that is no farther from a point."""
+        """First row, first column, and the part of the grid within a distance of a point."""
         if not math.isfinite(reach_m):
             return 0, 0, self.free
         reach = reach_m / self.cell_m + 1
@@ -212,7 +212,7 @@ class FloorGrid:
         return _floor_of(self.free, self.cell_m)
 
     def field(self, goal: int) -> DistanceField:
-        """The distance field of a goal cell; those that were asked for last are kept."""
+        """The distance field of a goal cell; the most recently used ones are cached."""
         field = self._fields.pop(goal, None)
         if field is None:
             field = _field(self._floor, goal)
@@ -223,7 +223,7 @@ class FloorGrid:
 
 
 def _span(low: float, high: float, count: int) -> tuple[int, int]:
-    """The range of the first `count` whole numbers around an interval, which may be far off."""
+    """The range of indices below `count` that an interval covers; it may be far outside."""
     first, last = min(max(low, 0.0), count), min(max(high, 0.0), count)
     return math.floor(first), math.ceil(last)
 
@@ -231,11 +231,11 @@ def _span(low: float, high: float, count: int) -> tuple[int, int]:
 def _rasterise(
     house: House, origin_m: tuple[float, float], shape: tuple[int, int], fine_m: float
 ) -> NDArray[np.uint8]:
-    """(rows, columns) at the fine pitch: 1 where neither wall nor furniture is."""
+    """(rows, columns) at the fine pitch: 1 if neither wall nor furniture is."""
     rows, columns = shape
     canvas = np.zeros((rows * _OVERSAMPLING, columns * _OVERSAMPLING), np.uint8)
     if house.graph is not None:
-        # Nothing is in the way in a world of edges.
+        # In a world of edges there are no obstacles.
         canvas[:] = 1
         return canvas
 
@@ -284,19 +284,19 @@ def _corners(
 
 
 def preload_path_search() -> None:
-    """Imports what ways are sought with, half a second of work: not to be late at the first one.
+    """Imports the path search in advance, which takes half a second.
 
-    The modules that seek none, such as the evaluator's, start without it.
+    Modules that do not need it, such as the evaluator's, start without it.
     """
     import scipy.sparse.csgraph  # noqa: F401
 
 
 def connected_parts(free: BoolGrid) -> IntGrid:
-    """(rows, columns) labels of parts that one can walk in, from 1 in their order; 0: not free.
+    """(rows, columns) labels of connected free floor, from 1 in order; 0: not free.
 
-    They are four-connected: a diagonal step needs both cells that it passes between.
+    Four-connected, since a diagonal step needs both cells that it passes between.
     """
-    # Of OpenCV's ways the one that numbers the parts as their first cells come.
+    # OpenCV's algorithm that numbers parts in the order of their first cells.
     _, labels = cv2.connectedComponentsWithAlgorithm(
         free.astype(np.uint8), 4, cv2.CV_32S, cv2.CCL_WU
     )
@@ -309,13 +309,13 @@ def _floor_of(free: BoolGrid, cell_m: float) -> _Floor:
 
     rows, columns = free.shape
     cells = np.flatnonzero(free)
-    # A rim of cells that are not free, so that all neighbours are there.
+    # A border of cells that are not free, so that all neighbours exist.
     index = np.full((rows + 2, columns + 2), -1, np.int32)
     inner = index[1:-1, 1:-1]
     inner[free] = np.arange(len(cells))
     at = (cells // columns + 1) * (columns + 2) + cells % columns + 1
     steps = np.array([dr * (columns + 2) + dc for dr, dc in _NEIGHBOURS])
-    # (cells, 8) in the order of the cells' numbers, as a matrix by rows wants its entries.
+    # (cells, 8) in the order of the cells' numbers, as the CSR matrix needs it.
     there = index.ravel()[at[:, None] + steps]
     is_open = there >= 0
     for diagonal, sides in _DIAGONAL_SIDES.items():
@@ -338,5 +338,5 @@ def _field(floor: _Floor, goal: int) -> DistanceField:
     distance, towards = dijkstra(
         floor.graph, directed=True, indices=number, return_predecessors=True
     )
-    # An array of the standard library: as quick to read one by one as a list, a ninth of its size.
+    # A standard-library array: single reads are as fast as a list's, at a ninth of its size.
     return DistanceField(goal, floor, distance, array("i", towards.astype(np.intc).tobytes()))

@@ -1,4 +1,4 @@
-"""Footprints of turned boxes as shapely polygons, many at a time."""
+"""Footprints of rotated boxes as shapely polygons, vectorised."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The poses of frames in `map` at the time of a picture, from the messages of /tf and /tf_static.
+"""The poses of frames in `map` at the time of an image, from messages of /tf and /tf_static.
 
-The messages are taken by their fields, so the same code reads rclpy's and those of a bag.
+Messages are accessed by their fields, so the same code works with rclpy and with bags.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from planner.world.memory_wire import stamp_seconds
 ROOT = "map"
 # Messages, and links of each frame, that are kept: over four seconds at the bridge's 30 Hz.
 _MAX_LINKS = 128
-# A link this far from the asked time still tells where a frame was.
+# Maximum difference between a link's stamp and the requested time.
 TOLERANCE_S = 0.02
-# Messages of several senders come in any order within so long.
+# Maximum disorder of messages from several publishers.
 _MAX_DISORDER_S = 0.2
 _MAX_DEPTH = 16
 _BACKWARDS_S = 0.5
@@ -28,14 +28,14 @@ ReadLinks = Callable[[bytes], Iterable[Any]]
 
 
 class FrameLinks:
-    """Knows the links between frames; messages of /tf are read only when their time is asked for.
+    """Stores the links between frames; messages of /tf are parsed only when needed.
 
     Attributes:
-        newest_s: the stamp heard last on /tf, None before any.
+        newest_s: the last stamp on /tf, None before any.
     """
 
     def __init__(self, read: ReadLinks) -> None:
-        """Takes what reads a message of /tf."""
+        """`read` parses a message of /tf."""
         self._read = read
         self._unread: deque[tuple[float, bytes]] = deque(maxlen=_MAX_LINKS)
         self._links: dict[str, deque[tuple[float, Any]]] = {}
@@ -44,7 +44,7 @@ class FrameLinks:
         self._max_stamp_s = -math.inf
 
     def pose(self, frame: str, stamp_s: float) -> Pose | None:
-        """The pose of a frame in `map` at `stamp_s`; None while that is not known (yet)."""
+        """The pose of a frame in `map` at `stamp_s`; None while it is not known (yet)."""
         self._read_near(stamp_s)
         found = Pose((0.0, 0.0, 0.0))
         for _ in range(_MAX_DEPTH):
@@ -59,23 +59,23 @@ class FrameLinks:
 
     @property
     def went_back(self) -> bool:
-        """Whether the last stamp is so much before the greatest that a new world tells it."""
+        """Whether stamps jumped back so far that the world must have been restarted."""
         return self.newest_s is not None and self.newest_s < self._max_stamp_s - _BACKWARDS_S
 
     def forget(self) -> None:
-        """Drops what was heard: the world's time began anew."""
+        """Clears everything, since the world's time was reset."""
         self._unread.clear()
         self._links.clear()
         self.newest_s, self._max_stamp_s = None, -math.inf
 
     def add(self, stamp_s: float, data: bytes) -> None:
-        """Takes a serialised message of /tf with the stamp of its first link."""
+        """Adds a serialised message of /tf with the stamp of its first link."""
         self._unread.append((stamp_s, data))
         self.newest_s = stamp_s
         self._max_stamp_s = max(self._max_stamp_s, stamp_s)
 
     def add_static(self, links: Iterable[Any]) -> None:
-        """Takes the transforms of a message of /tf_static."""
+        """Adds the transforms of a message of /tf_static."""
         for link in links:
             self._static[link.child_frame_id] = link
 
@@ -88,7 +88,7 @@ class FrameLinks:
         return min(near, key=lambda link: abs(link[0] - stamp_s))[1] if near else None
 
     def _read_near(self, stamp_s: float) -> None:
-        # The newest come last, and what is asked for is new: little is looked at.
+        # Searched from the newest, since requests are usually for recent times.
         others: list[tuple[float, bytes]] = []
         near: list[tuple[float, bytes]] = []
         while self._unread and self._unread[-1][0] >= stamp_s - _MAX_DISORDER_S:

@@ -1,4 +1,4 @@
-"""From a class of the catalogue to one thing: recipes are fractions, houses are metres."""
+"""Builds furniture from classes of the catalogue: recipes are fractions, houses are metres."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planner.world.states import default_states
 
 
 class Uniform(Protocol):
-    """The one method needed of `random.Random` and of `numpy.random.Generator` alike."""
+    """The one method needed of both `random.Random` and `numpy.random.Generator`."""
 
     def uniform(self, low: float, high: float, /) -> float:
         """A number between `low` and `high`."""
@@ -32,11 +32,11 @@ def build_furniture(
     Args:
         cls: the class whose recipe is scaled.
         name: the entity's name, as in `table_3`.
-        room: the name of the room it stands in.
+        room: the name of its room.
         x_m: middle of its footprint in the map.
         y_m: middle of its footprint in the map.
-        yaw_rad: where its front (+x) points in the map.
-        size_m: depth, width and height; need not lie between the class's limits.
+        yaw_rad: direction of its front (+x) in the map.
+        size_m: depth, width and height; may be outside the class's limits.
 
     Returns:
         The furniture with parts, surfaces, interiors and joints in metres.
@@ -69,9 +69,9 @@ def build_furniture(
 
 
 def object_size(cls: ObjectClass, rng: Uniform) -> Vec3:
-    """A size in metres for one object: the class's, larger or smaller by at most its spread.
+    """A random size in metres for one object, within its class's spread.
 
-    All three extents take the same factor, so that round things stay round.
+    All three extents have the same factor, so that round things stay round.
     """
     factor = float(rng.uniform(1 - cls.size_spread, 1 + cls.size_spread))
     return scale((factor, factor, factor), cls.size_m)
@@ -90,7 +90,7 @@ def _surface(recipe: SurfaceRecipe, size_m: Vec3) -> Surface:
 
 
 def _joint(recipe: JointRecipe, size_m: Vec3) -> Joint:
-    # A drawer runs along x, so its travel grows with the depth; a hinge turns by the same angle.
+    # A drawer runs along x, so its travel scales with the depth; a hinge's angle does not.
     travel = recipe.travel * size_m[0] if recipe.kind == "slide" else recipe.travel
     return Joint(
         name=recipe.name,

@@ -17,7 +17,7 @@ IDENTITY: Quaternion = (0.0, 0.0, 0.0, 1.0)
 
 
 def rounded_m(point_m: Vec3) -> Vec3:
-    """A position to a tenth of a millimetre, as results report it."""
+    """A position rounded to a tenth of a millimetre, as in results."""
     x, y, z = point_m
     return (round(float(x), 4), round(float(y), 4), round(float(z), 4))
 
@@ -54,7 +54,7 @@ def quaternion_from_matrix(matrix: FloatArray) -> Quaternion:
 
 
 def _product(a: Quaternion, b: Quaternion) -> Quaternion:
-    """The rotation `b` and then `a`, as the unit quaternion with w >= 0."""
+    """The rotation `b` followed by `a`, as the unit quaternion with w >= 0."""
     ax, ay, az, aw = a
     bx, by, bz, bw = b
     x = aw * bx + ax * bw + ay * bz - az * by
@@ -106,8 +106,8 @@ class Pose:
         return matrix_from_quaternion(self.orientation)
 
     def apply(self, point_m: Vec3) -> Vec3:
-        """A point of this frame, expressed in the parent frame."""
-        # Plain numbers: several times as fast as arrays of three.
+        """Transforms a point from this frame to the parent frame."""
+        # Plain numbers are several times as fast as arrays of three.
         (px, py, pz), (x, y, z, w) = self.position_m, self.orientation
         vx, vy, vz = point_m
         tx, ty, tz = 2 * (y * vz - z * vy), 2 * (z * vx - x * vz), 2 * (x * vy - y * vx)
@@ -168,7 +168,7 @@ class Box:
         )
 
     def overlaps(self, other: Box, margin_m: float = 0.0) -> bool:
-        """Whether the interiors meet when each gap smaller than `margin_m` counts as meeting."""
+        """Whether the boxes overlap, or are closer than `margin_m`."""
         return all(
             self.minimum_m[i] < other.maximum_m[i] + margin_m
             and other.minimum_m[i] < self.maximum_m[i] + margin_m
@@ -182,7 +182,7 @@ class Box:
         return math.sqrt(dx * dx + dy * dy + dz * dz)
 
     def horizontal_gap_m(self, other: Box) -> float:
-        """Distance between the two footprints; 0 where they overlap."""
+        """Distance between the two footprints; 0 if they overlap."""
         dx = max(
             0.0, self.minimum_m[0] - other.maximum_m[0], other.minimum_m[0] - self.maximum_m[0]
         )

@@ -1,6 +1,6 @@
 """VirtualHome's scene graphs: nodes with class, properties and states, and edges between them.
 
-A file holds one graph (`nodes`, `edges`) or a program's graphs (`init_graph`, `final_graph`).
+A file has one graph (`nodes`, `edges`) or a program's graphs (`init_graph`, `final_graph`).
 Coordinates are Unity's: metres, y up.
 """
 
@@ -39,7 +39,7 @@ HOLDS = (EdgeKind.HOLDS_RH, EdgeKind.HOLDS_LH)
 _RESTS = (EdgeKind.ON, EdgeKind.INSIDE)
 _KINDS = frozenset(kind.value for kind in EdgeKind)
 
-# The property without which a class has a state.
+# The property that a class needs for a state.
 _NEEDED = {
     "OPEN": "CAN_OPEN",
     "CLOSED": "CAN_OPEN",
@@ -48,13 +48,13 @@ _NEEDED = {
     "PLUGGED_IN": "HAS_PLUG",
     "PLUGGED_OUT": "HAS_PLUG",
 }
-# What VirtualHome's own table of states gives to classes whose properties lack it.
+# States that VirtualHome's own table gives to classes without the property.
 _PUBLISHED_EXTRAS = {
     "CAN_OPEN": frozenset({"pantry", "bookshelf", "bathroomcounter", "kitchencounter", "crackers"}),
     "HAS_SWITCH": frozenset({"shower"}),
 }
 _HOLLOW = frozenset({"CONTAINERS", "RECIPIENT"})
-# Of a character's posture only.
+# States of a character's posture.
 _POSTURES = frozenset({"SITTING", "LYING"})
 # VirtualHome's graphs and its table object_states.json, in capitals.
 _STATE_WORDS = """
@@ -72,7 +72,7 @@ _ROOM_CLASSES = frozenset(_ROOM_WORDS.split())
 
 
 class _Lenient(BaseModel):
-    # Prefabs and the like are VirtualHome's own.
+    # Prefabs and the like are VirtualHome's own and are ignored.
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
@@ -84,13 +84,13 @@ class GraphBox(_Lenient):
 
 
 class GraphTransform(_Lenient):
-    """Where a node's object stands in Unity's coordinates."""
+    """The pose of a node's object in Unity's coordinates."""
 
     position: Vec3
 
 
 class GraphNode(_Lenient):
-    """An entity; `bounding_box` is absent for what no simulator has placed."""
+    """An entity; `bounding_box` is absent if no simulator has placed it."""
 
     id: Annotated[int, Field(ge=0, le=10**9)]
     class_name: Word
@@ -109,12 +109,12 @@ class GraphNode(_Lenient):
 
     @property
     def is_character(self) -> bool:
-        """Whether it is somebody who acts."""
+        """Whether it is an acting character."""
         return self.category == "Characters" or self.class_name == "character"
 
     @property
     def is_hollow(self) -> bool:
-        """Whether its class is one that things are put in."""
+        """Whether things can be put into its class."""
         return self.has("CAN_OPEN") or bool(_HOLLOW & set(self.properties))
 
     def has(self, capability: str) -> bool:
@@ -124,7 +124,7 @@ class GraphNode(_Lenient):
 
 
 class GraphEdge(_Lenient):
-    """A relation of two nodes."""
+    """A relation between two nodes."""
 
     from_id: int
     to_id: int
@@ -132,14 +132,14 @@ class GraphEdge(_Lenient):
 
 
 class Graph(_Lenient):
-    """A scene graph that was read and checked, or is to be."""
+    """A scene graph, not necessarily checked yet."""
 
     nodes: Annotated[tuple[GraphNode, ...], Field(min_length=1, max_length=MAX_NODES)]
     edges: Annotated[tuple[GraphEdge, ...], Field(max_length=MAX_EDGES)] = ()
 
 
 class GraphFile(_Lenient):
-    """A file's graphs, and the words that somebody wrote to them."""
+    """A file's graphs, and accompanying text."""
 
     init_graph: Graph
     final_graph: Graph | None = None
@@ -148,21 +148,21 @@ class GraphFile(_Lenient):
 
 
 def is_graph(document: object) -> bool:
-    """Whether a parsed file is a scene graph, and not a house or an episode."""
+    """Whether a parsed file is a scene graph, rather than a house or an episode."""
     return isinstance(document, dict) and ("init_graph" in document or "nodes" in document)
 
 
 def read_graph(path: Path) -> Graph:
-    """Reads and checks the graph at the start.
+    """Reads and checks the initial graph.
 
     Raises:
-        FileError: naming the file, the field and the reason.
+        FileError: with file, field and reason.
     """
     return parse_graph(read_document(path), path)
 
 
 def parse_graph(document: object, source: Path | str) -> Graph:
-    """As `read_graph`, of a parsed document; `source` names it in the error."""
+    """As `read_graph`, for a parsed document; `source` names it in the error."""
     field = ""
     if isinstance(document, dict) and "init_graph" in document:
         document, field = document["init_graph"], "init_graph."
@@ -176,7 +176,7 @@ def parse_graph(document: object, source: Path | str) -> Graph:
 
 
 def graph_findings(graph: Graph) -> Iterator[tuple[str, str]]:
-    """Field and reason of all that keeps a graph from being a state of a world."""
+    """Field and reason of everything that prevents a graph from being a world state."""
     nodes: dict[int, GraphNode] = {}
     for i, node in enumerate(graph.nodes):
         if node.id in nodes:
@@ -204,7 +204,7 @@ def _kinds() -> str:
 
 
 def word_of(class_name: str) -> str:
-    """A class as names of nodes begin."""
+    """A class in the form with which names of nodes start."""
     return "_".join(class_name.lower().replace("-", "_").split())
 
 
@@ -245,7 +245,7 @@ def _hand_findings(
 def _cycle_findings(
     edges: Sequence[GraphEdge], nodes: Mapping[int, GraphNode]
 ) -> Iterator[tuple[str, str]]:
-    """The first edge that closes a cycle of what is on or inside what."""
+    """The first edge that closes a cycle of on and inside relations."""
     below: dict[int, list[int]] = {}
     for i, edge in enumerate(edges):
         if edge.relation_type not in _RESTS:

@@ -1,7 +1,7 @@
-"""A scene graph as a house: its rooms, furniture and things by their own names and classes.
+"""Converts a scene graph to a house: rooms, furniture and things keep their names and classes.
 
-Nothing is fitted to the catalogue. What the graph places keeps its place and box; what it does
-not place gets one: rooms in a row, furniture in its room, things on or in what the edges say.
+Nothing is fitted to the catalogue. What the graph places keeps its position and box; the rest gets
+one: rooms in a row, furniture in its room, things on or in what the edges say.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from planner.world.shapes import Part
 from planner.world.states import default_states
 from planner.world.vocabulary import Affordance, Relation, floor_name
 
-# Of what no simulator has placed: metres.
+# Default sizes, metres, of what no simulator has placed.
 _ROOM_M: Vec3 = (6.0, 5.0, 2.6)
 _PIECE_M: Vec3 = (0.6, 0.6, 0.8)
 _THING_M: Vec3 = (0.1, 0.1, 0.1)
@@ -44,7 +44,7 @@ _STRUCTURE = frozenset({"ceiling", "doorjamb", "floor", "wall", "walls", "window
 _STRUCTURE_CATEGORIES = frozenset({"Ceiling", "Floor", "Floors", "Walls", "Windows"})
 _GREY = (0.6, 0.6, 0.6)
 _AFFORDANCES = {"CAN_OPEN": Affordance.OPENABLE, "HAS_SWITCH": "powerable"}
-# The edges that a world keeps; the others follow from where things are.
+# Edges that a world keeps; the others follow from positions.
 _KEPT = frozenset(EdgeKind) - {EdgeKind.CLOSE, EdgeKind.FACING}
 
 
@@ -52,7 +52,7 @@ def house_of_document(document: object, source: Path) -> House:
     """The house of a parsed graph file, named after it.
 
     Raises:
-        FileError: naming the file, the field and the reason.
+        FileError: with file, field and reason.
     """
     graph = parse_graph(document, source)
     name = "".join(c if c.isalnum() and c.isascii() else "-" for c in source.stem).strip("-")
@@ -62,30 +62,30 @@ def house_of_document(document: object, source: Path) -> House:
 
 
 def house_of_graph(graph: Graph, name: str) -> House:
-    """The house of a graph that was checked and has a room."""
+    """The house of a checked graph with at least one room."""
     return _Builder(graph).house(name)
 
 
 def affordances_of(node: GraphNode) -> tuple[str, ...]:
-    """What can be done with a node: what its properties allow and its states show."""
+    """The affordances of a node: allowed by its properties or implied by its states."""
     by_property = [a for name, a in _AFFORDANCES.items() if node.has(name)]
     by_state = [default_states().affordance_of[state] for state in states_of(node)]
     return tuple(dict.fromkeys((*by_property, *by_state)))
 
 
 def states_of(node: GraphNode) -> dict[str, bool]:
-    """Those of a node's states that every world has."""
+    """Those of a node's states that exist in every world."""
     known = default_states().graph_words
     return dict(known[word.upper()] for word in node.states if word.upper() in known)
 
 
 def is_structure(node: GraphNode) -> bool:
-    """Whether a node is part of the building, which nobody handles."""
+    """Whether a node is part of the building, which cannot be handled."""
     return node.category in _STRUCTURE_CATEGORIES or node.class_name.lower() in _STRUCTURE
 
 
 class _Builder:
-    """A graph's nodes sorted, and placed one after another."""
+    """Sorts a graph's nodes by kind and places them one after another."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -144,7 +144,7 @@ class _Builder:
         return (east + _ROOM_M[0] / 2, 0.0, _ROOM_M[2] / 2), _ROOM_M
 
     def _room_of(self, number: int) -> int:
-        """The room that a node is in, directly, by what it is on or in, or by its place."""
+        """The room that a node is in: directly, through what it is on or in, or by position."""
         waiting, seen = [number], {number}
         while waiting:
             for kind, other in self._below.get(waiting.pop(0), ()):
@@ -224,7 +224,7 @@ class _Builder:
         )
 
     def _support(self, number: int) -> tuple[str, int]:
-        """What a thing is in, else on, else the floor of its room."""
+        """What a thing is inside of, or else on, or else the floor of its room."""
         for wanted in (EdgeKind.INSIDE, EdgeKind.ON):
             for kind, other in self._below.get(number, ()):
                 if kind == wanted and (
@@ -270,7 +270,7 @@ class _Builder:
                 yield _door(label(node), rooms, (x, y))
 
     def _openings(self) -> Iterator[Door]:
-        """Ways from each room to the nearest before it, of a graph that has no doors at all."""
+        """Openings from each room to the nearest earlier one, for a graph without any doors."""
         rooms = list(self._rooms.values())
         for i, room in enumerate(rooms[1:], start=1):
             near = min(rooms[:i], key=lambda other: math.dist(_middle(room), _middle(other)))
@@ -283,7 +283,7 @@ def _door(name: str, rooms: Sequence[Room], center_m: tuple[float, float]) -> Do
 
 
 def _box(node: GraphNode) -> tuple[Vec3, Vec3] | None:
-    """Centre and size in the map's frame; None where the graph does not place the node."""
+    """Centre and size in the map's frame; None if the graph does not place the node."""
     box = node.bounding_box
     if box is not None:
         (x, y, z), (width, height, depth) = box.center, box.size
@@ -312,12 +312,12 @@ def _mean(rooms: Sequence[Room]) -> tuple[float, float]:
 def _grid_point(
     number: int, low: tuple[float, float], high: tuple[float, float], pitch_m: float
 ) -> tuple[float, float]:
-    """The `number`-th place, from 1, in rows over a rectangle; beyond the last row in between."""
+    """The `number`-th place, from 1, in rows over a rectangle; later rows go in between."""
     columns = max(1, int((high[0] - low[0]) / pitch_m))
     rows = max(1, int((high[1] - low[1]) / pitch_m))
     lap, index = divmod(number - 1, columns * rows)
     row, column = divmod(index, columns)
-    # Later laps are shifted by shares of a pitch that do not repeat.
+    # Offsets of later passes are multiples of an irrational part of the pitch, so never repeat.
     shift = (lap * 0.381966) % 1.0
     x = low[0] + (column + (0.5 + shift) % 1.0) * (high[0] - low[0]) / columns
     y = low[1] + (row + (0.5 + shift / 2) % 1.0) * (high[1] - low[1]) / rows

@@ -1,8 +1,8 @@
-"""The house file: rooms, doors, furniture and the small things in it (version 1).
+"""The house file: rooms, doors, furniture and objects (version 1).
 
-Frame `map`: z up, floor at z = 0, metres, radians. A furniture's own frame has
-its origin at the middle of its footprint on the ground and x towards its front.
-Geometry that spans several entries is checked by `house_checks`.
+Frame `map`: z up, floor at z = 0, metres, radians. A furniture's own frame has its origin at the
+middle of its footprint on the ground and x towards its front. `house_checks` checks geometry that
+spans several entries.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Room(FileModel):
 
     @model_validator(mode="after")
     def _polygon_is_simple(self) -> Room:
-        from shapely.geometry import Polygon  # Listing episodes takes no shapes.
+        from shapely.geometry import Polygon  # Not needed, and slow to import, for listing.
 
         shape = Polygon(self.polygon_m)
         if not shape.is_valid or shape.area < 0.5:
@@ -58,10 +58,10 @@ class Room(FileModel):
 
 
 class Door(FileModel):
-    """An opening between two rooms, or to the outside where `rooms` has one name.
+    """An opening between two rooms, or to the outside if `rooms` has one name.
 
-    `center_m` is the middle of the opening on the wall's centre line; `yaw_rad`
-    is the wall's direction; passages are always open in version 1.
+    `center_m` is the middle of the opening on the wall's centre line; `yaw_rad` is the wall's
+    direction; doors are always open in version 1.
     """
 
     name: EntityName
@@ -103,7 +103,7 @@ class Joint(FileModel):
 
 
 class Furniture(FileModel):
-    """A piece of furniture at its place; all of its geometry is in its own frame, metres."""
+    """A piece of furniture; all of its geometry is in its own frame, metres."""
 
     name: EntityName
     class_name: str
@@ -146,7 +146,7 @@ class Furniture(FileModel):
 
 
 class ObjectPlacement(FileModel):
-    """A small thing: `pose` is [x, y, z, yaw] of the middle of its underside.
+    """An object: `pose` is [x, y, z, yaw] of the middle of its underside.
 
     `part` names the surface or interior of the parent; a floor's only part is `floor`.
     """
@@ -168,11 +168,11 @@ class ObjectPlacement(FileModel):
 
 
 class House(FileModel):
-    """A whole house with the things that lie in it when no episode says otherwise.
+    """A whole house with its objects, which an episode may replace.
 
-    `foreign` is a house of somebody else's data set: its furniture may touch, stand out of reach
-    or in a doorway, and it is loaded all the same. `graph` is the scene graph that it was made of:
-    then relations are what the world's edges say, and not what boxes show.
+    `foreign`: from another data set; its furniture may touch, be out of reach or in a doorway, and
+    it is loaded all the same. `graph`: the scene graph that it was made from; relations are then
+    what the world's edges say, not what boxes show.
     """
 
     version: Literal[1]
@@ -213,7 +213,7 @@ class House(FileModel):
 
     @cached_property
     def names_by_class(self) -> dict[str, tuple[str, ...]]:
-        """The names of rooms, furniture and things by class; under `room` those of all rooms."""
+        """The names of rooms, furniture and objects by class; `room` has those of all rooms."""
         found: dict[str, list[str]] = {"room": [room.name for room in self.rooms]}
         entities: tuple[Room | Furniture | ObjectPlacement, ...]
         entities = (*self.rooms, *self.furniture, *self.objects)
@@ -238,13 +238,13 @@ class House(FileModel):
 
     @cached_property
     def layout(self) -> House:
-        """The same house without the things in it, one and the same each time."""
+        """The same house without its objects, cached."""
         return self.model_copy(update={"objects": ()})
 
     def room_at(self, x_m: float, y_m: float, guess: str | None = None) -> str | None:
-        """The room whose polygon holds the point (edges included), or None outside.
+        """The room whose polygon contains the point (edges included), or None outside.
 
-        A room that is guessed is tried first, as who walks is mostly where it was.
+        `guess` is tried first, since an agent is usually in the same room as before.
         """
         guessed = None if guess is None else self.rooms_by_name.get(guess)
         if guessed is not None and _inside(guessed.polygon_m, x_m, y_m):
@@ -271,7 +271,7 @@ def _unique(names: Iterable[str]) -> None:
 
 
 def _inside(polygon: tuple[Point2, ...], x: float, y: float) -> bool:
-    # Even-odd rule: called many times a second, where building a shapely point costs too much.
+    # Even-odd rule: called many times a second, when constructing a shapely point is too slow.
     inside = False
     x1, y1 = polygon[-1]
     for x2, y2 in polygon:
@@ -282,7 +282,7 @@ def _inside(polygon: tuple[Point2, ...], x: float, y: float) -> bool:
 
 
 def house_json(house: House) -> str:
-    """The file's text: one line an entry, so that differences are readable."""
+    """The file's text: one line per entry, so that diffs are readable."""
     document = house.model_dump(mode="json", exclude_defaults=True)
     document["version"] = HOUSE_VERSION
     lines = []
@@ -296,7 +296,7 @@ def house_json(house: House) -> str:
 
 
 def write_house(house: House, path: Path) -> None:
-    """Writes the house file as a whole or not at all."""
+    """Writes the house file atomically."""
     temporary = path.with_suffix(".tmp")
     temporary.write_text(house_json(house), encoding="utf-8")
     temporary.replace(path)

@@ -1,7 +1,7 @@
-"""What house and episode files must satisfy beyond their schemas, and loading them checked.
+"""Checks of house and episode files beyond their schemas, and loading with these checks.
 
-Every finding names the field by its path in the file (`furniture.3.x_m`) and
-gives the reason with the entity's name.
+Every finding names the field by its path in the file (`furniture.3.x_m`) and gives the reason with
+the entity's name.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from planner.world.states import default_states
 from planner.world.versions import upgraded
 
 TOLERANCE_M = 0.001
-# A door is on a wall when it is no further from it than this.
+# Maximum distance of a door from its wall.
 _WALL_TOLERANCE_M = 0.02
-# Floor on either side of an opening that must stay clear for it to be one.
+# Floor on either side of an opening that must stay clear.
 _DOORWAY_M = 0.5
-# Of texts that nobody vouches for: the longest, how much of a name is shown, and how long a house
-# may be. Data sets have houses of 60 m.
+# Limits for untrusted input: length of texts, length of names shown, size of a house. Data sets
+# have houses of 60 m.
 _MAX_CHARS = 16_000_000
 _SHOWN_CHARS = 80
-# More names than these are no help in a message.
+# A longer list of names is no help in a message.
 _MAX_LISTED = 30
 _MAX_SIDE_M = 150.0
 # Points all over a rectangle, in fractions of its size.
@@ -51,7 +51,7 @@ _SPREAD = np.array([(x, y) for x in (-0.4, 0.0, 0.4) for y in (-0.4, 0.0, 0.4)])
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong: the field's path in the file and the reason."""
+    """One problem: the field's path in the file and the reason."""
 
     field: str
     reason: str
@@ -61,7 +61,7 @@ class Finding:
 
 
 def check_house(house: House, catalogue: Catalogue) -> list[Finding]:
-    """All that is wrong with a house, in the order of the file; empty for a sound one."""
+    """All problems of a house, in the order of the file; empty for a valid one."""
     pairs = [
         *_class_findings(house, catalogue),
         *_room_findings(house),
@@ -69,7 +69,7 @@ def check_house(house: House, catalogue: Catalogue) -> list[Finding]:
         *_furniture_findings(house),
     ]
     if not pairs:
-        # On a broken plan these would only repeat what is said already.
+        # With a broken plan these would only repeat earlier findings.
         reach = reach_of(house)
         pairs += [*_reach_findings(house, reach)]
         pairs += [*object_findings(house, house.objects, catalogue, reach)]
@@ -79,9 +79,9 @@ def check_house(house: House, catalogue: Catalogue) -> list[Finding]:
 def check_episode(
     episode: Episode, house: House, catalogue: Catalogue, reach: Reach | None = None
 ) -> list[Finding]:
-    """All that is wrong with an episode in its house, which itself must be sound.
+    """All problems of an episode in its house, which itself must be valid.
 
-    `reach` saves the search of the floor for whoever has many episodes of one house.
+    `reach` may be passed to avoid recomputing it for many episodes of one house.
     """
     reach = reach or reach_of(house)
     pairs = [
@@ -99,8 +99,8 @@ def load_house(path_or_name: Path | str) -> House:
         path_or_name: a path, or the name of a file in `config/houses/*/`.
 
     Raises:
-        FileError: naming the file, the field and the reason of the first finding.
-        PlannerError: where no house of that name is shipped.
+        FileError: with file, field and reason of the first finding.
+        PlannerError: if no house of that name is shipped.
     """
     path = find_house(path_or_name)
     return _cached_house(path, _modified_ns(path))
@@ -110,7 +110,7 @@ def find_house(path_or_name: Path | str) -> Path:
     """The file of a house by its path or the name of a shipped one.
 
     Raises:
-        PlannerError: where no house of that name is shipped.
+        PlannerError: if no house of that name is shipped.
     """
     return _find(path_or_name, config_dir() / "houses", "house")
 
@@ -120,11 +120,11 @@ def find_house_of(episode: Path, house: str) -> Path:
 
     Args:
         episode: the episode's file.
-        house: as it says: a file relative to its own, or a name, which is looked for as
-            `houses/<name>.json` beside it first.
+        house: its field: a file relative to the episode, or a name, searched for as
+            `houses/<name>.json` next to the episode first.
 
     Raises:
-        FileError: where no house of that name is beside it or shipped.
+        FileError: if no house of that name is there or shipped.
     """
     if house.endswith(".json"):
         return episode.parent / house
@@ -138,10 +138,10 @@ def find_house_of(episode: Path, house: str) -> Path:
 
 
 def read_house(path: Path) -> House:
-    """Reads a house, or a scene graph as one, that may be unsound; `check_house` tells.
+    """Reads a house, or a scene graph as one, without `check_house`.
 
     Raises:
-        FileError: where it is not even a house by its schema.
+        FileError: if it does not match the schema.
     """
     document = read_document(path)
     if is_graph(document):
@@ -153,7 +153,7 @@ def find_episode(path_or_name: Path | str) -> Path:
     """The file of an episode by its path or the name of a shipped one.
 
     Raises:
-        PlannerError: where no episode of that name is shipped.
+        PlannerError: if no episode of that name is shipped.
     """
     return _find(path_or_name, config_dir() / "episodes", "episode")
 
@@ -165,8 +165,8 @@ def load_episode(path_or_name: Path | str) -> tuple[Episode, House]:
         path_or_name: a path, or the name of a file under `config/episodes/`.
 
     Raises:
-        FileError: naming the file, the field and the reason of the first finding.
-        PlannerError: where no episode of that name is shipped.
+        FileError: with file, field and reason of the first finding.
+        PlannerError: if no episode of that name is shipped.
     """
     path = find_episode(path_or_name)
     modified = _modified_ns(path)
@@ -175,19 +175,19 @@ def load_episode(path_or_name: Path | str) -> tuple[Episode, House]:
 
 
 def load_shipped_episode(name: str) -> tuple[Episode, House]:
-    """As `load_episode` for a name that nobody vouches for: it is never taken for a path.
+    """As `load_episode` for an untrusted name, which is never used as a path.
 
     Raises:
-        PlannerError: where no episode of that name is shipped.
+        PlannerError: if no episode of that name is shipped.
     """
     return load_episode(_shipped(name, config_dir() / "episodes", "episode"))
 
 
 def load_shipped_house(name: str) -> House:
-    """As `load_house` for a name that nobody vouches for: it is never taken for a path.
+    """As `load_house` for an untrusted name, which is never used as a path.
 
     Raises:
-        PlannerError: where no house of that name is shipped.
+        PlannerError: if no house of that name is shipped.
     """
     return load_house(_shipped(name, config_dir() / "houses", "house"))
 
@@ -202,14 +202,14 @@ def _shipped(name: str, folder: Path, what: str) -> Path:
 
 @lru_cache(maxsize=8)
 def house_from_json(text: str, source: str) -> House:
-    """A house by the text of its file, checked as `load_house` does.
+    """A house from the text of its file, checked as in `load_house`.
 
     Args:
-        text: of the file; nobody vouches for it.
-        source: what errors call it.
+        text: of the file, untrusted.
+        source: its name for errors.
 
     Raises:
-        FileError: naming the source, the field and the reason of the first finding.
+        FileError: with source, field and reason of the first finding.
     """
     house = parse_model(upgraded(_json(text, source), HOUSE_VERSION, source), House, source)
     x0, y0, x1, y1 = house.bounds_m
@@ -221,10 +221,10 @@ def house_from_json(text: str, source: str) -> House:
 
 @lru_cache(maxsize=8)
 def episode_from_json(text: str, house_text: str, source: str) -> tuple[Episode, House]:
-    """An episode and its house by the texts of their files, checked as `load_episode` does.
+    """An episode and its house from the texts of their files, checked as in `load_episode`.
 
     Raises:
-        FileError: naming the source, the field and the reason of the first finding.
+        FileError: with source, field and reason of the first finding.
     """
     house = house_from_json(house_text, source)
     episode = parse_model(upgraded(_json(text, source), EPISODE_VERSION, source), Episode, source)
@@ -292,7 +292,7 @@ def _cached_episode(
 
 
 def _unusable(house: House, catalogue: Catalogue) -> list[Finding]:
-    """What is wrong with a house that is to be loaded; of a foreign one, only unknown classes.
+    """The findings that prevent loading; for a foreign house, only unknown classes.
 
     A graph has classes of its own.
     """
@@ -304,14 +304,14 @@ def _unusable(house: House, catalogue: Catalogue) -> list[Finding]:
 
 
 def _unplayable(episode: Episode, house: House, catalogue: Catalogue) -> list[Finding]:
-    """The same of an episode: in a foreign house, things lie as its data set says."""
+    """The same for an episode; in a foreign house, objects lie as its data set says."""
     if house.foreign:
         return [Finding(field, reason) for field, reason in _change_findings(episode, house)]
     return check_episode(episode, house, catalogue)
 
 
 def forget_files() -> None:
-    """Lets go of all houses and episodes that are kept."""
+    """Frees all cached houses and episodes."""
     for kept in (_cached_house, _parsed_episode, _cached_episode):
         kept.cache_clear()
 
@@ -434,7 +434,7 @@ def unreachable_furniture(house: House, reach: Reach) -> dict[str, str]:
 
 
 def _touch_points(piece: Furniture) -> Iterator[tuple[str, FloatArray]]:
-    """The points, in the map, of which an agent has to reach at least one, by what they are."""
+    """Points in the map, of which an agent must reach at least one, by what they are."""
     c, s = np.cos(piece.yaw_rad), np.sin(piece.yaw_rad)
     turn = np.array([[c, s], [-s, c]])
     origin = np.array([piece.x_m, piece.y_m])

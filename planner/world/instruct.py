@@ -1,4 +1,4 @@
-"""How instructions stand and end, by the numbers that the ROS interface has."""
+"""States and results of instructions, by the numbers in the ROS interface."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class InstructionCode(IntEnum):
 
     @classmethod
     def name_of(cls, number: int) -> str:
-        """The name of a number that came over ROS; that of another version is told as it is."""
+        """The name of a number received over ROS; an unknown one is returned as digits."""
         known = {int(code): code.name for code in cls}
         return known.get(number, f"CODE_{number}")
 
 
 class InstructState(IntEnum):
-    """How an instruction stands. The numbers are those of planner_msgs/InstructStatus."""
+    """The state of an instruction. The numbers are those of planner_msgs/InstructStatus."""
 
     IDLE = 0
     RUNNING = 1

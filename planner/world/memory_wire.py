@@ -1,6 +1,6 @@
-"""What the memory says, from planner_msgs' messages, live or from a bag.
+"""Converts planner_msgs of the memory to records, live or from a bag.
 
-The messages are taken by their fields, as in `planner.world.wire`: nothing here needs ROS.
+Messages are accessed by their fields, as in `planner.world.wire`, without ROS.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def stamp_seconds(stamp: Any) -> float:
 
 
 def entity_record(message: Any) -> Entity:
-    """What a planner_msgs/Entity tells of an entity: its class is read from its name."""
+    """The entity in a planner_msgs/Entity; its class is derived from its name."""
     seen_s = stamp_seconds(message.seen)
     distance_m = float(message.seen_distance_m)
     at = message.position
@@ -50,10 +50,10 @@ def entity_record(message: Any) -> Entity:
 
 
 def change_record(message: Any) -> MemoryChange:
-    """The numbered change of a planner_msgs/MemoryUpdate; entities as `entity_record` has them.
+    """The numbered change in a planner_msgs/MemoryUpdate; entities as in `entity_record`.
 
     Raises:
-        KeyError: for an operation of a kind that is none.
+        KeyError: for an unknown kind of operation.
     """
     return MemoryChange(
         sequence=int(message.sequence),
@@ -67,10 +67,10 @@ def change_record(message: Any) -> MemoryChange:
 
 
 def result_record(message: Any) -> SkillResult:
-    """How a call ended, from a planner_msgs/SkillReport or a result of ExecuteSkill.
+    """The result in a planner_msgs/SkillReport or a result of ExecuteSkill.
 
     Raises:
-        ValueError: for a code that is none.
+        ValueError: for an unknown code.
     """
     evidence = {str(item.key): str(item.value) for item in message.evidence}
     result = SkillResult(SkillCode(int(message.code)), message.text, evidence)
@@ -89,14 +89,14 @@ def result_record(message: Any) -> SkillResult:
 
 
 def duration_of(message: Any) -> float | None:
-    """How long the call of a planner_msgs/SkillReport took, seconds; None = unknown."""
+    """The duration of the call in a planner_msgs/SkillReport, seconds; None = unknown."""
     if hasattr(message, "duration_s"):
         return _known(float(message.duration_s))
     return _known_text({str(item.key): str(item.value) for item in message.evidence})
 
 
 def _from_evidence(result: SkillResult) -> SkillResult:
-    """The fields of a result in a bag of before, where the evidence has them as text."""
+    """The fields of a result from an older bag, which has them only as text in the evidence."""
     words = result.evidence.get("position_m", "").split(",")
     try:
         x, y, z = (float(word) for word in words)

@@ -1,4 +1,4 @@
-"""What small things must satisfy: known, resting on or in their parent, apart, in reach."""
+"""Checks of objects: known, resting on or in their parent, apart, within reach."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REST_M = 0.005
 def object_findings(
     house: House, things: Sequence[ObjectPlacement], catalogue: Catalogue, reach: Reach
 ) -> Iterator[tuple[str, str]]:
-    """All that is wrong with `things` in a house, as (field, reason)."""
+    """All problems of `things` in a house, as (field, reason)."""
     floors = {floor_name(room.name): room.name for room in house.rooms}
     by_name = {thing.name: thing for thing in things}
     cycle = containment_cycle(things)
@@ -137,7 +137,7 @@ def _wrong_on_area(
 def _meeting(
     house: House, things: Sequence[ObjectPlacement], floors: set[str]
 ) -> Iterator[tuple[str, str]]:
-    """Things that overlap one another, or furniture when they lie on the floor."""
+    """Things that overlap one another, or furniture if they lie on the floor."""
     holders = {thing.name: thing.parent for thing in things}
 
     def _is_around(one: str, other: str) -> bool:

@@ -1,4 +1,4 @@
-"""What an agent senses at one instant."""
+"""What an agent senses at one time."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class CameraFrame:
 
     Attributes:
         rgb: (h, w, 3) uint8.
-        depth_m: (h, w) float32, metres along the optical axis; 0 where nothing was measured.
+        depth_m: (h, w) float32, metres along the optical axis; 0 = not measured.
         instances: (h, w) int32 ground-truth instance ids, 0 for structure and
             nothing; None outside simulators.
-        intrinsics: the lens.
-        pose: the optical frame in `map` as the agent believes it.
+        intrinsics: of the camera.
+        pose: the optical frame in `map` according to the agent.
     """
 
     rgb: RgbImage
@@ -61,9 +61,9 @@ class Observation:
         joints: position of each joint of the body, radians or metres.
         gripper_opening: 0 closed to 1 open.
         holding: whether something is in the hand.
-        cameras: one frame a camera asked for; a dropped frame is absent.
-        optical: the optical frame of each camera in `base_link`, asked for or not.
-        sightings: what the agent sees, from a world without pictures; None = pictures tell.
+        cameras: one frame for each requested camera; a dropped frame is absent.
+        optical: the optical frame of each camera in `base_link`, requested or not.
+        sightings: what the agent sees in a world without images; None = use the images.
     """
 
     stamp_s: float
@@ -90,13 +90,13 @@ class Observation:
         base: Pose = _ORIGIN,
         hand: Pose = _ORIGIN,
     ) -> Observation:
-        """An agent that stands still, its hand open and empty.
+        """An agent standing still with its hand open and empty.
 
         Args:
             stamp_s: on the backend's clock.
-            frame: what the camera named hand sees; None for no picture.
+            frame: from the camera named hand; None for no image.
             agent: its namespace.
-            base: in `map`, and in the odometry's frame too.
+            base: in `map`, and also in the odometry's frame.
             hand: in `base_link`.
         """
         cameras = {} if frame is None else {"hand": frame}
@@ -105,14 +105,14 @@ class Observation:
 
 @record
 class Sighting:
-    """One entity in one camera's view, as ground truth tells it.
+    """One entity in one camera's view, by ground truth.
 
     Attributes:
         name: the entity's true name.
         fraction: of the view's pixels that show it, 0 to 1.
-        distance_m: depth along the optical axis to what is seen of it.
-        pixel: (u, v) of the middle of what is seen, or of its middle's projection.
-        position_m: middle of its box in `map`.
+        distance_m: depth along the optical axis of its visible part.
+        pixel: (u, v) of the middle of its visible part, or of its projected centre.
+        position_m: centre of its box in `map`.
     """
 
     name: str

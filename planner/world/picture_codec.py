@@ -1,7 +1,7 @@
-"""Compressed pictures as ROS's image transports have them: JPEG for colour, PNG for depth.
+"""Compressed images as in ROS's image transports: JPEG for colour, PNG for depth.
 
-`sensor_msgs/CompressedImage` on `TOPIC/compressed` and `TOPIC/compressedDepth`, which rviz,
-Foxglove and image_transport read. Depth is kept in whole millimetres.
+`sensor_msgs/CompressedImage` on `TOPIC/compressed` and `TOPIC/compressedDepth`, as read by rviz,
+Foxglove and image_transport. Depth is stored in whole millimetres.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COLOUR_FORMAT = "rgb8; jpeg compressed bgr8"
 DEPTH_FORMAT = "16UC1; compressedDepth png"
 MAX_DEPTH_MM = 65534
 _Pixels: TypeAlias = NDArray[Any]
-# A picture that says that it is larger is no picture of a robot: 64 megapixels.
+# Larger images, 64 megapixels, cannot come from a robot.
 MAX_PIXELS = 1 << 26
 # compressed_depth_image_transport puts its configuration before the PNG: format and two floats.
 _DEPTH_HEADER = struct.Struct("<iff")
@@ -42,7 +42,7 @@ _ENCODINGS: dict[str, tuple[str, int]] = {
 
 
 class RawPicture(Protocol):
-    """The fields of sensor_msgs/Image that are read here."""
+    """The fields of sensor_msgs/Image that are used here."""
 
     @property
     def height(self) -> int: ...  # noqa: D102
@@ -59,7 +59,7 @@ class RawPicture(Protocol):
 
 
 class CompressedPicture(Protocol):
-    """The fields of sensor_msgs/CompressedImage that are read here."""
+    """The fields of sensor_msgs/CompressedImage that are used here."""
 
     @property
     def format(self) -> str: ...  # noqa: D102
@@ -73,9 +73,9 @@ def encode_colour(rgb: RgbImage) -> bytes:
 
 
 def encode_depth(depth_m: DepthImage) -> bytes:
-    """PNG of (h, w) float32 metres in whole millimetres; 0 and NaN = nothing measured.
+    """PNG of (h, w) float32 metres in whole millimetres; 0 and NaN = not measured.
 
-    Farther than 65.534 m counts as that.
+    Beyond 65.534 m counts as not measured.
     """
     with np.errstate(invalid="ignore"):
         far_mm = np.minimum(np.rint(depth_m * np.float32(1000.0)), MAX_DEPTH_MM)
@@ -89,7 +89,7 @@ def decode_colour(message: RawPicture | CompressedPicture) -> RgbImage:
     """(h, w, 3) uint8 in the order red, green, blue.
 
     Raises:
-        PlannerError: where the message is no colour picture or its data are damaged.
+        PlannerError: if the message is not a colour image or its data are corrupt.
     """
     kind, pixels = _decoded(message)
     if pixels.dtype != np.uint8:
@@ -101,14 +101,14 @@ def decode_colour(message: RawPicture | CompressedPicture) -> RgbImage:
 
 
 def decode_depth(message: RawPicture | CompressedPicture) -> DepthImage:
-    """(h, w) float32 metres; 0 = nothing measured.
+    """(h, w) float32 metres; 0 = not measured.
 
     Raises:
-        PlannerError: where the message is no depth picture or its data are damaged.
+        PlannerError: if the message is not a depth image or its data are corrupt.
     """
     kind, pixels = _decoded(message)
     if pixels.dtype == np.uint16 and pixels.ndim == 2:
-        # 65535 is a Spot's other word for "nothing".
+        # Spot also uses 65535 for "not measured".
         known = np.where(pixels == 65535, 0, pixels)
         return known.astype(np.float32) / np.float32(1000.0)
     if pixels.dtype == np.float32 and pixels.ndim == 2:
@@ -121,7 +121,7 @@ def decode_instances(message: RawPicture) -> InstanceImage:
     """(h, w) int32 instance ids; 0 = none.
 
     Raises:
-        PlannerError: where the message is no picture of ids or its data are damaged.
+        PlannerError: if the message is not an image of ids or its data are corrupt.
     """
     kind, pixels = _decoded(message)
     if pixels.dtype != np.int32:
@@ -130,7 +130,7 @@ def decode_instances(message: RawPicture) -> InstanceImage:
 
 
 def _decoded(message: RawPicture | CompressedPicture) -> tuple[str, _Pixels]:
-    """The encoding of the pixels, and the pixels as they are stored."""
+    """The encoding of the pixels, and the pixels as stored."""
     if _is_raw(message):
         return message.encoding, _raw_pixels(message)
     data = _bytes(message.data)
@@ -166,7 +166,7 @@ def _raw_pixels(message: RawPicture) -> _Pixels:
 
 def _unpacked(data: bytes) -> _Pixels:
     try:
-        # Only the head is read here: a few bytes can say that they are gigabytes.
+        # Reads only the header first: a few bytes can claim to be gigabytes.
         with PillowImage.open(io.BytesIO(data), formats=("JPEG", "PNG")) as head:
             width, height = head.size
     except (OSError, ValueError, SyntaxError, PillowImage.DecompressionBombError) as error:

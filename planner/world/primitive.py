@@ -1,4 +1,4 @@
-"""Primitives: what a body can be asked to do, and how each attempt ends."""
+"""Primitives: the actions of a body, and their results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from planner.world.vocabulary import Relation
 
 
 class PrimitiveName(StrEnum):
-    """What bodies can be asked to do, beside the skills that change states (`state_skills`)."""
+    """The actions of bodies, besides the skills that change states (`state_skills`)."""
 
     NAVIGATE = "navigate"
     LOOK = "look"
@@ -32,7 +32,7 @@ def primitive_named(word: str) -> str:
     """The primitive of that name.
 
     Raises:
-        ValueError: where there is none.
+        ValueError: if there is none.
     """
     if word in default_state_skills():
         return word
@@ -77,26 +77,26 @@ class PrimitiveCode(IntEnum):
 class Primitive:
     """One request to one body.
 
-    Targets are points, never names of entities, so that the same request
-    makes sense on a real robot.
+    Targets are points, never names of entities, so that the same request makes sense on a real
+    robot.
 
     Attributes:
-        name: what to do.
-        target_m: the point meant, in `frame`; unused by a `look` with views.
+        name: the action.
+        target_m: the target point, in `frame`; unused by a `look` with views.
         frame: `map`, `<agent>/odom` or `<agent>/base_link`.
         relation: for `place`: on a surface or the floor, or within an interior.
-        reference_m: for `place`: a point of the object to end up next to, in `frame`.
-        heading_rad: for `navigate`: final heading in `frame`; NaN faces the target.
-        standoff_m: for `navigate`: how near the base must come to the target,
-            horizontally; NaN leaves it to the body's reach.
-        views_rad: for `look`: (pan, tilt) pairs relative to the body, tilt down
-            positive, visited in order; empty means look at the target.
-        timeout_s: simulated seconds before `TIMED_OUT`; 0 takes the backend's default.
-        tolerance_m: how far the thing meant may be from the target (or the reference);
-            0 takes the backend's own. For `place` without a reference more than 0 says that the
-            target is a thing, onto or into which to put.
-        thing_class: for `pick`: what perception takes the thing at the target for, as the
-            operator is told who approves it; it is not found by it. Empty: unknown.
+        reference_m: for `place`: a point of the object to put it next to, in `frame`.
+        heading_rad: for `navigate`: final heading in `frame`; NaN = face the target.
+        standoff_m: for `navigate`: maximum horizontal distance of the base from the target at the
+            end; NaN = the body's reach.
+        views_rad: for `look`: (pan, tilt) pairs relative to the body, tilt down positive, visited
+            in order; empty = look at the target.
+        timeout_s: simulated seconds until `TIMED_OUT`; 0 = the backend's default.
+        tolerance_m: maximum distance of the intended object from the target (or the reference);
+            0 = the backend's default. For `place` without a reference, a value above 0 means that
+            the target is an object onto or into which to put the held one.
+        thing_class: for `pick`: perceived class of the object at the target, shown to the operator
+            for approval; not used to find it. Empty: unknown.
     """
 
     name: str
@@ -119,8 +119,8 @@ class PrimitiveResult:
     Attributes:
         code: stable.
         text: a sentence for people.
-        evidence: what else is known, for people and logs; nothing is read back from it.
-        position_m: where the thing was picked up or put down, in `map`; None where unknown.
+        evidence: further information for people and logs; no code parses it.
+        position_m: where the object was picked up or put down, in `map`; None if unknown.
         rule: number of the safety rule that refused; 0 = none.
     """
 
@@ -132,13 +132,13 @@ class PrimitiveResult:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the primitive did what was asked."""
+        """Whether the primitive succeeded."""
         return self.code is PrimitiveCode.SUCCESS
 
 
 @record
 class PrimitiveStatus:
-    """A running or ended primitive: what it is doing, how far it is (0 to 1), its result."""
+    """A running or ended primitive: its phase, progress (0 to 1), and result."""
 
     phase: str
     progress: float
@@ -152,7 +152,7 @@ class PrimitiveStatus:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an agent can do here: its kind, primitives, cameras and reach in metres."""
+    """The capabilities of an agent here: its kind, primitives, cameras and reach in metres."""
 
     kind: str
     primitives: frozenset[str]

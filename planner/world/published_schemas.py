@@ -1,6 +1,6 @@
 """The JSON Schemas of house and episode files, published in docs/schema/.
 
-`python -m planner.world.published_schemas docs/schema` writes them anew.
+`python -m planner.world.published_schemas docs/schema` regenerates them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MODELS: dict[str, type[BaseModel]] = {"house.schema.json": House, "episode.sche
 
 
 def schema_texts() -> dict[str, str]:
-    """The files' texts by name."""
+    """The texts of the schema files by name."""
     return {
         name: json.dumps(model.model_json_schema(), indent=2, sort_keys=True) + "\n"
         for name, model in _MODELS.items()

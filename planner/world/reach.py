@@ -1,4 +1,4 @@
-"""Whether the agents can walk to everything and get their hands on it."""
+"""Whether agents can walk to everything and reach it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from planner.world.floor_grid import FloorGrid, door_corners
 from planner.world.geometry import FloatArray
 from planner.world.house import House
 
-# An agent stops on the middle of a cell and not quite on its mark.
+# Tolerance: an agent stops on the middle of a cell and not exactly on target.
 REACH_MARGIN_M = 0.15
 _COMFORT_MARGIN_M = 0.1
-# Houses whose reach is kept; one takes some two megabytes.
+# Cached houses; one takes some two megabytes.
 _MAX_CACHED = 16
 
 
 class Reach:
-    """The walkable floor of a house and the distance to it; the weakest kind of body counts."""
+    """The walkable floor of a house and the distance to it, for the most limited kind of body."""
 
     def __init__(self, house: House, grid: FloorGrid | None = None) -> None:
-        """Takes the house and, where the caller has it already, its floor grid."""
+        """`grid` may be passed if the caller already has it."""
         bodies = default_bodies().values()
         self.radius_m = max(body.radius_m for body in bodies)
         self.reach_m = min(body.reach_m for body in bodies) - REACH_MARGIN_M
@@ -33,7 +33,7 @@ class Reach:
         self.high_m = min(body.reach_height_m[1] for body in bodies)
         self.grid = grid or FloorGrid.of(house, self.radius_m)
         self.walkable = _largest(self.grid.components)
-        # (n, 2) middles of the walkable cells in the map frame, as `walkable` is ordered.
+        # (n, 2) middles of the walkable cells in the map frame, in the order of `walkable`.
         self._stands_m = self.grid.free_points_m[self.walkable[self.grid.free]]
         self._gap_cells = _gaps(self.walkable)
         self._walls = _walls(house)
@@ -58,7 +58,7 @@ class Reach:
         ends = self._stands_m[near]
         if not len(ends):
             return False
-        # Nearly always the nearest will do.
+        # Usually the nearest cell is enough.
         nearest = ends[away_m[near].argmin()]
         if not shapely.intersects(self._walls, shapely.LineString([(x_m, y_m), nearest])):
             return True
@@ -67,7 +67,7 @@ class Reach:
         return not bool(shapely.intersects(self._walls, lines).all())
 
     def comfortable(self, x_m: float, y_m: float, z_m: float) -> bool:
-        """Like `to_point`, with something to spare for the imprecision of whoever plans."""
+        """Like `to_point`, with a margin for inaccuracy."""
         return self.at_height(z_m) and self.gap_m(x_m, y_m) <= self.reach_m - _COMFORT_MARGIN_M
 
     def at_height(self, z_m: float) -> bool:
@@ -82,7 +82,7 @@ class Reach:
         )
 
     def enters(self, polygon_m: tuple[tuple[float, float], ...]) -> bool:
-        """Whether some walkable floor lies in a room's polygon."""
+        """Whether there is walkable floor in a room's polygon."""
         mask = np.zeros(self.walkable.shape, np.uint8)
         cells = (np.array(polygon_m) - self.grid.origin_m) / self.grid.cell_m - 0.5
         cv2.fillPoly(mask, [np.rint(cells).astype(np.int32)], 1)
@@ -93,9 +93,9 @@ _cache: dict[int, tuple[weakref.ref[House], Reach]] = {}
 
 
 def reach_of(house: House) -> Reach:
-    """The reach of a house, searched once while the house is in use; the things in it are no part.
+    """The reach of a house, without its objects; cached while the house is in use.
 
-    The houses that were asked for last are kept, none of them longer than its caller keeps it.
+    The most recently used houses are cached, none longer than its caller keeps it.
     """
     key = id(house)
     owner, reach = _cache.pop(key, (None, None))
@@ -108,7 +108,7 @@ def reach_of(house: House) -> Reach:
 
 
 def _walls(house: House) -> shapely.Geometry:
-    """The middle lines of all walls without their doors' openings."""
+    """The centre lines of all walls without door openings."""
     lines = shapely.union_all([room.shape.exterior for room in house.rooms])
     doors = [shapely.Polygon(door_corners(door)) for door in house.doors if len(door.rooms) == 2]
     return shapely.difference(lines, shapely.union_all(doors))

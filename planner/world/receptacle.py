@@ -1,4 +1,4 @@
-"""What can be put into a thing or onto it: its hollow and its top, as its class declares them."""
+"""What can be put into or onto an object: its hollow and its top, as declared by its class."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TOP_PART = "top"
 
 @record
 class ThingShape:
-    """The hollow and the top of one thing, in its own frame: origin in the middle of its underside.
+    """The hollow and top of an object, in its own frame: origin in the middle of its underside.
 
     Attributes:
-        hollow: open at its upper end; None where nothing goes into the thing.
-        top: None where nothing is put onto the thing.
+        hollow: open at its upper end; None if nothing can be put into the object.
+        top: None if nothing can be put onto the object.
     """
 
     hollow: Interior | None = None
@@ -29,7 +29,7 @@ class ThingShape:
 
     @property
     def rests_m(self) -> tuple[float, ...]:
-        """How high above the thing's underside other things rest."""
+        """The heights above the object's underside at which other things rest."""
         found = []
         if self.hollow is not None:
             found.append(self.hollow.center[2] - self.hollow.size[2] / 2)
@@ -42,7 +42,7 @@ _PLAIN = ThingShape()
 
 
 def shape_of(cls: ObjectClass, size_m: Vec3) -> ThingShape:
-    """Hollow and top of a thing of a class; they scale with its size."""
+    """Hollow and top of an object of a class; they scale with its size."""
     if cls.hollow is None and cls.top is None:
         return _PLAIN
     kx, ky, kz = (own / usual for own, usual in zip(size_m, cls.size_m, strict=True))
@@ -61,7 +61,7 @@ def shape_of(cls: ObjectClass, size_m: Vec3) -> ThingShape:
 
 
 def part_of(cls: ObjectClass, relation: Relation) -> str | None:
-    """The part of a thing of a class that others are on, or in; None where it has none."""
+    """The part of an object that others are on or in, by its class; None if it has none."""
     if relation is Relation.WITHIN:
         return None if cls.hollow is None else HOLLOW_PART
     return None if cls.top is None else TOP_PART
@@ -91,7 +91,7 @@ def holds_things(word: str) -> bool:
 
 
 def containment_cycle(things: Sequence[ObjectPlacement]) -> tuple[str, str] | None:
-    """The name of a thing that is on or in itself, and how; None where there is none."""
+    """The name of a thing that is on or in itself, and the relation; None if there is none."""
     parents = {thing.name: thing.parent for thing in things}
     for name in parents:
         way = [name]
@@ -106,6 +106,6 @@ def containment_cycle(things: Sequence[ObjectPlacement]) -> tuple[str, str] | No
 
 @lru_cache(maxsize=4096)
 def known_shape(class_name: str, size_m: Vec3) -> ThingShape:
-    """The same by the shipped catalogue; nothing goes into or onto things of unknown classes."""
+    """The same by the shipped catalogue; empty for unknown classes."""
     cls = default_catalogue().objects.get(class_name)
     return _PLAIN if cls is None or min(size_m) <= 0 else shape_of(cls, size_m)

@@ -1,4 +1,4 @@
-"""Records that are made by the hundred thousand."""
+"""Records that are created by the hundred thousand."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[T]) -> type[T]:
-    """A dataclass with slots that nobody writes to: compared and hashed by its values.
+    """A dataclass with slots that is not to be modified; compared and hashed by value.
 
-    As with `dataclass(frozen=True, slots=True)`, type checkers refuse to assign to a field. The
-    interpreter does not, because forbidding it makes making one five times as slow: with frozen
-    ones a tenth of an episode's time goes into it. For what is seldom made take a frozen one.
+    As with `dataclass(frozen=True, slots=True)`, type checkers refuse assignments to fields. The
+    interpreter does not, since forbidding them makes construction five times as slow, a tenth of an
+    episode's time. Use a frozen dataclass for records that are created rarely.
     """
     return dataclass(slots=True, unsafe_hash=True)(cls)

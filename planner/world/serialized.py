@@ -1,27 +1,27 @@
-"""The stamps of serialised messages (CDR), for readers that need only a few of them in full."""
+"""Reads stamps from serialised messages (CDR), to avoid deserialising all of them."""
 
 from __future__ import annotations
 
 import struct
 
-# The encapsulation's second byte says the byte order; the data begin after four.
+# The encapsulation's second byte is the byte order; the data start after four bytes.
 _BODY = 4
 
 
 def stamp_of(data: bytes | bytearray) -> float:
-    """The stamp, in seconds, of a serialised message that begins with a std_msgs/Header.
+    """The stamp, in seconds, of a serialised message that starts with a std_msgs/Header.
 
     Raises:
-        ValueError: where the data are too short for one.
+        ValueError: if the data are too short.
     """
     return _stamp(data, _BODY)
 
 
 def first_stamp_of(data: bytes | bytearray) -> float | None:
-    """The stamp of the first of the stamped items that a message, such as /tf's, consists of.
+    """The stamp of the first item in a message that is a list of stamped items, such as /tf's.
 
     Raises:
-        ValueError: where the data are too short for one.
+        ValueError: if the data are too short.
     """
     if len(data) < _BODY + 4:
         raise ValueError(f"a message of {len(data)} bytes has no items")
@@ -30,7 +30,7 @@ def first_stamp_of(data: bytes | bytearray) -> float | None:
 
 
 def byte_order(data: bytes | bytearray) -> str:
-    """The byte order of a serialised message, as `struct` names it."""
+    """The byte order of a serialised message, in `struct`'s notation."""
     return "<" if data[1] & 1 else ">"
 
 

@@ -1,4 +1,4 @@
-"""Solid primitives that furniture, objects and bodies are drawn and collided with."""
+"""Solid shapes of which furniture, objects and bodies consist, for drawing and collision."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Rgb = Annotated[tuple[_Level, _Level, _Level], BeforeValidator(_read_hex)]
 class Shape(StrEnum):
     """Cylinders and capsules stand along their `axis`; the others have none.
 
-    The open ones stand upright: walls and a floor, and nothing above it.
+    The open ones are upright: walls and a floor, open at the top.
     """
 
     BOX = "box"
@@ -51,9 +51,9 @@ class Shape(StrEnum):
 OPEN_SHAPES = frozenset({Shape.OPEN_BOX, Shape.OPEN_CYLINDER})
 # Thickness of walls and floor of open shapes, as a share of the narrower extent across.
 _WALL_SHARE = 0.04
-# A floor is no thicker than this share of the height.
+# Maximum thickness of a floor as a share of the height.
 _FLOOR_SHARE = 0.3
-# Boxes that make up the wall of an open cylinder.
+# Number of boxes that form the wall of an open cylinder.
 _STAVES = 12
 
 
@@ -66,15 +66,14 @@ class Axis(StrEnum):
 
 
 class Part(FileModel):
-    """One primitive in its owner's frame.
+    """One shape in its owner's frame.
 
-    The owner's frame has its origin at the middle of the footprint, on the
-    ground, x forward (a furniture's front), y left, z up. In a class of the
-    catalogue `center` and `size` are fractions of the owner's size (x and y
-    from -0.5 to 0.5, z from 0 to 1); in a house they are metres.
+    The owner's frame has its origin at the middle of the footprint, on the ground, x forward (a
+    furniture's front), y left, z up. In a class of the catalogue `center` and `size` are fractions
+    of the owner's size (x and y from -0.5 to 0.5, z from 0 to 1); in a house they are metres.
 
-    `size` is the full extent of the tight box around the primitive. `joint`
-    names the joint that the part moves with. Open shapes have no `axis`.
+    `size` is the full extent of the tight box around the shape. `joint` names the joint that moves
+    the part. Open shapes have no `axis`.
     """
 
     shape: Shape = Shape.BOX
@@ -87,14 +86,14 @@ class Part(FileModel):
 
 @dataclass(frozen=True, slots=True)
 class SolidPart:
-    """A part that is not open, turned by a yaw about its own centre."""
+    """A part that is not open, rotated by a yaw about its own centre."""
 
     part: Part
     yaw_rad: float = 0.0
 
 
 def solids(part: Part) -> Iterator[SolidPart]:
-    """The solid parts that a part in metres is made of: a part that is not open is one itself."""
+    """The solid parts that make up a part in metres; one that is not open is returned itself."""
     if part.shape not in OPEN_SHAPES:
         yield SolidPart(part)
         return
@@ -127,14 +126,14 @@ def solids(part: Part) -> Iterator[SolidPart]:
 
 
 def is_round_from_above(part: Part) -> bool:
-    """Whether a part's outline seen from above is a circle or an ellipse."""
+    """Whether a part's outline from above is a circle or an ellipse."""
     if part.shape in (Shape.CYLINDER, Shape.CAPSULE):
         return part.axis is Axis.Z
     return part.shape in (Shape.SPHERE, Shape.ELLIPSOID, Shape.OPEN_CYLINDER)
 
 
 def scale(point: Fraction3, size_m: Vec3) -> Vec3:
-    """Fractions of a size, in metres rounded to a tenth of a millimetre."""
+    """Converts fractions of a size to metres, rounded to a tenth of a millimetre."""
     x, y, z = (round(f * s, 4) for f, s in zip(point, size_m, strict=True))
     return (x, y, z)
 
@@ -153,8 +152,8 @@ def scale_parts(parts: Sequence[Part], size_m: Vec3) -> tuple[Part, ...]:
 
 
 def _rounded(part: Part, size: Vec3) -> Vec3:
-    # A size that is stretched in one direction would turn a leg's circle into an oval, which
-    # no renderer's cylinder can draw: the narrowest extent wins, so the part stays in its box.
+    # Scaling by different factors would turn a leg's circle into an ellipse, which no renderer's
+    # cylinder can be: the smallest extent is used, so that the part stays in its box.
     if part.shape is Shape.SPHERE:
         return (min(size),) * 3
     if part.shape not in (Shape.CYLINDER, Shape.CAPSULE, Shape.OPEN_CYLINDER):

@@ -1,4 +1,4 @@
-"""Where the shipped configuration, houses and episodes lie, in a checkout and when installed."""
+"""Finds the shipped configuration, houses and episodes, in a checkout and when installed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _HERE = Path(__file__).resolve()
 def config_dir() -> Path:
     """The folder `config/` of the checkout or of the installed package.
 
-    Looked for beside the source tree, then in `share/planner/config` of every
-    installation prefix.
+    Searched for next to the source tree, then in `share/planner/config` of every installation
+    prefix.
 
     Raises:
-        PlannerError: where none of them has it.
+        PlannerError: if it is not found.
     """
     candidates = [_HERE.parents[2] / "config"]
     candidates += [prefix / "share" / "planner" / "config" for prefix in install_prefixes()]
@@ -31,11 +31,10 @@ def config_dir() -> Path:
 
 
 def install_prefixes(module: Path = _HERE) -> Sequence[Path]:
-    """Folders whose `share/` and `lib/` may hold this package's files, the likeliest first.
+    """Folders whose `share/` and `lib/` may have this package's files, most likely first.
 
-    Those are every ament prefix, Python's own, and the folders above the installed modules:
-    `pip install` with `--user`, `--prefix` or `--target` installs elsewhere than in Python's
-    own prefix.
+    These are every ament prefix, Python's own, and the folders above the installed modules:
+    `pip install` with `--user`, `--prefix` or `--target` installs outside of Python's own prefix.
 
     Args:
         module: file of a module of this package.
@@ -49,5 +48,5 @@ def install_prefixes(module: Path = _HERE) -> Sequence[Path]:
 
 
 def is_source_tree() -> bool:
-    """Whether this package runs from a checkout, where `make setup` can be called."""
+    """Whether this package runs from a checkout, where `make setup` is available."""
     return (_HERE.parents[2] / "scripts" / "setup.sh").is_file()

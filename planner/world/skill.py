@@ -1,7 +1,7 @@
-"""Skill calls in PARTNR's syntax and how they end (PARTNR-6.1 and PARTNR-6.2, EPM-3).
+"""Skill calls in PARTNR's syntax and their results (PARTNR-6.1 and PARTNR-6.2, EPM-3).
 
-`Place[cup_1, on, table_2, None, None]`: a name and arguments, each the name of
-an entity (`cup_1`, `Object.149`, `kitchen_0`), a word of the syntax or None.
+`Place[cup_1, on, table_2, None, None]`: a name and arguments, each the name of an entity (`cup_1`,
+`Object.149`, `kitchen_0`), a keyword of the syntax or None.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FAILURE_PREFIX = "Unexpected failure! - "
 
 
 class SkillName(StrEnum):
-    """The skills of the papers; those that are installed are in `planner.parts.kinds.SKILLS`."""
+    """The skills of the papers; installed ones are in `planner.parts.kinds.SKILLS`."""
 
     NAVIGATE = "Navigate"
     EXPLORE = "Explore"
@@ -93,7 +93,7 @@ class SkillCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SkillCall:
-    """A parsed call; `arguments` hold None for the syntax's None. Roles are not checked yet."""
+    """A parsed call; `arguments` has None for the syntax's None. Roles are not checked yet."""
 
     name: str
     arguments: tuple[str | None, ...] = ()
@@ -105,16 +105,16 @@ class SkillCall:
 
 @dataclass(frozen=True, slots=True)
 class SkillResult:
-    """The end of a call.
+    """The result of a call.
 
     Attributes:
         code: stable.
-        text: literal, as a model reads it.
-        evidence: what else is known, for people and logs; nothing is read back from it.
-        position_m: where the object was picked up or put down, in `map`; None where unknown.
+        text: literal, for models.
+        evidence: further information for people and logs; no code parses it.
+        position_m: where the object was picked up or put down, in `map`; None if unknown.
         holding: what the agent is believed to hold afterwards, "" = nothing; None = unknown.
         duration_s: on the world's clock; None = unknown.
-        part_of: the call of which this one was a part; "" = a call of its own.
+        part_of: the call of which this one was a step; "" = a call of its own.
         rule: number of the safety rule that refused; 0 = none.
     """
 
@@ -129,7 +129,7 @@ class SkillResult:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the skill did what was asked."""
+        """Whether the skill succeeded."""
         return self.code is SkillCode.SUCCESS
 
     @staticmethod
@@ -139,12 +139,12 @@ class SkillResult:
 
     @staticmethod
     def failure(code: SkillCode, sentence: str, **evidence: str) -> SkillResult:
-        """The paper's form of a failure (PARTNR-D48); the sentence ends with a stop."""
+        """The paper's format of a failure (PARTNR-D48); the sentence ends with a full stop."""
         return SkillResult(code, FAILURE_PREFIX + sentence, evidence)
 
 
 class CallError(ValueError):
-    """A text that is no skill call; `code` says in which way."""
+    """A text that is not a skill call; `code` says why."""
 
     def __init__(self, code: SkillCode, reason: str) -> None:
         self.code = code

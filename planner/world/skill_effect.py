@@ -1,7 +1,7 @@
-"""What a skill that succeeds does to the world, as data.
+"""The effects of successful skills on the world, as data.
 
-The memory applies it, since cameras may miss it (PARTNR-5.3), and planners wait until their belief
-shows it. Arguments are named by their place in the call.
+The memory applies them, since cameras may miss them (PARTNR-5.3), and planners wait until their
+belief shows them. Arguments are given by their index in the call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class PickedUp:
 
 @dataclass(frozen=True, slots=True)
 class PutDown:
-    """A thing is on or within furniture; without an argument for it, the place says which."""
+    """A thing is on or within furniture; if no argument names it, the position determines it."""
 
     thing: int = 0
     furniture: int = 2

@@ -1,4 +1,4 @@
-"""Which believed thing stands for a task's name where a memory invents names of its own."""
+"""Maps a task's names to believed things, for memories that invent names of their own."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from planner.world.vocabulary import EntityKind
 
 
 class StandIns:
-    """Gives every name of a task one believed thing of its class, which keeps it.
+    """Assigns to every name of a task one believed thing of its class, permanently.
 
-    A privileged memory knows the true names. A learned one calls a thing by its class and its
+    A privileged memory knows the true names. A learned one names a thing by its class and its
     number in the entity list: `cup_149` with id 149.
     """
 
     def __init__(self, names: Iterable[str], *, follow_hands: bool = False) -> None:
-        """Nothing stands for anything yet.
+        """Starts without any assignment.
 
         Args:
             names: of the task, true ones.
-            follow_hands: whether a thing that somebody took into the hand gets the name from
-                one of its class that nobody has ever had: where it is not known who acts why,
-                the thing that was taken is the one that was meant.
+            follow_hands: whether a thing picked up by an agent takes the name from one of its
+                class that was never picked up: if agents' intentions are unknown, the thing that
+                was picked is assumed to be the one that was meant.
         """
         self._names = sorted(names)
         self._given: dict[str, str] = {}
@@ -32,11 +32,11 @@ class StandIns:
 
     @property
     def given(self) -> Mapping[str, str]:
-        """The believed thing of each name that has one."""
+        """The assigned thing of each name that has one."""
         return MappingProxyType(self._given)
 
     def update(self, belief: Belief) -> bool:
-        """Takes up a newer belief; True where a name stands for something else than before."""
+        """Processes a newer belief; True if an assignment has changed."""
         before = dict(self._given)
         self._given = {name: node for name, node in self._given.items() if node in belief.nodes}
         self._handled |= {node.holding for node in belief.nodes.values() if node.holding}

@@ -1,4 +1,4 @@
-"""Ground truth at one instant, as the evaluator and privileged updaters read it."""
+"""Ground truth at one time, for the evaluator and privileged updaters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class EntityState:
         relation: None for rooms, furniture and agents.
         room: None outside every room.
         states: only those that the entity's affordances give it.
-        openness: 0 closed to 1 open; None where nothing opens.
+        openness: 0 closed to 1 open; None if nothing opens.
         holding: what an agent holds.
     """
 
@@ -47,9 +47,9 @@ class EntityState:
 
 
 def chain_of(entities: Mapping[str, EntityState], name: str) -> Iterator[EntityState]:
-    """A thing, the thing that it is on or in, and so on; the last one's parent is no thing.
+    """A thing, the thing that it is on or in, and so on, until a parent that is not a thing.
 
-    Of a cycle, which no world has but a broken message may, each entity comes once.
+    In a cycle, which only a broken message can have, each entity occurs once.
     """
     seen: set[str] = set()
     entity = entities.get(name)
@@ -61,7 +61,7 @@ def chain_of(entities: Mapping[str, EntityState], name: str) -> Iterator[EntityS
 
 @record
 class WorldState:
-    """The whole world at `stamp_s`; `revision` grows with every change of anything but time."""
+    """The whole world at `stamp_s`; `revision` increases with every change except of time."""
 
     stamp_s: float
     step: int

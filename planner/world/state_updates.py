@@ -1,4 +1,4 @@
-"""States of the world as keyframes and the changes between them, as /world/state carries them."""
+"""World states as keyframes and changes in between, as on /world/state."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from planner.world.record import record
 from planner.world.state import EntityState, WorldState
 
-# Of the world's clock, between two keyframes while the world changes.
+# Maximum time, on the world's clock, between two keyframes while the world changes.
 KEYFRAME_PERIOD_S = 1.0
 
 
@@ -18,11 +18,11 @@ class StateUpdate:
     """One message of /world/state.
 
     Attributes:
-        state: its `entities` are all of a keyframe, else those that are new or differ from the
-            state numbered one less.
+        state: its `entities` are all those of a keyframe, or else those that are new or differ
+            from the state with the previous number.
         removed: names of entities that are gone; empty in a keyframe.
         keyframe: whether it is the whole world.
-        sequence: number of the state; None in bags of before, where every message is a keyframe.
+        sequence: number of the state; None in older bags, where every message is a keyframe.
     """
 
     state: WorldState
@@ -40,11 +40,11 @@ class UpdateEncoder:
         self._keyframe_s = -math.inf
 
     def encode(self, state: WorldState, *, keyframe: bool = False) -> StateUpdate:
-        """The update that leads from the last state to this one.
+        """The update from the last state to this one.
 
         Args:
-            state: the next one; of a world that was just loaded with `keyframe`.
-            keyframe: whether the whole state is wanted in any case.
+            state: the next one.
+            keyframe: whether to send the whole state, as for a world that was just loaded.
         """
         last, self._last = self._last, state
         self._sequence += 1
@@ -55,7 +55,7 @@ class UpdateEncoder:
         return StateUpdate(replace(state, entities=changed), removed, False, self._sequence)
 
     def repeat(self) -> StateUpdate | None:
-        """The newest state once more, as a keyframe with the same number; None before any."""
+        """The newest state again, as a keyframe with the same number; None before any."""
         return None if self._last is None else self._keyframe(self._last)
 
     def _keyframe(self, state: WorldState) -> StateUpdate:
@@ -64,16 +64,16 @@ class UpdateEncoder:
 
 
 class UpdateDecoder:
-    """Puts states together from updates.
+    """Reconstructs states from updates.
 
-    Entities that did not change are the same records from one state to the next.
+    Unchanged entities are the same objects from one state to the next.
 
     Attributes:
-        changed: names of entities of the newest state that are new, differ from the state before
-            or are gone; None for the first state and where house or episode is another.
-        missed: how many states are missing between the newest state and the one before it.
-        waiting: whether an update could not be applied, so that the present is unknown until the
-            next keyframe.
+        changed: names of entities that are new, gone or different from the previous state; None
+            for the first state and if house or episode has changed.
+        missed: number of states missing between the newest state and the previous one.
+        waiting: whether an update could not be applied, so that the current state is unknown until
+            the next keyframe.
     """
 
     def __init__(self) -> None:
@@ -87,8 +87,8 @@ class UpdateDecoder:
         """The state after an update.
 
         Returns:
-            None where there is no new state: for a change whose base was missed (`waiting`), and
-            for a keyframe that repeats the newest state.
+            None if there is no new state: for a change whose base was missed (`waiting`), and for
+            a keyframe that repeats the newest state.
         """
         if not update.keyframe:
             return self._apply(update)
@@ -133,7 +133,7 @@ class UpdateDecoder:
     def _is_next(self, update: StateUpdate, last: WorldState) -> bool:
         if self._sequence is None or update.sequence != self._sequence + 1:
             return False
-        # A bridge that was started anew counts from 1 again.
+        # A restarted bridge counts from 1 again.
         return not _begins_anew(last, update.state)
 
 

@@ -90,7 +90,7 @@ class StateTable:
         return self.defaults.get(state, False)
 
     def word(self, state: str, *, value: bool) -> str:
-        """`clean` or `dirty`; "" where there is no word."""
+        """`clean` or `dirty`; "" if there is no word."""
         return self.words[state][0 if value else 1]
 
     def by_word(self) -> dict[str, tuple[str, bool]]:
@@ -176,7 +176,7 @@ def table_of(records: Iterable[StateRecord]) -> StateTable:
     """The table of some states.
 
     Raises:
-        ValueError: where two of them have a name or a word in common.
+        ValueError: if two of them have a name or a word in common.
     """
     affordance_of: dict[str, str] = {}
     defaults: dict[str, bool] = {}

@@ -1,41 +1,41 @@
 """Names of all topics, services and actions of the stack, relative to its namespace.
 
-Nodes use them as they stand here, so a namespace (`__ns`, `PushRosNamespace`, the argument
-`namespace` of the bring-up) moves all of them together. Without one, `world/state` is
-`/world/state`. `GLOBAL` names follow the conventions of ROS and are absolute.
+Nodes use them unchanged, so a namespace (`__ns`, `PushRosNamespace`, the bring-up's argument
+`namespace`) moves all of them together. Without one, `world/state` is `/world/state`. `GLOBAL`
+names follow the conventions of ROS and are absolute.
 """
 
 from __future__ import annotations
 
-# What every node of a ROS graph shares, whatever its namespace.
+# Shared by every node of a ROS graph, in any namespace.
 ROSOUT, PARAMETER_EVENTS = "/rosout", "/parameter_events"
 DIAGNOSTICS = "/diagnostics"
 CLOCK, TF, TF_STATIC = "/clock", "/tf", "/tf_static"
-# As nav2 does: with them each namespace has its own frames and its own time.
+# As in nav2: with these, each namespace has its own frames and its own time.
 NAMESPACE_REMAPPINGS = tuple((name, name.lstrip("/")) for name in (TF, TF_STATIC, CLOCK))
 
-# The bridge.
+# Bridge.
 WORLD_STATE, WORLD_INFO, PEOPLE = "world/state", "world/info", "people"
 LOAD_WORLD, STEP_WORLD = "world/load", "world/step"
 LOCKSTEP_MEMORY, LOCKSTEP_SKILLS = "lockstep/memory", "lockstep/skills"
 LOCKSTEP_PLANNER = "lockstep/planner"
 
-# The memory.
+# Memory.
 WORLD_GRAPH, MEMORY_UPDATES, MEMORY_ENTITIES = "world_graph", "memory/updates", "memory/entities"
 MEMORY_TRACE = "memory/trace"
 MAP, HOUSE_MARKERS, MEMORY_MARKERS = "map", "house/markers", "memory/markers"
 QUERY_MEMORY, EDIT_MEMORY = "memory/query", "memory/edit"
 SAVE_MEMORY, LOAD_MEMORY = "memory/save", "memory/load"
 
-# The skill executor, the task planner and the evaluator.
+# Skill executor, task planner and evaluator.
 SKILL_RESULTS, SKILLS_TRACE = "skills/results", "skills/trace"
 INSTRUCT, INSTRUCT_STATUS, INSTRUCT_ANSWER = "instruct", "instruct/status", "instruct/answer"
 PLANNER_TRACE = "planner/trace"
 EVALUATION, EVALUATION_RESULT = "evaluation", "evaluation/result"
 FINISH_EVALUATION = "evaluation/finish"
 
-# Of each agent, in its own namespace: see `of_agent`. Each `Command` of an agent is a service of
-# that name beside them.
+# For each agent, in its own namespace: see `of_agent`. Each `Command` of an agent is also a service
+# of that name.
 ODOMETRY, JOINT_STATES, GRIPPER_STATE = "odometry", "joint_states", "gripper_state"
 BATTERY_STATE, ROBOT_DESCRIPTION = "battery_state", "robot_description"
 SIGHTINGS = "sightings"
@@ -52,25 +52,25 @@ def of_agent(agent: str, name: str) -> str:
 
 
 def colour_image(camera: str) -> str:
-    """Of an agent's camera: the colours."""
+    """An agent's camera: the colour image."""
     return f"camera/{camera}/image"
 
 
 def colour_info(camera: str) -> str:
-    """Of an agent's camera: what the colours were taken with."""
+    """An agent's camera: the camera info of the colour image."""
     return f"camera/{camera}/camera_info"
 
 
 def depth_image(camera: str) -> str:
-    """Of an agent's camera: the depth, in the frame of the colours."""
+    """An agent's camera: the depth image, in the frame of the colour image."""
     return f"depth_registered/{camera}/image"
 
 
 def depth_info(camera: str) -> str:
-    """Of an agent's camera: what the depth was taken with."""
+    """An agent's camera: the camera info of the depth image."""
     return f"depth_registered/{camera}/camera_info"
 
 
 def instances_image(camera: str) -> str:
-    """Of an agent's camera in a simulator: the id of the entity at each pixel."""
+    """An agent's camera in a simulator: the id of the entity at each pixel."""
     return f"instances/{camera}/image"

@@ -1,9 +1,9 @@
-"""Versioned files: which versions are read, and how an older one becomes the newest.
+"""Versioned files: which versions can be read, and how older ones are converted.
 
-The rule: a change that an older reader would misunderstand, or that makes files of before
-invalid, is a new version; with it comes one step that turns a document of the version before
-into the new one, so that every version that was ever written is read. A field that is added
-with a default is no new version. A file that is newer than the planner is refused.
+A change that an older reader would misunderstand, or that makes older files invalid, is a new
+version and comes with a step that converts a document of the previous version, so that all older
+versions can be read. Adding a field with a default is not a new version. A file of a newer version
+is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from planner.world.errors import FileError
 from planner.world.files import ModelT, parse_model, read_document
 
 Document: TypeAlias = dict[str, JsonValue]
-# By the version that a step starts from; it returns a new document without `version`.
+# By the version from which a step converts; it returns a new document without `version`.
 Steps: TypeAlias = Mapping[int, Callable[[Document], Document]]
 
 
@@ -28,7 +28,7 @@ def read_versioned(
     """Reads a file of this or an older version.
 
     Raises:
-        FileError: naming the file, the field and the reason.
+        FileError: with file, field and reason.
     """
     return parse_model(upgraded(read_document(path), version, path, steps), model, path)
 
@@ -36,7 +36,7 @@ def read_versioned(
 def upgraded(
     document: object, version: int, source: Path | str, steps: Steps | None = None
 ) -> object:
-    """A document in the newest version; what is no document is returned as it is.
+    """Converts a document to the newest version; anything but a document is returned unchanged.
 
     Raises:
         FileError: for a version that is newer, or older than the first step.
@@ -45,7 +45,7 @@ def upgraded(
         return document
     found = document.get("version")
     if found is None:
-        return document  # The model says that the field is missing.
+        return document  # The model will report the missing field.
     if not isinstance(found, int) or isinstance(found, bool):
         raise FileError(source, "version", f"is no number; this planner reads version {version}")
     known = steps or {}

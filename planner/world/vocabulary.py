@@ -1,4 +1,4 @@
-"""The closed sets of words that the world is described with."""
+"""The enumerations used to describe the world."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class Relation(StrEnum):
 
 
 class Affordance(StrEnum):
-    """What can be done to an entity because of how it is built; states bring further ones."""
+    """What can be done with an entity because of its construction; states add further ones."""
 
     OPENABLE = "openable"
     FAUCET = "faucet"
 
 
 class AgentKind(StrEnum):
-    """The bodies there are; config/agents.yaml describes each."""
+    """The kinds of bodies; config/agents.yaml describes each."""
 
     ROBOT = "robot"
     HUMAN = "human"
@@ -37,5 +37,5 @@ class EntityKind(StrEnum):
 
 
 def floor_name(room: str) -> str:
-    """The furniture node that stands for a room's floor (PARTNR-5.1)."""
+    """The furniture node for a room's floor (PARTNR-5.1)."""
     return f"floor_{room}"

@@ -1,7 +1,7 @@
-"""Ground truth from planner_msgs/WorldState and beliefs from WorldGraph, live or from a bag.
+"""Converts planner_msgs/WorldState to ground truth and WorldGraph to beliefs, live or from a bag.
 
-The messages are taken by their fields, so that the same function reads rclpy's
-classes and those that a bag reader makes, and nothing here needs ROS.
+Messages are accessed by their fields, so the same functions work with rclpy's classes and a bag
+reader's, without ROS.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from planner.world.vocabulary import EntityKind, Relation
 _KINDS = (EntityKind.ROOM, EntityKind.FURNITURE, EntityKind.OBJECT, EntityKind.AGENT)
 # The constants SOURCE_* of WorldGraphNode.msg; its KIND_* are those of EntityState.msg.
 _SOURCES = (Source.SEEN, Source.TOLD, Source.INFERRED)
-# A furniture's and an agent's edge to its room has no relation of its own.
+# The edges of furniture and agents to their room have no relation of their own.
 _RELATIONS = {"in": None, "on": Relation.ON, "within": Relation.WITHIN, "held_by": Relation.HELD}
 
 
 def graph_record(message: Any) -> Belief:
-    """The belief that a WorldGraph message carries; ages come back in single precision."""
+    """The belief in a WorldGraph message; ages have single precision."""
     stamp = message.header.stamp
     stamp_s = float(stamp.sec) + float(stamp.nanosec) * 1e-9
     edges = {edge.child: edge for edge in message.edges}
@@ -54,10 +54,10 @@ def _node_record(node: Any, edge: Any, stamp_s: float) -> BeliefNode:
 
 
 def state_update(message: Any) -> StateUpdate:
-    """What a WorldState message carries.
+    """The update in a WorldState message.
 
     Raises:
-        AttributeError, KeyError, LookupError, TypeError, ValueError: for a message that is none.
+        AttributeError, KeyError, LookupError, TypeError, ValueError: for an invalid message.
     """
     stamp = message.header.stamp
     state = WorldState(
@@ -69,14 +69,14 @@ def state_update(message: Any) -> StateUpdate:
         entities={item.name: entity_record(item) for item in message.entities},
     )
     if not hasattr(message, "keyframe"):
-        # In bags of before every message is the whole world.
+        # In older bags every message is the whole world.
         return StateUpdate(state)
     removed = tuple(str(name) for name in message.removed)
     return StateUpdate(state, removed, bool(message.keyframe), int(message.sequence))
 
 
 def entity_record(message: Any) -> EntityState:
-    """The entity that an EntityState message carries; `openness` has single precision."""
+    """The entity in an EntityState message; `openness` has single precision."""
     at, turn = message.pose.position, message.pose.orientation
     states = {item.name: bool(item.value) for item in message.states}
     return EntityState(

@@ -1,8 +1,8 @@
-"""What a word or phrase means in the catalogue, by data alone.
+"""What a word or phrase means in the catalogue.
 
-A phrase means classes by their name or alias ("mug"), by the head noun of a name ("kettle" means
-electric_kettle, too), by a group ("dishes"), or by what config/catalogue/words.yaml says of it:
-collective words, purposes, affordances and states ("edible", "faucet", "dirty").
+A phrase means classes by name or alias ("mug"), by the head noun of a name ("kettle" also means
+electric_kettle), by a group ("dishes"), or by config/catalogue/words.yaml: collective words,
+purposes, affordances and states ("edible", "faucet", "dirty").
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from planner.world.files import FileModel, read_model
 from planner.world.share import config_dir
 from planner.world.states import GivenStates, KnownAffordance, default_states
 
-# An ending of a plural and what it stands for in the singular.
+# Plural endings and their singular.
 _PLURALS = (("ies", "y"), ("ves", "f"), ("ves", "fe"), ("es", ""), ("s", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """Classes, and what an entity affords or which states it is in."""
+    """Classes, and affordances or states of an entity."""
 
     objects: frozenset[str] = frozenset()
     furniture: frozenset[str] = frozenset()
@@ -60,10 +60,10 @@ class _WordFile(FileModel):
 
 
 class WordMeanings:
-    """The meanings of all phrases that the catalogue knows."""
+    """The meanings of all phrases known to the catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        """The names, aliases, head nouns and groups of a catalogue."""
+        """Adds the names, aliases, head nouns and groups of a catalogue."""
         self._meanings: dict[str, Meaning] = {}
         self.groups: dict[str, frozenset[str]] = {}
         for item in catalogue.objects.values():
@@ -74,7 +74,7 @@ class WordMeanings:
                 self.add(word, Meaning(objects=members))
         collective = set(self._meanings)
         for thing in catalogue.objects.values():
-            # toy_food is no food.
+            # toy_food is not food.
             words = {thing.name, *thing.aliases} | (_heads(thing.name) - collective)
             self._add_all(words, Meaning(objects=frozenset({thing.name})))
         for piece in catalogue.furniture.values():
@@ -90,12 +90,12 @@ class WordMeanings:
             self.add(phrase, meaning)
 
     def add(self, phrase: str, meaning: Meaning) -> None:
-        """Lets a phrase mean this as well."""
+        """Adds a meaning to a phrase."""
         key = word_key(phrase)
         self._meanings[key] = self._meanings.get(key, Meaning()) | meaning
 
     def find(self, phrase: str) -> Meaning | None:
-        """What a phrase means, in the singular or the plural; None where nobody knows it."""
+        """The meaning of a phrase, in the singular or plural; None if unknown."""
         key = word_key(phrase)
         for form in _singulars(key):
             if form in self._meanings:
@@ -104,7 +104,7 @@ class WordMeanings:
 
 
 def _heads(name: str) -> set[str]:
-    """The nouns that a compound is a kind of: `fire truck` and `truck` of toy_fire_truck."""
+    """The nouns that a compound is a kind of: `fire truck` and `truck` for toy_fire_truck."""
     words = word_key(name).split(" of ")[0].split()
     return {" ".join(words[cut:]) for cut in range(1, len(words))}
 
@@ -120,7 +120,7 @@ def load_word_meanings(path: Path, catalogue: Catalogue) -> WordMeanings:
     """The meanings of a catalogue's own words and of those in a words.yaml.
 
     Raises:
-        FileError: naming the file and the field that is wrong.
+        FileError: with the invalid file and field.
     """
     found = WordMeanings(catalogue)
     for i, entry in enumerate(read_model(path, _WordFile).meanings):
@@ -145,5 +145,5 @@ def load_word_meanings(path: Path, catalogue: Catalogue) -> WordMeanings:
 
 @lru_cache(maxsize=1)
 def default_word_meanings() -> WordMeanings:
-    """Those of the shipped catalogue, read once."""
+    """The meanings for the shipped catalogue, read once."""
     return load_word_meanings(config_dir() / "catalogue" / "words.yaml", default_catalogue())
