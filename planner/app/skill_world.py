@@ -133,7 +133,7 @@ def forgotten_effects(
         now, was = facts_of(truth), facts_of(before.entities[entity.name])
         believed = facts_of(entity)
         for key, value in now.items():
-            changed = value != was[key] or believed.get(key) != known[entity.name].get(key)
+            changed = value != was.get(key) or believed.get(key) != known[entity.name].get(key)
             if changed and believed.get(key) != value:
                 return f"{entity.name}: {key} is {value}, the memory has {believed.get(key)}"
     return ""
