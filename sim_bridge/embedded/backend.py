@@ -24,13 +24,13 @@ from sim_bridge.embedded.visibility import Visibility
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
 from sim_bridge.structure import wall_segments
 
-# As many as are shipped, with some to spare; one takes some megabytes.
+# More than are shipped; each takes some megabytes.
 _MAX_CACHED_HOUSES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class _HouseData:
-    """What is kept of a house between episodes."""
+    """Data of a house that are kept between episodes."""
 
     house: House
     ground: HouseGround
@@ -44,7 +44,7 @@ class EmbeddedBackend(KinematicBackend):
     def __init__(
         self, options: EmbeddedOptions | None = None, catalogue: Catalogue | None = None
     ) -> None:
-        """Takes the shipped settings and catalogue where none are given."""
+        """Uses the shipped settings and catalogue by default."""
         settings = options or default_options()
         super().__init__(settings, catalogue)
         self._choice = settings.renderer
@@ -100,16 +100,16 @@ class EmbeddedBackend(KinematicBackend):
     def sightings(
         self, agent: str, max_distance_m: float = 6.0, min_fraction: float = 0.0
     ) -> list[Sighting]:
-        """What the agent's hand camera shows, found by rays: for runs without images.
+        """What the agent's hand camera shows, determined by rays: for runs without images.
 
         Args:
-            agent: who looks.
-            max_distance_m: horizontal distance beyond which only other agents are looked for.
-            min_fraction: of the view; what certainly fills less is left out.
+            agent: the observer.
+            max_distance_m: horizontal distance beyond which only other agents are reported.
+            min_fraction: minimum share of the view; only what certainly has less is left out.
         """
         world, body = self._loaded(), self._agent(agent)
-        # Who stands still in a world where nothing lies elsewhere than before sees the same;
-        # another agent that walks by is noticed at the next change.
+        # The result is unchanged while the agent and everything else stand still; an agent that
+        # walks by is noticed at the next change.
         key = (*body.stance, world.scenery_revision, max_distance_m, min_fraction)
         known = self._sightings.get(agent)
         if known is None or known[0] != key:
@@ -120,21 +120,21 @@ class EmbeddedBackend(KinematicBackend):
     def sees_any(
         self, agent: str, names: Sequence[str], max_distance_m: float, min_fraction: float
     ) -> bool:
-        """Whether `sightings` would show any of some entities, filling so much of the view."""
+        """Whether `sightings` would report any of some entities with this share of the view."""
         found = self.sightings_among(agent, names, max_distance_m, min_fraction)
         return any(s.fraction >= min_fraction and s.name in names for s in found)
 
     def sightings_among(
         self, agent: str, names: Sequence[str], max_distance_m: float, min_fraction: float
     ) -> list[Sighting]:
-        """What `sightings` shows of some entities and of what they are on or in.
+        """The part of `sightings` about some entities and what they are on or in.
 
-        Nothing where none of the entities is in the picture.
+        Empty if none of the entities is in the picture.
         """
         world, body = self._loaded(), self._agent(agent)
         key = (*body.stance, world.scenery_revision, max_distance_m, min_fraction)
         known = self._shown.get(agent)
-        # As in `sightings`, and for the very same names.
+        # As in `sightings`, and for the same names.
         if known is None or known[1] is not names or known[0] != key:
             found = self._current_visibility().sightings_among(
                 body, names, max_distance_m, min_fraction
@@ -149,10 +149,10 @@ class EmbeddedBackend(KinematicBackend):
         max_distance_m: float,
         min_fraction: float,
     ) -> int:
-        """Of looks so many seconds from now, in order, how many come before one may show any.
+        """The number of future views, at these times, before one may show any of the names.
 
-        That is, before `sees_any` may be true of any agent. All are to be before the last of the
-        steps that may be taken as one.
+        That is, before `sees_any` may be true of any agent. All times, in seconds from now, must be
+        before the last of the steps that may be taken as one.
         """
         world = self._loaded()
         if world.opening:
@@ -179,7 +179,7 @@ class EmbeddedBackend(KinematicBackend):
 
     @property
     def renderer_name(self) -> str:
-        """How images are made; makes the renderer if none was needed yet."""
+        """How images are rendered; creates the renderer if none was needed yet."""
         renderer = self._ready_renderer(("hand",))
         return renderer.name
 
@@ -189,7 +189,7 @@ class EmbeddedBackend(KinematicBackend):
         return scene
 
     def _lazy_scene(self) -> Scene:
-        """The scene, which brings itself up to date where rays are cast."""
+        """The scene, which updates itself when rays are cast."""
         if self._scene is None or self._division != self._loaded().division:
             self._division = self._loaded().division
             self._visibility = None

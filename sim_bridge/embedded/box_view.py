@@ -1,4 +1,4 @@
-"""Looks at the boxes of a world from one eye after another; their arithmetic is in looks.c."""
+"""Finds the boxes in a camera's view; the arithmetic is in looks.c."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Rows = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
 PointerT = TypeVar("PointerT", bound="Pointer")
 
-# Where a box is looked at, as shares of its half extents: the middle and near each face.
+# Sample points of a box, as shares of its half extents: the centre and near each face.
 _PROBES = [(0, 0, 0), (0.7, 0, 0.7), (-0.7, 0, 0.7), (0, 0.7, 0.7), (0, -0.7, 0.7), (0, 0, 0.9)]
 _CORNERS = [(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]
 _POINTS = np.array([*_PROBES, *_CORNERS], float)
@@ -33,16 +33,16 @@ NOTHING_HIDDEN = ffi.NULL
 
 @dataclass(frozen=True, slots=True)
 class BoxRows:
-    """The boxes that are looked at; who made them may write to the arrays, and `Gaze.place` them.
+    """The boxes that can be seen; their owner may write to the arrays and call `place`.
 
     Attributes:
         halves_m: (rows, 3) half extents.
-        slacks_m: (rows,) how far out of the picture a centre may lie.
-        may_show: (rows,) False for what is inside something closed.
-        regions: (rows,) which of the screens' regions a box is all in; the number that comes
-            after the last region where in none.
+        slacks_m: (rows,) how far outside the picture a centre may be.
+        may_show: (rows,) False for contents of something closed.
+        regions: (rows,) the region of the screens that a box is entirely in; the number of regions
+            if in none.
         instances: (rows,) the instance ids.
-        agents_from: agents have the rows from this one on.
+        agents_from: the first row of agents.
     """
 
     halves_m: FloatArray
@@ -54,10 +54,10 @@ class BoxRows:
 
 
 class Query(NamedTuple):
-    """The rows that are looked for, as C takes them.
+    """The rows that are searched for, in C's form.
 
     Attributes:
-        own: the row of who looks, which is not looked for.
+        own: the observer's own row, which is skipped.
     """
 
     rows: Integers
@@ -66,16 +66,16 @@ class Query(NamedTuple):
 
     @classmethod
     def of(cls, rows: Rows, own: int) -> Query:
-        """Some rows but one's own."""
+        """Some rows except the observer's own."""
         return cls(indices(rows), len(rows), own)
 
 
 class Limits(NamedTuple):
-    """What is looked for.
+    """Limits of a search.
 
     Attributes:
-        max_distance_m: along the floor; only agents are looked for beyond.
-        min_fraction: of the picture; `Gaze.met` leaves out what certainly fills less.
+        max_distance_m: along the floor; beyond it only agents are searched for.
+        min_fraction: of the picture; `BoxView.met` leaves out what certainly has less.
     """
 
     max_distance_m: float
@@ -83,10 +83,10 @@ class Limits(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A row that rays met, the share of the picture that it fills, and where its centre is.
+    """A row that rays hit, its share of the picture, and its centre.
 
     Attributes:
-        distance_m: of the centre, along the view.
+        distance_m: of the centre, along the view axis.
         pixel: column and row of the centre.
     """
 
@@ -97,7 +97,7 @@ class Hit(NamedTuple):
 
 
 def lens_of(mount: CameraMount) -> Lens:
-    """The lens of a camera."""
+    """The intrinsics of a camera."""
     lens, seen = cast("Lens", ffi.new("Lens *")), intrinsics_of(mount)
     lens.fx_px, lens.fy_px, lens.cx_px, lens.cy_px = seen.fx_px, seen.fy_px, seen.cx_px, seen.cy_px
     lens.width_px, lens.height_px = seen.width_px, seen.height_px
@@ -106,10 +106,10 @@ def lens_of(mount: CameraMount) -> Lens:
 
 
 class BoxView:
-    """An eye, and what the latest look through it found."""
+    """A camera, and what the latest view through it found."""
 
     def __init__(self, rows: BoxRows, scene: Scene) -> None:
-        """Takes boxes and the scene that rays are cast in."""
+        """Takes boxes and the scene in which rays are cast."""
         self._scene = scene
         self._eye = cast("Eye", ffi.new("Eye *"))
         # A view of C's memory.
@@ -118,7 +118,7 @@ class BoxView:
         self._rays = np.empty((rays, 3))
         self._hits = np.empty(rays, np.int32)
         self._ranges_m = np.empty(rays)
-        # Structures keep none of the arrays alive that they point to.
+        # C structures do not keep the arrays alive that they point to.
         self._kept: list[Pointer] = []
         self._hits_there = self._keep(numbers(self._hits))
         self._boxes = self._boxes_of(rows)
@@ -164,7 +164,7 @@ class BoxView:
         return look
 
     def place(self, row: int, place: tuple[float, float, float, float]) -> None:
-        """Puts the middle of a row's box at x, y, z of the map, turned by a yaw."""
+        """Moves the centre of a row's box to x, y, z of the map, rotated by a yaw."""
         lib.place(self._boxes, row, *place)
 
     def glance(
@@ -177,18 +177,18 @@ class BoxView:
         hidden: Integers,
         limits: Limits,
     ) -> int:
-        """Puts the eye somewhere, and counts the rows whose centre is then in the picture.
+        """Moves the camera, and counts the rows whose centre is then in the picture.
 
-        That is, give or take their slack.
+        That is, within their slack.
 
         Args:
-            lens: of the camera.
-            lens_m: where in the map.
-            heading_rad: along which it looks, seen from above.
-            tilt_rad: by which it looks down.
-            query: what is looked for.
-            hidden: (regions + 1) whether walls hide a region; `NOTHING_HIDDEN` where none do.
-            limits: beyond which nothing is looked for.
+            lens: intrinsics of the camera.
+            lens_m: its position in the map.
+            heading_rad: its direction, seen from above.
+            tilt_rad: its downward tilt.
+            query: the rows to search for.
+            hidden: (regions + 1) whether walls hide a region; `NOTHING_HIDDEN` if none do.
+            limits: of the search.
         """
         return lib.glance(
             self._boxes, self._eye, lens, *lens_m, heading_rad, tilt_rad,
@@ -201,11 +201,11 @@ class BoxView:
         return ffi.unpack(self._look.view, self._look.in_view)
 
     def met(self, without: str, held: Rows | None = None) -> list[Hit]:
-        """Those of the rows in view that rays meet.
+        """The rows in view that rays hit.
 
         Args:
             without: an entity that rays pass through.
-            held: where given, rays pass through all agents and these rows.
+            held: if given, rays pass through all agents and these rows.
         """
         look = self._look
         if not look.count:
@@ -230,7 +230,7 @@ class BoxView:
         return [Hit(*values) for values in zip(*columns, strict=True)]
 
     def _aim(self, held: Rows | None) -> None:
-        """Makes the rays, and shows them those geoms only that they may meet."""
+        """Prepares the rays, limited to the geoms that they may hit."""
         through = _NO_GROUP if held is None else GROUP_AGENT
         held = _NO_ROWS if held is None else held
         there = indices(held)

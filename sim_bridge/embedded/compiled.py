@@ -1,4 +1,4 @@
-"""The compiled part, and arrays as it takes them."""
+"""Loads the compiled part, and converts arrays to its types."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
 
 
 def floats(array: FloatArray) -> Floats:
-    """A C-contiguous array of doubles as C sees it, which it keeps alive."""
+    """A C-contiguous array of doubles as a C pointer, which keeps it alive."""
     return ffi.from_buffer("double[]", array)
 
 
 def indices(array: NDArray[np.intp]) -> Integers:
-    """The same of row numbers."""
+    """The same for row numbers."""
     return ffi.from_buffer("intptr_t[]", array)
 
 
 def numbers(array: NDArray[np.int32]) -> Integers:
-    """The same of 32-bit numbers."""
+    """The same for 32-bit integers."""
     return ffi.from_buffer("int32_t[]", array)
 
 
 def flags(array: NDArray[np.bool_]) -> Integers:
-    """The same of truth values, a byte each."""
+    """The same for booleans, one byte each."""
     return ffi.from_buffer("uint8_t[]", array)

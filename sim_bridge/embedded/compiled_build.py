@@ -1,4 +1,4 @@
-"""How cffi makes `_compiled` of the C files of this folder; setup.py runs this."""
+"""Builds `_compiled` from the C files of this folder with cffi; run by setup.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cffi import FFI
 
-# From the folder of setup.py, as setuptools wants it.
+# Relative to setup.py, as setuptools requires.
 _FOLDER = Path("sim_bridge/embedded")
 _HEADERS = ("looks.h", "ways.h")
 _SOURCES = ("looks.c", "screens.c", "ways.c")
@@ -19,7 +19,7 @@ ffibuilder.set_source(
     sources=[str(_FOLDER / name) for name in _SOURCES],
     include_dirs=[str(_FOLDER)],
     depends=[str(_FOLDER / name) for name in _HEADERS],
-    # Products and sums are not fused, so that every machine finds the same.
+    # No fused multiply-add, so that every machine gets the same results.
     extra_compile_args=["-O2", "-std=c99", "-ffp-contract=off", "-fno-math-errno"],
     libraries=["m"],
 )

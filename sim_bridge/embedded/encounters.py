@@ -1,4 +1,4 @@
-"""For how long agents surely take no notice of one another, so that a long step will do."""
+"""For how long agents certainly do not affect one another, so that one long step is exact."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from sim_bridge.embedded.world import AGENT_GAP_M
 
 # Nearer than this to touching, one may have to make way for another.
 CLOSE_M = 0.3
-# One that stands so much farther off than that from another's way need not make way for it.
+# An agent this much farther from another's path than touching need not make way.
 CLEAR_OF_WAY_M = 0.2
-# The world's steps are no longer than this.
+# Upper bound of the world's steps.
 STEP_S = 1 / 30
-# Times add up to this.
+# Rounding error of summed times.
 TIME_TOLERANCE_S = 1e-6
 
 
 def undisturbed_s(agents: Iterable[Agent], horizon_s: float) -> float:
-    """For how long none of those who walk gets into another's way; no more than `horizon_s`."""
+    """For how long no walking agent gets into another's way; at most `horizon_s`."""
     near = list(agents)
     for index, agent in enumerate(near):
         if not agent.remaining_path or agent.pause_s > TIME_TOLERANCE_S:
             continue
         way = legs(agent, horizon_s)
         for other in near[:index]:
-            # Of two that walk on, the first has told of both.
+            # If both are walking, the first one's iteration covered the pair.
             if not other.remaining_path or other.pause_s > TIME_TOLERANCE_S:
                 horizon_s = min(horizon_s, undisturbed_by_s(agent, way, other, horizon_s))
         for other in near[index + 1 :]:
@@ -39,18 +39,18 @@ def undisturbed_by_s(agent: Agent, way: list[Leg], other: Agent, horizon_s: floa
     """For how long a walking agent goes on as if another were not there.
 
     Args:
-        agent: it walks its remaining path.
-        way: the legs of that.
-        other: where it is idle, it may make way when one comes close; where it walks or works
-            on something, only touching it would matter.
-        horizon_s: more than this need not be known.
+        agent: walks its remaining path.
+        way: the legs of that path.
+        other: if idle, it may make way when the agent comes close; if it walks or works, only
+            contact matters.
+        horizon_s: upper bound of the result.
     """
     gap_m = math.hypot(other.x_m - agent.x_m, other.y_m - agent.y_m) - clear_m(agent, other)
     closing_speed_m_s = agent.body.speed_m_s + other.body.speed_m_s
     undisturbed_s = (gap_m - CLOSE_M) / closing_speed_m_s
     if undisturbed_s >= horizon_s:
         return undisturbed_s
-    # One takes a step before the other has taken its own.
+    # One takes a step before the other takes its own.
     step_m = max(agent.body.speed_m_s, other.body.speed_m_s) * STEP_S
     near_m = clear_m(agent, other) + step_m
     if not other.busy and not other.remaining_path:
@@ -59,12 +59,12 @@ def undisturbed_by_s(agent: Agent, way: list[Leg], other: Agent, horizon_s: floa
             return horizon_s
         near_m += CLOSE_M
     known_s = first_within_s(way, legs(other, horizon_s), near_m, horizon_s)
-    # A step that would only begin before they meet is too long.
+    # A step that would start just before they meet is too long.
     return math.floor(known_s / STEP_S + 1e-6) * STEP_S if known_s < horizon_s else known_s
 
 
 def gap_to_way_m(walker: Agent, point_m: tuple[float, float]) -> float:
-    """How near the rest of a walker's way comes to a point, from where it is now."""
+    """Distance of a point from the rest of a walker's path, from its current position."""
     x, y = point_m
     x0, y0 = walker.x_m, walker.y_m
     nearest_m = math.hypot(x0 - x, y0 - y)
@@ -80,5 +80,5 @@ def gap_to_way_m(walker: Agent, point_m: tuple[float, float]) -> float:
 
 
 def clear_m(agent: Agent, other: Agent) -> float:
-    """How far apart the middles of two agents stay."""
+    """Minimum distance between the centres of two agents."""
     return agent.body.radius_m + other.body.radius_m + AGENT_GAP_M

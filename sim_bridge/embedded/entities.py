@@ -1,4 +1,4 @@
-"""What moves in the embedded world: agents, furniture with joints, things."""
+"""The moving entities of the embedded world: agents, furniture with joints, things."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from planner.world.vocabulary import (
 Place = tuple[float, float, float, float]
 
 OPEN_ENOUGH = 0.5
-# Arms and backs bend: the hand's camera is also brought lower. Last of all it is held up as high
-# as the hand reaches, or nothing flat on a high shelf could be taken.
+# Arms and backs bend: the hand's camera is also lowered. Last it is raised as high as the hand
+# reaches, or nothing flat on a high shelf could be picked.
 _BENDS = (1.0, 0.75, 0.5)
 
 
@@ -47,7 +47,7 @@ class Piece:
 
     @property
     def yaw_rad(self) -> float:
-        """Where its front points in the map."""
+        """The direction of its front in the map."""
         return self.record.yaw_rad
 
     def to_map(self, point_m: Vec3) -> Vec3:
@@ -70,7 +70,7 @@ class Piece:
         return (dx * self.cos + dy * self.sin, -dx * self.sin + dy * self.cos, point_m[2])
 
     def slide_offset(self, joint: Joint) -> Vec3:
-        """How far a drawer's parts are from their closed place, in the furniture's frame."""
+        """Displacement of a drawer's parts from their closed position, in the furniture's frame."""
         if joint.kind != "slide":
             return (0.0, 0.0, 0.0)
         travel = joint.travel * self.opening[joint.name]
@@ -78,7 +78,7 @@ class Piece:
         return (x * travel, y * travel, z * travel)
 
     def interior_center(self, interior: Interior) -> Vec3:
-        """Where a hollow is now, in the furniture's frame."""
+        """The current position of a hollow, in the furniture's frame."""
         x, y, z = interior.center
         if interior.joint is None or not interior.moves:
             return (x, y, z)
@@ -86,11 +86,11 @@ class Piece:
         return (x + dx, y + dy, z + dz)
 
     def handle(self, joint: Joint) -> Vec3:
-        """Where the handle of a joint is now, in the map."""
+        """The current position of a joint's handle in the map."""
         return self.moved(joint.handle, joint)
 
     def moved(self, point_m: Vec3, joint: Joint) -> Vec3:
-        """Where a point of a door or drawer, given closed and in the furniture's frame, is now."""
+        """The current position of a point of a closed door or drawer, in the furniture's frame."""
         if joint.kind == "slide":
             x, y, z = point_m
             dx, dy, dz = self.slide_offset(joint)
@@ -98,15 +98,15 @@ class Piece:
         return self.to_map(_turn(point_m, joint, joint.travel * self.opening[joint.name]))
 
     def is_open(self, interior: Interior) -> bool:
-        """Whether a hand gets into the hollow."""
+        """Whether a hand can reach into the hollow."""
         return interior.joint is None or self.opening[interior.joint] >= OPEN_ENOUGH
 
     def openness(self) -> float | None:
-        """The widest open joint, 0 to 1; None where nothing opens."""
+        """The widest open joint, 0 to 1; None without joints."""
         return max(self.opening.values()) if self.opening else None
 
     def state(self) -> EntityState:
-        """Its ground truth now."""
+        """Its current ground truth."""
         record = self.record
         return EntityState(
             name=record.name,
@@ -141,7 +141,7 @@ def _turn(point: Vec3, joint: Joint, angle_rad: float) -> Vec3:
 
 @dataclass(slots=True)
 class Thing:
-    """A movable object; its pose is that of the middle of its underside, upright."""
+    """A movable object; its pose is that of the centre of its underside, upright."""
 
     name: str
     class_name: str
@@ -161,17 +161,17 @@ class Thing:
 
     @property
     def pose(self) -> Place:
-        """[x, y, z, yaw] of the map."""
+        """[x, y, z, yaw] in the map."""
         return (self.x_m, self.y_m, self.z_m, self.yaw_rad)
 
     @property
     def cos(self) -> float:
-        """Of its yaw."""
+        """Sine of its yaw."""
         return math.cos(self.yaw_rad)
 
     @property
     def sin(self) -> float:
-        """Of its yaw."""
+        """Cosine of its yaw."""
         return math.sin(self.yaw_rad)
 
     def to_map(self, point_m: Vec3) -> Vec3:
@@ -188,11 +188,11 @@ class Thing:
 
     @property
     def center_m(self) -> Vec3:
-        """The middle of its box in the map."""
+        """The centre of its box in the map."""
         return (self.x_m, self.y_m, self.z_m + self.size_m[2] / 2)
 
     def state(self) -> EntityState:
-        """Its ground truth now."""
+        """Its current ground truth."""
         return EntityState(
             name=self.name,
             kind=EntityKind.OBJECT,
@@ -209,7 +209,7 @@ class Thing:
 
 
 class Stance(NamedTuple):
-    """All that decides what an agent's camera has in its picture."""
+    """Everything that determines an agent's view."""
 
     x_m: float
     y_m: float
@@ -219,13 +219,13 @@ class Stance(NamedTuple):
 
 
 class Leg(NamedTuple):
-    """A piece of an agent's way at one speed, times in seconds from now.
+    """A piece of an agent's path at constant speed, times in seconds from now.
 
     Attributes:
-        at_m: x and y where it begins, in the map.
+        at_m: x and y at its start, in the map.
         speed_m_s: along x and y.
-        yaw_rad: as it begins.
-        turn_rad_s: how fast the body turns.
+        yaw_rad: at its start.
+        turn_rad_s: rotation speed of the body.
     """
 
     begins_s: float
@@ -238,7 +238,7 @@ class Leg(NamedTuple):
 
 @dataclass(slots=True)
 class Agent:
-    """A body at its place; `pan_rad` and `tilt_rad` turn the hand and its camera."""
+    """A body and its pose; `pan_rad` and `tilt_rad` turn the hand and its camera."""
 
     name: str
     body: Body
@@ -254,19 +254,19 @@ class Agent:
     angular_rad_s: float = 0.0
     odometry_drift: tuple[float, float, float] = (0.0, 0.0, 0.0)
     remaining_path: list[tuple[float, float]] = field(default_factory=list)
-    # Who goes first where two meet: the lower name. One that makes way goes by the other's name
-    # meanwhile, so that a third makes way for both.
+    # Who goes first when two meet: the lower name. An agent that makes way uses the other's name
+    # meanwhile, so that a third one makes way for both.
     precedence: str = ""
-    # In the middle of a primitive: then it makes way for nobody but while it walks.
+    # Running a primitive: then it makes way only while it walks.
     busy: bool = False
-    # Whether neither body nor hand moves for as long as the step under way says.
+    # Whether neither body nor hand moves for the announced duration of the step.
     is_still: bool = False
-    # What heading the body turns to on the spot, and what pan and tilt the hand is brought to.
+    # Goal of a turn on the spot, and goals of the hand's pan and tilt.
     turns_to_rad: float | None = None
     points_to_rad: tuple[float, float] | None = None
-    # For so long it does not try to walk on, after somebody was in its way.
+    # Time to wait before walking on, after another agent was in the way.
     pause_s: float = 0.0
-    # Of `foreseen.legs`: where it was and what way it had then, how far ahead, and the legs.
+    # Cache of `prediction.legs`: pose and path at that time, horizon, and the legs.
     known_legs: tuple[tuple[object, ...], float, list[Leg]] | None = None
 
     def __post_init__(self) -> None:
@@ -280,7 +280,7 @@ class Agent:
 
     @property
     def stance(self) -> Stance:
-        """Where it stands now, and how it holds its camera."""
+        """Its current pose and camera direction."""
         return Stance(self.x_m, self.y_m, self.yaw_rad, self.pan_rad, self.tilt_rad)
 
     def to_map(self, point_m: Vec3) -> Vec3:
@@ -290,29 +290,29 @@ class Agent:
         return (self.x_m + x * c - y * s, self.y_m + x * s + y * c, z)
 
     def hand_in_base(self) -> Vec3:
-        """The hand: swung around the body with the camera's pan."""
+        """The hand's pose: swung around the body with the camera's pan."""
         x, y, z = self.body.hand_m
         c, s = math.cos(self.pan_rad), math.sin(self.pan_rad)
         return (x * c - y * s, x * s + y * c, z)
 
     def viewpoints_m(self, point_m: Vec3) -> list[Vec3]:
-        """Where the hand's camera can be brought to look at a point, the usual height first.
+        """Camera positions from which the hand can look at a point, the usual height first.
 
-        All lie within the body's radius, so that none is behind a wall.
+        All are within the body's radius, so that none is behind a wall.
         """
         return viewpoints_m((self.x_m, self.y_m), self.body, point_m)
 
     def distance_m(self, point_m: Vec3) -> float:
-        """Horizontal distance of the body's middle from a point of the map."""
+        """Horizontal distance of the body's centre from a point of the map."""
         return math.hypot(point_m[0] - self.x_m, point_m[1] - self.y_m)
 
     def reaches(self, point_m: Vec3) -> bool:
-        """Whether the hand can get to a point, walls and things left aside."""
+        """Whether the hand can reach a point, ignoring walls and things."""
         low, high = self.body.reach_height_m
         return self.distance_m(point_m) <= self.body.reach_m and low <= point_m[2] <= high
 
     def state(self) -> EntityState:
-        """Its ground truth now."""
+        """Its current ground truth."""
         size = (2 * self.body.radius_m, 2 * self.body.radius_m, self.body.height_m)
         return EntityState(
             name=self.name,
@@ -329,7 +329,7 @@ class Agent:
 
 
 def viewpoints_m(at_m: tuple[float, float], body: Body, point_m: Vec3) -> list[Vec3]:
-    """The viewpoints of a body that stands at a place and faces a point of the map."""
+    """The viewpoints of a body at a position, facing a point of the map."""
     dx, dy = point_m[0] - at_m[0], point_m[1] - at_m[1]
     away = max(math.hypot(dx, dy), 1e-6)
     ahead = min(body.radius_m, away / 2)

@@ -1,4 +1,4 @@
-"""A house as an MJCF file, for whoever wants it in MuJoCo without us."""
+"""Exports a house as an MJCF file, for MuJoCo without this project."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sim_bridge.embedded.scene import GROUP_THING, add_part, house_spec
 
 
 def export_mujoco(house: House, directory: Path, catalogue: Catalogue | None = None) -> Path:
-    """Writes `<house>.xml`: the embedded simulator's model of the house and of the things in it.
+    """Writes `<house>.xml`: the embedded simulator's model of the house and its things.
 
-    Drawers, doors and lids are joints with their travel as range; things are mocap bodies.
-    Nothing collides, as in the embedded simulator.
+    Drawers, doors and lids are joints with their travel as range; things are mocap bodies. Nothing
+    collides, as in the embedded simulator.
 
     Raises:
-        FileError: where a class is not in the catalogue or the file cannot be written.
+        FileError: if a class is not in the catalogue or the file cannot be written.
     """
     known = catalogue or default_catalogue()
     spec = house_spec(house, known)

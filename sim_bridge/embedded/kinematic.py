@@ -1,7 +1,6 @@
-"""What simulators in kinematic mode share behind the `Backend` protocol: all but eyes and rays.
+"""What simulators in kinematic mode share behind the `Backend` protocol.
 
-The world is `KinematicWorld`'s: its rules, its time, its truth. A subclass shows it to cameras
-and casts rays through it.
+State, rules and time are `KinematicWorld`'s. A subclass adds rendering and ray casting.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ MAX_LEAP_STEPS = 180
 
 @dataclass(slots=True)
 class _Running:
-    """A primitive under way, or its end."""
+    """A running primitive, or its end."""
 
     agent: str
     primitive: Primitive
@@ -55,51 +54,51 @@ class _Running:
 
 
 class KinematicBackend(ABC):
-    """One episode's world, its agents and what they do; see `sim_bridge.backend.Backend`."""
+    """One episode's world, its agents and their primitives; see `sim_bridge.backend.Backend`."""
 
     simulated = True
-    # Whether pictures tell the instance of each pixel.
+    # Whether pictures have instance ids.
     draws_instances = True
 
     def __init__(self, options: WorldOptions, catalogue: Catalogue | None = None) -> None:
-        """Takes the shipped catalogue where none is given."""
+        """Uses the shipped catalogue by default."""
         self._options = options
-        # Asked at every step: models compare slowly.
+        # Checked at every step: comparing models is slow.
         self._is_noisy = options.noise != Noise()
         self._catalogue = catalogue or default_catalogue()
         self._world: KinematicWorld | None = None
         self._primitives: list[_Running] = []
         self._current: dict[str, Handle] = {}
-        # With for how long each goes on as it does.
+        # With the time for which each continues unchanged.
         self._courtesies: dict[str, tuple[Courtesy, float]] = {}
         self._no_need_to_move: dict[str, list[tuple[object, ...]]] = {}
-        # Whose primitive or courtesy ended in the last step.
+        # Agents whose primitive or making way ended in the last step.
         self._became_idle: set[str] = set()
 
-    # What a subclass gives
+    # Implemented by subclasses
 
     @abstractmethod
     def _new_world(self, house: House, episode: Episode, seed: int) -> KinematicWorld:
         """The episode's initial state.
 
         Raises:
-            PlannerError: where house and episode do not fit each other.
+            PlannerError: if house and episode do not match.
         """
 
     @abstractmethod
     def _on_loaded(self, house: House) -> None:
-        """Hears that `_new_world`'s world is now the loaded one."""
+        """Called when `_new_world`'s world has become the loaded one."""
 
     @abstractmethod
     def _rays(self) -> Rays:
-        """Rays through the world as it is now."""
+        """Ray casting in the current world."""
 
     @abstractmethod
     def _drawer(self, cameras: Sequence[str]) -> Callable[[View], Images]:
-        """What draws views of the world as it is now.
+        """The renderer of the current world.
 
         Raises:
-            PlannerError: naming the cameras, where nothing can draw.
+            PlannerError: naming the cameras, if there is no renderer.
         """
 
     # Episodes
@@ -148,13 +147,13 @@ class KinematicBackend(ABC):
 
     @property
     def is_noisy(self) -> bool:
-        """Whether chance has a say in what agents sense and do."""
+        """Whether sensing and acting are random."""
         return self._is_noisy
 
     def localised_position(self, agent: str) -> tuple[Vec3, bool]:
-        """Where an agent is by its own localisation, and whether it holds something.
+        """An agent's position by its own localisation, and whether it holds something.
 
-        As `observe` has it, in a fraction of the time.
+        As in `observe`, in a fraction of the time.
         """
         body = self._agent(agent)
         if self._is_noisy:
@@ -163,10 +162,10 @@ class KinematicBackend(ABC):
         return (body.x_m, body.y_m, 0.0), body.holding is not None
 
     def predicted_position(self, agent: str, seconds: float) -> tuple[Vec3, bool]:
-        """The same as it will be, before the last of the steps that may be taken as one.
+        """The same in the future, before the last of the steps that may be taken as one.
 
         Raises:
-            PlannerError: where chance has a say in it.
+            PlannerError: if the world is noisy.
         """
         if self._is_noisy:
             raise PlannerError("where an agent will be localised is random in this world")
@@ -185,7 +184,7 @@ class KinematicBackend(ABC):
     # Acting
 
     def start(self, agent: str, primitive: Primitive) -> Handle:
-        """Begins a primitive; a refusal is its polled result."""
+        """Starts a primitive; a refusal is its polled result."""
         refusal = self._refusal(agent, primitive)
         handle = Handle(len(self._primitives))
         if refusal is not None:
@@ -217,7 +216,7 @@ class KinematicBackend(ABC):
         return handle
 
     def _refusal(self, agent: str, primitive: Primitive) -> PrimitiveResult | None:
-        """Why a primitive cannot begin at all, or None."""
+        """Why a primitive cannot start at all, or None."""
         if self._world is None:
             return PrimitiveResult(PrimitiveCode.NO_WORLD, "no episode is loaded")
         body = self._world.agents.get(agent)
@@ -227,7 +226,7 @@ class KinematicBackend(ABC):
         return refusal_of(agent, body.body.kind, able, primitive, busy=busy)
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
-        """How a primitive stands."""
+        """The status of a primitive."""
         if not 0 <= handle < len(self._primitives):
             raise PlannerError(f"this world gave out no primitive {handle}")
         return self._primitives[handle].status
@@ -246,25 +245,25 @@ class KinematicBackend(ABC):
         self._halt(agent)
 
     def step(self, dt_s: float) -> None:
-        """Lets simulated time pass for all agents, in their order."""
+        """Advances simulated time for all agents, in their order."""
         if not (math.isfinite(dt_s) and dt_s > 0):
             raise PlannerError(f"a step takes a finite time above 0, not {dt_s}")
         self._pass(dt_s, dt_s)
 
     def steady_steps(self, dt_s: float, working: Collection[str]) -> int:
-        """How many steps may be taken as one, since agents only go on with what they do.
+        """The number of steps that may be taken as one, because agents only continue what they do.
 
-        Nobody comes near another, no primitive ends before the last of the steps, and no
-        furniture moves.
+        Nobody comes near another, no primitive ends before the last of the steps, and no furniture
+        moves.
 
         Args:
             dt_s: of one step.
-            working: agents that are in the middle of something; where the body of one does
-                nothing, its next step decides what comes.
+            working: agents that are running a primitive; if the body of one does nothing, its next
+                step decides what comes.
         """
         idle = self._became_idle.difference(self._current)
         if idle or any(name not in self._current for name in working):
-            # Those who moved before these did reckoned with what they were doing.
+            # Agents that moved before these assumed that they would continue.
             return 1
         world, steps = self._loaded(), MAX_LEAP_STEPS
         for _, steady_s in self._courtesies.values():
@@ -278,21 +277,21 @@ class KinematicBackend(ABC):
         return max(1, steps)
 
     def foresee(self, seconds: float) -> None:
-        """Says that no step of this episode will be longer: what comes later is not reckoned."""
+        """Limits the length of steps of this episode: nothing beyond is predicted."""
         self._loaded().foresight_s = min(seconds, MAX_STEP_S)
 
     def moves_things(self) -> bool:
-        """Whether a thing is on its way in somebody's hand, or something opens or closes."""
+        """Whether a thing is being carried, or something opens or closes."""
         world = self._loaded()
         return bool(world.opening) or any(
             agent.holding is not None for agent in world.agents.values()
         )
 
     def reach(self, dt_s: float, steps: int) -> dict[str, Box]:
-        """The boxes that what moves stays in for some steps that may be taken as one.
+        """Boxes in which everything that moves stays for steps that may be taken as one.
 
-        That is things in hands and in drawers; a piece that is opened or closed stays in the box
-        around all that it holds and reaches.
+        That is things in hands and in drawers; furniture that is opened or closed stays in the box
+        around everything that it contains and reaches.
         """
         world = self._loaded()
         boxes: dict[str, Box] = {}
@@ -305,29 +304,29 @@ class KinematicBackend(ABC):
 
     @property
     def revision(self) -> int:
-        """Grows with every change of things and furniture."""
+        """Increases with every change of things and furniture."""
         return self._loaded().moved_revision
 
     @property
     def handled_revision(self) -> int:
-        """The same, but for things that only go along with who holds them."""
+        """The same without things that only move with their holder."""
         return self._loaded().handled_revision
 
     def leap(self, dt_s: float, steps: int) -> None:
-        """Takes as many steps as `steady_steps` allows, or fewer, in one go."""
+        """Takes as many steps as `steady_steps` allows, or fewer, at once."""
         world = self._loaded()
         for _ in range(steps - 1):
-            # Added up as single steps add up, to the last bit.
+            # Summed like single steps, to the last bit.
             world.time_s += dt_s
         world.steps += steps - 1
         world.is_leaping = steps > 1
         self._pass(dt_s, dt_s * steps)
         world.is_leaping = False
 
-    # Parts of the above
+    # Details
 
     def _pass(self, last_s: float, dt_s: float) -> None:
-        """Lets `dt_s` pass for all agents; the clock lacks the last `last_s` of it."""
+        """Advances all agents by `dt_s`; the clock lacks the last `last_s` of it."""
         world = self._loaded()
         world.time_s += last_s
         world.steps += 1
@@ -346,7 +345,7 @@ class KinematicBackend(ABC):
         if running.routine is None:
             return
         try:
-            # A generator takes None first, then one step's seconds at a time.
+            # A generator takes None first, then the seconds of one step at a time.
             stage = next(running.routine) if dt_s is None else running.routine.send(dt_s)
             phase, progress, running.steady_s = stage
             running.status = PrimitiveStatus(phase, min(1.0, progress), None)
@@ -368,7 +367,7 @@ class KinematicBackend(ABC):
                     return
                 stands = [(o.x_m, o.y_m, *o.remaining_path) for o in world.agents.values()]
                 if self._no_need_to_move.get(agent.name) == stands:
-                    # Nobody moved since there was no need, or no room, to step aside.
+                    # Nobody moved, because there was no need or no room to step aside.
                     return
                 made = make_way(world, agent)
                 self._no_need_to_move[agent.name] = stands

@@ -1,4 +1,4 @@
-"""What hands do: the target of each primitive, its preconditions, its effect."""
+"""Manipulation: the target of each primitive, its preconditions, its effect."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.walking import FLOOR_HEIGHT_M
 from sim_bridge.embedded.world import KinematicWorld
 
-# A target point means the entity nearest to it, if that is this near or as near as is asked.
+# A target point selects the nearest entity within this distance, or within the primitive's
+# tolerance.
 POINT_TOLERANCE_M = 0.15
 SUPPORT_TOLERANCE_M = 0.3
 
 
 class RefusalError(Exception):
-    """A precondition that does not hold; carries the primitive's result."""
+    """A violated precondition, with the primitive's result."""
 
     def __init__(self, code: PrimitiveCode, text: str, **evidence: str) -> None:
         super().__init__(text)
@@ -36,10 +37,10 @@ class RefusalError(Exception):
 
 
 def thing_at(world: KinematicWorld, agent: Agent, point_m: Vec3, tolerance_m: float = 0.0) -> Thing:
-    """The thing nearest to a point, what the agent carries aside; a tolerance of 0 is ours.
+    """The thing nearest to a point, except carried ones; a tolerance of 0 is the default.
 
     Raises:
-        RefusalError: where none is near.
+        RefusalError: if there is none.
     """
     best = _nearest_thing(world, agent, point_m, world.things.values())
     if best is None or best[0] > (tolerance_m or POINT_TOLERANCE_M):
@@ -50,7 +51,7 @@ def thing_at(world: KinematicWorld, agent: Agent, point_m: Vec3, tolerance_m: fl
 def _nearest_thing(
     world: KinematicWorld, agent: Agent, point_m: Vec3, things: Iterable[Thing]
 ) -> tuple[float, Thing] | None:
-    """The thing nearest to a point that the agent does not carry, and how far its box is."""
+    """The thing nearest to a point that the agent does not carry, and its box's distance."""
     carried = {thing.name for thing in world.carried_by(agent)}
     near = [(*_gaps(thing, point_m), thing.name) for thing in things if thing.name not in carried]
     best = min(near, default=None)
@@ -58,7 +59,7 @@ def _nearest_thing(
 
 
 def _gaps(thing: Thing, point_m: Vec3) -> tuple[float, float]:
-    """How far a point is from a thing's box, and the square of how far from its middle."""
+    """Distance of a point from a thing's box, and its squared distance from the centre."""
     return thing.state().box.distance_m(point_m), center_gap(thing, point_m)
 
 
@@ -73,7 +74,7 @@ def check_pick(
     """The thing that a pick would take.
 
     Raises:
-        RefusalError: with the first precondition that does not hold.
+        RefusalError: with the first violated precondition.
     """
     if agent.holding is not None:
         raise RefusalError(
@@ -104,10 +105,10 @@ def view_points(thing: Thing) -> list[Vec3]:
 
 
 def check_reach(agent: Agent, point_m: Vec3) -> None:
-    """Checks that the hand gets to a point.
+    """Checks that the hand reaches a point.
 
     Raises:
-        RefusalError: where it does not.
+        RefusalError: if it does not.
     """
     if not agent.reaches(point_m):
         raise RefusalError(
@@ -119,10 +120,10 @@ def check_reach(agent: Agent, point_m: Vec3) -> None:
 
 
 def check_view(rays: Rays, agent: Agent, points: list[Vec3], instances: frozenset[int]) -> None:
-    """Checks that one of the points is in view, or what has one of the instance ids.
+    """Checks that one of the points, or one of the instances, is in view.
 
     Raises:
-        RefusalError: where none is.
+        RefusalError: if none is.
     """
     for eye in agent.viewpoints_m(points[0]):
         if rays.sees(eye, points, instances):
@@ -141,7 +142,7 @@ def check_place(
     """Where a place would put the held thing.
 
     Raises:
-        RefusalError: with the first precondition that does not hold.
+        RefusalError: with the first violated precondition.
     """
     if agent.holding is None:
         raise RefusalError(PrimitiveCode.HAND_EMPTY, "the hand holds nothing")
@@ -188,10 +189,10 @@ def _support(
     point_m: Vec3,
     reference: Thing | None,
 ) -> Support:
-    """What a place puts the held thing on, or into.
+    """The support on or in which a place puts the held thing.
 
-    Without a reference a tolerance says that a thing at the target is meant, as for `pick`; what
-    is put next to something in or on a thing goes there, too.
+    Without a reference, a tolerance selects a thing at the target, as for `pick`; a thing placed
+    next to one in or on a thing goes there, too.
     """
     relation = primitive.relation or Relation.ON
     holder = world.things.get(reference.parent) if reference is not None else None
@@ -246,10 +247,10 @@ def _receptacle_at(
 def check_joint(
     world: KinematicWorld, rays: Rays, agent: Agent, name: str, point_m: Vec3
 ) -> tuple[Piece, Joint]:
-    """The door, drawer or lid that an open or close means: the one whose handle is nearest.
+    """The door, drawer or lid that an open or close selects: the one with the nearest handle.
 
     Raises:
-        RefusalError: with the first precondition that does not hold.
+        RefusalError: with the first violated precondition.
     """
     near = [
         (_handle_gap(piece, joint, point_m), piece.name, joint.name)
@@ -278,7 +279,7 @@ def check_joint(
 
 
 def _handle_gap(piece: Piece, joint: Joint, point_m: Vec3) -> float:
-    # People point at a handle where it is or where the layout says that it is when closed.
+    # People point at the handle's current position, or at the closed one of the layout.
     return min(
         math.dist(piece.handle(joint), point_m), math.dist(piece.to_map(joint.handle), point_m)
     )

@@ -1,4 +1,4 @@
-"""Where what is carried, opened and closed can be in the next moments."""
+"""Bounds of carried, opened and closed things in the near future."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from planner.world.geometry import Box, Vec3, wrap_angle_rad
 from sim_bridge.embedded.entities import Agent, Piece, Thing
 from sim_bridge.embedded.world import KinematicWorld
 
-# Rounding, and steps that end where the next one begins.
+# For rounding, and steps that end where the next one begins.
 _SLACK_M = 1e-3
 
 
 def carried_bounds(world: KinematicWorld, agent: Agent, seconds: float) -> dict[str, Box]:
-    """The boxes of the map that what an agent carries stays in while it goes on for some seconds.
+    """Boxes of the map in which carried things stay if the agent continues for some seconds.
 
-    The agent walks its remaining path, or stays where it is and turns or looks about.
+    The agent walks its remaining path, or stays where it is and turns or looks around.
     """
     carried = world.carried_by(agent)
     return {t.name: _bounds(agent, carried[0], t, seconds) for t in carried}
 
 
 def _bounds(agent: Agent, held: Thing, thing: Thing, seconds: float) -> Box:
-    """Of the held thing, or of one in or on it."""
+    """Bounds of the held thing, or of one in or on it."""
     hand = agent.hand_in_base()
     arm_m = math.hypot(hand[0], hand[1])
     apart_m = math.hypot(thing.x_m - held.x_m, thing.y_m - held.y_m)
@@ -32,7 +32,7 @@ def _bounds(agent: Agent, held: Thing, thing: Thing, seconds: float) -> Box:
     else:
         points = [agent.to_map(hand)[:2]]
         fastest_rad_s = max(agent.body.turn_speed_rad_s, agent.body.look_speed_rad_s)
-        # It turns or looks about, one after the other: the chord of the arc.
+        # It turns or looks around, one after the other: the chord of the arc.
         sway_m = 2 * arm_m * math.sin(min(fastest_rad_s * seconds, math.pi) / 2)
     xs, ys = zip(*points, strict=True)
     half_m = thing.size_m[2] / 2 + _SLACK_M
@@ -44,15 +44,15 @@ def _bounds(agent: Agent, held: Thing, thing: Thing, seconds: float) -> Box:
 
 
 def moving_furniture_bounds(world: KinematicWorld, piece: Piece, joint: str) -> dict[str, Box]:
-    """The boxes of a piece of furniture whose joint moves, and of all that goes along with it.
+    """Boxes of a piece of furniture with a moving joint, and of everything that moves along.
 
-    Where it has no drawers nothing in it moves, and nothing lies on its doors.
+    Without drawers nothing in it moves, and nothing is on its doors.
     """
     record = piece.record.joint(joint)
     if all(other.kind != "slide" for other in piece.record.joints):
         return {}
     x0, y0, x1, y1 = world.ground.swept(piece.name)
-    # It is as high as all rooms: doors have no say in what is above or below.
+    # As high as all rooms: doors do not affect what is above or below.
     boxes = {piece.name: Box((x0, y0, 0.0), (x1, y1, math.inf))}
     if record.kind != "slide":
         return boxes
@@ -91,7 +91,7 @@ def _around(boxes: list[Box]) -> Box:
 def _walked(
     agent: Agent, hand: Vec3, arm_m: float, seconds: float
 ) -> tuple[list[tuple[float, float]], float]:
-    """Where the hand is at the corners of the way, and how far arcs between them bulge."""
+    """The hand's positions at the corners of the path, and how far arcs between them deviate."""
     at, yaw, bulge_m = (agent.x_m, agent.y_m), agent.yaw_rad, 0.0
     points = [_swung(at, yaw, hand), at]
     for corner in agent.remaining_path:
@@ -104,13 +104,13 @@ def _walked(
         walked_m = min(gap_m, agent.body.speed_m_s * seconds)
         share = walked_m / gap_m
         ahead = (at[0] + (corner[0] - at[0]) * share, at[1] + (corner[1] - at[1]) * share)
-        # Before furniture it is drawn in towards the body.
+        # In front of furniture it is drawn in towards the body.
         points += [_swung(at, heading, hand), _swung(ahead, heading, hand), at, ahead]
         seconds -= turn / agent.body.turn_speed_rad_s + gap_m / agent.body.speed_m_s
         if seconds <= 0:
             return points, bulge_m
         at, yaw = corner, heading
-    # After the last corner it turns to what it came for.
+    # After the last corner it turns towards the target.
     return points, 2 * arm_m
 
 

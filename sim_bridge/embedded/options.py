@@ -1,4 +1,4 @@
-"""What simulated worlds can be told: durations, noise, failures (config/embedded.yaml)."""
+"""Settings of simulated worlds: durations, noise, failures (config/embedded.yaml)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Deviation = Annotated[float, Field(ge=0, le=10)]
 
 
 class Durations(FileModel):
-    """Simulated seconds that each act takes; walking and turning follow the body's speeds.
+    """Simulated seconds of each action; walking and turning follow the body's speeds.
 
-    This is the cost table of PARTNR-D50 and is published with results. What changes states takes
-    as long as the catalogue says, where nothing else is given here.
+    This is the cost table of PARTNR-D50 and is published with results. Changes of
+    states take the catalogue's times unless given here.
     """
 
     pick: Seconds = 2.0
@@ -43,10 +43,10 @@ class Durations(FileModel):
 
 
 class Noise(FileModel):
-    """Imperfections, all off by default; each draws from its own seeded stream.
+    """Imperfections, all off by default; each has its own seeded random stream.
 
-    `position_m` and `heading_rad` are standard deviations of the localised
-    base, `odometry_per_m` of the odometry's drift a metre walked.
+    `position_m` and `heading_rad` are standard deviations of the localised base, `odometry_per_m`
+    of the odometry's drift per metre walked.
     """
 
     position_m: Deviation = 0.0
@@ -59,7 +59,7 @@ class Noise(FileModel):
 
 
 class WorldOptions(FileModel):
-    """The settings that all simulated worlds have."""
+    """The settings common to all simulated worlds."""
 
     version: Literal[1] = 1
     require_faucet_for_fill: bool = True
@@ -72,7 +72,7 @@ class EmbeddedOptions(WorldOptions):
     """All settings of the embedded simulator."""
 
     renderer: Literal["auto", "egl", "osmesa", "rays", "none"] = "auto"
-    # Without, pictures have no instance ids and cost less: for memories that need no truth.
+    # Without instance ids pictures cost less: for memories that need no ground truth.
     instances: bool = True
 
 

@@ -1,4 +1,4 @@
-"""Shortest ways over a house's free floor, one at a time; they are sought in ways.c."""
+"""Shortest paths over a house's free floor; the search is in ways.c."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ Discs = Sequence[tuple[float, float, float]]
 
 
 class CellPath(NamedTuple):
-    """A way over a grid.
+    """A path over a grid.
 
     Attributes:
-        cells: its cells or its corners, the first and the last included; none where there is no
-            way.
-        length_m: from cell to cell; inf where there is no way.
+        cells: its cells or its corners, including both ends; empty if there is no path.
+        length_m: from cell to cell; inf if there is no path.
     """
 
     cells: list[int]
@@ -38,14 +37,14 @@ NO_PATH = CellPath([], math.inf)
 
 
 class PathSearch:
-    """Ways over one grid. They go to the eight cells around one, and never cut a corner.
+    """Path search on one grid, 8-connected, without cutting corners.
 
-    Of ways that are equally short the same one is always found. Cells are numbered as in the grid;
-    of one that it has not comes an IndexError.
+    Of equally short paths the same one is always found. Cells are numbered as in the grid; an
+    unknown cell raises IndexError.
     """
 
     def __init__(self, grid: FloorGrid) -> None:
-        # Python's other threads go on while C runs, and there is room for one search.
+        # Other Python threads run while C does, and there is memory for one search.
         self._room = Lock()
         self._cell_m, self._count = grid.cell_m, grid.free.size
         count = self._count
@@ -53,7 +52,7 @@ class PathSearch:
         self._grid.rows, self._grid.columns = grid.free.shape
         self._grid.x_m, self._grid.y_m = grid.origin_m
         self._grid.cell_m = grid.cell_m
-        # The structure keeps none of the arrays alive that it points to.
+        # C structures do not keep the arrays alive that they point to.
         self._kept: list[Pointer] = []
 
         def room() -> Integers:
@@ -69,23 +68,23 @@ class PathSearch:
         self._cells, self._length = room(), floats(np.zeros(1))
 
     def between(self, start: int, goal: int, discs: Discs = ()) -> CellPath:
-        """The cells of the shortest way between two free ones.
+        """The cells of the shortest path between two free ones.
 
-        It keeps out of discs but for its start.
+        It avoids discs except around its start.
         """
         with self._room:
             return self._result(self._found(start, goal, discs))
 
     def corners(self, start: int, goal: int) -> CellPath:
-        """Of the same way only the cells where it turns once it is as straight as it may be."""
+        """The corners of the same path after straightening."""
         with self._room:
             found = self._found(start, goal, ())
             return self._result(lib.straighten(self._grid, self._cells, found))
 
     def off(self, start: int, points_m: FloatArray, gap_m: float, discs: Discs = ()) -> list[int]:
-        """The cells of the shortest way to one farther than a gap from (n, 2) points of the map.
+        """The cells of the shortest path to one farther than a gap from (n, 2) points of the map.
 
-        It keeps out of discs but for its start; empty where no such cell can be walked to.
+        It avoids discs except around its start; empty if no such cell can be reached.
         """
         self._check(start)
         apart, points = _three(discs), np.ascontiguousarray(points_m, np.float64)
@@ -103,7 +102,7 @@ class PathSearch:
             return ffi.unpack(self._cells, found)
 
     def _check(self, *cells: int) -> None:
-        """C would read and write anywhere."""
+        """C does not check bounds."""
         for cell in cells:
             if not 0 <= cell < self._count:
                 raise IndexError(f"there is no cell {cell} among {self._count}")

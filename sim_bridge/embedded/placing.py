@@ -1,4 +1,4 @@
-"""Where a thing can be put down: supports near a point and free spots on them."""
+"""Where a thing can be placed: supports near a point and free spots on them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from sim_bridge.embedded.world import KinematicWorld
 GAP_M = 0.01
 PITCH_M = 0.02
 FLOOR_SEARCH_M = 0.8
-# Well under the 0.5 m of PARTNR's is_next_to, so that the relation holds with certainty.
+# Well below the 0.5 m of PARTNR's is_next_to, so that the relation certainly holds.
 NEXT_TO_M = 0.3
 FLOOR_PART = "floor"
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """A rectangle to put things on: `center` and `size` in its owner's frame.
+    """A rectangle for placing things: `center` and `size` in its owner's frame.
 
     For a floor `owner` is None and the frame is the map's.
     """
@@ -39,13 +39,13 @@ class Support:
 
     @property
     def piece(self) -> Piece | None:
-        """The furniture that it belongs to, or None."""
+        """Its furniture, or None."""
         return self.owner if isinstance(self.owner, Piece) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A pose [x, y, z, yaw] of the map on a support."""
+    """A pose [x, y, z, yaw] in the map on a support."""
 
     support: Support
     pose: tuple[float, float, float, float]
@@ -70,13 +70,13 @@ def supports_of(piece: Piece, relation: Relation) -> list[Support]:
 
 
 def distance_to_support(support: Support, point_m: Vec3) -> float:
-    """From a point of the map to the nearest point of a support, metres."""
+    """Distance of a point of the map from a support, metres."""
     owner = support.owner
     x, y, z = owner.to_local(point_m) if owner is not None else point_m
     cx, cy, cz = support.center
     dx = max(0.0, abs(x - cx) - support.size[0] / 2)
     dy = max(0.0, abs(y - cy) - support.size[1] / 2)
-    # A hollow reaches up to its ceiling.
+    # A hollow extends up to its ceiling.
     top = cz + (support.clearance_m if support.relation is Relation.WITHIN else 0.0)
     dz = max(0.0, cz - z, z - top)
     return math.sqrt(dx * dx + dy * dy + dz * dz)
@@ -85,7 +85,7 @@ def distance_to_support(support: Support, point_m: Vec3) -> float:
 def nearest_support(
     world: KinematicWorld, relation: Relation, point_m: Vec3, within_m: float
 ) -> Support | None:
-    """The support that a point means, or None where none is that near."""
+    """The support that a point selects, or None if none is near enough."""
     best: tuple[float, Support] | None = None
     for piece in world.pieces.values():
         if piece.record.box.distance_m(point_m) > within_m + 1.0:
@@ -98,9 +98,9 @@ def nearest_support(
 
 
 def support_of_thing(world: KinematicWorld, holder: Thing, relation: Relation) -> Support | None:
-    """The hollow (within) or the top (on) of a thing, or None where its class has none.
+    """The hollow (within) or the top (on) of a thing, or None if its class has none.
 
-    A hollow is open: what stands in it may reach as high as what is above the thing allows.
+    A hollow is open: its contents may be as high as the space above the thing allows.
     """
     shape, name = holder.shape, holder.name
     above_m = _free_above_m(world, holder)
@@ -118,7 +118,7 @@ def support_of_thing(world: KinematicWorld, holder: Thing, relation: Relation) -
 
 
 def _free_above_m(world: KinematicWorld, thing: Thing) -> float:
-    """From a thing's underside to what is above the surface that it is on, or in."""
+    """Clearance above a thing's underside to whatever is above its support."""
     holder = world.things.get(thing.parent)
     if holder is not None:
         return _free_above_m(world, holder) - (thing.z_m - holder.z_m)
@@ -130,7 +130,7 @@ def _free_above_m(world: KinematicWorld, thing: Thing) -> float:
 
 
 def _height_m(world: KinematicWorld, thing: Thing) -> float:
-    """From a thing's underside to the top of all that is in or on it."""
+    """Height from a thing's underside to the top of everything in or on it."""
     tops = [t.z_m + t.size_m[2] for t in (thing, *world.contents(thing))]
     return max(tops) - thing.z_m
 
@@ -161,7 +161,7 @@ def find_spot(
 ) -> Spot | None:
     """The free spot for a thing nearest to a point (or to a reference), within reach.
 
-    None where nothing fits.
+    None if nothing fits.
     """
     if support.clearance_m < _height_m(world, thing) + GAP_M / 2:
         return None
@@ -221,7 +221,7 @@ def _surface_spot(
 
 
 def _positions(center: float, half: float, wanted: float) -> FloatArray:
-    """Candidates along one axis: the wanted place itself, then a regular pitch."""
+    """Candidates along one axis: the wanted position itself, then a regular grid."""
     count = max(1, int(2 * half / PITCH_M) + 1)
     line = np.linspace(center - half, center + half, count)
     return np.concatenate([[min(max(wanted, center - half), center + half)], line])
@@ -260,7 +260,7 @@ def _floor_obstacles(world: KinematicWorld, floor: str, around: Vec3) -> list[Po
         if piece.record.box.distance_m(around) < near
     ]
     shapes += [_outline(t).buffer(GAP_M) for t in world.resting_on(floor, FLOOR_PART)]
-    # A thing in a doorway would be in everybody's way.
+    # A thing in a doorway would block it.
     shapes += [Polygon(door_corners(door, 0.8)) for door in world.house.doors]
     for agent in world.agents.values():
         r = agent.body.radius_m

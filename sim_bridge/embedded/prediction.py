@@ -1,4 +1,4 @@
-"""Where agents that go on with what they do will be in the next moments."""
+"""Predicts agents that only continue what they do."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sim_bridge.embedded.entities import Agent, Leg, Stance
 
 
 def legs(agent: Agent, horizon_s: float) -> list[Leg]:
-    """The way along an agent's remaining path, at least up to the leg in which `horizon_s` passes.
+    """The legs of an agent's remaining path, at least up to `horizon_s`.
 
-    One that does not walk has one leg without end. The legs are kept until the agent moves, waits
-    or takes another way: several ask for them before every step.
+    One that does not walk has a single endless leg. The legs are cached until the agent moves,
+    waits or changes its path: they are needed several times per step.
     """
     now = (agent.x_m, agent.y_m, agent.yaw_rad, agent.pause_s, *agent.remaining_path)
     known = agent.known_legs
@@ -52,9 +52,9 @@ def _legs(agent: Agent, horizon_s: float) -> list[Leg]:
 
 
 def predicted_stance(agent: Agent, seconds: float) -> Stance:
-    """How an agent stands after some seconds in which it only goes on with what it does.
+    """An agent's pose after some seconds in which it only continues.
 
-    Where `can_predict_stance` says that this is not known, only x and y are right.
+    If `can_predict_stance` is False, only x and y are right.
     """
     if not agent.remaining_path:
         if agent.turns_to_rad is None and agent.points_to_rad is None:
@@ -69,7 +69,7 @@ def predicted_stance(agent: Agent, seconds: float) -> Stance:
 
 
 def predicted_heading(agent: Agent, seconds: float) -> float:
-    """Where an agent on the spot faces after some seconds."""
+    """The direction of an agent on the spot after some seconds."""
     if agent.turns_to_rad is None:
         return agent.yaw_rad
     max_turn_rad = agent.body.turn_speed_rad_s * seconds
@@ -78,7 +78,7 @@ def predicted_heading(agent: Agent, seconds: float) -> float:
 
 
 def predicted_view(agent: Agent, seconds: float) -> tuple[float, float]:
-    """The pan and tilt of an agent's hand after some seconds."""
+    """Pan and tilt of an agent's hand after some seconds."""
     if agent.points_to_rad is None:
         return agent.pan_rad, agent.tilt_rad
     pan_rad, tilt_rad = agent.points_to_rad
@@ -91,7 +91,7 @@ def predicted_view(agent: Agent, seconds: float) -> tuple[float, float]:
 
 
 def can_predict_stance(agent: Agent) -> bool:
-    """Whether all of an agent's stance is known in advance, as is where its motion ends."""
+    """Whether an agent's complete pose can be predicted, including the end of its motion."""
     return (
         bool(agent.remaining_path)
         or agent.is_still
@@ -102,9 +102,9 @@ def can_predict_stance(agent: Agent) -> bool:
 
 
 def first_within_s(one: list[Leg], other: list[Leg], near_m: float, horizon_s: float) -> float:
-    """When two ways first come nearer to each other than this; the end of what is known if never.
+    """When two paths first come nearer than this; the end of the known time if never.
 
-    That is `horizon_s`, or the end of the way that ends first.
+    That is `horizon_s`, or the end of the path that ends first.
     """
     i = j = 0
     now_s = 0.0
@@ -121,7 +121,7 @@ def first_within_s(one: list[Leg], other: list[Leg], near_m: float, horizon_s: f
 
 
 def _met_s(a: Leg, b: Leg, from_s: float, until_s: float, near_m: float) -> float | None:
-    """When in an interval of both legs they first come to be nearer than this."""
+    """When two legs first come nearer than this within an interval."""
     vx, vy = a.speed_m_s[0] - b.speed_m_s[0], a.speed_m_s[1] - b.speed_m_s[1]
     after_a, after_b = from_s - a.begins_s, from_s - b.begins_s
     rx = a.at_m[0] + a.speed_m_s[0] * after_a - b.at_m[0] - b.speed_m_s[0] * after_b

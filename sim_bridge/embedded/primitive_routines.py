@@ -1,4 +1,4 @@
-"""Primitives as routines: each runs one step of simulated time at a time."""
+"""Primitives as routines: each advances by one step of simulated time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DONE = "done"
 
 @dataclass(frozen=True, slots=True)
 class RoutineContext:
-    """What a routine works with: targets already in the map frame, the seed of its own chance."""
+    """Input of a routine: targets in the map frame, the seed of its own randomness."""
 
     world: KinematicWorld
     rays: Callable[[], Rays]
@@ -43,7 +43,7 @@ class RoutineContext:
 
 
 def routine(context: RoutineContext) -> Routine:
-    """The primitive's routine; a refused precondition is its result."""
+    """The primitive's routine; a violated precondition is its result."""
     try:
         result = yield from _ROUTINES.get(context.primitive.name, _change_state)(context)
     except RefusalError as refusal:
@@ -95,8 +95,8 @@ def _look(context: RoutineContext) -> Routine:
 
 
 def _view_of(agent: Agent, point_m: Vec3) -> tuple[float, float]:
-    """Pan and tilt (down positive) that bring a point to the middle of the image."""
-    # The camera swings around the body, so the pan is the bearing from the body's middle.
+    """Pan and tilt (down positive) that centre a point in the image."""
+    # The camera swings around the body, so the pan is the bearing from the body's centre.
     pan = wrap_angle_rad(_bearing(agent, point_m) - agent.yaw_rad)
     mount = agent.body.cameras["hand"].position_m
     ahead = max(agent.distance_m(point_m) - math.hypot(mount[0], mount[1]), 0.05)
@@ -118,7 +118,7 @@ def _point_camera(
 
 
 def _off_view(agent: Agent, pan_rad: float, tilt_rad: float) -> float:
-    """How far the hand has to turn yet, about the axis that has the longer way."""
+    """The remaining rotation of the hand, about the axis with more of it."""
     return max(abs(wrap_angle_rad(pan_rad - agent.pan_rad)), abs(tilt_rad - agent.tilt_rad))
 
 
@@ -128,7 +128,7 @@ def _spend(
     spent = 0.0
     agent.is_still = True
     try:
-        # A step that ends a rounding error early still ends the act.
+        # Tolerates rounding in the sum of steps.
         while spent < seconds - 1e-9:
             spent += yield phase, start + share * spent / seconds, seconds - spent
     finally:
@@ -136,7 +136,7 @@ def _spend(
 
 
 def _face(context: RoutineContext, point_m: Vec3) -> Motion:
-    """Turns to what the hand will work on and brings the camera back to the front."""
+    """Turns towards the target and returns the camera to the front."""
     agent = context.agent
     heading = _bearing(agent, point_m)
     if abs(wrap_angle_rad(heading - agent.yaw_rad)) > FACING_RAD:
@@ -150,7 +150,7 @@ def _pick(context: RoutineContext) -> Routine:
     check_pick(world, context.rays(), agent, context.target_m, tolerance_m)
     yield from _face(context, context.target_m)
     yield from _spend(agent, world.options.durations.pick, "reaching")
-    # The world may have changed while the hand was on its way.
+    # The world may have changed while the hand was moving.
     thing = check_pick(world, context.rays(), agent, context.target_m, tolerance_m)
     where = _at(thing)
     if _fails(context, world.options.noise.failed_grasps):
@@ -160,7 +160,7 @@ def _pick(context: RoutineContext) -> Routine:
 
 
 def _at(thing: Thing) -> Vec3:
-    """Where the hand closed or opened around a thing, which a robot knows as well."""
+    """Where the hand closed or opened around a thing, which a robot knows too."""
     return rounded_m(thing.center_m)
 
 
@@ -195,7 +195,7 @@ def _joint(context: RoutineContext) -> Routine:
     yield from _face(context, piece.handle(joint))
     start, spent = piece.opening[joint.name], 0.0
     world.opening[piece.name, joint.name] = None
-    # The furniture moves; who opens it stands where it is.
+    # The furniture moves; the agent that opens it stands still.
     agent.is_still = True
     try:
         while spent < seconds - 1e-9:

@@ -1,4 +1,4 @@
-"""What the rules of reach and sight ask of a world: what a ray meets first."""
+"""Ray casting, which the rules of reach and sight need."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Protocol
 
 from planner.world.geometry import Vec3
 
-# Nearer than this to a point, what is met there is the point itself.
+# A hit this near to a point is the point itself.
 NEAR_M = 0.02
 
 
 class Rays(Protocol):
-    """Rays through a world as it is now, in the map frame."""
+    """Rays through the current world, in the map frame."""
 
     def first_hit(self, origin_m: Vec3, towards_m: Vec3) -> tuple[int, float]:
-        """The instance that a ray meets first, and how far away; (-1, inf) for none.
+        """The first instance that a ray hits, and its distance; (-1, inf) for none.
 
         Agents, what they hold and ceilings are transparent; 0 is structure.
         """
 
     def sees(self, origin_m: Vec3, points_m: Iterable[Vec3], instances: frozenset[int]) -> bool:
-        """Whether any point is in view: nothing, or one of `instances`, is met before it."""
+        """Whether any point is in view: nothing, or one of `instances`, is hit before it."""

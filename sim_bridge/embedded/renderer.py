@@ -1,6 +1,6 @@
-"""Images of a scene: OpenGL through EGL or OSMesa, or rays where neither works.
+"""Renders images of a scene: OpenGL through EGL or OSMesa, or rays if neither works.
 
-An OpenGL renderer belongs to the thread that made it.
+An OpenGL renderer is bound to the thread that made it.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _MAX_CACHED_VIEWS = 8
 
 
 class Renderer(Protocol):
-    """Draws views of scenes."""
+    """Renders views of scenes."""
 
     @property
     def name(self) -> RendererName:
-        """How it draws."""
+        """How it renders."""
 
     def render(self, scene: Scene, view: View) -> Images:
-        """The images of a view of the scene as it is now."""
+        """The images of a view of the current scene."""
 
     def close(self) -> None:
-        """Frees what is held; safe to call twice."""
+        """Frees resources; safe to call twice."""
 
 
 def visible_geoms(scene: Scene, view: View) -> NDArray[np.bool_]:
-    """Which geoms may appear: their bounding spheres meet the frustum, nothing hides them."""
+    """Which geoms may appear: their bounding spheres are in the frustum and not hidden."""
     lens = view.intrinsics
     rotation = view.pose.rotation()
     relative = (scene.data.geom_xpos - np.asarray(view.pose.position_m)) @ rotation
@@ -62,13 +62,13 @@ def visible_geoms(scene: Scene, view: View) -> NDArray[np.bool_]:
 
 
 class OpenGLRenderer:
-    """Two passes a view: colours with depth, then instance ids (no anti-aliasing)."""
+    """Two passes per view: colours with depth, then instance ids (no anti-aliasing)."""
 
     def __init__(self, name: Literal["egl", "osmesa"], width_px: int, height_px: int) -> None:
         """Makes an off-screen context.
 
         Raises:
-            PlannerError: where the libraries are missing or give no context.
+            PlannerError: if the libraries are missing or give no context.
         """
         self._name: Literal["egl", "osmesa"] = name
         self._size = (width_px, height_px)
@@ -76,7 +76,7 @@ class OpenGLRenderer:
         try:
             self._context: _GLContext | None = _gl_context(name, width_px, height_px)
             self._context.make_current()
-        except Exception as error:  # The GL loaders raise whatever they like.
+        except Exception as error:  # the GL loaders raise arbitrary exceptions
             raise PlannerError(f"renderer {name} does not work here: {error}") from None
         self._model: mujoco.MjModel | None = None
         self._scene: mujoco.MjvScene = None
@@ -86,17 +86,17 @@ class OpenGLRenderer:
         self._options.geomgroup[GROUP_HIDDEN] = 0
         self._perturbation = mujoco.MjvPerturb()
         self._camera = mujoco.MjvCamera()
-        # A world that stands still is drawn once from each place.
+        # An unchanged world is rendered once per view.
         self._drawn: dict[View, Images] = {}
         self._drawn_state: tuple[Scene, int] | None = None
 
     @property
     def name(self) -> RendererName:
-        """The platform that draws."""
+        """The platform that renders."""
         return self._name
 
     def render(self, scene: Scene, view: View) -> Images:
-        """The images of a view of the scene as it is now."""
+        """The images of a view of the current scene."""
         if threading.get_ident() != self._thread:
             raise PlannerError("a renderer works only in the thread that made it")
         if self._context is None:
@@ -112,7 +112,7 @@ class OpenGLRenderer:
         return images
 
     def _render(self, context: _GLContext, scene: Scene, view: View) -> Images:
-        # Another backend of this thread may have made its own context current since.
+        # Another backend of this thread may have made its own context current.
         context.make_current()
         self._use(scene.model, view)
         visible = visible_geoms(scene, view)
@@ -153,7 +153,7 @@ class OpenGLRenderer:
         drawn = np.flatnonzero(visible)
         if self._scene.ngeom < len(drawn):
             raise PlannerError(f"the scene has more than {_MAX_GEOMS} shapes in view")
-        # Pixel colour is 1 + the position in the drawing list, which keeps the order of geoms.
+        # Pixel colour is 1 + the index in the drawing list, which keeps the order of geoms.
         lookup = np.zeros(self._scene.ngeom + 1, np.int32)
         lookup[1 : len(drawn) + 1] = scene.instance_of_geom[drawn]
         index = ids[::-1, :, 0] + ids[::-1, :, 1].astype(np.int32) * 256
@@ -161,10 +161,10 @@ class OpenGLRenderer:
         return instances
 
     def _use(self, model: mujoco.MjModel, view: View) -> None:
-        """Prepares the drawing context, once for all models of the same picture size.
+        """Prepares the rendering context, once for all models of the same picture size.
 
-        Our models hold nothing but primitives with one quality, so nothing of a model is kept
-        on the graphics side; making a context anew for each episode would cost 0.15 s.
+        Our models contain only primitives of one quality, so the GPU stores nothing of a model; a
+        new context for each episode would cost 0.15 s.
         """
         size = (
             max(self._size[0], view.intrinsics.width_px),
@@ -187,7 +187,7 @@ class OpenGLRenderer:
         self._model = model
 
     def close(self) -> None:
-        """Frees what is held; safe to call twice."""
+        """Frees resources; safe to call twice."""
         if self._model is not None:
             self._draw.free()
             self._model = None
@@ -203,7 +203,7 @@ class _GLContext(Protocol):
 
 
 def _gl_context(name: Literal["egl", "osmesa"], width_px: int, height_px: int) -> _GLContext:
-    # MuJoCo's own GLContext is chosen once at import by MUJOCO_GL; these are its two makers.
+    # MuJoCo's own GLContext is chosen once at import by MUJOCO_GL; these are its two factories.
     if name == "egl":
         from mujoco.egl import GLContext
     else:
@@ -237,12 +237,12 @@ def _metric(raw: NDArray[np.float32], view: View) -> DepthImage:
 
 
 class RayRenderer:
-    """Casts a ray for every pixel: needs no graphics library, and is slow."""
+    """Casts a ray for every pixel: needs no graphics library, but is slow."""
 
     name: RendererName = "rays"
 
     def render(self, scene: Scene, view: View) -> Images:
-        """The images of a view of the scene as it is now."""
+        """The images of a view of the current scene."""
         scene.sync()
         lens = view.intrinsics
         shape = (lens.height_px, lens.width_px)
@@ -263,13 +263,13 @@ class RayRenderer:
         rgb = np.empty((len(rays), 3), np.uint8)
         rgb[:] = _BACKGROUND_RGB
         colours = scene.model.geom_rgba[hits[met], :3]
-        # Without normals, shade by distance so that shapes stay apart.
+        # Without normals, shade by distance to tell shapes apart.
         shade = 1.0 - 0.5 * np.clip(depth[met] / 8.0, 0.0, 1.0)
         rgb[met] = np.clip(colours * shade[:, None] * 255.0, 0, 255).astype(np.uint8)
         return Images(rgb.reshape(*shape, 3), depth.reshape(shape), instances.reshape(shape))
 
     def close(self) -> None:
-        """Frees what is held; safe to call twice."""
+        """Frees resources; safe to call twice."""
         return
 
 
@@ -291,10 +291,10 @@ def _pixel_rays(lens: Intrinsics) -> FloatArray:
 def make_renderer(
     choice: Literal["auto", "egl", "osmesa", "rays", "none"], width_px: int, height_px: int
 ) -> Renderer | None:
-    """The asked renderer, or the first that works of EGL, OSMesa and rays.
+    """The requested renderer, or the first that works of EGL, OSMesa and rays.
 
     Raises:
-        PlannerError: where the asked one does not work.
+        PlannerError: if the requested one does not work.
     """
     if choice == "none":
         return None
@@ -312,7 +312,7 @@ def make_renderer(
 
 
 def _forget_opengl() -> None:
-    # PyOpenGL binds to one platform at its first import; a failed one must not bar the next.
+    # PyOpenGL binds to one platform at its first import; a failed one must not block the next.
     os.environ.pop("PYOPENGL_PLATFORM", None)
     for name in [n for n in sys.modules if n.split(".")[0] == "OpenGL"]:
         del sys.modules[name]

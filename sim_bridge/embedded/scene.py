@@ -1,8 +1,7 @@
-"""The world as a MuJoCo model: what the renderer draws and what rays hit.
+"""The world as a MuJoCo model, for rendering and ray casting.
 
-Kinematic use only: poses are written, nothing is simulated. Structure and
-furniture are fixed bodies (doors and drawers are joints), things and agents
-are mocap bodies.
+Kinematic use only: poses are written, nothing is simulated. Structure and furniture are fixed
+bodies (doors and drawers are joints), things and agents are mocap bodies.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from sim_bridge.embedded.rays import NEAR_M
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.structure import Slab, structure_slabs
 
-# A ray to a point that is this near has no direction.
+# A ray to a point this near has no direction.
 MIN_RAY_M = 1e-9
 
 GROUP_STRUCTURE = 0
@@ -41,9 +40,9 @@ _TYPES = {
     Shape.ELLIPSOID: mujoco.mjtGeom.mjGEOM_ELLIPSOID,
 }
 _HALF = math.sqrt(0.5)
-# MuJoCo's round shapes stand along z: (w, x, y, z) that lays z along the axis.
+# MuJoCo's round shapes are along z: quaternions (w, x, y, z) from z to the axis.
 _LAY = {Axis.X: (_HALF, 0.0, _HALF, 0.0), Axis.Y: (_HALF, -_HALF, 0.0, 0.0)}
-# Newer MuJoCo returns normals through one more argument, placed before the count.
+# Newer MuJoCo returns normals through an additional argument before the count.
 _RAYS_GIVE_NORMALS = "normal" in (mujoco.mj_multiRay.__doc__ or "")
 
 
@@ -148,7 +147,7 @@ def _add_solid(body: mujoco.MjsBody, part: Part, yaw_rad: float, group: int) -> 
 
 
 class Scene:
-    """A compiled world and the poses in it. `sync` follows the world's changes."""
+    """A compiled world and its poses. `sync` follows the world's changes."""
 
     def __init__(self, world: KinematicWorld, house: mujoco.MjSpec, catalogue: Catalogue) -> None:
         """Adds the episode's things and agents to a house's spec and compiles it."""
@@ -192,11 +191,11 @@ class Scene:
 
     @property
     def revision(self) -> int:
-        """Of the world that it shows since the last `sync`."""
+        """The world's revision at the last `sync`."""
         return self._synced
 
     def sync(self) -> None:
-        """Brings all poses up to date with the world."""
+        """Updates all poses from the world."""
         world = self.world
         if self._synced == world.revision:
             return
@@ -210,7 +209,7 @@ class Scene:
         self._synced = world.revision
 
     def sync_scenery(self) -> None:
-        """The same but for agents and what they hold: all that rays need that pass through them."""
+        """The same without agents and what they hold: enough for rays that pass through them."""
         if self._synced_scenery != self.world.scenery_revision:
             self._place_scenery()
             mujoco.mj_kinematics(self.model, self.data)
@@ -233,20 +232,20 @@ class Scene:
         self.data.mocap_quat[index] = (math.cos(half), 0.0, 0.0, math.sin(half))
 
     def first_hit(self, origin_m: Vec3, towards_m: Vec3) -> tuple[int, float]:
-        """The instance that a ray meets first, and how far away; (-1, inf) for none.
+        """The first instance that a ray hits, and its distance; (-1, inf) for none.
 
         Agents, what they hold and ceilings are transparent; 0 is structure.
         """
         self.sync_scenery()
         direction = np.subtract(towards_m, origin_m)
         length = math.hypot(*direction)
-        # MuJoCo ends the process where a ray has no direction.
+        # MuJoCo aborts the process for a ray without direction.
         if not MIN_RAY_M <= length < math.inf:
             return -1, math.inf
         self.model.geom_group[:] = self.groups
         for agent in self.world.agents.values():
             for thing in self.world.carried_by(agent):
-                # A hand that would be in the way moves out of it, with all that it holds.
+                # A hand in the way would move aside, with everything that it holds.
                 held = self.model.geom_bodyid == self._body_of[thing.name]
                 self.model.geom_group[held] = GROUP_HIDDEN
         hit = np.full(1, -1, np.int32)
@@ -274,7 +273,7 @@ class Scene:
         far_m: float,
         without: str = "",
     ) -> None:
-        """Casts (n, 3) unit rays from one point; fills the geoms that are hit and how far.
+        """Casts (n, 3) unit rays from one point; fills in the geoms hit and their distances.
 
         `without` names an entity that rays pass through.
         """
@@ -287,7 +286,7 @@ class Scene:
             mujoco.mj_multiRay(*arguments, len(directions), far_m)
 
     def sees(self, origin_m: Vec3, points_m: Iterable[Vec3], instances: frozenset[int]) -> bool:
-        """Whether any point is in view: nothing, or one of `instances`, is met before it."""
+        """Whether any point is in view: nothing, or one of `instances`, is hit before it."""
         for point in points_m:
             instance, distance = self.first_hit(origin_m, point)
             if instance in instances or distance >= math.dist(origin_m, point) - NEAR_M:

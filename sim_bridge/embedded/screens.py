@@ -1,8 +1,8 @@
-"""What walls hide: from anywhere in a small square of floor, which furniture no ray can meet.
+"""Occlusion by walls: which furniture cannot be seen from anywhere in a small square of floor.
 
-Made once for a house and kept over its episodes, so that a look need not try what lies in other
-rooms. It errs towards "may be seen": only what one straight wall hides from all of the square,
-with all that the furniture's doors and drawers reach, counts as hidden.
+Computed once for a house and kept over its episodes, so that views need not test furniture in other
+rooms. Conservative: only what one straight wall hides from the whole square, including everything
+that the furniture's doors and drawers reach, counts as hidden.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from sim_bridge.embedded._compiled import Integers, Walls
 
 CELL_M = 0.5
-# Doors are tried at so many places of their way.
+# Doors are tested at this many positions.
 _SWEEP = 8
-# A millimetre for the arcs between them, and for rounding.
+# A millimetre for the arcs between them, the rest for rounding.
 _MARGIN_M = 0.02
 _EPSILON_M = 1e-6
 
@@ -40,16 +40,16 @@ BoolArray = NDArray[np.bool_]
 
 
 class Screens:
-    """The walls of a house, and for squares of its floor what they hide.
+    """The walls of a house, and what they hide from squares of its floor.
 
     Attributes:
-        regions: the (x_min, y_min, x_max, y_max) that are asked about: all furniture with its
-            doors' ways, then all rooms.
+        regions: (x_min, y_min, x_max, y_max) of all furniture with its doors' motion, then of all
+            rooms.
         index: the number of a region by the name of its furniture or room.
     """
 
     def __init__(self, house: House, walls: Iterable[Segment]) -> None:
-        """Takes a house and the middle lines of its walls, which reach up to the ceiling."""
+        """Takes a house and the centre lines of its walls, which reach up to the ceiling."""
         self.regions = [swept(piece) for piece in house.furniture]
         self.regions += [_shrunk(room.shape.bounds) for room in house.rooms]
         names = [*(p.name for p in house.furniture), *(r.name for r in house.rooms)]
@@ -61,7 +61,7 @@ class Screens:
         self._walls = cast("Walls", ffi.new("Walls *"))
         self._walls.walls, self._walls.regions = len(lines), len(self.regions)
         self._walls.margin_m = _EPSILON_M
-        # A structure keeps none of the arrays alive that it points to.
+        # A C structure does not keep the arrays alive that it points to.
         self._kept = (
             floats(np.ascontiguousarray(lines[:, 0])),
             floats(along / lengths[:, None]),
@@ -77,7 +77,7 @@ class Screens:
         return np.frombuffer(ffi.buffer(self.flags_from(x_m, y_m)), np.bool_)
 
     def flags_from(self, x_m: float, y_m: float) -> Integers:
-        """The same as C takes it."""
+        """The same in C's form."""
         cell = (math.floor(x_m / CELL_M), math.floor(y_m / CELL_M))
         hidden = self._hidden.get(cell)
         if hidden is None:
@@ -103,7 +103,7 @@ def contains(region: Rectangle, box: Box) -> bool:
 
 
 def swept(record: Furniture) -> Rectangle:
-    """The rectangle around all places of a piece of furniture's parts, and around itself."""
+    """The rectangle around a piece of furniture and all positions of its parts."""
     piece = Piece(record, 0, {}, {joint.name: 0.0 for joint in record.joints})
     corners = list(_box_corners((0.0, 0.0, 0.0), record.size_m))
     on_joints: dict[str, list[Point3]] = defaultdict(list)
@@ -117,7 +117,7 @@ def swept(record: Furniture) -> Rectangle:
     places = [np.array(corners) @ axes + origin]
     for name, outlines in on_joints.items():
         joint, points = record.joint(name), np.array(outlines)
-        # Drawers go straight: they are nowhere but between their ends.
+        # Drawers move straight: only their end positions matter.
         steps = 1 if joint.kind == "slide" else _SWEEP
         for step in range(steps + 1):
             piece.opening[name] = step / steps
@@ -130,14 +130,14 @@ def swept(record: Furniture) -> Rectangle:
 
 
 def _frame(moved: Callable[[Point3], Point3]) -> tuple[FloatArray, FloatArray]:
-    """(3,) where a rigid motion takes the origin, and (3, 3) where it takes the axes, as rows."""
+    """(3,) the image of the origin under a rigid motion, and (3, 3) those of the axes, as rows."""
     origin = np.array(moved((0.0, 0.0, 0.0)))
     ends = [moved(axis) for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
     return origin, np.array(ends) - origin
 
 
 def merged(walls: Iterable[Segment]) -> list[Segment]:
-    """The walls with those along x or y that go on in a straight line made one."""
+    """Merges collinear walls along x or y that touch."""
     spans: dict[tuple[bool, float], list[tuple[float, float]]] = defaultdict(list)
     found: list[Segment] = []
     for (x0, y0), (x1, y1) in walls:
@@ -165,7 +165,7 @@ def _joined(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _shrunk(bounds: Rectangle) -> Rectangle:
-    # A room's own walls are on its outline, and hide what is in it from outside.
+    # A room's own walls are on its outline, and hide its contents from outside.
     x0, y0, x1, y1 = bounds
     grown = 2 * _EPSILON_M
     return (x0 + grown, y0 + grown, x1 - grown, y1 - grown)

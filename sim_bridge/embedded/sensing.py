@@ -1,7 +1,7 @@
-"""What an agent senses, with the noise that the options ask for.
+"""What an agent senses, with the configured noise.
 
-Noise is drawn from the seed, the agent and the step, never from a running
-stream: observing changes nothing and any observation can be repeated.
+Noise is drawn from the seed, the agent and the step, never from a running stream: observing changes
+nothing and any observation can be repeated.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def observation(
     *,
     instances: bool = True,
 ) -> Observation:
-    """Everything the agent senses now; pictures with the instance of each pixel, or without.
+    """Everything the agent senses now; pictures with or without instance ids.
 
     Raises:
-        PlannerError: for a camera that the body does not have.
+        PlannerError: for an unknown camera.
     """
     true_base = Pose.planar(agent.x_m, agent.y_m, agent.yaw_rad)
     base = true_base
@@ -108,7 +108,7 @@ def camera_on_base(agent: Agent, name: str, mount: CameraMount) -> Pose:
 
 @lru_cache(maxsize=256)
 def _swung(position_m: Vec3, pan: float, tilt: float) -> Pose:
-    """A camera's frame in `base_link`; robots keep theirs still for most of the time."""
+    """A camera's frame in `base_link`; cached, as cameras rarely move."""
     c, s = math.cos(pan), math.sin(pan)
     x, y, z = position_m
     position = np.array([x * c - y * s, x * s + y * c, z])
@@ -118,7 +118,7 @@ def _swung(position_m: Vec3, pan: float, tilt: float) -> Pose:
 def optical_rotation(pan_rad: float, tilt_rad: float) -> FloatArray:
     """(3, 3) rotation of an optical frame (z forward, x right, y down) in the body's frame.
 
-    It looks along the pan and down by the tilt.
+    It points along the pan and down by the tilt.
     """
     cp, sp = math.cos(pan_rad), math.sin(pan_rad)
     ct, st = math.cos(tilt_rad), math.sin(tilt_rad)

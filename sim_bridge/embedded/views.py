@@ -1,4 +1,4 @@
-"""What a camera is asked for and gives, whoever draws."""
+"""The request for a picture and its result, whatever the renderer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from planner.world.observation import DepthImage, InstanceImage, Intrinsics, Rgb
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A pinhole camera at a place: `pose` is its optical frame (z forward, y down) in `map`.
+    """A pinhole camera: `pose` is its optical frame (z forward, y down) in `map`.
 
-    `hidden` is an instance that is left out: the body that carries the camera. Without
-    `instances` nobody wants to know whose each pixel is, which halves the drawing.
+    `hidden` is an instance that is left out: the body that carries the camera. Without `instances`
+    no instance ids are rendered, which halves the cost.
     """
 
     pose: Pose
@@ -31,8 +31,8 @@ class View:
 class Images:
     """(h, w, 3) uint8 colours, (h, w) float32 metres (0: nothing), (h, w) int32 instances.
 
-    Where the view asked for no instances, those may be all 0.
-    Read-only: a view of a world that stands still is drawn once and given out again.
+    Instances may be all 0 if the view did not request them. Read-only: the images of an unchanged
+    world are reused.
     """
 
     rgb: RgbImage
@@ -41,7 +41,7 @@ class Images:
 
 
 def intrinsics_of(mount: CameraMount) -> Intrinsics:
-    """Square pixels, principal point in the middle (pixel centres at integers)."""
+    """Square pixels, principal point in the centre (pixel centres at integers)."""
     focal = mount.width_px / 2 / math.tan(mount.horizontal_fov_rad / 2)
     return Intrinsics(
         width_px=mount.width_px,

@@ -1,7 +1,7 @@
-"""What a camera would see, told by rays instead of a picture.
+"""What a camera would see, determined by rays instead of a picture.
 
-For runs without images: a few points of each thing in the frustum are tried,
-and the share of the image is estimated from the projected box.
+For runs without images: a few points of each box in the frustum are tested, and its share of the
+image is estimated from the projected box.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from sim_bridge.embedded.world import KinematicWorld
 
 
 class Visibility:
-    """The boxes of everything in a world, kept up to date, and the looks at them.
+    """The boxes of everything in a world, kept up to date, and views of them.
 
     A row is a thing, a piece of furniture or an agent.
     """
 
     def __init__(self, world: KinematicWorld, scene: Scene, screens: Screens | None = None) -> None:
-        """Takes up every box of the world of a scene, and where known what walls hide."""
+        """Takes every box of the world of a scene, and if known what walls hide."""
         self._world, self._screens = world, screens
         pieces, agents = list(world.pieces.values()), list(world.agents.values())
         self._lenses = {a.name: lens_of(a.body.cameras["hand"]) for a in agents}
@@ -44,14 +44,14 @@ class Visibility:
         self._all = np.arange(len(self._names), dtype=np.intp)
         sizes = [thing.size_m for thing in world.things.values()]
         sizes += [piece.record.size_m for piece in pieces]
-        # A body is slimmer than the disc it needs.
+        # A body is slimmer than the disc that it needs.
         sizes += [(r, r, a.body.height_m) for a in agents for r in (1.2 * a.body.radius_m,)]
         self._halves = np.array(sizes, float).reshape(-1, 3) / 2
         self._nowhere = 0 if screens is None else len(screens.regions)
         self._boxes = self._no_boxes(len(agents))
         self._view = BoxView(self._boxes, scene)
         self._places: dict[str, tuple[float, float, float, float]] = {}
-        # Of each agent, what it looked for last.
+        # Each agent's last query.
         self._queries: dict[str, tuple[Sequence[str], Query]] = {}
         self._missed: dict[str, tuple[tuple[object, ...], Sequence[str], bool]] = {}
         self._scenery = -1
@@ -67,7 +67,7 @@ class Visibility:
         instances = [self._world.entity(name).instance_id for name in self._names]
         return BoxRows(
             halves_m=self._halves,
-            # A centre may lie outside of the picture by half of its box's radius.
+            # A centre may be outside the picture by half of its box's diagonal.
             slacks_m=0.5 * np.linalg.norm(self._halves, axis=1),
             may_show=np.ones(count, np.bool_),
             regions=np.full(count, self._nowhere, np.intp),
@@ -81,9 +81,9 @@ class Visibility:
         """The things, furniture and agents in an agent's hand camera, nearest first.
 
         Args:
-            agent: who looks.
-            max_distance_m: horizontal distance beyond which only other agents are looked for.
-            min_fraction: of the view; what certainly fills less is left out.
+            agent: the observer.
+            max_distance_m: horizontal distance beyond which only other agents are reported.
+            min_fraction: minimum share of the view; only what certainly has less is left out.
         """
         self._follow()
         query = Query.of(self._all, self._rows[agent.name])
@@ -93,7 +93,7 @@ class Visibility:
     def sightings_among(
         self, agent: Agent, names: Sequence[str], max_distance_m: float, min_fraction: float
     ) -> list[Sighting]:
-        """What `sightings` has of some entities in the picture, and of what those are on or in."""
+        """The part of `sightings` about some entities and what those are on or in."""
         self._follow_scenery()
         self._follow_hands()
         query, limits = self._query(agent, names), Limits(max_distance_m, min_fraction)
@@ -115,16 +115,16 @@ class Visibility:
     def surely_sees_none(
         self, agent: Agent, stance: Stance, names: Sequence[str], limits: Limits
     ) -> bool:
-        """Whether an agent that comes to a stance surely sees none of some entities.
+        """Whether an agent at a future stance certainly sees none of some entities.
 
-        That is, as long as nothing but agents and what they hold moves until then: those are
-        looked through, so that it does not matter where they are. `names` has none of them.
+        That is, as long as only agents and what they hold move until then: rays pass through those,
+        so their positions do not matter. `names` must not include them.
         """
         agents = self._world.agents.values()
         held = tuple(self._rows[t.name] for a in agents for t in self._world.carried_by(a))
         key = (stance, self._world.scenery_revision, held, limits)
         known = self._missed.get(agent.name)
-        # Who stands still misses the same later.
+        # The result is unchanged while the agent stands still.
         if known is None or known[0] != key or known[1] is not names:
             missed = self._search_stance(agent, stance, names, held, limits)
             known = self._missed[agent.name] = (key, names, missed)
@@ -145,8 +145,8 @@ class Visibility:
         return all(met.fraction < limits.min_fraction for met in found)
 
     def _glance(self, agent: Agent, stance: Stance, query: Query, limits: Limits) -> int:
-        """Looks through an agent's hand camera, as it would stand; how much is in the picture."""
-        # The hand swings around the body's upright axis, as the body itself turns.
+        """Looks through an agent's hand camera at a stance; returns the number of candidates."""
+        # The hand swings around the body's vertical axis, as the body itself turns.
         heading = stance.yaw_rad + stance.pan_rad
         c, s = math.cos(heading), math.sin(heading)
         x, y, z = agent.body.cameras["hand"].position_m
@@ -156,7 +156,7 @@ class Visibility:
         return self._view.glance(lens, (x, y, z), heading, stance.tilt_rad, query, hidden, limits)
 
     def _query(self, agent: Agent, names: Sequence[str]) -> Query:
-        """The rows of some names, which are often the very same as those before."""
+        """The rows of some names, cached as names are often the same."""
         known = self._queries.get(agent.name)
         if known is None or known[0] is not names:
             rows = np.array([self._rows[name] for name in names], np.intp)
@@ -164,7 +164,7 @@ class Visibility:
         return known[1]
 
     def _sightings(self, found: list[Hit]) -> list[Sighting]:
-        """What rays met as sightings, nearest first."""
+        """Rows hit by rays as sightings, nearest first."""
         sightings = [
             Sighting(
                 self._names[row], fraction, distance_m, pixel, self._places[self._names[row]][:3]
@@ -173,10 +173,10 @@ class Visibility:
         ]
         return sorted(sightings, key=lambda s: (s.distance_m, s.name))
 
-    # Keeping up
+    # Updates
 
     def _follow(self) -> None:
-        """Brings the boxes of what moved up to date."""
+        """Updates the boxes of everything that moved."""
         self._follow_scenery()
         for agent in self._world.agents.values():
             height_m = agent.body.height_m
@@ -194,7 +194,7 @@ class Visibility:
             self._boxes.may_show[self._rows[thing.name]] = not world.is_enclosed(thing)
 
     def _follow_hands(self) -> None:
-        # What is carried is no scenery.
+        # Carried things are not part of the scenery.
         for agent in self._world.agents.values():
             for thing in self._world.carried_by(agent):
                 self._put(thing.name, (*thing.center_m, thing.yaw_rad))
@@ -202,7 +202,7 @@ class Visibility:
                 self._boxes.regions[row] = self._nowhere
 
     def _region(self, thing: Thing) -> int:
-        """The region that a thing is all in: its furniture's, else its room's, else nowhere."""
+        """The region that a thing is entirely in: its furniture's, else its room's, else none."""
         if self._screens is None:
             return self._nowhere
         box = Box.around(thing.center_m, thing.size_m, thing.yaw_rad)
@@ -213,7 +213,7 @@ class Visibility:
         return self._nowhere
 
     def _put(self, name: str, place: tuple[float, float, float, float]) -> bool:
-        """Puts a box's middle at x, y, z of the map, turned by a yaw; whether it was elsewhere."""
+        """Moves a box's centre to x, y, z of the map with a yaw; returns whether it moved."""
         if self._places.get(name) == place:
             return False
         self._places[name] = place

@@ -1,4 +1,4 @@
-"""Walking: where to stand, which way to go, and how to get past one another."""
+"""Walking: where to stand, which path to take, and how agents pass one another."""
 
 from __future__ import annotations
 
@@ -23,40 +23,41 @@ from sim_bridge.embedded.prediction import legs, predicted_heading
 from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.world import AGENT_GAP_M, KinematicWorld, Way, standing_cell
 
-# Phase, progress, and for how many seconds from now a long step comes to the same as short ones.
+# Phase, progress, and for how many seconds from now one long step equals short ones.
 Stage = tuple[str, float, float]
-# Yields after each step and is sent the next step's seconds.
+# Yields after each step and receives the next step's seconds.
 Routine = Generator[Stage, float, PrimitiveResult]
 Motion = Generator[Stage, float, None]
 Walking = Generator[Stage, float, PrimitiveResult | None]
-# Yields for how many seconds a long step comes to the same as short ones.
+# Yields for how many seconds one long step equals short ones.
 Courtesy = Generator[float, float, None]
 
 NEAR_FRACTION = 0.6
 MAX_VIEW_CHECKS = 60
 REPLAN_S = 1.0
-# Who is held up tries again so often, and who stands aside looks so often whether it may go on.
+# Period at which a blocked agent tries again, and one that stepped aside checks whether it may go
+# on.
 PAUSE_S = 1 / 3
 LET_PASS_S = 3.0
-# One that stepped aside waits on while the other is still so near and walks, but not for ever.
+# An agent that stepped aside waits while the other walks within this distance, but not forever.
 PASSING_M = 2.0
 MAX_PASSING_S = 10.0
-# A walk ends as blocked once others held it up for so many times the patience, in all.
+# A walk ends as blocked once others have held it up for this many times the patience in total.
 MAX_HOLD_UPS = 5.0
-# After so long in vain the one that should go first steps back where the other could not.
+# After this time the agent with precedence steps back if the other could not.
 YIELD_S = 5.0
 FLOOR_HEIGHT_M = 0.1
-# As near to a target as hands ask for; where no place offers that, as near as to the middle of a
-# board or a handle from its surface.
+# Required clearance of the view to a target; if no position offers that, the distance of a board's
+# or handle's centre from its surface.
 CLEAR_VIEW_M = 0.02
 VIEW_TOLERANCE_M = 0.12
-# Of a step that the floor's edge cuts shorter than this share, nothing is made.
+# Smaller fractions of a step, cut off by the floor's edge, are not taken.
 _MIN_GAIN = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """A cell to stand in, and why none was found where `cell` is None."""
+    """A cell to stand in, or why there is none if `cell` is None."""
 
     cell: int | None
     reason: str = ""
@@ -65,7 +66,7 @@ class Stand:
 def place_to_stand(
     world: KinematicWorld, rays: Rays, agent: Agent, target_m: Vec3, standoff_m: float
 ) -> Stand:
-    """A free cell from where the target is in reach and, where possible, in view.
+    """A free cell with the target in reach and, if possible, in view.
 
     A target on free floor is walked onto unless a standoff is given.
     """
@@ -125,7 +126,8 @@ def _best_view(
     order = np.lexsort((np.array(cells), np.round(gaps, 3)))
     stride = max(1, len(order) // MAX_VIEW_CHECKS)
     second_best: int | None = None
-    # Of what a target is inside, such as a bucket, the near side is seen and not the middle.
+    # Of a target inside something, such as a bucket, the near side is visible rather than the
+    # centre.
     around = {
         thing.instance_id
         for thing in world.things.values()
@@ -144,10 +146,10 @@ def _best_view(
 
 
 class _Walk:
-    """The state of one walk: the corners still ahead and how long nothing moved."""
+    """The state of one walk: the remaining corners and how long it has been blocked."""
 
     def __init__(self, world: KinematicWorld, agent: Agent, goal: int, way: Way) -> None:
-        """Takes the shortest way to a cell."""
+        """Plans the shortest path to a cell."""
         self.world, self.agent, self.goal = world, agent, goal
         self.grid = world.ground.grid(agent.body.radius_m)
         self.waited_s = self.blocked_s = 0.0
@@ -157,16 +159,16 @@ class _Walk:
         self.go(way.corners)
 
     def follow(self, cells: list[int]) -> None:
-        """Heads along cells, the one underfoot first."""
+        """Follows cells, starting with the current one."""
         self.go([self.grid.point(cell) for cell in cells[1:] or cells])
 
     def go(self, corners: list[tuple[float, float]]) -> None:
-        """Heads for places one after the other."""
+        """Walks through points in order."""
         self.corners = self.agent.remaining_path = corners
         self.agent.pause_s = 0.0
 
     def step(self, dt_s: float) -> None:
-        """Goes on for `dt_s`; notes when another agent is in the way."""
+        """Advances by `dt_s`; notes whether another agent is in the way."""
         if self.aside or self.blocked_s > 0:
             self.held_up_s += dt_s
         if not self.corners:
@@ -184,7 +186,7 @@ class _Walk:
             self._get_past()
 
     def _gets_on(self, dt_s: float) -> bool:
-        """Walks on, if nobody is in the way and it does not wait a moment because of that."""
+        """Walks on, unless another agent is in the way or the walk waits because of one."""
         agent = self.agent
         if agent.pause_s > TIME_TOLERANCE_S:
             agent.pause_s -= dt_s
@@ -204,13 +206,13 @@ class _Walk:
             self.follow(around)
             return
         for other in _close_by(self.world, self.agent):
-            # Two that meet in a doorway: the one named later goes back.
+            # Two agents that meet in a doorway: the one with the later name goes back.
             first = _rank(other) < _rank(self.agent) or self.blocked_s >= YIELD_S - TIME_TOLERANCE_S
             if other.remaining_path and first and self._step_aside(other):
                 return
 
     def _give_way_again(self, dt_s: float) -> None:
-        """Who stands aside for one may be in the way of the next."""
+        """An agent that stands aside for one may be in the way of the next."""
         self.waited_s += dt_s
         if self.waited_s < REPLAN_S - TIME_TOLERANCE_S:
             return
@@ -240,10 +242,10 @@ class _Walk:
         return apart < PASSING_M and self.aside_s < MAX_PASSING_S - TIME_TOLERANCE_S
 
     def steady_s(self) -> float:
-        """How long the walk goes on along its corners, or waits, if nobody gets into its way."""
+        """For how long the walk goes on along its corners, or waits, if nobody interferes."""
         agent, lasts_s = self.agent, self._lasts_s()
         if not self.corners or agent.pause_s > TIME_TOLERANCE_S:
-            # In the step in which it looks where the others are, they are to be there.
+            # At the step in which it checks where the others are, they must be there.
             looks_s = REPLAN_S - self.waited_s - STEP_S
             waits_s = agent.pause_s if self.corners else self.hold_s - STEP_S
             return max(0.0, min(waits_s, looks_s, lasts_s))
@@ -251,14 +253,14 @@ class _Walk:
         return max(0.0, min(way[-1].ends_s if way else 0.0, lasts_s))
 
     def _lasts_s(self) -> float:
-        """How long its patience lasts if it does not get on."""
+        """The remaining patience while it is blocked."""
         patience_s = self.world.options.durations.patience
         if self.blocked_s > 0:
             return min(patience_s - self.blocked_s, MAX_HOLD_UPS * patience_s - self.held_up_s)
         return MAX_HOLD_UPS * patience_s - self.held_up_s if self.aside else math.inf
 
     def arrived(self) -> bool:
-        """Whether the goal is reached; one that stepped aside sets out again."""
+        """Whether the goal is reached; an agent that stepped aside sets out again."""
         if self.corners:
             return False
         if self.hold_s > TIME_TOLERANCE_S:
@@ -314,11 +316,11 @@ def _rank(agent: Agent) -> tuple[str, str]:
 
 
 def way_around(world: KinematicWorld, agent: Agent, goal: int) -> list[int] | None:
-    """A path that keeps clear of the other agents where they are now."""
+    """A path that avoids the current positions of the other agents."""
     grid, ways = world.ground.grid(agent.body.radius_m), world.ground.ways(agent.body.radius_m)
     discs = tuple(_keep_off(agent, o, grid) for o in world.agents.values() if o is not agent)
     here = standing_cell(grid, agent.x_m, agent.y_m)
-    # Straight pieces could cut through the discs, so every cell is kept.
+    # Straightening could cut through the discs, so every cell is kept.
     return ways.between(here, goal, discs).cells or None
 
 
@@ -327,7 +329,7 @@ def _at(agent: Agent, point: tuple[float, float]) -> bool:
 
 
 def _advance(world: KinematicWorld, agent: Agent, point: tuple[float, float], dt_s: float) -> float:
-    """Turns towards a point, then walks to it; the seconds left, or -1 where one is in the way."""
+    """Turns to a point, then walks to it; the seconds left, or -1 behind another agent."""
     dx, dy = point[0] - agent.x_m, point[1] - agent.y_m
     gap = math.hypot(dx, dy)
     if gap < 1e-9:
@@ -347,7 +349,7 @@ def _advance(world: KinematicWorld, agent: Agent, point: tuple[float, float], dt
     step = min(gap, body.speed_m_s * dt_s)
     x, y = agent.x_m + dx / gap * step, agent.y_m + dy / gap * step
     agent.angular_rad_s = 0.0
-    # In a leap the others are not yet, or no longer, where they are at this moment.
+    # In a combined step the other agents' positions are of another moment.
     alone = world.is_leaping or len(world.agents) == 1
     if not alone and _nearer_to_another(world, agent, x, y):
         agent.linear_m_s = 0.0
@@ -389,7 +391,7 @@ def turn_to(world: KinematicWorld, agent: Agent, yaw_rad: float) -> Motion:
 
 
 def make_way(world: KinematicWorld, agent: Agent) -> Courtesy:
-    """An idle agent steps aside for one whose path it blocks; ends at once otherwise."""
+    """An idle agent steps aside if it blocks another's path; ends at once otherwise."""
     for other in _close_by(world, agent):
         if not other.remaining_path:
             continue
@@ -423,14 +425,14 @@ def _close_by(world: KinematicWorld, agent: Agent) -> list[Agent]:
 
 
 def _keep_off(agent: Agent, other: Agent, grid: FloorGrid) -> tuple[float, float, float]:
-    """The disc around another agent to stay out of: no nearer than now, where that is near."""
+    """The disc around another agent to avoid: no larger than the current distance."""
     apart = math.dist((agent.x_m, agent.y_m), (other.x_m, other.y_m))
     radius = min(clear_m(agent, other) + grid.cell_m / 2, apart)
     return other.x_m, other.y_m, radius
 
 
 def _aside(world: KinematicWorld, agent: Agent, other: Agent) -> list[int] | None:
-    """The way to the nearest cell that leaves the other's path free."""
+    """The path to the nearest cell that leaves the other's path free."""
     clear = clear_m(agent, other)
     grid = world.ground.grid(agent.body.radius_m)
     here = standing_cell(grid, agent.x_m, agent.y_m)

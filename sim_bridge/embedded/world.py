@@ -1,7 +1,7 @@
 """The embedded world's state and the changes that keep it consistent.
 
-Everything here is exact and without images: one entity is in one place, an
-agent holds at most one thing, and each change bumps `revision`.
+Everything here is exact and without images: one entity is in one place, an agent holds at most one
+thing, and each change increments `revision`.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from sim_bridge.embedded.paths import PathSearch
 from sim_bridge.embedded.screens import Rectangle, swept
 
 AGENT_GAP_M = 0.05
-# What a hand would push into furniture it holds before the body instead, where nothing stands.
+# Things that a hand would push into furniture are held this far in front of the body instead.
 DRAWN_IN_M = 0.2
 _CELL_M = 1.0
-# No step is longer, so that what comes later need not be reckoned.
+# Upper bound of a combined step, and so of predictions.
 MAX_STEP_S = 6.0
 
 
 class Way(NamedTuple):
-    """A way over a floor.
+    """A path over a floor.
 
     Attributes:
-        corners: where it turns, its start left out and its end last; none where there is no way.
-        length_m: inf where there is no way.
+        corners: where it turns, without its start, with its end; empty if there is no path.
+        length_m: inf if there is no path.
     """
 
     corners: list[tuple[float, float]]
@@ -50,7 +50,7 @@ class Way(NamedTuple):
 
 
 class HouseGround:
-    """What stays the same over all episodes of one house: the grids and the room entities."""
+    """What all episodes of one house have in common: the grids and the room entities."""
 
     def __init__(self, house: House) -> None:
         self.house = house
@@ -66,25 +66,25 @@ class HouseGround:
         self.rooms = {room.name: _room_state(house, room.name) for room in house.rooms}
 
     def grid(self, radius_m: float) -> FloorGrid:
-        """The free floor for agents of this radius, made once."""
+        """The free floor for agents of this radius, cached."""
         grid = self._grids.get(radius_m)
         if grid is None:
             grid = self._grids[radius_m] = FloorGrid.of(self.house, radius_m)
         return grid
 
     def starts(self, radius_m: float) -> FloorGrid:
-        """Where agents of this radius may begin, the same in all simulators of a house."""
+        """Start positions of agents of this radius, the same in all simulators of a house."""
         return self.grid(radius_m)
 
     def ways(self, radius_m: float) -> PathSearch:
-        """The ways over that floor from cell to cell, made once."""
+        """The path search on that floor, cached."""
         ways = self._ways.get(radius_m)
         if ways is None:
             ways = self._ways[radius_m] = PathSearch(self.grid(radius_m))
         return ways
 
     def way(self, radius_m: float, start_m: tuple[float, float], goal: int) -> Way:
-        """The shortest way from a place to a cell of the grid."""
+        """The shortest path from a point to a cell of the grid."""
         grid = self.grid(radius_m)
         cells, length_m = self.ways(radius_m).corners(standing_cell(grid, *start_m), goal)
         return Way([grid.point(cell) for cell in cells[1:] or cells], length_m)
@@ -95,11 +95,11 @@ class HouseGround:
         start_m: tuple[float, float],  # noqa: ARG002
         end_m: tuple[float, float],
     ) -> tuple[float, float]:
-        """Where a straight step ends that the floor's edge may cut short."""
+        """Where a straight step ends, which the floor's edge may cut short."""
         return end_m
 
     def is_in_furniture(self, x_m: float, y_m: float, lowest_m: float) -> bool:
-        """Whether what hangs so low at a place of the map is in a piece of furniture's box."""
+        """Whether something at this height over a point of the map is in a furniture's box."""
         cell = (math.floor(x_m / _CELL_M), math.floor(y_m / _CELL_M))
         for piece in self._standing.get(cell, ()):
             if lowest_m < piece.size_m[2]:
@@ -111,7 +111,7 @@ class HouseGround:
         return False
 
     def swept(self, name: str) -> Rectangle:
-        """The rectangle around a piece of furniture and all ways of its doors and drawers."""
+        """The rectangle around a piece of furniture and all positions of its doors and drawers."""
         rectangle = self._swept.get(name)
         if rectangle is None:
             rectangle = self._swept[name] = swept(self.house.furniture_by_name[name])
@@ -119,10 +119,10 @@ class HouseGround:
 
 
 def standing_cell(grid: FloorGrid, x_m: float, y_m: float) -> int:
-    """The free cell that a body at a place stands on, or is nearest to.
+    """The free cell that a body at a point stands on, or is nearest to.
 
     Raises:
-        PlannerError: where no cell is free.
+        PlannerError: if no cell is free.
     """
     cell = grid.cell(x_m, y_m)
     if cell is None or not grid.free.flat[cell]:
@@ -146,32 +146,32 @@ class KinematicWorld:
         """Builds the initial state.
 
         Raises:
-            FileError: where an entry of the episode does not fit the house.
+            FileError: if an entry of the episode does not match the house.
         """
         self.ground = ground
         self.house = ground.house
         self.episode = episode
         self.seed = seed
         self.options = options
-        # Asked at every look: models compare slowly.
+        # Checked for every observation: comparing models is slow.
         self.is_noisy = options.noise != Noise()
         self.time_s = 0.0
         self.steps = 0
         self.revision = 1
-        # Counts the changes of what stands and lies about: neither agents nor what they carry.
+        # Counts changes of everything except agents and what they carry.
         self.scenery_revision = 1
-        # Counts those of anything but agents.
+        # Counts changes of everything except agents.
         self.moved_revision = 1
-        # Counts those, too, but for things that merely go along with who holds them.
+        # As `moved_revision`, without things that only move with their holder.
         self.handled_revision = 1
-        # The furniture and joints that move just now, in the order in which they began.
+        # Furniture and joints that are moving, in the order of their start.
         self.opening: dict[tuple[str, str], None] = {}
-        # For how long what agents will do is reckoned in advance, at the most.
+        # Maximum prediction horizon.
         self.foresight_s = MAX_STEP_S
-        # Whether a step is under way in which it is known that nobody gets into another's way.
+        # Whether a combined step is in progress, in which nobody gets into another's way.
         self.is_leaping = False
         self._dirty: set[str] = set()
-        # Counts how often things became others: what indexes all of them begins anew then.
+        # Counts divisions of things: indices over all things must be rebuilt then.
         self.division = 0
         # Whether pictures can show what was not there at first.
         self.shows_new_things = True
@@ -184,7 +184,7 @@ class KinematicWorld:
         self.things = {
             item.name: self._thing(item, next(ids), catalogue) for item in episode.objects
         }
-        # Of each thing that has others in or on it, their places in its frame.
+        # For each thing with others in or on it, their poses in its frame.
         self._loads: dict[str, dict[str, Place]] = {}
         for thing in self.things.values():
             self._rest(thing)
@@ -228,7 +228,7 @@ class KinematicWorld:
             raise FileError(episode.title, f"objects.{field}.parent", reason)
 
     def _parts(self, item: ObjectPlacement, catalogue: Catalogue) -> tuple[str, ...]:
-        """The names of the parts of an object's parent that it can be on, or in."""
+        """The parts of an object's parent on or in which it can be."""
         piece = self.pieces.get(item.parent)
         if piece is not None:
             parts = (
@@ -269,9 +269,9 @@ class KinematicWorld:
         )
 
     def _rest(self, thing: Thing) -> None:
-        """Ties a thing to what it rests on or in: its room, and its place where that is a thing."""
+        """Links a thing to what it is on or in: its room, and its pose if that is a thing."""
         base = self.base_of(thing)
-        # A thing on a table near a wall belongs to the table's room.
+        # A thing on a table near a wall is in the table's room.
         piece = self.pieces.get(base.parent)
         room = piece.record.room if piece is not None else None
         if piece is None:
@@ -316,7 +316,7 @@ class KinematicWorld:
                 return x, y
         raise FileError(self.episode.title, f"agents.{uid}", "the house has no free floor")
 
-    # Reading
+    # Queries
 
     def crowded(self, x_m: float, y_m: float, radius_m: float, ignore: Iterable[str]) -> bool:
         """Whether a body there would touch an agent that is not ignored."""
@@ -333,14 +333,14 @@ class KinematicWorld:
         return [t for t in self.things.values() if t.parent == parent and t.part == part]
 
     def base_of(self, thing: Thing) -> Thing:
-        """The lowest of the things that a thing is on or in; itself where it is on or in none."""
+        """The lowest of the things that a thing is on or in; itself if none."""
         holder = self.things.get(thing.parent)
         while holder is not None:
             thing, holder = holder, self.things.get(holder.parent)
         return thing
 
     def contents(self, thing: Thing) -> list[Thing]:
-        """All things in or on a thing, and in or on those."""
+        """All things in or on a thing, recursively."""
         found: list[Thing] = []
         for name in self._loads.get(thing.name, ()):
             load = self.things[name]
@@ -348,14 +348,14 @@ class KinematicWorld:
         return found
 
     def carried_by(self, agent: Agent) -> list[Thing]:
-        """What an agent holds, and all that is in or on it."""
+        """What an agent holds, with everything in or on it."""
         if agent.holding is None:
             return []
         held = self.things[agent.holding]
         return [held, *self.contents(held)]
 
     def is_enclosed(self, thing: Thing) -> bool:
-        """Whether the thing lies behind a closed door, drawer or lid."""
+        """Whether the thing is behind a closed door, drawer or lid."""
         base = self.base_of(thing)
         piece = self.pieces.get(base.parent)
         if piece is None or base.relation is not Relation.WITHIN:
@@ -364,7 +364,7 @@ class KinematicWorld:
         return not piece.is_open(interior)
 
     def snapshot(self) -> WorldState:
-        """Ground truth now; entities that did not change are the same records as before."""
+        """The current ground truth; unchanged entities are the same objects as before."""
         if self._dirty:
             for name in self._dirty:
                 self._entities[name] = self.entity(name).state()
@@ -383,17 +383,17 @@ class KinematicWorld:
         """A moving entity by name.
 
         Raises:
-            KeyError: where there is none.
+            KeyError: if there is none.
         """
         found = self.things.get(name) or self.pieces.get(name) or self.agents.get(name)
         if found is None:
             raise KeyError(name)
         return found
 
-    # Changing
+    # Changes
 
     def touch(self, name: str) -> None:
-        """Notes that an entity changed."""
+        """Records that an entity changed."""
         self._dirty.add(name)
         self.revision += 1
         if name not in self.agents:
@@ -406,7 +406,7 @@ class KinematicWorld:
             self.handled_revision += 1
 
     def move_agent(self, agent: Agent, x_m: float, y_m: float, yaw_rad: float) -> None:
-        """Puts an agent somewhere; what it holds goes along."""
+        """Moves an agent with what it holds."""
         if (x_m, y_m) != (agent.x_m, agent.y_m):
             if self.options.noise.odometry_per_m > 0:
                 self._drift(agent, math.dist((x_m, y_m), (agent.x_m, agent.y_m)))
@@ -416,7 +416,7 @@ class KinematicWorld:
         self.carry(agent)
 
     def _drift(self, agent: Agent, walked_m: float) -> None:
-        """Lets the odometry lose its way like a random walk; a metre of error turns by 0.2 rad."""
+        """Adds odometry drift as a random walk; a metre of error turns by 0.2 rad."""
         spread = self.options.noise.odometry_per_m * math.sqrt(walked_m)
         rng = self._drift_rngs[agent.name]
         dx, dy, dyaw = (float(v) for v in rng.normal(0.0, spread, 3))
@@ -424,10 +424,10 @@ class KinematicWorld:
         agent.odometry_drift = (x + dx, y + dy, yaw + 0.2 * dyaw)
 
     def carry(self, agent: Agent) -> None:
-        """Brings what an agent holds to its hand, after the agent or its hand moved.
+        """Moves what an agent holds to its hand, after the agent or its hand moved.
 
-        Turning and walking by, a hand does not reach through furniture: that would put things
-        into a closed fridge for a moment (PARTNR-D13 judges what is held by where it is).
+        A turning or passing hand does not reach through furniture: that would put things into a
+        closed fridge for a moment (PARTNR-D13 judges held things by their position).
         """
         self.touch(agent.name)
         if agent.holding is not None:
@@ -441,7 +441,7 @@ class KinematicWorld:
             self._move(thing, (x, y, z, agent.yaw_rad + agent.pan_rad), agent.room)
 
     def _move(self, thing: Thing, pose: Place, room: str | None) -> None:
-        """Puts a thing elsewhere; what is in or on it goes along."""
+        """Moves a thing with everything in or on it."""
         thing.x_m, thing.y_m, thing.z_m, thing.yaw_rad = pose
         thing.room = room
         self.touch(thing.name)
@@ -467,10 +467,10 @@ class KinematicWorld:
         relation: Relation,
         pose: Place,
     ) -> Thing:
-        """Puts what an agent holds, and all that is in or on it, down at [x, y, z, yaw].
+        """Places what an agent holds, with everything in or on it, at [x, y, z, yaw].
 
         Raises:
-            ValueError: where it holds nothing, or would put it into or onto itself.
+            ValueError: if it holds nothing, or would place it in or on itself.
         """
         if agent.holding is None:
             raise ValueError(f"{agent.name} holds nothing")
@@ -485,7 +485,7 @@ class KinematicWorld:
         return thing
 
     def set_opening(self, piece: Piece, joint: str, opening: float) -> None:
-        """Moves a joint; what lies in a drawer goes along."""
+        """Moves a joint with the contents of a drawer."""
         before = piece.slide_offset(piece.record.joint(joint))
         piece.opening[joint] = opening
         after = piece.slide_offset(piece.record.joint(joint))
@@ -500,7 +500,7 @@ class KinematicWorld:
         self.touch(piece.name)
 
     def divide(self, thing: Thing) -> None:
-        """Puts the slices of a thing side by side where it is; a class without has none."""
+        """Replaces a thing by its slices, side by side; no effect if its class has none."""
         slices = self._catalogue.objects[thing.class_name].slices
         if slices is None:
             return
@@ -537,7 +537,7 @@ class KinematicWorld:
         entity.states = default_states().changed(entity.states, state, value=value)
         self.touch(name)
         if isinstance(entity, Thing) and self.base_of(entity).relation is Relation.HELD:
-            # It does more than go along.
+            # More than moving with its holder.
             self.handled_revision += 1
 
 

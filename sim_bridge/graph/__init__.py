@@ -1,1 +1,1 @@
-"""A world of nodes and edges, as VirtualHome's."""
+"""A world of nodes and edges, like VirtualHome's."""

@@ -1,4 +1,4 @@
-"""What agents do in a graph world, and what each action needs first (ETPLAN-3.1)."""
+"""Actions in a graph world, with their preconditions and effects (ETPLAN-3.1)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sim_bridge.graph.scene import Node
 from sim_bridge.graph.ways import Point, length_m
 from sim_bridge.graph.world import Agent, GraphWorld
 
-# VirtualHome's CLOSE: from one centre to the other's box, seen from above.
+# VirtualHome's CLOSE: from the centre of one to the box of the other, seen from above.
 CLOSE_M = 1.5
-# From what an agent walks up to it stops so far from its box.
+# An agent stops at this distance from a target's box.
 STAND_M = 0.6
 TURN_RAD = math.radians(30)
-# Where the next thing is put: two shares that fill a rectangle evenly, however many there are.
+# Offsets of a low-discrepancy sequence: it fills a rectangle evenly with any number of things.
 _SPREAD = (0.7548776662, 0.5698402910)
 
 
 def act(world: GraphWorld, agent: str, action: Action) -> Precondition | None:
-    """Carries an action out at once; what it lacked, where it failed, and then nothing changed.
+    """Executes an action at once; returns the violated precondition if it failed without effect.
 
     Raises:
         PlannerError: for an unknown agent.
@@ -39,7 +39,7 @@ def act(world: GraphWorld, agent: str, action: Action) -> Precondition | None:
 
 
 def first_missing(world: GraphWorld, who: Agent, action: Action) -> Precondition | None:
-    """The first precondition of an action that does not hold; None where all do."""
+    """The first violated precondition of an action; None if there is none."""
     verb, name = action.verb, action.target
     if name not in world.nodes and not (verb is Verb.WALK and name in world.agents):
         return Precondition.EXISTS
@@ -108,7 +108,7 @@ def _opening_lacks(world: GraphWorld, who: Agent, node: Node, verb: Verb) -> Pre
 
 
 def apply(world: GraphWorld, who: Agent, action: Action) -> None:
-    """Does what an action does, without asking whether it may be done."""
+    """Applies an action's effects without checking its preconditions."""
     verb, name = action.verb, action.target
     if verb is Verb.WALK:
         _walk(world, who, name)
@@ -143,14 +143,14 @@ def _walk(world: GraphWorld, who: Agent, name: str) -> None:
 
 
 def stop_before(world: GraphWorld, start: Point, goal: Point, name: str) -> Point:
-    """Where somebody who walks straight from `start` to an entity's middle stops."""
+    """Where a straight walk from `start` to an entity's centre stops."""
     node = world.nodes.get(name)
     if node is not None and node.kind is EntityKind.ROOM:
         return goal
     if world.gap_to_m(start, name) <= STAND_M:
         return start
     low, high = 0.0, 1.0
-    # The gap shrinks all the way.
+    # The gap decreases all the way.
     for _ in range(12):
         share = (low + high) / 2
         point = (
@@ -162,7 +162,7 @@ def stop_before(world: GraphWorld, start: Point, goal: Point, name: str) -> Poin
 
 
 def _free_spot(world: GraphWorld, who: Agent, node: Node, relation: Relation) -> Vec3:
-    """Where the next thing goes on or in a node: in `map`, or from a thing's underside."""
+    """The position of the next thing on or in a node: in `map`, or from a thing's underside."""
     spot = world.next_spot()
     u, v = ((spot * share) % 1.0 - 0.5 for share in _SPREAD)
     depth, width, height = node.size_m

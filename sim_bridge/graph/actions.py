@@ -1,4 +1,4 @@
-"""VirtualHome's actions, and what each needs, by name (ETPLAN-3.1)."""
+"""VirtualHome's actions, and their preconditions by name (ETPLAN-3.1)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Verb(StrEnum):
 
 
 class Precondition(StrEnum):
-    """What was not so when an action failed; the first that is violated is told."""
+    """Preconditions of actions; the first violated one is reported."""
 
     EXISTS = "exists"
     REACHABLE = "reachable"
@@ -61,10 +61,10 @@ _ARGUMENTS = {Verb.TURNLEFT: 0, Verb.TURNRIGHT: 0, Verb.PUT: 2, Verb.PUTIN: 2}
 
 
 def script_action(line: str) -> Action:
-    """An action of a script's line, such as `<char0> [putin] <apple> (211) <fridge> (103)`.
+    """Parses a script line, such as `<char0> [putin] <apple> (211) <fridge> (103)`.
 
     Raises:
-        PlannerError: where it is no line, or no action of this world.
+        PlannerError: if it is not a script line, or not an action of this world.
     """
     match = _LINE.match(line[:500])
     if match is None:

@@ -28,13 +28,13 @@ from sim_bridge.graph.scene import start_of
 from sim_bridge.graph.world import Agent, GraphWorld
 from sim_bridge.refusals import refusal_of
 
-# VirtualHome's: one carries, the other opens. Primitives know one thing in the hand.
+# As in VirtualHome: one carries, the other opens. Primitives assume one held thing.
 _HANDS = 2
 
 
 @dataclass(slots=True)
 class _Running:
-    """A primitive under way, or its end."""
+    """A running primitive, or its end."""
 
     agent: str
     routine: Routine | None
@@ -48,7 +48,7 @@ class GraphBackend:
     simulated = True
 
     def __init__(self, options: GraphOptions | None = None) -> None:
-        """Takes the shipped settings where none are given."""
+        """Uses the shipped settings by default."""
         self._options = options or default_graph_options()
         self._world: GraphWorld | None = None
         self._primitives: list[_Running] = []
@@ -74,7 +74,7 @@ class GraphBackend:
         return self._world.time_s if self._world is not None else 0.0
 
     def step(self, dt_s: float) -> None:
-        """Lets simulated time pass for all agents, in their order."""
+        """Advances simulated time for all agents, in their order."""
         if not (math.isfinite(dt_s) and dt_s > 0):
             raise PlannerError(f"expected a step of a finite time above 0, got {dt_s}")
         world = self._loaded()
@@ -95,7 +95,7 @@ class GraphBackend:
     # Sensing
 
     def capabilities(self, agent: str) -> Capabilities:
-        """What the agent's body can do in a world of edges; it has no cameras."""
+        """What the agent's body can do in a graph world; it has no cameras."""
         body = self._agent(agent).body
         return Capabilities(
             kind=body.kind.value,
@@ -107,7 +107,7 @@ class GraphBackend:
         )
 
     def observe(self, agent: str, cameras: Sequence[str] = ()) -> Observation:
-        """Where the agent is and what its hand feels.
+        """The agent's pose and the state of its hand.
 
         Raises:
             PlannerError: for an unknown agent, or any camera: there are no pictures.
@@ -143,7 +143,7 @@ class GraphBackend:
     # Acting
 
     def start(self, agent: str, primitive: Primitive) -> Handle:
-        """Begins a primitive; a refusal is its polled result."""
+        """Starts a primitive; a refusal is its polled result."""
         handle = Handle(len(self._primitives))
         refusal = self._refusal(agent, primitive)
         if refusal is not None:
@@ -172,7 +172,7 @@ class GraphBackend:
         return refusal_of(agent, who.body.kind, able, primitive, busy=busy)
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
-        """How a primitive stands."""
+        """The status of a primitive."""
         if not 0 <= handle < len(self._primitives):
             raise PlannerError(f"this world gave out no primitive {handle}")
         return self._primitives[handle].status
@@ -188,13 +188,13 @@ class GraphBackend:
         if agent in self._current:
             self._end(self._current[agent], PrimitiveCode.STOPPED, "the agent was stopped")
 
-    # Parts of the above
+    # Details
 
     def _advance(self, running: _Running, dt_s: float | None) -> None:
         if running.routine is None:
             return
         try:
-            # A generator takes None first, then one step's seconds at a time.
+            # A generator takes None first, then the seconds of one step at a time.
             stage = next(running.routine) if dt_s is None else running.routine.send(dt_s)
             running.status = PrimitiveStatus(stage[0], min(1.0, stage[1]), None)
         except StopIteration as stop:

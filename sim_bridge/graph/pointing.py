@@ -1,4 +1,4 @@
-"""From the points of primitives to the nodes of a graph world, and to places on and in them."""
+"""Maps the points of primitives to nodes of a graph world, and to places on and in them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from planner.world.vocabulary import EntityKind, Relation, floor_name
 from sim_bridge.graph.scene import Node, Place
 from sim_bridge.graph.world import Agent, GraphWorld
 
-# How far a node may be from the point that is meant, where a primitive does not say.
+# Maximum distance of a node from a target point, if a primitive does not say.
 TOLERANCE_M = 0.3
-# A surface is put on from so far above or below it, an interior from so far outside.
+# Tolerance above or below a surface, and outside an interior, for placing.
 _ABOVE_M, _OUTSIDE_M = 0.35, 0.15
-# Below this a point is the floor's.
+# Below this height a point is on the floor.
 _FLOOR_M = 0.3
-# Things of one place keep so far from each other that each can be pointed at.
+# Distance between things in one place, so that each can be selected.
 _APART_M = 0.06
 _BESIDE_M = 0.15
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A place for a thing: what it is then on or within, and where, as `Start.at_m`."""
+    """A place for a thing: its relation and parent, and its position as `Start.at_m`."""
 
     place: Place
     at_m: Vec3
@@ -34,7 +34,7 @@ class Spot:
 def node_at(
     world: GraphWorld, point_m: Vec3, names: Iterable[str], tolerance_m: float
 ) -> str | None:
-    """The node that a point means: that whose box or handle is nearest, within the tolerance."""
+    """The node that a point selects: that with the nearest box or handle, within the tolerance."""
     ranked = [
         (_distance_m(world, name, point_m), math.dist(world.middle_m(name), point_m), name)
         for name in names
@@ -44,14 +44,14 @@ def node_at(
 
 
 def things(world: GraphWorld) -> Iterator[str]:
-    """All things but those in hands."""
+    """All things that are not held."""
     for name, node in world.nodes.items():
         if node.kind is EntityKind.OBJECT and world.relation_of(name) is not Relation.HELD:
             yield name
 
 
 def handled(world: GraphWorld) -> Iterator[str]:
-    """All things but those in hands, and all furniture."""
+    """All things that are not held, and all furniture."""
     for name, node in world.nodes.items():
         if node.kind is EntityKind.FURNITURE:
             yield name
@@ -68,7 +68,7 @@ def _distance_m(world: GraphWorld, name: str, point_m: Vec3) -> float:
 
 
 def _handles(piece: Furniture | None) -> Iterator[Vec3]:
-    """Where a piece is taken to open it, and to close it again."""
+    """Handle positions of a piece, closed and open."""
     for joint in piece.joints if piece is not None else ():
         for open_share in (0.0, 1.0):
             yield _handle(piece, joint, open_share) if piece is not None else (0.0, 0.0, 0.0)
@@ -84,7 +84,7 @@ def _handle(piece: Furniture, joint: Joint, open_share: float) -> Vec3:
 
 
 def spot_at(world: GraphWorld, point_m: Vec3, relation: Relation, thing: str) -> Spot | None:
-    """Where a thing goes that is put at a point; None where nothing is there to put it on or in."""
+    """Where a thing goes that is put at a point; None if there is nothing to put it on or in."""
     found = [
         (cost, name, at_m)
         for name in handled(world)
@@ -105,13 +105,13 @@ def spot_at(world: GraphWorld, point_m: Vec3, relation: Relation, thing: str) ->
 def spot_at_thing(
     world: GraphWorld, point_m: Vec3, relation: Relation, thing: str, tolerance_m: float
 ) -> Spot | None:
-    """Where a thing goes that is put onto or into the thing at a point; None where none is there.
+    """Where a thing goes that is put onto or into the thing at a point; None if there is none.
 
     Args:
-        world: as it is.
-        point_m: what is meant is as near to it as the tolerance says.
-        relation: onto what has a top, or into what has a hollow.
-        thing: what is put down.
+        world: the current state.
+        point_m: selects the nearest thing within the tolerance.
+        relation: on a thing with a top, or within one with a hollow.
+        thing: the thing that is put down.
         tolerance_m: more than 0.
     """
     able = (
@@ -130,7 +130,7 @@ def spot_at_thing(
 def _offers(
     world: GraphWorld, node: Node, point_m: Vec3, relation: Relation
 ) -> Iterator[tuple[float, Vec3]]:
-    """The places on or in a node that a point may mean, each with how far the point is off."""
+    """The places on or in a node that a point may select, with the point's distance from each."""
     if node.piece is not None:
         local = node.piece.pose.inverse().apply(point_m)
         if relation is Relation.ON:
@@ -171,7 +171,7 @@ def _travel(piece: Furniture, joint: str | None) -> Vec3:
 
 
 def _into(point: Vec3, center: Vec3, size: Vec3, out: Vec3) -> Vec3 | None:
-    """The point moved into a closed hollow; None where it is not at the hollow, out or in."""
+    """The point moved into a closed hollow; None if it is not at the hollow."""
     moved = []
     for at, middle, side, travel in zip(point, center, size, out, strict=True):
         low, high = middle - side / 2, middle + side / 2
@@ -182,14 +182,14 @@ def _into(point: Vec3, center: Vec3, size: Vec3, out: Vec3) -> Vec3 | None:
 
 
 def beside(world: GraphWorld, who: Agent, reference_m: Vec3, tolerance_m: float) -> Vec3 | None:
-    """A point next to the thing that a reference means; None where no thing is there."""
+    """A point next to the thing at a reference point; None if there is no thing."""
     name = node_at(world, reference_m, things(world), tolerance_m)
     if name is None:
         return None
     (x, y, z), size = world.position_m(name), world.nodes[name].size_m
     _, parent = world.place_of(name) or (Relation.ON, "")
     piece = world.nodes[parent].piece if parent in world.nodes else None
-    # Towards the middle of what it is on, so as not to fall off; on the floor towards the agent.
+    # Towards the centre of its support, so as not to fall off; on the floor towards the agent.
     tx, ty = (piece.x_m, piece.y_m) if piece is not None else (who.x_m, who.y_m)
     away = math.atan2(ty - y, tx - x) if math.hypot(tx - x, ty - y) > _APART_M else 0.0
     off_m = max(size[0], size[1]) / 2 + _BESIDE_M
@@ -197,7 +197,7 @@ def beside(world: GraphWorld, who: Agent, reference_m: Vec3, tolerance_m: float)
 
 
 def _apart(world: GraphWorld, parent: str, at_m: Vec3) -> Vec3:
-    """The place or, where a thing is there already, one beside it."""
+    """The position or, if there is a thing already, one beside it."""
     taken = [world.offset_m(name) for name in world.contents_of(parent)]
     x, y, z = at_m
     for turn in range(24):

@@ -1,4 +1,4 @@
-"""Primitives of the graph world over time: each step gives how far it is, the end a result."""
+"""Primitives of the graph world over time: each step yields its progress, the end is a result."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sim_bridge.graph.acting import apply, first_missing
 from sim_bridge.graph.actions import Action, Precondition, Verb
 from sim_bridge.graph.world import Agent, GraphWorld
 
-# Yields phase and progress, takes the seconds of a step.
+# Yields phase and progress, receives the seconds of a step.
 Routine: TypeAlias = Generator[tuple[str, float], float, PrimitiveResult]
 
-# Without a standoff the base comes so near to what it walks to.
+# Default distance between base and target.
 STANDOFF_M = 1.0
-# An agent that was told how near to come comes a little nearer.
+# Agents come this much nearer than the requested standoff.
 _MARGIN_M = 0.05
 _EPSILON_S = 1e-9
 
@@ -63,7 +63,7 @@ class Act:
 
 
 def routine(act: Act) -> Routine:
-    """The routine of a primitive that its body can do."""
+    """The routine of a primitive that its body supports."""
     return _ROUTINES[act.primitive.name](act)
 
 
@@ -97,7 +97,7 @@ def _navigate(act: Act) -> Routine:
     if way is None or room is None:
         return _ended(PrimitiveCode.UNREACHABLE, "no way leads there")
     standoff_m = act.primitive.standoff_m
-    # A point on the floor is stood on, one above it is stood before.
+    # A target on the floor is walked onto; for one above it the agent stops in front.
     near_m = 0.0 if act.target_m[2] <= 0.0 else STANDOFF_M
     if not math.isnan(standoff_m):
         near_m = max(0.0, standoff_m - _MARGIN_M)
@@ -163,11 +163,11 @@ def _look(act: Act) -> Routine:
     return _done("looked")
 
 
-# Handling
+# Manipulation
 
 
 def _attempt(act: Act, action: Action, seconds: float, after: Callable[[], None]) -> Routine:
-    """Does something that takes its time, where it can be done before and after it."""
+    """Performs a timed action whose preconditions are checked before and after the time."""
     yield str(act.primitive.name), 0.0
     missing = first_missing(act.world, act.who, action)
     if missing is None:
@@ -255,7 +255,7 @@ def _change(act: Act) -> Routine:
 
 
 def _may_open(world: GraphWorld, name: str) -> bool:
-    """Whether a point where something is opened may mean it: furniture, and things that open."""
+    """Whether an opening primitive can select it: furniture, and things that open."""
     node = world.nodes[name]
     return node.kind is EntityKind.FURNITURE or node.opens
 

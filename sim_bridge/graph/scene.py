@@ -1,4 +1,4 @@
-"""How a graph world begins: its nodes, and where each is, of a house and an episode in it."""
+"""The initial state of a graph world: its nodes and their places, from a house and an episode."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Place = tuple[Relation, str]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What never changes about an entity.
+    """The constant data of an entity.
 
     Attributes:
         room: of rooms and furniture.
-        at_m: of rooms and furniture, middle of the underside in `map`.
+        at_m: of rooms and furniture, centre of the underside in `map`.
         opens: whether it can be opened and closed.
-        hollow, flat: whether things are put into and onto it; of things.
+        hollow, flat: whether things can be put into and onto it; of things.
         piece: the furniture of the house file.
     """
 
@@ -53,16 +53,16 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The first state of a world, which is copied and never changed.
+    """The initial state of a world, which is copied and never changed.
 
     Attributes:
         places: what each thing is on or within.
-        at_m: middle of each thing's underside: in `map`, of what is on or in another thing from
-            that one's underside.
-        open: what is open.
+        at_m: centre of each thing's underside: in `map`, or relative to the underside of the thing
+            that it is on or in.
+        open: the open entities.
         contents: what is directly on or within each entity.
         held: what the graph's characters hold, in their order; theirs are the agents' hands.
-        stands: the graph's characters, where each stands in `map` and in which room.
+        stands: the pose in `map` and room of each of the graph's characters.
         entities: the nodes' records; filled by the first world and shared by all.
     """
 
@@ -79,20 +79,20 @@ class Start:
     entities: dict[str, EntityState] = field(default_factory=dict)
 
 
-# Of graphs whose episodes place nothing: those of a benchmark's environments.
+# Of graphs whose episodes place nothing, such as a benchmark's environments.
 _STARTS: dict[int, Start] = {}
 _MAX_STARTS = 64
 
 
 def start_of(house: House, episode: Episode, catalogue: Catalogue) -> Start:
-    """How an episode begins in a house; what it places it places instead of the house.
+    """The initial state of an episode in a house; its placements replace the house's.
 
     Raises:
-        FileError: naming the episode's field and the reason, where it does not fit the house.
+        FileError: naming the episode's field and the reason, if it does not match the house.
     """
     if house.graph is None or episode.objects or episode.furniture:
         return _Reader(house, episode, catalogue).start()
-    # By identity, as comparing houses takes long; the start holds its house.
+    # By identity, as comparing houses is slow; the start keeps its house alive.
     start = _STARTS.get(id(house))
     if start is None:
         while len(_STARTS) >= _MAX_STARTS:
@@ -145,7 +145,7 @@ class _Reader:
         )
 
     def _things(self) -> dict[str, ObjectPlacement]:
-        """The episode's things; of a graph all others too, where it has them."""
+        """The episode's things; for a graph all others too, where the graph has them."""
         named = {item.name: item for item in self._episode.objects}
         if self._house.graph is None:
             return named
@@ -269,7 +269,7 @@ class _Reader:
         return tuple(stands)
 
     def _position(self, character: GraphNode, room: str) -> tuple[float, float]:
-        """Where a character stands: as the graph says, else in the middle of its room."""
+        """A character's position: from the graph, else the centre of its room."""
         if character.obj_transform is not None:
             x, _, y = character.obj_transform.position
             return x, y

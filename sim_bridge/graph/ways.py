@@ -1,4 +1,4 @@
-"""Ways through the rooms of a house, from door to door: walking distances without obstacles."""
+"""Paths through the rooms of a house, from door to door, ignoring obstacles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Point = tuple[float, float]
 
 
 class Ways:
-    """The doors of a house; ways between rooms are sought once."""
+    """The doors of a house; paths between rooms are cached."""
 
     def __init__(self, house: House) -> None:
         self._doors: dict[str, list[tuple[Point, str]]] = {}
@@ -23,7 +23,7 @@ class Ways:
         self._known: dict[tuple[str, str], tuple[Point, ...] | None] = {}
 
     def way(self, room: str, to_room: str, goal: Point) -> tuple[Point, ...] | None:
-        """The points to walk to one after another, `goal` the last; None where there is no way."""
+        """The points to walk to in order, `goal` last; None if there is no path."""
         if room == to_room:
             return (goal,)
         key = (room, to_room)
@@ -33,7 +33,7 @@ class Ways:
         return None if doors is None else (*doors, goal)
 
     def _search(self, room: str, to_room: str) -> tuple[Point, ...] | None:
-        """The doors of the shortest way, counted from the first door on."""
+        """The doors of the shortest path, in order."""
         waiting: list[tuple[float, str, tuple[Point, ...]]] = [(0.0, room, ())]
         done: set[tuple[str, Point | None]] = set()
         while waiting:
@@ -51,5 +51,5 @@ class Ways:
 
 
 def length_m(start: Point, way: tuple[Point, ...]) -> float:
-    """How long a way is, metres."""
+    """The length of a path, metres."""
     return sum(math.dist(a, b) for a, b in zip((start, *way[:-1]), way, strict=True))

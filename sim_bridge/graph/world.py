@@ -1,4 +1,4 @@
-"""The graph world: what is where, and in which state."""
+"""The state of a graph world."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sim_bridge.graph.ways import Point
 
 @dataclass(slots=True)
 class Agent:
-    """Somebody who acts; `hands` are the names of what each holds."""
+    """An agent; `hands` has the name of what each holds."""
 
     name: str
     body: Body
@@ -41,33 +41,33 @@ class Agent:
         return next((name for name in self.hands if name is not None), None)
 
     def hand_m(self) -> Vec3:
-        """Where its hands are in `map`."""
+        """The position of its hands in `map`."""
         x, y, z = self.body.hand_m
         cos, sin = math.cos(self.yaw_rad), math.sin(self.yaw_rad)
         return (self.x_m + x * cos - y * sin, self.y_m + x * sin + y * cos, z)
 
 
 class GraphWorld:
-    """One episode; `acting.act` changes it, `snapshot` tells how it is.
+    """One episode; `acting.act` changes it, `snapshot` returns its state.
 
     Attributes:
-        start: how it began.
+        start: its initial state.
         agents: by name.
-        walked_m: how far each agent has walked.
-        time_s: the clock, which its owner moves, as `steps`.
+        walked_m: distance walked by each agent.
+        time_s: the clock, advanced by its owner, as is `steps`.
     """
 
     def __init__(self, start: Start, episode: Episode, seed: int = 0, hands: int = 1) -> None:
-        """The first state.
+        """Builds the initial state.
 
         Args:
             start: of the episode's house.
-            episode: says who is there.
-            seed: decides where agents start of whom neither episode nor graph says it.
-            hands: of each agent.
+            episode: the agents.
+            seed: determines start positions that neither episode nor graph has.
+            hands: per agent.
 
         Raises:
-            PlannerError: where the graph's characters hold more than hands can.
+            PlannerError: if the graph's characters hold more than they have hands.
         """
         self.start, self.episode = start, episode
         self.nodes = start.nodes
@@ -123,13 +123,13 @@ class GraphWorld:
             for name in things:
                 self.take(agent, name)
 
-    # Reading
+    # Queries
 
     def agent(self, name: str) -> Agent:
         """An agent by name.
 
         Raises:
-            PlannerError: where there is none.
+            PlannerError: if there is none.
         """
         agent = self.agents.get(name)
         if agent is None:
@@ -138,11 +138,11 @@ class GraphWorld:
         return agent
 
     def place_of(self, name: str) -> Place | None:
-        """What a thing is on, within or held by; None for what is no thing."""
+        """What a thing is on, within or held by; None for other entities."""
         return self._places.get(name)
 
     def position_m(self, name: str) -> Vec3:
-        """The middle of an entity's underside in `map`."""
+        """The centre of an entity's underside in `map`."""
         node = self.nodes.get(name)
         if node is None:
             agent = self.agents[name]
@@ -160,7 +160,7 @@ class GraphWorld:
         return (x, y, z)
 
     def middle_m(self, name: str) -> Vec3:
-        """The middle of an entity's box in `map`."""
+        """The centre of an entity's box in `map`."""
         x, y, z = self.position_m(name)
         return (x, y, z + self._size_m(name)[2] / 2)
 
@@ -183,7 +183,7 @@ class GraphWorld:
         return self._contents.get(name, ())
 
     def enclosing(self, name: str) -> str | None:
-        """What closed thing or furniture an entity is inside of, however deep; None for none."""
+        """The closed thing or furniture that an entity is in, at any depth; None for none."""
         while name in self._places:
             relation, parent = self._places[name]
             node = self.nodes.get(parent)
@@ -198,21 +198,21 @@ class GraphWorld:
         return self._states.get(name, {})
 
     def relation_of(self, name: str) -> Relation | None:
-        """How a thing is where it is; None for what is no thing."""
+        """A thing's relation to its place; None for other entities."""
         place = self._places.get(name)
         return None if place is None else place[0]
 
     def offset_m(self, name: str) -> Vec3:
-        """Where a thing is, as `Start.at_m`."""
+        """A thing's position, as `Start.at_m`."""
         return self._at_m[name]
 
     def gap_m(self, agent: str, name: str) -> float:
-        """From an agent's centre to an entity's box, seen from above."""
+        """Distance of an agent's centre from an entity's box, seen from above."""
         who = self.agents[agent]
         return self.gap_to_m((who.x_m, who.y_m), name)
 
     def gap_to_m(self, point: Point, name: str) -> float:
-        """From a point to an entity's box, seen from above."""
+        """Distance of a point from an entity's box, seen from above."""
         x, y, _ = self.position_m(name)
         node = self.nodes.get(name)
         half_x, half_y = self._half_m(node) if node is not None else (0.0, 0.0)
@@ -221,7 +221,7 @@ class GraphWorld:
 
     @staticmethod
     def _half_m(node: Node) -> Point:
-        """Half of the sides of a node's box along the map's axes."""
+        """Half sizes of a node's box along the map's axes."""
         x, y = node.size_m[0] / 2, node.size_m[1] / 2
         if node.piece is None or not node.piece.yaw_rad:
             return x, y
@@ -244,7 +244,7 @@ class GraphWorld:
         return True
 
     def way(self, who: Agent, name: str) -> tuple[Point, ...] | None:
-        """The points by which an agent gets close to an entity; None where there is no way."""
+        """The points through which an agent gets close to an entity; None if there is no path."""
         room = self.room_of(name)
         x, y, _ = self.position_m(name)
         if room is None:
@@ -256,14 +256,14 @@ class GraphWorld:
         return [sighting.name for sighting in sightings(self.snapshot(), agent)]
 
     def next_spot(self) -> int:
-        """A number that no thing was put down with before, from 1."""
+        """A new number for the position of a thing that is put down, from 1."""
         self._put += 1
         return self._put
 
-    # Changing, without asking whether it may be (`acting` does)
+    # Changes, without precondition checks (`acting` has them)
 
     def move(self, who: Agent, x_m: float, y_m: float, yaw_rad: float, room: str) -> None:
-        """Puts an agent somewhere; what it holds goes along."""
+        """Moves an agent with what it holds."""
         who.x_m, who.y_m, who.yaw_rad, who.room = x_m, y_m, yaw_rad, room
         self._touch(who.name)
         for name in who.hands:
@@ -277,7 +277,7 @@ class GraphWorld:
         self._touch(who.name)
 
     def put(self, who: Agent, name: str, place: Place, at_m: Vec3) -> None:
-        """Puts what a hand holds down; `at_m` as `Start.at_m`."""
+        """Places a held thing; `at_m` as `Start.at_m`."""
         who.hands[who.hands.index(name)] = None
         self._settle(name, place, at_m)
         self._touch(who.name)
@@ -288,7 +288,7 @@ class GraphWorld:
         self._touch(name)
 
     def set_state(self, name: str, state: str, *, value: bool) -> None:
-        """Sets a state of something that has it."""
+        """Sets a state of an entity that has it."""
         before = self._states.get(name, {})
         self._states[name] = default_states().changed(before, state, value=value)
         self._touch(name)
@@ -310,10 +310,10 @@ class GraphWorld:
         self._dirty.add(name)
         self.revision += 1
 
-    # Telling
+    # Output
 
     def snapshot(self) -> WorldState:
-        """The world as it is; entities that did not change are the same records as before."""
+        """The current state of the world; unchanged entities are the same objects as before."""
         if self._dirty:
             for name in self._dirty:
                 self._entities[name] = self._entity(name)
