@@ -102,7 +102,10 @@ CASES = {
     "truncated": (lambda t: t[:-1], "line 13: ends in the middle of an episode"),
     "no episode": (lambda t: t[1:], "line 1: no episode yet"),
     "twice": (lambda t: [*t[:3], *t], "an episode begins before the last one ended"),
-    "other propositions": (lambda t: broken(t, 5, satisfied=[]), "expected results of 2 propositions"),
+    "other propositions": (
+        lambda t: broken(t, 5, satisfied=[]),
+        "expected results of 2 propositions",
+    ),
     "success": (lambda t: broken(t, 13, success=True), "success is not that all"),
     "order": (lambda t: [*t[:5], t[6], t[5], *t[7:]], "not in the order of their steps"),
     "deep": (lambda t: [t[0], "[" * 100_000], "line 2: is nested too deeply"),
