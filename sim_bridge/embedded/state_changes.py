@@ -1,4 +1,4 @@
-"""What changes states in the embedded world: what is meant, what it needs, what becomes of it."""
+"""State changes in the embedded world: their targets, preconditions and effects."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def check_state_change(
     point_m: Vec3,
     tolerance_m: float = 0.0,
 ) -> Thing | Piece:
-    """What a skill at a point would be done to; a tolerance of 0 is ours.
+    """The entity that a skill at a point would change; a tolerance of 0 is the default.
 
     Raises:
-        RefusalError: with the first precondition that does not hold.
+        RefusalError: with the first violated precondition.
     """
     entity = _entity_at(world, agent, skill, point_m, tolerance_m or POINT_TOLERANCE_M)
     if isinstance(entity, Thing):
@@ -58,7 +58,7 @@ def check_state_change(
 def change_states(
     world: KinematicWorld, agent: Agent, skill: StateSkill, entity: Thing | Piece
 ) -> None:
-    """Lets a skill have its effects."""
+    """Applies a skill's effects."""
     held = world.things[agent.holding] if agent.holding is not None else None
     changes = dict(skill.sets)
     if held is not None:
@@ -76,7 +76,7 @@ def change_states(
 def _entity_at(
     world: KinematicWorld, agent: Agent, skill: StateSkill, point_m: Vec3, tolerance_m: float
 ) -> Thing | Piece:
-    """The thing or piece of furniture at a point: one that can be in the states comes first."""
+    """The thing or furniture at a point, preferring one that can have the states."""
     needed = default_states().affordance_of[next(iter(skill.sets))]
     uses_hand = skill.needs.hand is not None
     found: list[tuple[bool, float, float, str]] = []
@@ -91,7 +91,7 @@ def _entity_at(
         distance = piece.record.box.distance_m(point_m)
         if distance <= tolerance_m:
             lacks = needed not in piece.record.affordances
-            # A thing on the furniture is meant before the furniture under it.
+            # A thing takes precedence over the furniture under it.
             found.append((lacks, distance + 0.02, 0.0, piece.name))
     if not found:
         raise RefusalError(PrimitiveCode.NOTHING_THERE, "nothing is at the target")
@@ -168,7 +168,7 @@ def _in_reach(world: KinematicWorld, agent: Agent) -> Iterator[Thing | Piece]:
 
 
 def _under(world: KinematicWorld, entity: Thing | Piece) -> Iterator[Thing | Piece]:
-    """What a thing is on or in, then what that is on or in."""
+    """The support of a thing, then that one's support, and so on."""
     while isinstance(entity, Thing):
         below = world.things.get(entity.parent) or world.pieces.get(entity.parent)
         if below is None:
