@@ -396,7 +396,7 @@ def test_rule_20_says_what_it_is() -> None:
     assert "no certified safety function" in NOTICE
     assert "tablet" in NOTICE
     readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-    assert "no certified safety function" in " ".join(readme.split())
+    assert "not a certified safety function" in " ".join(readme.split())
 
 
 def test_stop_is_never_refused_and_leaves_a_receipt() -> None:
