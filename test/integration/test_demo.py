@@ -40,7 +40,14 @@ def busy_processes() -> Iterator[None]:
         process.wait()
 
 
-@pytest.mark.parametrize("pace", ["--pace=1", f"--pace={DEFAULT_PACE}", "--fast"])
+@pytest.mark.parametrize(
+    "pace",
+    [
+        f"--pace={DEFAULT_PACE}",
+        pytest.param("--pace=1", marks=pytest.mark.slow),
+        pytest.param("--fast", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.usefixtures("busy_processes")
 def test_the_bag_says_what_was_said_live(
     tmp_path: Path, small_house: House, small_episode: Episode, pace: str

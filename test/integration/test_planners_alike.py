@@ -125,7 +125,15 @@ class Stack:
         self.client.wait(is_ready, f"a memory that knows {sorted(known)}")
 
 
-@pytest.fixture(scope="module", params=[*ASKED, GRAPH])
+# At every change: two agents, and the world without pictures.
+AT_EVERY_CHANGE = ("cup_and_apple", GRAPH)
+WORLDS = [
+    name if name in AT_EVERY_CHANGE else pytest.param(name, marks=pytest.mark.slow)
+    for name in (*ASKED, GRAPH)
+]
+
+
+@pytest.fixture(scope="module", params=WORLDS)
 def stack(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
