@@ -92,6 +92,7 @@ class BridgeNode(Node):
             # Called from another thread, it wakes the executor, which calls `run_due` next.
             self._runtime.notify(self.create_guard_condition(lambda: None).trigger)
             nice = declare_nice(self)
+            self._losses: Counter[str] = Counter()
             self._lockstep = self._declare_lockstep()
             self._make_publishers()
             self._load_world(opened)
@@ -166,10 +167,10 @@ class BridgeNode(Node):
             return None
         if not (simulated and fast):
             raise PlannerError("parameter lockstep: needs a simulated world and time_mode:=fast")
-        return LockstepGate(self, wait_for_agents=self._pace.idle is IdleTime.HOLD)
+        holds = self._pace.idle is IdleTime.HOLD
+        return LockstepGate(self, self._losses, wait_for_agents=holds)
 
     def _make_publishers(self) -> None:
-        self._losses: Counter[str] = Counter()
         self._ports: dict[str, AgentInterface] = {}
         self._leaving: list[tuple[float, AgentInterface]] = []
         self._one_hz, self._two_hz, self._five_hz = Periodic(1.0), Periodic(2.0), Periodic(5.0)
@@ -213,6 +214,8 @@ class BridgeNode(Node):
         if self._waiting is None or not self._waiting.unseen_pictures():
             # A client that receives a result must be able to rely on a memory that is up to date.
             self._settle()
+            if self._lockstep is not None:
+                self._lockstep.publish_settled(self._runtime)
         self._run_wall_clock_tasks(time.monotonic())
         if held:
             return IDLE_WAIT_S

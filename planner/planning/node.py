@@ -36,7 +36,7 @@ from planner.ros.conversions import seconds
 from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.lifecycle import run_node
-from planner.ros.lockstep import LockstepChannel, LockstepPublisher
+from planner.ros.lockstep import LockstepChannel, LockstepPublisher, LockstepSubscriber
 from planner.ros.loop_thread import ExecutorQueue, LoopThread, set_from_thread
 from planner.ros.managed_node import ManagedNode
 from planner.ros.message_bounds import bounds_of
@@ -107,7 +107,8 @@ class TaskPlannerNode(ManagedNode):
         self._heartbeat = HeartbeatPublisher(
             self, through_skills=True, is_alive=self._loop.is_responsive
         )
-        self._inputs = RosInputs()
+        world = LockstepSubscriber(self, LockstepChannel.WORLD, self._on_settled)
+        self._inputs = RosInputs(lambda: world.is_present)
         self._inputs.set_house(self._layout)
         self._lockstep = LockstepPublisher(self, LockstepChannel.PLANNER, self._losses)
         model = self._settings.model
@@ -190,6 +191,9 @@ class TaskPlannerNode(ManagedNode):
                 self._hands[node.name] = SkillClient(self, node.name)
         self._clock_of_world.update(seconds(message.header.stamp))
         self._loop.call(partial(self._inputs.set_graph, message))
+
+    def _on_settled(self, agent: str, stamp_s: float) -> None:
+        self._loop.call(partial(self._inputs.settle, agent, stamp_s))
 
     def _on_update(self, message: MemoryUpdate) -> None:
         self._loop.call(lambda: self._inputs.log.change(change_record(message)))

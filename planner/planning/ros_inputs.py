@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from planner.planning.delta_log import DeltaLog
@@ -15,12 +16,17 @@ from planner.world.vocabulary import EntityKind
 from planner.world.wire import graph_record
 
 NOTHING = Belief(0.0, -1, {})
+# Stamps go through nanoseconds and back.
+_EQUAL_S = 1e-6
 
 
 class RosInputs:
     """The newest belief, the memory's changes and the house."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_lockstep: Callable[[], bool] = lambda: False) -> None:
+        """Takes whether the world reports which agents are settled."""
+        self._has_lockstep = has_lockstep
+        self._settled_s: dict[str, float] = {}
         self._graph: Any = None
         self._belief: Belief | None = NOTHING
         self._listeners: list[asyncio.Future[None]] = []
@@ -33,6 +39,15 @@ class RosInputs:
         """Sets a planner_msgs/WorldGraph, converted only when the belief is read."""
         self._graph, self._belief = graph, None
         self.notify()
+
+    def settle(self, agent: str, stamp_s: float) -> None:
+        """The world: all calls of an agent that end by then have ended."""
+        self._settled_s[agent] = stamp_s
+        self.notify()
+
+    def unsettle(self, agent: str) -> None:
+        """An agent starts a call, which may end at once."""
+        self._settled_s.pop(agent, None)
 
     def notify(self) -> None:
         """Wakes the waiters."""
@@ -57,6 +72,12 @@ class RosInputs:
         return tuple(sorted(node.name for node in self.belief.of_kind(EntityKind.AGENT)))
 
     # State
+
+    def is_settled(self, agent: str, stamp_s: float) -> bool:
+        """Whether no running call of an agent ended by then; True without lockstep."""
+        if not self._has_lockstep():
+            return True
+        return self._settled_s.get(agent, -math.inf) >= stamp_s - _EQUAL_S
 
     @property
     def belief(self) -> Belief:

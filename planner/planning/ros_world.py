@@ -35,6 +35,12 @@ class RosInputs(BeliefSource, Protocol):
     def notify(self) -> None:
         """Wakes the waiters."""
 
+    def is_settled(self, agent: str, stamp_s: float) -> bool:
+        """Whether no running call of an agent ended by then."""
+
+    def unsettle(self, agent: str) -> None:
+        """An agent starts a call, which may end at once."""
+
 
 class RosWorld:
     """Reads what was received and sends calls to the skill executors."""
@@ -52,7 +58,9 @@ class RosWorld:
         self._log, self._on_status = log, on_status
         self._wait = BeliefWait(inputs, log)
         self._running: dict[str, SkillCall] = {}
+        self._done: list[AgentResult] = []
         self._ended: list[AgentResult] = []
+        self._ended_s = 0.0
 
     @property
     def belief(self) -> Belief:
@@ -80,8 +88,10 @@ class RosWorld:
     def start(self, agent: str, call: SkillCall) -> None:
         """Sends a call to the agent's skill executor; Done does not need one."""
         if call.name == SkillName.DONE:
-            self._ended.append(AgentResult(agent, call, SkillResult.success(), self.now_s))
+            # The world has no part in it, so that there is nothing to wait for.
+            self._done.append(AgentResult(agent, call, SkillResult.success(), self.now_s))
             return
+        self._inputs.unsettle(agent)
         self._running[agent] = call
         loop = asyncio.get_running_loop()
 
@@ -92,17 +102,27 @@ class RosWorld:
 
     def _end(self, agent: str, call: SkillCall, result: SkillResult) -> None:
         del self._running[agent]
-        self._ended.append(AgentResult(agent, call, result, self.now_s))
+        ended_s = self.now_s if result.ended_s is None else result.ended_s
+        # An executor's clock may be behind the world's; no call ends before one that it followed.
+        self._ended_s = max(self._ended_s, ended_s)
+        self._ended.append(AgentResult(agent, call, result, ended_s))
         self._inputs.notify()
 
+    @property
+    def _is_complete(self) -> bool:
+        """Whether all results of the newest moment are here, for which lockstep waits."""
+        return all(self._inputs.is_settled(agent, self._ended_s) for agent in self._running)
+
     def take_results(self) -> Sequence[AgentResult]:
-        """The calls that have ended since the last call of this method."""
-        ended, self._ended = self._ended, []
-        return ended
+        """The calls that ended since this was last called; in lockstep all of one moment."""
+        done, self._done = self._done, []
+        if self._is_complete:
+            done, self._ended = [*done, *self._ended], []
+        return done
 
     async def next_event(self, *, or_belief_change: bool) -> bool:
         """Waits until a call has ended or, with `or_belief_change`, any input has arrived."""
-        while not self._ended:
+        while not (self._ended and self._is_complete):
             await self._inputs.changed()
             if or_belief_change:
                 break

@@ -177,7 +177,8 @@ class Session:
 
     def _collect(self) -> bool:
         """Passes ended calls to the planner; returns whether there were any."""
-        ended = tuple(self._world.take_results())
+        order = self._task.agents.index
+        ended = tuple(sorted(self._world.take_results(), key=lambda one: order(one.agent)))
         for one in ended:
             del self._running[one.agent]
             self._world.on_event(Event(one.ended_s, one.agent, one.call, one.result))

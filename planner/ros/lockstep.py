@@ -1,7 +1,8 @@
 """Lockstep messages: memory, skills and planner say until when the world need not wait for them.
 
 A message names an agent and a world time. Until that time the memory needs no picture of the
-agent, and skills and planner do nothing new unless something ends (docs/bridge.md).
+agent, and skills and planner do nothing new unless something ends (docs/bridge.md). The world says
+until when everything that ends for an agent has ended.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class LockstepChannel(StrEnum):
     MEMORY = topics.LOCKSTEP_MEMORY
     SKILLS = topics.LOCKSTEP_SKILLS
     PLANNER = topics.LOCKSTEP_PLANNER
+    WORLD = topics.LOCKSTEP_WORLD
 
 
 class LockstepPublisher:

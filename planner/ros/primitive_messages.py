@@ -6,7 +6,7 @@ from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import PointStamped
 from planner_msgs.action import ExecutePrimitive
 
-from planner.ros.conversions import header, point_m, point_message
+from planner.ros.conversions import header, point_m, point_message, seconds, time_message
 from planner.world.geometry import Vec3
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult
 
@@ -39,6 +39,7 @@ def result_message(result: PrimitiveResult) -> ExecutePrimitive.Result:
         position=point_message(result.position_m or (0.0, 0.0, 0.0)),
         rule=result.rule,
         evidence=[KeyValue(key=key, value=value) for key, value in result.evidence.items()],
+        stamp=time_message(result.ended_s or 0.0),
     )
 
 
@@ -51,6 +52,7 @@ def result_record(message: ExecutePrimitive.Result) -> PrimitiveResult:
         {item.key: item.value for item in message.evidence},
         point_m(message.position) if message.has_position else None,
         int(message.rule),
+        seconds(message.stamp) or None,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from planner_msgs.action import ExecutePrimitive
 from rclpy.node import Node
@@ -52,7 +53,7 @@ class PrimitiveServer(GoalServer):
         """Ends a goal; its client gets the result."""
         self.conclude(
             goal,
-            result_message(result),
+            result_message(replace(result, ended_s=self._now_s())),
             succeeded=result.succeeded,
             canceled=result.code is PrimitiveCode.CANCELED,
         )

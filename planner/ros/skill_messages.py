@@ -9,13 +9,13 @@ from diagnostic_msgs.msg import KeyValue
 from planner_msgs.action import ExecuteSkill
 from planner_msgs.msg import SkillReport
 
-from planner.ros.conversions import header, point_message
+from planner.ros.conversions import header, point_message, time_message
 from planner.world.skill import SkillCall, SkillResult
 
 
 def result_message(result: SkillResult) -> ExecuteSkill.Result:
     """The result of the action `skill`."""
-    message = ExecuteSkill.Result()
+    message = ExecuteSkill.Result(stamp=time_message(result.ended_s or 0.0))
     _fill(message, result)
     return message
 

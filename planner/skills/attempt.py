@@ -80,6 +80,7 @@ class Attempt:
             those of the memory.
         window: the current step's range of the whole call's progress.
         wakes_s: the world time being waited for; 0 = none.
+        ended_s: end of the newest primitive, which may be ahead of a node's clock.
     """
 
     scene: Scene
@@ -94,6 +95,7 @@ class Attempt:
     evidence: dict[str, str] = field(default_factory=dict)
     window: tuple[float, float] = (0.0, 1.0)
     wakes_s: float = 0.0
+    ended_s: float = 0.0
 
     # Reading
 
@@ -153,6 +155,7 @@ class Attempt:
             yield phase, self.share(status.progress)
         self.handle = None
         result = status.result
+        self.ended_s = result.ended_s or 0.0
         if not result.succeeded:
             self.end_if_canceled()
         if result.code is PrimitiveCode.TIMED_OUT or port.now_s() > self.deadline_s + _GRACE_S:

@@ -202,6 +202,7 @@ class SkillExecutor:
 
     def _refuse(self, result: SkillResult) -> SkillResult:
         """Returns a refusal without affecting a running call."""
+        result = replace(result, ended_s=self._scene.port.now_s())
         if self._attempt is None:
             self._result = result
         return result
@@ -227,12 +228,13 @@ class SkillExecutor:
         if attempt is None:
             return
         self._attempt = self._routine = None
-        now_s = self._scene.port.now_s()
+        now_s = max(self._scene.port.now_s(), attempt.ended_s)
         self._result = replace(
             result,
             evidence={**result.evidence, "primitives": str(attempt.primitives)},
             holding=self._scene.team.holding(self.agent, attempt.belief) or "",
             duration_s=round(max(0.0, now_s - attempt.started_s), 3),
+            ended_s=now_s,
         )
         done = 1.0 if result.succeeded else self._status.progress
         self._status = SkillStatus(self._status.phase, done)

@@ -85,7 +85,14 @@ def result_record(message: Any) -> SkillResult:
         duration_s=_known(float(message.duration_s)),
         part_of=str(getattr(message, "part_of", "")),
         rule=int(message.rule),
+        ended_s=_ended_s(message),
     )
+
+
+def _ended_s(message: Any) -> float | None:
+    """A SkillReport has a header instead."""
+    stamp = message.stamp if hasattr(message, "stamp") else message.header.stamp
+    return stamp_seconds(stamp) or None
 
 
 def duration_of(message: Any) -> float | None:

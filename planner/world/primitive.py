@@ -122,6 +122,7 @@ class PrimitiveResult:
         evidence: further information for people and logs; no code parses it.
         position_m: where the object was picked up or put down, in `map`; None if unknown.
         rule: number of the safety rule that refused; 0 = none.
+        ended_s: when it ended, on the world's clock; None = unknown.
     """
 
     code: PrimitiveCode
@@ -129,6 +130,7 @@ class PrimitiveResult:
     evidence: dict[str, str] = field(default_factory=dict)
     position_m: Vec3 | None = None
     rule: int = 0
+    ended_s: float | None = None
 
     @property
     def succeeded(self) -> bool:

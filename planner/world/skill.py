@@ -116,6 +116,7 @@ class SkillResult:
         duration_s: on the world's clock; None = unknown.
         part_of: the call of which this one was a step; "" = a call of its own.
         rule: number of the safety rule that refused; 0 = none.
+        ended_s: when it ended, on the world's clock; None = unknown.
     """
 
     code: SkillCode
@@ -126,6 +127,7 @@ class SkillResult:
     duration_s: float | None = None
     part_of: str = ""
     rule: int = 0
+    ended_s: float | None = None
 
     @property
     def succeeded(self) -> bool:

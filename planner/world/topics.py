@@ -18,7 +18,7 @@ NAMESPACE_REMAPPINGS = tuple((name, name.lstrip("/")) for name in (TF, TF_STATIC
 WORLD_STATE, WORLD_INFO, PEOPLE = "world/state", "world/info", "people"
 LOAD_WORLD, STEP_WORLD = "world/load", "world/step"
 LOCKSTEP_MEMORY, LOCKSTEP_SKILLS = "lockstep/memory", "lockstep/skills"
-LOCKSTEP_PLANNER = "lockstep/planner"
+LOCKSTEP_PLANNER, LOCKSTEP_WORLD = "lockstep/planner", "lockstep/world"
 
 # Memory.
 WORLD_GRAPH, MEMORY_UPDATES, MEMORY_ENTITIES = "world_graph", "memory/updates", "memory/entities"

@@ -51,6 +51,9 @@ class Lockstep:
     _unseen_since_s: float | None = None
     _repeated_s: float = 0.0
     _actors: dict[str, _Actor] = field(default_factory=dict)
+    # Until when each agent was reported as settled.
+    _settled_s: dict[str, float] = field(default_factory=dict)
+    _given_up: set[str] = field(default_factory=set)
 
     # Events
 
@@ -67,6 +70,7 @@ class Lockstep:
         """An agent's skills do nothing new before `until_s`; infinity: none is running."""
         actor = self._actors.setdefault(agent, _Actor())
         actor.skills_s, actor.since_s = until_s, None
+        self._settled_s.pop(agent, None)
 
     def planner_acts(self, agent: str, until_s: float) -> None:
         """An agent's planner does nothing new before `until_s`; infinity: until something ends."""
@@ -74,11 +78,16 @@ class Lockstep:
         actor.planner_s = until_s
         if math.isinf(actor.skills_s):
             actor.since_s = None
+        # It may be another planner, or one that subscribed late.
+        self._settled_s.clear()
 
     def drop(self, *, memory: bool = False, skills: bool = False, planner: bool = False) -> None:
         """Nodes have left: stop waiting for them."""
         if memory:
             self._looks.clear()
+        if skills:
+            # Their calls end without a moment.
+            self._given_up.update(self._actors)
         for actor in self._actors.values():
             actor.skills_s = math.inf if skills else actor.skills_s
             actor.planner_s = math.inf if planner else actor.planner_s
@@ -88,6 +97,8 @@ class Lockstep:
         self._shown.clear()
         self._looks.clear()
         self._actors.clear()
+        self._settled_s.clear()
+        self._given_up.clear()
         self._unseen_since_s, self.warning = None, ""
 
     # Queries
@@ -110,6 +121,28 @@ class Lockstep:
             now_s < actor.until_s - _EQUAL_S and not math.isinf(actor.until_s)
             for actor in self._actors.values()
         )
+
+    def newly_settled(self, now_s: float, busy: frozenset[str]) -> list[str]:
+        """The agents for which nothing ends at `now_s` any more, each once, for a planner's turn.
+
+        They are carrying out a primitive, or their skill waits for a later time. A planner that got
+        one agent's result waits until each other agent is settled or has a result, too.
+        """
+        now_s += _EQUAL_S
+        if not any(
+            math.isinf(actor.skills_s) and actor.planner_s <= now_s and agent not in busy
+            for agent, actor in self._actors.items()
+        ):
+            return []
+        found = [
+            agent
+            for agent, actor in self._actors.items()
+            if (agent in busy or agent in self._given_up or now_s < actor.skills_s < math.inf)
+            and self._settled_s.get(agent) != now_s
+        ]
+        self._settled_s.update(dict.fromkeys(found, now_s))
+        self._given_up.clear()
+        return found
 
     def holds(self, now_s: float, wall_s: float, busy: frozenset[str]) -> bool:
         """Whether time has to wait at `now_s` for a node that has not finished with it.
@@ -163,6 +196,7 @@ class Lockstep:
             else:
                 self._warn(f"skills or planner of {agent}")
                 actor.skills_s, actor.planner_s, actor.since_s = math.inf, math.inf, None
+                self._given_up.add(agent)
         return held
 
     def _warn(self, who: str) -> None:

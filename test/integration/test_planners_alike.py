@@ -234,10 +234,6 @@ def replies(events: Sequence[Event], *, bare: bool) -> list[str]:
 @pytest.mark.parametrize("planner", PLANNERS.names())
 def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: str) -> None:
     part = PLANNERS.get(planner)
-    if part.needs_model:
-        # Over ROS calls that end at one moment are heard of one after the other, in any order: a
-        # script of replies fits one agent only.
-        stack = replace(stack, agents=stack.agents[:1])
     options: dict[str, str] = {}
     parameters: dict[str, str] = {}
     model = ""

@@ -186,3 +186,34 @@ def test_a_planner_that_thinks_for_long_is_waited_for_as_long_as_it_speaks() -> 
     for wall_s in range(0, 100, 2):
         lockstep.planner_acts("agent_1", 0.0)
         assert lockstep.holds(1.0, float(wall_s), ROBOT)
+
+
+def test_a_planner_learns_once_who_has_no_result_to_come() -> None:
+    lockstep = Lockstep(wait_for_agents=True)
+    for agent in ("agent_0", "agent_1", "agent_2"):
+        lockstep.planner_acts(agent, 0.0)
+        lockstep.skills_act(agent, 0.0)
+    lockstep.skills_act("agent_2", 5.0)
+    both = frozenset({"agent_0", "agent_1"})
+    assert lockstep.newly_settled(1.0, both) == []
+    # agent_0 has a result; agent_1 may have one at the same time until its skill goes on.
+    lockstep.skills_act("agent_0", math.inf)
+    assert lockstep.newly_settled(1.0, NOBODY) == ["agent_2"]
+    assert lockstep.newly_settled(1.0, frozenset({"agent_1"})) == ["agent_1"]
+    assert lockstep.newly_settled(1.0, frozenset({"agent_1"})) == []
+    # Another planner, or one that subscribed late, repeats itself.
+    lockstep.planner_acts("agent_0", 0.0)
+    assert lockstep.newly_settled(1.0, frozenset({"agent_1"})) == ["agent_1", "agent_2"]
+    assert lockstep.newly_settled(5.0, frozenset({"agent_1"})) == ["agent_1"]
+
+
+def test_an_agent_that_was_given_up_is_not_waited_for_by_a_planner() -> None:
+    lockstep = Lockstep(wait_for_agents=True)
+    lockstep.planner_acts("agent_0", 0.0)
+    lockstep.planner_acts("agent_1", 0.0)
+    lockstep.skills_act("agent_1", 0.0)
+    assert lockstep.holds(1.0, 0.0, frozenset({"agent_2"}))
+    lockstep.planner_acts("agent_0", 0.0)
+    assert lockstep.newly_settled(1.0, NOBODY) == []
+    assert lockstep.holds(1.0, TIMEOUT_S + 1.0, frozenset({"agent_2"}))
+    assert lockstep.newly_settled(1.0, NOBODY) == ["agent_1"]

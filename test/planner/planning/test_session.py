@@ -97,6 +97,11 @@ class Around:
             if not listener.done():
                 listener.set_result(None)
 
+    def is_settled(self, agent: str, stamp_s: float) -> bool:
+        return True
+
+    def unsettle(self, agent: str) -> None: ...
+
     async def changed(self) -> None:
         listener: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._listeners.append(listener)
