@@ -5,9 +5,9 @@
 
 #include "looks.h"
 
-/* Of a projected box, what shapes like cups and lamps cover. */
+/* The share of a projected box that shapes like cups and lamps cover. */
 static const double FILL = 0.7;
-/* How far off the outermost ray's slope a geom still counts as near: rounding. */
+/* Tolerance of slopes, for rounding. */
 static const double ASIDE = 1e-6;
 
 typedef struct { double low, high; } Span;
@@ -69,7 +69,7 @@ void place(Boxes *boxes, intptr_t row, double x, double y, double z, double yaw)
     }
 }
 
-/* Whether a box's centre is in the picture, give or take its slack. */
+/* Whether a box's centre is in the picture, within its slack. */
 static bool in_picture(const Boxes *boxes, const Eye *eye, intptr_t row, double farthest_m) {
     const double *center = boxes->centers_m + 3 * row;
     const double slack = boxes->slacks_m[row];
@@ -87,7 +87,7 @@ static double cut(Span pixels, double last) {
     return least(most(pixels.high, 0.0), last) - least(most(pixels.low, 0.0), last);
 }
 
-/* The share of the picture that the outline of a box's corners covers, cut at its edges. */
+/* The share of the picture covered by the bounding box of a box's corners, clipped at its edges. */
 static double picture_share(const Eye *eye, const double corners[CORNERS][3]) {
     const Lens *lens = &eye->lens;
     Span across = NOTHING, down = NOTHING;
@@ -118,7 +118,7 @@ intptr_t glance(const Boxes *boxes, Eye *eye, const Lens *lens, double x, double
         if (!in_picture(boxes, eye, row, farthest_m)) continue;
         look->view[look->in_view++] = row;
         const double fraction = FILL * picture_share(eye, points_of(boxes, row) + PROBES);
-        /* What fills nothing of the picture is not seen, however little is asked for. */
+        /* An empty share is never visible, even without a minimum. */
         if (!(fraction >= least_fraction && fraction > 0.0)) continue;
         look->rows[look->count] = row;
         look->fractions[look->count++] = fraction;
@@ -126,7 +126,7 @@ intptr_t glance(const Boxes *boxes, Eye *eye, const Lens *lens, double x, double
     return look->in_view;
 }
 
-/* The part of space that rays are in: up to a depth, between slopes across and down. */
+/* The volume of the rays: up to a depth, between horizontal and vertical slopes. */
 typedef struct {
     double depth_m;
     Span across, down;
@@ -151,7 +151,7 @@ static void add_rays(const Boxes *boxes, const Eye *eye, Look *look, intptr_t i,
 /* A little wider than the rays, but no wider than the picture. */
 static Span narrowed(Span rays, double slope, bool ahead) {
     const Span picture = {-slope, slope};
-    if (!ahead) return picture; /* Rays that leave at right angles to the view have no slope. */
+    if (!ahead) return picture; /* Rays perpendicular to the view axis have no slope. */
     const Span both = {most(-slope, rays.low - ASIDE), least(slope, rays.high + ASIDE)};
     return both;
 }

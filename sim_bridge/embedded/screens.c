@@ -6,12 +6,12 @@
 
 enum { OUTLINE = 4 };
 
-/* Where the corners of a rectangle are, seen from a wall: along it, and off its line. */
+/* The corners of a rectangle in a wall's frame: along it, and off its line. */
 typedef struct {
     double along[OUTLINE], off[OUTLINE];
 } Outline;
 
-/* 1 or -1 where all corners are to the left or to the right of a wall, else 0; fills `off`. */
+/* 1 or -1 if all corners are to the left or right of a wall, else 0; fills `off`. */
 static int side_of(const Walls *walls, intptr_t wall, const double *corners, Outline *seen) {
     const double *start = walls->starts_m + 2 * wall, *way = walls->along + 2 * wall;
     int left = 0, right = 0;
@@ -23,7 +23,7 @@ static int side_of(const Walls *walls, intptr_t wall, const double *corners, Out
     return left == OUTLINE ? 1 : right == OUTLINE ? -1 : 0;
 }
 
-/* Fills `along`, which few pairs of a wall and a region need. */
+/* Fills `along`, which is needed for few pairs of wall and region. */
 static void look_along(const Walls *walls, intptr_t wall, const double *corners, Outline *seen) {
     const double *start = walls->starts_m + 2 * wall, *way = walls->along + 2 * wall;
     for (int i = 0; i < OUTLINE; i++)
@@ -31,9 +31,9 @@ static void look_along(const Walls *walls, intptr_t wall, const double *corners,
             (corners[2 * i] - start[0]) * way[0] + (corners[2 * i + 1] - start[1]) * way[1];
 }
 
-/* Whether all lines between two outlines on both sides of a wall meet it.
+/* Whether all lines between two outlines on both sides of a wall intersect it.
  *
- * Lines from a corner to a corner are the outermost of all those between.
+ * Lines between corners are the extreme ones.
  */
 static bool parts(const Outline *one, const Outline *other, double length_m) {
     for (int i = 0; i < OUTLINE; i++)

@@ -10,13 +10,13 @@
 /* The first two are what `free` says of a cell. */
 enum { BARRED, UNKNOWN, OPEN, DONE };
 
-/* In the order of the cells' numbers, and which two are beside a diagonal one. */
+/* Neighbours in the order of cell numbers, and the two beside a diagonal one. */
 static const int NEAR[8][2] = {
     {-1, -1}, {-1, 0}, {-1, 1}, {0, -1}, {0, 1}, {1, -1}, {1, 0}, {1, 1}};
 static const int BESIDE[8][2] = {
     {1, 3}, {-1, -1}, {1, 4}, {-1, -1}, {-1, -1}, {3, 6}, {-1, -1}, {4, 6}};
 
-/* What a search is after: a cell, or, where that is -1, one that is off all points. */
+/* The goal of a search: a cell, or if that is -1, any cell far enough from all points. */
 typedef struct {
     intptr_t cell, row, column;
     const double *points_m;
@@ -24,8 +24,8 @@ typedef struct {
     double gap_m;
 } Aim;
 
-/* What steps weigh: as 1 to the root of 2 but for some 1e-8, and whole, so that ways of one length
- * are of one length exactly. Ways of up to 250,000 steps fit in 31 bits.
+/* Costs of steps: 1 to the root of 2 up to some 1e-8, as integers, so that equal lengths compare
+ * equal. Paths of up to 250,000 steps fit in 31 bits.
  */
 enum { STRAIGHT = 5741, DIAGONAL = 8119 };
 
@@ -35,7 +35,7 @@ static double distance(const Grid *grid, intptr_t cell, double x_m, double y_m) 
                  grid->y_m + (row + 0.5) * grid->cell_m - y_m);
 }
 
-/* Forgets the last search and bars what discs cover, but for the start. */
+/* Resets the search and blocks cells in discs, except for the start. */
 static void begin(Grid *grid, intptr_t start, const double *discs, intptr_t count) {
     memcpy(grid->state, grid->free, (size_t)(grid->rows * grid->columns));
     for (const double *disc = discs; disc < discs + 3 * count; disc += 3) {
@@ -57,7 +57,7 @@ static void begin(Grid *grid, intptr_t start, const double *discs, intptr_t coun
     grid->state[start] = UNKNOWN;
 }
 
-/* Whether one may stand on the neighbour of a cell that lies in some direction. */
+/* Whether the neighbour of a cell in a direction is free. */
 static bool is_free(const Grid *grid, intptr_t row, intptr_t column, int direction) {
     row += NEAR[direction][0];
     column += NEAR[direction][1];
@@ -93,9 +93,7 @@ static int32_t take_first(Grid *grid, intptr_t *waiting) {
     return first;
 }
 
-/* Where a cell comes that is reached after so much of a way: what makes the way shortest first, of
- * equals what is farther on.
- */
+/* Priority of a cell reached at a cost: lowest estimated total first, ties by higher cost. */
 static uint64_t order_of(const Aim *aim, intptr_t row, intptr_t column, int32_t gone) {
     int32_t least = gone;
     if (aim->cell >= 0) {
@@ -115,7 +113,7 @@ static bool is_reached(const Grid *grid, const Aim *aim, intptr_t cell) {
     return true;
 }
 
-/* Takes up the cell in a direction from one, or finds a shorter way to it. */
+/* Adds the neighbour of a cell in a direction, or finds a shorter path to it. */
 static void step(Grid *grid, const Aim *aim, intptr_t row, intptr_t column, int direction,
                  intptr_t *waiting) {
     const int dr = NEAR[direction][0], dc = NEAR[direction][1];
@@ -132,7 +130,7 @@ static void step(Grid *grid, const Aim *aim, intptr_t row, intptr_t column, int 
     rise(grid, grid->place[next]);
 }
 
-/* A*, which without a cell to aim at is Dijkstra's search; the cell that it ends at, or -1. */
+/* A*, without a goal cell Dijkstra's algorithm; returns the final cell, or -1. */
 static int32_t search(Grid *grid, intptr_t start, const Aim *aim) {
     intptr_t waiting = 1;
     grid->gone[start] = 0;
@@ -155,14 +153,14 @@ static int32_t search(Grid *grid, intptr_t start, const Aim *aim) {
     return -1;
 }
 
-/* From a cell back to where the search began. */
+/* Traces a path from a cell back to the start of the search. */
 static intptr_t trail(const Grid *grid, int32_t cell, int32_t *cells) {
     intptr_t count = 0;
     for (; cell >= 0; cell = grid->before[cell]) cells[count++] = cell;
     return count;
 }
 
-/* Whether any way joins two cells: diagonal steps join nothing that straight ones do not. */
+/* Whether two cells are connected: diagonal steps connect nothing that straight ones do not. */
 static bool is_joined(Grid *grid, intptr_t start, intptr_t goal) {
     intptr_t found = 0, done = 0;
     uint8_t *seen = grid->state;
@@ -187,11 +185,11 @@ static bool is_joined(Grid *grid, intptr_t start, intptr_t goal) {
 
 intptr_t way_between(Grid *grid, intptr_t start, intptr_t goal, const double *discs,
                      intptr_t disc_count, int32_t *cells, double *length) {
-    /* From the goal to the start: then the trail is in the way's order. */
+    /* From the goal to the start, so that the trace is in the path's order. */
     const Aim aim = {start, start / grid->columns, start % grid->columns, NULL, 0, 0.0};
     begin(grid, start, discs, disc_count);
     if (grid->state[goal] == BARRED) return 0;
-    /* Discs may leave no way. A search in vain looks at all of the floor, in many times the time. */
+    /* Discs may block every path. A failing search visits the whole floor, which is much slower. */
     if (disc_count && !is_joined(grid, start, goal)) return 0;
     if (search(grid, goal, &aim) < 0) return 0;
     *length = (double)grid->gone[start] / STRAIGHT;
@@ -227,7 +225,7 @@ static bool sees(const Grid *grid, intptr_t a, intptr_t b) {
     return true;
 }
 
-/* Each corner is the farthest cell that is seen from the last. */
+/* Each corner is the farthest cell visible from the previous one. */
 intptr_t straighten(const Grid *grid, int32_t *cells, intptr_t count) {
     intptr_t corners = count < 1 ? 0 : 1, at = 0;
     while (at < count - 1) {

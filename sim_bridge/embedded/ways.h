@@ -1,39 +1,37 @@
-/* Shortest ways over a floor's free cells.
+/* Shortest paths over a floor's free cells.
  *
- * Cells are numbered row by row; row is y, column is x. From a free cell one gets to the eight
- * around it that are free, diagonally only where both cells are free that lie between. Lengths are
+ * Cells are numbered row by row; row is y, column is x. Cells are 8-connected,
+ * diagonally only if both cells in between are free. Lengths are
  * metres, in the map's axes, unless said otherwise. cffi reads this file, so it has declarations
  * only.
  */
 
-/* A grid over a floor, with room for one search at a time: each array has an entry for each cell. */
+/* A grid over a floor, with room for one search at a time: each array has one entry per cell. */
 typedef struct {
     intptr_t rows, columns;
-    double x_m, y_m;       /* the lower left corner */
+    double x_m, y_m;       /* lower left corner */
     double cell_m;
     const uint8_t *free;
-    uint8_t *state;        /* what a search has found out about a cell */
-    int32_t *gone;         /* how much of a way lies before a cell */
-    int32_t *before;       /* the cell before it on its way */
-    int32_t *place;        /* where in the heap */
+    uint8_t *state;        /* state of a cell in the search */
+    int32_t *gone;         /* cost from the start to a cell */
+    int32_t *before;       /* predecessor of a cell */
+    int32_t *place;        /* position in the heap */
     int32_t *heap;
-    uint64_t *order;       /* the lowest is tried next */
+    uint64_t *order;       /* priority, lowest first */
 } Grid;
 
-/* The shortest way between two free cells, both included, the start first; the number of cells.
+/* The shortest path between two free cells, including both; returns the number of cells, 0 if
+ * there is no path.
  *
- * 0 where there is none. No cell is free with its middle in one of the discs (count, 3), given by
- * their middles and radii, but for the start. Of ways of one length always the same is found.
- * `length` is the way's, in cells.
+ * Except for the start, cells with their centre in one of the discs (count, 3: centre and radius)
+ * are not free. Of equally short paths the same one is always found. `length` is in cells.
  */
 intptr_t way_between(Grid *grid, intptr_t start, intptr_t goal, const double *discs,
                      intptr_t disc_count, int32_t *cells, double *length);
 
-/* The shortest way to a cell that is farther from all of some points (count, 2) than a gap. */
+/* The shortest path to a cell that is farther than a gap from all points (count, 2). */
 intptr_t way_off(Grid *grid, intptr_t start, const double *points_m, intptr_t count,
                  double gap_m, const double *discs, intptr_t disc_count, int32_t *cells);
 
-/* Leaves of a way's cells the corners that are needed to walk it in straight lines over free
- * floor; how many.
- */
+/* Reduces a path's cells to the corners of straight lines over free floor; returns their number. */
 intptr_t straighten(const Grid *grid, int32_t *cells, intptr_t count);
