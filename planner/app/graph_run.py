@@ -36,7 +36,7 @@ def prepare_graph(
     backend.reset(house, episode, episode.seed)
     initial = backend.world_state()
     if initial is None:
-        raise PlannerError(f"{episode.episode_id}: the world tells no state")
+        raise PlannerError(f"{episode.episode_id}: the backend provides no world state")
     updater = PrivilegedUpdater(backend.world_state, GT_VISIBILITY)
     kinds = {placement.uid: placement.kind for placement in episode.agents}
     memory = Memory(house, updater, agents=kinds, episode=episode.episode_id)

@@ -1,4 +1,4 @@
-"""Reference plans of episodes, carried out at once in the graph world and judged."""
+"""Executes reference plans of episodes in the graph world without delay, and judges them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_bridge.graph.actions import Action, Precondition, Verb
 from sim_bridge.graph.scene import start_of
 from sim_bridge.graph.world import GraphWorld
 
-# VirtualHome's characters have two.
+# As VirtualHome's characters.
 _HANDS = 2
 _VERBS: dict[str, Verb] = {
     SkillName.NAVIGATE: Verb.WALK,
@@ -24,15 +24,15 @@ _VERBS: dict[str, Verb] = {
     SkillName.CLOSE: Verb.CLOSE,
 }
 _PUTS = {"on": Verb.PUT, "within": Verb.PUTIN}
-# Opening what is open changes nothing, as with the bridge's primitives.
+# Opening what is already open has no effect, as with the bridge's primitives.
 _ALREADY = frozenset({Precondition.IS_OPEN, Precondition.IS_CLOSED})
 
 
 def play_reference(episode: Episode, house: House) -> str:
-    """Why an episode's reference plan does not meet its criteria; "" where it does.
+    """Why an episode's reference plan does not meet its criteria; "" if it does.
 
     Raises:
-        PlannerError: where the episode has no such plan, or does not fit the house.
+        PlannerError: if the episode has no such plan, or does not fit the house.
     """
     criteria = episode.criteria
     if criteria is None or not criteria.reference_calls:
@@ -56,7 +56,7 @@ def call_action(text: str) -> Action:
     """The action of a call such as `Place[apple_0, within, fridge_0, None, None]`.
 
     Raises:
-        PlannerError: where it is no call, or no action of the graph world.
+        PlannerError: if it is not a call, or not an action of the graph world.
     """
     try:
         call = parse_call(text)

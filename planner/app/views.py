@@ -128,7 +128,7 @@ def training_house(index: int, seed: int) -> House:
             return generate_house(f"views_{number}", number, split="train")
         except PlannerError:
             continue
-    raise PlannerError(f"no house came of the seeds {first} to {first + 9}")
+    raise PlannerError(f"no house could be generated from the seeds {first} to {first + 9}")
 
 
 def _house_views(index: int, recipe: ViewRecipe) -> Iterator[tuple[FrameRecord, CameraFrame]]:

@@ -218,7 +218,7 @@ def truth(backend: Backend) -> WorldState:
     """
     state = backend.world_state()
     if state is None:
-        raise PlannerError("a world that knows no truth cannot be compared")
+        raise PlannerError("a world without ground truth cannot be compared")
     return state
 
 

@@ -18,5 +18,5 @@ def evaluation_of(episode: Episode) -> Evaluation:
     if episode.evaluation is not None:
         return read_evaluation(episode.evaluation, episode.episode_id)
     if episode.criteria is None:
-        raise PlannerError(f"episode {episode.episode_id} says no goal, so nothing is judged")
+        raise PlannerError(f"episode {episode.episode_id} has no goal, so nothing can be judged")
     return Evaluation(())

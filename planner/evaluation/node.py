@@ -78,7 +78,7 @@ class EvaluatorNode(ManagedNode):
         self._mode = _SCORING[scoring]
         self._variant = Variant.PERCEIVED if world == "perceived" else Variant.BOXES
         if self._variant is Variant.PERCEIVED and not episode:
-            raise PlannerError("a perceived world says no episode: set the parameter `episode`")
+            raise PlannerError("a perceived world has no episode: set the parameter `episode`")
         self._folder = Path(store) if store else None
         self._given = load_episode(episode) if episode else None
         if self._given and self._given[0].evaluation is not None:

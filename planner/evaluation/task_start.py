@@ -10,7 +10,7 @@ from planner.world.memory_wire import stamp_seconds
 
 # Of PARTNR's simulator and ours; a real world has no steps of its own.
 STEPS_PER_S = 30.0
-# An instruction this much older than the one before belongs to a world that was loaded again.
+# An instruction this much older than the previous one means that the world was reloaded.
 _BACKWARDS_S = 0.5
 _RUNNING = 1
 
@@ -32,7 +32,7 @@ def task_steps(step: int, stamp_s: float, start_s: float | None) -> int:
 def verdict_steps(message: Any) -> int:
     """Simulation steps of the task in a planner_msgs/Evaluation.
 
-    Messages of before `start_s` was a field carry the steps of the task in `sim_step`.
+    In older messages, without the field `start_s`, `sim_step` has the steps of the task.
     """
     start_s = float(getattr(message, "start_s", math.nan))
     return task_steps(int(message.sim_step), stamp_seconds(message.header.stamp), start_s)
@@ -50,7 +50,7 @@ class TaskStart:
     _newest_s: float = -math.inf
 
     def observe(self, status: Any) -> None:
-        """Takes the next planner_msgs/InstructStatus."""
+        """Processes the next planner_msgs/InstructStatus."""
         stamp_s = stamp_seconds(status.header.stamp)
         if stamp_s < self._newest_s - _BACKWARDS_S:
             self.start_s = None

@@ -1,4 +1,4 @@
-"""The skills that change states, all of one routine, as the catalogue declares them."""
+"""The skills that change states: one routine for all, as declared in the catalogue."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _part(skill: StateSkill) -> SkillPart:
 
 
 def _check_hand(attempt: Attempt, arguments: Arguments, skill: StateSkill) -> None:
-    """The agent holds what the skill is done with, as far as is known."""
+    """Checks that the agent holds what the skill needs, as far as known."""
     needed, holding = skill.needs.hand, attempt.holding
     if needed is None:
         return

@@ -50,7 +50,7 @@ class FindModel:
     def choose(
         self, kind: EntityKind, text: str, known: Mapping[str, str]
     ) -> Future[tuple[str, ...]]:
-        """The names of `known` that a description means; lines tell about each name.
+        """The names in `known` that a description means; values describe each name.
 
         The future raises `PlannerError` if there is no usable reply.
         """

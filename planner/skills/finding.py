@@ -176,7 +176,7 @@ class _Search:
         affordances, table = _affordances(node), default_states()
 
         def shows(state: str, value: bool) -> bool:
-            # A state that is mentioned only where it is true is false where it is not.
+            # States without a default are stated only if true, so otherwise they are false.
             implied = state not in table.defaults and table.affordance_of[state] in affordances
             return node.states.get(state, False if implied else None) is value
 

@@ -1,8 +1,8 @@
-"""The perception tools: questions to the belief, answered by rule or by a model (PARTNR-6.1).
+"""The perception tools: queries of the belief, answered by rules or by a model (PARTNR-6.1).
 
-PARTNR asks a language model to pick from lists of what is known (`planner/skills/find_model.py`).
-Without one the catalogue's words are matched (`planner/skills/finding.py`). The answers read as the
-published ones do.
+PARTNR asks a language model to choose from lists of what is known (`planner/skills/find_model.py`).
+Without one the catalogue's words are matched (`planner/skills/finding.py`). The answers have the
+published format.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Finder:
 
     Attributes:
         kind: of entities.
-        known: a line on each known name that may be meant; `base_m` is where the agent stands.
+        known: a line for each known candidate; `base_m` is the agent's position.
         matching: the names that a text means, by the catalogue's words.
         nothing: the answer if no name is meant.
-        context: what a model is shown of each name beyond its line.
+        context: what a model gets about each name in addition to its line.
     """
 
     kind: EntityKind
@@ -52,7 +52,7 @@ class Finder:
     context: Callable[[Belief, str], str] = lambda _belief, _name: ""
 
     def __call__(self, belief: Belief, text: str, base_m: Vec3 | None) -> str:
-        """The answer by rule."""
+        """The answer by rules."""
         return self.answer(belief, text, base_m, self.matching(belief, text))
 
     def answer(self, belief: Belief, text: str, base_m: Vec3 | None, names: Iterable[str]) -> str:
@@ -61,7 +61,7 @@ class Finder:
         return _listed([known[name] for name in names]) or self.nothing(belief, text)
 
     def shown(self, belief: Belief, base_m: Vec3 | None) -> Mapping[str, str]:
-        """What a model chooses from, by name."""
+        """The candidates shown to a model, by name."""
         known = self.known(belief, base_m)
         return {name: f"{line}{self.context(belief, name)}" for name, line in known.items()}
 
@@ -92,7 +92,7 @@ def _contents(belief: Belief, room: str) -> str:
     return f" with {', '.join(names)}" if names else ""
 
 
-# The things that a text means: where each is, how far, in which states.
+# The objects that a text means: where each is, how far, in which states.
 find_objects = Finder(
     EntityKind.OBJECT,
     known=_objects,
@@ -108,7 +108,7 @@ find_receptacles = Finder(
     matching=lambda belief, text: [node.name for node in matching_furniture(belief, text)],
     nothing=_no_receptacle,
 )
-# The rooms that a text means, or that hold or are likely to hold what it means.
+# The rooms that a text means, or that contain or probably contain what it means.
 find_rooms = Finder(
     EntityKind.ROOM,
     known=lambda belief, _: {
@@ -121,9 +121,9 @@ find_rooms = Finder(
 
 
 def answers(finder: Finder) -> Callable[[Attempt, Arguments], Routine]:
-    """A routine that answers from the belief; by rule no simulated time passes (PARTNR-D56).
+    """A routine that answers from the belief; rules take no simulated time (PARTNR-D56).
 
-    With a model it is the model that chooses; its failure is the call's failure.
+    If there is a model, it chooses; its failure is the call's failure.
     """
 
     def routine(attempt: Attempt, arguments: Arguments) -> Routine:

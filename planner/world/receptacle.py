@@ -68,7 +68,7 @@ def part_of(cls: ObjectClass, relation: Relation) -> str | None:
 
 
 def base_placement(things: Sequence[ObjectPlacement], thing: ObjectPlacement) -> ObjectPlacement:
-    """The lowest of the things that a thing is on or in; itself where it is on or in none."""
+    """The lowest of the things that a thing is on or in; itself if it is on or in none."""
     for _ in things:
         holder = next((other for other in things if other.name == thing.parent), None)
         if holder is None:
@@ -79,14 +79,14 @@ def base_placement(things: Sequence[ObjectPlacement], thing: ObjectPlacement) ->
 
 @lru_cache(maxsize=4096)
 def part_by_word(word: str, relation: Relation) -> str | None:
-    """The same by the shipped catalogue, of whatever class a word names."""
+    """The same by the shipped catalogue, for the class that a word names."""
     catalogue = default_catalogue()
     name = catalogue.object_name(word)
     return None if name is None else part_of(catalogue.objects[name], relation)
 
 
 def holds_things(word: str) -> bool:
-    """Whether things are put into or onto those of a class, by the shipped catalogue."""
+    """Whether things can be put into or onto objects of a class, by the shipped catalogue."""
     return any(part_by_word(word, relation) for relation in (Relation.ON, Relation.WITHIN))
 
 

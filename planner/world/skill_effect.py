@@ -61,7 +61,7 @@ class StatesPoured:
 
 @dataclass(frozen=True, slots=True)
 class Divided:
-    """A thing whose class has slices is gone; these are seen where it was."""
+    """A thing whose class has slices is gone; the slices appear at its place."""
 
     entity: int = 0
 

@@ -1,4 +1,4 @@
-"""What changes the states of things, read from config/catalogue/states.yaml.
+"""The skills that change states, read from config/catalogue/states.yaml.
 
 Each record is a primitive of the bodies that can do it (config/agents.yaml) and a skill.
 """
@@ -26,14 +26,14 @@ def _normal(given: object, info: ValidationInfo) -> object:
     return table.normal(given) if isinstance(given, dict) and table is not None else given
 
 
-# Several values become one name each, and an undeclared state is refused.
+# A state with several values becomes one name per value; undeclared states are refused.
 _States = Annotated[dict[str, bool], BeforeValidator(_normal)]
 
 
 class Condition(FileModel):
-    """What a thing or a piece of furniture must be: of a class, with affordances, in states.
+    """A condition on a thing or furniture: its class, affordances and states.
 
-    `what` names it in results; no classes mean any.
+    `what` names it in results; an empty list of classes means any.
     """
 
     what: Annotated[str, Field(min_length=1)]
@@ -42,24 +42,24 @@ class Condition(FileModel):
     states: _States = Field(default_factory=dict)
 
     def is_kind(self, class_name: str, affordances: Iterable[str]) -> bool:
-        """Whether something is of the kind that is meant, in whatever state."""
+        """Whether something has the class and affordances, in any state."""
         fits = not self.classes or class_name in self.classes
         return fits and frozenset(self.affordances) <= frozenset(affordances)
 
     def has_states(self, states: Mapping[str, bool] | None) -> bool:
-        """Whether it is in the states that are meant."""
+        """Whether it has the required states."""
         known = states or {}
         return all(known.get(state, False) is value for state, value in self.states.items())
 
 
 class Needs(FileModel):
-    """What must hold before a skill can be done.
+    """What must hold before a skill can be executed.
 
     Attributes:
-        thing: of what it is done to.
-        hand: of what the hand holds.
-        near: of something within reach, one for each entry.
-        at: of something that the thing is on or in, however deep, one for each entry.
+        thing: condition on its target.
+        hand: condition on the held object.
+        near: conditions, each on something within reach.
+        at: conditions, each on something that the target is on or in, directly or indirectly.
     """
 
     thing: Condition | None = None
@@ -69,7 +69,7 @@ class Needs(FileModel):
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """All of them."""
+        """All conditions."""
         one = tuple(c for c in (self.thing, self.hand) if c is not None)
         return (*one, *self.near, *self.at)
 
@@ -80,12 +80,12 @@ class StateSkill(FileModel):
     Attributes:
         name: in calls, such as `PowerOn`.
         summary: one line for people.
-        doing: the phase while it goes on, before the name of what it is done to.
-        sets: states of what it is done to, afterwards.
-        hand_sets: states of what the hand holds, afterwards.
-        copies: states with several values that pass from what the hand holds.
-        divides: whether a thing whose class has slices becomes these.
-        furniture: whether it can be done to furniture as well.
+        doing: the phase during execution, before the name of the target.
+        sets: states of the target afterwards.
+        hand_sets: states of the held object afterwards.
+        copies: states with several values that are copied from the held object.
+        divides: whether a target whose class has slices is replaced by these.
+        furniture: whether furniture may be the target as well.
         partnr_text: for PARTNR's prompts; "" = not offered.
         epm_text: for EPM's dialogue; "" = not offered.
     """
@@ -119,7 +119,7 @@ def load_state_skills(path: Path) -> dict[str, StateSkill]:
     """The skills of a states.yaml by their primitives, in the file's order.
 
     Raises:
-        FileError: naming the file, the field and the reason, such as a state that is not declared.
+        FileError: with file, field and reason, such as an undeclared state.
     """
     table = load_states(path)
     try:
@@ -142,12 +142,12 @@ def load_state_skills(path: Path) -> dict[str, StateSkill]:
 
 @lru_cache(maxsize=1)
 def default_state_skills() -> dict[str, StateSkill]:
-    """The shipped ones by their primitives, read once."""
+    """The shipped skills by their primitives, read once."""
     return load_state_skills(config_dir() / "catalogue" / "states.yaml")
 
 
 def skills_that_make(state: str, *, value: bool) -> list[StateSkill]:
-    """The shipped skills that give what they are done to, or what the hand holds, a state."""
+    """The shipped skills that give a state to their target, or to the held object."""
     return [
         skill
         for skill in default_state_skills().values()
@@ -156,6 +156,6 @@ def skills_that_make(state: str, *, value: bool) -> list[StateSkill]:
 
 
 def single_handed(state: str, *, value: bool) -> StateSkill | None:
-    """The first skill that gives what it is done to a state and needs nothing in the hand."""
+    """The first skill that gives its target a state and needs nothing in the hand."""
     ways = skills_that_make(state, value=value)
     return next((s for s in ways if s.sets.get(state) is value and s.needs.hand is None), None)

@@ -1,8 +1,8 @@
 """The states of things and furniture, read from config/catalogue/states.yaml.
 
-Everywhere else a state is a name with a boolean. A state with several values is one such name for
-each value, of which at most one is true: `filled_with` with the value `coffee` is
-`filled_with_coffee`. A state that is not mentioned is false.
+Elsewhere a state is a name with a boolean. A state with several values becomes one name per value,
+of which at most one is true: `filled_with` with the value `coffee` is `filled_with_coffee`. States
+that are not mentioned are false.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Word = Annotated[str, Field(pattern=r"^[a-z][a-z ]*$")]
 
 
 class StateRecord(FileModel):
-    """A state that classes with an affordance have.
+    """A state of classes with an affordance.
 
     Attributes:
-        words: for yes and for no; only of a boolean state.
+        words: for true and false; only of a boolean state.
         values: of a state with several values.
-        default: what a boolean state is at first; None: false, and mentioned only where true.
-        graph_words: VirtualHome's words for yes and for no.
+        default: initial value of a boolean state; None: false, and mentioned only if true.
+        graph_words: VirtualHome's words for true and false.
     """
 
     name: Name
@@ -65,12 +65,12 @@ class StateTable:
     """All states by name, in the file's order.
 
     Attributes:
-        affordance_of: what an entity affords that has the state.
+        affordance_of: the affordance of entities that have the state.
         defaults: of the states that are always mentioned.
-        words: for yes and for no; no word ("") for not having one of several values.
-        predicates: the state and its value that a predicate such as `is_dirty` asks for.
-        graph_words: the state and its value that VirtualHome's word means.
-        values: of each state with several values the name for each value.
+        words: for true and false; "" for not having one of several values.
+        predicates: the state and value for a predicate such as `is_dirty`.
+        graph_words: the state and value for VirtualHome's word.
+        values: for each state with several values, the name of each value.
     """
 
     affordance_of: Mapping[str, str]
@@ -82,11 +82,11 @@ class StateTable:
 
     @property
     def affordances(self) -> frozenset[str]:
-        """All that there are: of states, and those of how something is built."""
+        """All affordances: of states, and of construction."""
         return frozenset({*Affordance, *self.affordance_of.values()})
 
     def usual(self, state: str) -> bool:
-        """What a state is at first."""
+        """The initial value of a state."""
         return self.defaults.get(state, False)
 
     def word(self, state: str, *, value: bool) -> str:
@@ -103,7 +103,7 @@ class StateTable:
         }
 
     def unusual_words(self) -> dict[str, tuple[str, bool]]:
-        """The words for what a thing is not at first."""
+        """The words for values that differ from the initial ones."""
         return {
             self.word(state, value=not usual): (state, not usual)
             for state in self.words
@@ -111,16 +111,16 @@ class StateTable:
         }
 
     def predicate(self, state: str, *, value: bool) -> str:
-        """The predicate that asks for a state's value."""
+        """The predicate for a state's value."""
         return _predicate(self.word(state, value=value))
 
     def unfit(self, states: Iterable[str], affordances: Iterable[str]) -> list[str]:
-        """Those of the states that something with these affordances does not have."""
+        """Those of the states that something with these affordances cannot have."""
         known = frozenset(affordances)
         return [state for state in states if self.affordance_of[state] not in known]
 
     def initial(self, affordances: Iterable[str], *given: Mapping[str, bool]) -> dict[str, bool]:
-        """The states at first: the defaults, then as given, later ones winning."""
+        """The initial states: the defaults, then those given, of which later ones win."""
         known = frozenset(affordances)
         states = {s: value for s, value in self.defaults.items() if self.affordance_of[s] in known}
         for layer in given:
@@ -130,7 +130,7 @@ class StateTable:
         return states
 
     def changed(self, states: Mapping[str, bool], state: str, *, value: bool) -> dict[str, bool]:
-        """The states after a change: one of several values takes the place of another."""
+        """The states after a change: one of several values replaces another."""
         after = dict(states)
         for flags in self.values.values():
             if state in flags.values():
@@ -210,7 +210,7 @@ def load_states(path: Path) -> StateTable:
     """The table of a states.yaml.
 
     Raises:
-        FileError: naming the file, the field and the reason.
+        FileError: with file, field and reason.
     """
     records = read_model(path, StateFile).states
     try:
@@ -236,6 +236,6 @@ def _normal(given: object) -> object:
     return default_states().normal(given) if isinstance(given, Mapping) else given
 
 
-# The types of fields of files that speak of the shipped states.
+# Field types for files that use the shipped states.
 KnownAffordance = Annotated[str, AfterValidator(_known_affordance)]
 GivenStates = Annotated[dict[str, bool], BeforeValidator(_normal)]

@@ -365,7 +365,7 @@ def test_without_a_goal_it_says_so(
     with running("evaluator", episode=path):
         said = latest(client, heard, lambda m: m.episode_id == "small")
         assert (said.status, len(said.propositions)) == (Evaluation.RUNNING, 0)
-        assert said.explanation == "episode small says no goal, so nothing is judged"
+        assert said.explanation == "episode small has no goal, so nothing can be judged"
         answer = client.call(Trigger, "/evaluation/finish")
         assert (answer.success, answer.message) == (False, said.explanation)
 

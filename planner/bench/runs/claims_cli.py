@@ -36,5 +36,7 @@ def run(args: argparse.Namespace) -> int:
 def _role(words: str) -> tuple[Role, str]:
     name, sign, folder = words.partition("=")
     if not sign or name not in list(Role) or not folder:
-        raise PlannerError(f"--as {words}: is no ROLE=RUN with a role of {', '.join(Role)}")
+        raise PlannerError(
+            f"--as {words}: expected ROLE=RUN with one of the roles {', '.join(Role)}"
+        )
     return Role(name), folder

@@ -85,7 +85,7 @@ def open_run(folder: Path, manifest: Manifest) -> Iterator[bool]:
     path = folder / MANIFEST_NAME
     try:
         if folder.is_dir() and not path.exists() and _unknown_entries(folder):
-            raise FileError(folder, "", f"is no run: it has files and no {MANIFEST_NAME}")
+            raise FileError(folder, "", f"is not a run: it has files but no {MANIFEST_NAME}")
         (folder / TRACES_NAME).mkdir(parents=True, exist_ok=True)
         lock = (folder / _LOCK_NAME).open("w")
     except OSError as error:

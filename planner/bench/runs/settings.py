@@ -113,7 +113,7 @@ class RunSettings(FileModel):
         if part.needs_model and not self.model:
             raise PlannerError(needs_model(self.planner))
         if self.model and not part.needs_model:
-            raise PlannerError(f"the planner {self.planner} asks no model; leave out --model")
+            raise PlannerError(f"the planner {self.planner} uses no model; leave out --model")
         if part.needs_full_memory and not full:
             raise PlannerError(f"the planner {self.planner} needs full knowledge: --memory full")
         if part.reads_changes and full:
@@ -133,7 +133,7 @@ class RunSettings(FileModel):
     def _check_memory(self) -> None:
         updater = self.updater
         if updater is None and (self.memory_model or self.memory_url or self.memory_second):
-            raise PlannerError(f"the memory {self.memory} reads pictures with no model")
+            raise PlannerError(f"the memory {self.memory} uses no model")
         if updater is not None and updater.needs_model and not self.memory_model:
             raise PlannerError(f"the memory {self.memory} needs a model: --memory-model")
         read_options(() if updater is None else updater.options, self.memory_options)

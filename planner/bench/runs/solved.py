@@ -182,7 +182,7 @@ def _rows(run: Path, evaluated: Evaluated, collected: Collected) -> Iterator[Row
         elif row.instruction in evaluated:
             collected.skip("with an instruction of an evaluation")
         elif not row.cost.calls:
-            raise PlannerError(f"{run}: its planner {row.planner} asked no model")
+            raise PlannerError(f"{run}: its planner {row.planner} used no model")
         else:
             yield row
 

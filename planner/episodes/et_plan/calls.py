@@ -23,15 +23,15 @@ _TURNS = frozenset({"TURNRIGHT", "TURNLEFT"})
 def plan_calls(
     task: EtTask, house: House, name_of: Callable[[str, int], str | None]
 ) -> tuple[str, ...]:
-    """A task's plan as calls in a house; none at all where a step has no such call.
+    """A task's plan as calls in a house; none at all if a step has no corresponding call.
 
-    Whether a thing goes on or within a place is what the criteria ask; where they do not say it,
-    the verb does; and furniture that has no hollow is put on, or no top, in.
+    The criteria determine whether a thing goes on or within a place; if they do not, the verb does;
+    things go on furniture without a hollow, and into furniture without a top.
 
     Args:
-        task: with the dataset's own plan.
+        task: with the data set's own plan.
         house: the episode's.
-        name_of: what an entity of the dataset, a word and a number, is called here.
+        name_of: our name for an entity of the data set, given as a word and a number.
     """
     calls = [_call(task, house, step, name_of) for step in task.plan if step.verb not in _TURNS]
     return () if None in calls else tuple(str(call) for call in calls)

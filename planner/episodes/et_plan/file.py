@@ -24,7 +24,7 @@ from planner.world.files import parse_model
 RELATIONS = ("CLOSE", "INSIDE", "ON", "FACING")
 ROBOT_WORDS = frozenset({"robot", "character", "char0"})
 MAX_TRIPLES = 50
-# Behind a class that a criterion relates to itself, such as a towel on a towel.
+# Suffix of a class that a criterion relates to itself, such as a towel on a towel.
 SECOND = " (2)"
 MAX_STEPS = 500
 
@@ -37,12 +37,12 @@ _ARGUMENT = re.compile(r"<([^<>]{1,60})>\s*\((\d{1,9})\)")
 
 
 class _Foreign(BaseModel):
-    # What the task generators write besides is noted, and rejects nothing.
+    # Additional fields of the task generators are noted, not refused.
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
     @property
     def unknown_fields(self) -> tuple[str, ...]:
-        """What the record has that is not read."""
+        """The fields of the record that are not read."""
         return tuple(
             f"the field {name[:60]!r} is not known" for name in sorted(self.model_extra or {})
         )
@@ -90,7 +90,7 @@ EtTriple = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class EtTask:
-    """A task; triples speak of variables, `classes` and `numbers` say what each is.
+    """A task; triples refer to variables, `classes` and `numbers` give the class and id of each.
 
     `unknown_fields` of its record are noted and not read.
     """

@@ -26,10 +26,10 @@ def import_into_graphs(paths: Sequence[Path], scenes: Path | None = None) -> Imp
     Args:
         paths: task files.
         scenes: folder with the environments' own graphs, `<env_id>.json` or `env_<env_id>.json`;
-            None: a graph is made of what all tasks of an environment say.
+            None: a graph is made from all tasks of an environment.
 
     Raises:
-        FileError: where a file cannot be read, or two share a name.
+        FileError: if a file cannot be read, or two share a name.
     """
     read: dict[str, int] = {}
     hashes: dict[str, str] = {}
@@ -83,7 +83,7 @@ def _house(
         raise FileError(scenes, "", f"has no graph of environment {number}: {number}.json")
     house = read_house(path)
     if house.graph is None:
-        raise FileError(path, "", "is a house, and no scene graph")
+        raise FileError(path, "", "is a house, not a scene graph")
     return house.model_copy(update={"name": name}), {}
 
 

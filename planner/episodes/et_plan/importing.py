@@ -1,8 +1,9 @@
-"""ET-Plan-Bench's tasks as episodes: its criteria kept, what PARTNR's language can say judged.
+"""ET-Plan-Bench's tasks as episodes: criteria are kept, and translated as far as possible.
 
-The benchmark's graphs are VirtualHome's and not here. What a task needs is read from its own
-plan: which rooms, furniture and things there are, and where. A house is generated for each
-environment. Criteria are kept whole (`criteria`); the evaluation says those of them that it can.
+The benchmark's graphs are VirtualHome's and not available. What a task needs is derived from its
+own plan: rooms, furniture and things, and their positions. A house is generated for each
+environment. All criteria are kept (`criteria`); the evaluation has those that PARTNR's language can
+express.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from planner.world.reach import Reach
 from planner.world.vocabulary import Relation, floor_name
 
 DATASET = "et-plan-bench"
-# Ids of what only criteria name begin here.
+# Ids of entities that only criteria name start here.
 _FIRST_OWN = 100_000
 _RELATIONS = {"ON": Relation.ON, "INSIDE": Relation.WITHIN}
 _USUAL_ROOM = {"bed": "bedroom", "toilet": "bathroom", "shower": "bathroom", "fridge": "kitchen"}
@@ -57,12 +58,12 @@ _USUAL_ROOM = {"bed": "bedroom", "toilet": "bathroom", "shower": "bathroom", "fr
 
 @dataclass
 class _Needs:
-    """What a task's criteria and plan say of its scene.
+    """The scene that a task's criteria and plan imply.
 
     Attributes:
         rooms: ids of rooms to their class.
         pieces: ids of furniture to its class and the id of its room.
-        things: ids of objects to their class, their parent's id and how they are there.
+        things: ids of objects to their class, their parent's id and relation.
         words: of all of these.
     """
 
@@ -156,7 +157,7 @@ class _Importer:
         return known
 
     def _number(self, task: EtTask, scene: TaskScene, ref: Ref) -> int:
-        """The id of an entity; what only criteria name gets one for each environment and room."""
+        """The id of an entity; one named only by criteria gets one per environment and room."""
         if isinstance(ref, int):
             return ref
         word = scene.words[ref]
@@ -168,7 +169,7 @@ class _Importer:
         return self._own_ids.setdefault(key, _FIRST_OWN + len(self._own_ids))
 
     def _room(self, scene: TaskScene, ref: Ref, numbers: Mapping[Ref, int], needs: _Needs) -> int:
-        """The room that an entity is in: as is said, or as is usual for its class."""
+        """The room that an entity is in: as stated, or as usual for its class."""
         for rest in scene.chain(ref):
             if self.is_room(scene.words[rest.parent]):
                 return numbers[rest.parent]
@@ -190,7 +191,7 @@ class _Importer:
     def _parent(
         self, scene: TaskScene, ref: Ref, numbers: Mapping[Ref, int], needs: _Needs
     ) -> tuple[int, Relation | None]:
-        """What a thing is on or in at first: furniture, or somewhere in a room."""
+        """What a thing is initially on or in: furniture, or somewhere in a room."""
         relation = None
         for rest in scene.chain(ref):
             word = scene.words[rest.parent]
@@ -434,7 +435,7 @@ class _Episode:
         return tuple(found)
 
     def _criteria(self) -> tuple[list[EtTriple], list[EtTriple]]:
-        """Where things are at first, and what is asked, without parts of the building."""
+        """Initial positions and goals, without parts of the building."""
         source, goals = split_criteria(self._task, self._importer.is_thing)
         for triple in (*source, *goals):
             if self._is_building(triple):

@@ -1,9 +1,8 @@
-"""ET-Plan-Bench's tasks in scene graphs: nothing fitted, ids and classes as the task has them.
+"""ET-Plan-Bench's tasks in scene graphs: nothing is fitted, ids and classes are the task's.
 
-A word of a criterion stands for the node of its id, or for every node of its class, `floor` for
-every floor. The published layout has what is asked and where things are at first in one text:
-what is said of a thing that the plan puts elsewhere, or only finds, has to have held on the way
-(ETPLAN-4.3).
+A word of a criterion means the node with its id, or every node of its class, `floor` every floor.
+The published format has goals and initial positions in one text: statements about a thing that the
+plan moves elsewhere, or only finds, must have held on the way (ETPLAN-4.3).
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _ROBOT = AgentPlacement(uid="agent_0", kind=AgentKind.ROBOT)
 
 @dataclass(frozen=True, slots=True)
 class GraphTask:
-    """A task in its graph; `reason` says why it has no evaluation where it has none."""
+    """A task in its graph; `reason` says why it has no evaluation, if it has none."""
 
     episode: Episode
     reason: str = ""
@@ -60,8 +59,8 @@ def graph_task(
 
     Args:
         task: the task.
-        house: made of the graph.
-        open_at_start: class and id of furniture that is closed in the graph and open in this task.
+        house: made from the graph.
+        open_at_start: class and id of furniture that is closed in the graph but open in this task.
         sha256: of the task's file.
     """
     things = {word_of(item.class_name) for item in house.objects}
@@ -126,7 +125,7 @@ def _name(word: str, number: int) -> str:
 def _without_building(
     task: EtTask, triples: Sequence[EtTriple], notes: list[str]
 ) -> Iterator[EtTriple]:
-    """The triples without those about walls and the like, which are noted."""
+    """The triples except those about walls and the like, which are noted."""
     for triple in triples:
         if STRUCTURE.isdisjoint(task.classes.get(word, word) for word in triple[1:]):
             yield triple

@@ -1,4 +1,4 @@
-"""ET-Plan-Bench's criteria as an evaluation, as far as PARTNR's language has words for them."""
+"""ET-Plan-Bench's criteria as an evaluation, as far as PARTNR's language can express them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def evaluation_of_criteria(
     variables: Mapping[str, tuple[str, ...]],
     house: House,
 ) -> JudgedGoal:
-    """The evaluation of what is asked; `variables` are names of the house."""
+    """The evaluation of the goals; `variables` are names of the house."""
     return _Writer(variables, house).goal(goals, intermediate)
 
 

@@ -1,8 +1,8 @@
-"""Scene graphs of environments, made of what their tasks say: nothing fitted to our catalogue.
+"""Scene graphs of environments, derived from their tasks; nothing is fitted to our catalogue.
 
-ET-Plan-Bench's files have no graphs. All tasks of an environment were made in one scene, so that
-together they tell what there is, by class and number, what of it can be taken and opened, and
-where it is at first. What is only named in a criterion gets a number of its own.
+ET-Plan-Bench's files have no graphs. All tasks of an environment were made in one scene, so
+together they show what exists, by class and number, what can be taken and opened, and where
+everything is initially. Entities that only criteria name get numbers of their own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from planner.episodes.et_plan.task_scene import PUTS, Ref, TaskScene, task_scene
 from planner.world.geometry import Vec3
 from planner.world.graph_file import EdgeKind, Graph, GraphBox, GraphEdge, GraphNode, word_of
 
-# Numbers of what no plan names begin here.
+# Numbers of entities that no plan names start here.
 _FIRST_OWN = 100_000
 _PITCH_M, _PIECE_M, _ROOM_HEIGHT_M = 1.2, (0.6, 0.8, 0.6), 2.6
 _MIN_COLUMNS = 5
@@ -31,7 +31,7 @@ class TaskGraph:
 
     Attributes:
         graph: of all its tasks.
-        open_at_start: by task, what has to be open since its plan reaches into it unopened.
+        open_at_start: by task, what must be open because its plan reaches into it without opening.
     """
 
     graph: Graph
@@ -39,7 +39,7 @@ class TaskGraph:
 
 
 def grabbed_words(tasks: Sequence[EtTask]) -> frozenset[str]:
-    """The classes of which any plan takes or moves one: those of things."""
+    """The classes that any plan takes or moves, which are those of things."""
     return frozenset(
         step.arguments[0][0]
         for task in tasks
@@ -60,7 +60,7 @@ def graph_of_tasks(tasks: Sequence[EtTask], things: frozenset[str]) -> TaskGraph
 
 @dataclass
 class _Votes:
-    """What tasks say of where one entity is, relation and parent, by criteria and by plans."""
+    """Statements of tasks about where one entity is, relation and parent, by criteria and plans."""
 
     criteria: Counter[tuple[str, int]] = field(default_factory=Counter)
     plans: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -80,7 +80,7 @@ class _Builder:
     def built(self) -> TaskGraph:
         for scene in self._scenes:
             self._words |= {n: word for n, word in scene.words.items() if isinstance(n, int)}
-        # Rooms that plans name go first, so that what only criteria name finds its room.
+        # Rooms named by plans first, so that entities named only by criteria get these rooms.
         numbers: list[dict[Ref, int]] = [{} for _ in self._scenes]
         for by_word in (False, True):
             for scene, known in zip(self._scenes, numbers, strict=True):
@@ -95,7 +95,7 @@ class _Builder:
         return TaskGraph(self._graph(numbers), dict(self._opened()))
 
     def _number(self, scene: TaskScene, ref: Ref, known: Mapping[Ref, int]) -> int:
-        """The entity that a criterion's word means: one of the class in the right room, or new."""
+        """The entity for a criterion's word: one of the class in the right room, or a new one."""
         word = word_of(scene.words[ref])
         room = next((known.get(rest.parent) for rest in scene.chain(ref)
                      if is_room_word(scene.words[rest.parent])), None)  # fmt: skip
@@ -120,9 +120,9 @@ class _Builder:
                 counter[rest.relation or "ON", known[rest.parent]] += 1
 
     def _settle(self, number: int) -> None:
-        """Where an entity is at last: the first believed place that closes no circle.
+        """The final position of an entity: the first plausible one that closes no cycle.
 
-        What criteria say goes before what plans show; something in a room before the room alone.
+        Criteria have priority over plans; something in a room over the room alone.
         """
         if number in self._settled or self._is_room(number):
             return
@@ -190,7 +190,7 @@ class _Builder:
         return number in self._opened_by_plans or node.has("CAN_OPEN")
 
     def _states(self, number: int) -> tuple[str, ...]:
-        """What no plan opens is open, as plans reach into it."""
+        """Furniture that no plan opens is open, since plans reach into it."""
         if number in self._opened_by_plans:
             return ("CLOSED",)
         return ("OPEN",) if self._opens(number) else ()
@@ -219,7 +219,7 @@ class _Builder:
                 yield GraphEdge(from_id=number, relation_type=relation, to_id=parent)
 
     def _boxes(self, numbers: Sequence[Mapping[Ref, int]]) -> dict[int, GraphBox]:
-        """Rooms in a row, in each its furniture in a square: what is faced in the middle."""
+        """Rooms in a row, furniture in a square within each, with what is faced in the middle."""
         faced: Counter[int] = Counter()
         for scene, known in zip(self._scenes, numbers, strict=True):
             for one, other in scene.facing:
@@ -240,7 +240,7 @@ class _Builder:
             ):
                 boxes[piece] = _box((middle + at[0], at[1]), _PIECE_M)
             east += side + _GAP_M
-        # A place that a plan reaches from where it took a thing is beside that.
+        # A place that a plan reaches from where it took a thing is next to that.
         for thing, place in (pair for scene in self._scenes for pair in scene.near):
             on_floor = self._is_room(self._places.get(thing, ("", thing))[1])
             if on_floor and thing not in boxes and place in boxes:
@@ -249,7 +249,7 @@ class _Builder:
         return boxes
 
     def _opened(self) -> Iterator[tuple[tuple[str, str], tuple[tuple[str, int], ...]]]:
-        """What each plan reaches into without opening it."""
+        """The furniture that each plan reaches into without opening it."""
         for task, scene in zip(self._tasks, self._scenes, strict=True):
             used = {n for step in task.plan for _, n in step.arguments}
             around = {place for _, place in scene.puts} | {
@@ -270,7 +270,7 @@ class _Builder:
 
 
 def _square(columns: int) -> list[tuple[float, float]]:
-    """The cells of a square around the origin, the nearest first."""
+    """The cells of a square around the origin, nearest first."""
     cells = [
         ((i - (columns - 1) / 2) * _PITCH_M, (k - (columns - 1) / 2) * _PITCH_M)
         for i in range(columns)

@@ -1,7 +1,7 @@
-"""What a task says of the scene that it was made in: what there is, and where it is at first.
+"""The scene implied by a task: what exists, and where it is initially.
 
-A criterion that the plan does not bring about says where a thing is; where none does, the plan
-shows it: what is walked to after a room, a piece or a container that was opened is there.
+A criterion that the plan does not bring about gives a position; otherwise the plan shows it: what
+is walked to after a room, a piece or an opened container is there.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from planner.world.graph_file import word_of
 
 PUTS = frozenset({"PUT", "PUTIN", "PUTBACK"})
 FLOOR = "floor"
-# Parts of the building, which are no entities here.
+# Parts of the building, which do not become entities.
 STRUCTURE = frozenset({"ceiling", "doorjamb", "wall", "walls", "window"})
 
-# An entity: its number, or its word where only a criterion speaks of it.
+# An entity: its number, or its word if only a criterion names it.
 Ref = int | str
 Kind = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What an entity is on or inside of; `relation` "" where it is not said which."""
+    """What an entity is on or inside of; `relation` is "" if unknown."""
 
     parent: Ref
     relation: str = ""
@@ -34,15 +34,15 @@ class Rest:
 
 @dataclass
 class TaskScene:
-    """What one task shows.
+    """What one task implies.
 
     Attributes:
         words: the class of each entity.
-        rests: where each is at first, as far as it is known.
-        grabbed, opened: what the plan takes, and opens.
+        rests: the initial position of each, as far as known.
+        grabbed, opened: what the plan takes and opens.
         facing: pairs of which the first faces the second.
-        near: (thing, place) of which the plan reaches the second from where the first was.
-        puts: (thing, place) that the plan puts into or onto each other, with the relation asked.
+        near: (thing, place) if the plan reaches the second from the position of the first.
+        puts: (thing, place) that the plan puts into or onto each other, with the required relation.
     """
 
     words: dict[Ref, str] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class TaskScene:
 
 
 def asked_relation(task: EtTask, thing: str, place: str) -> str:
-    """ON or INSIDE, as a criterion asks for a thing and a place by their words; "" where none."""
+    """ON or INSIDE, as a criterion requires for a thing and a place; "" if none does."""
     words = {**task.classes, ROBOT: ROBOT}
     for relation, one, other in (*task.success, *task.intermediate):
         if relation in ("ON", "INSIDE") and (words[one], words[other]) == (thing, place):
@@ -72,10 +72,10 @@ def asked_relation(task: EtTask, thing: str, place: str) -> str:
 
 
 def split_criteria(task: EtTask, is_thing: Kind) -> tuple[list[EtTriple], list[EtTriple]]:
-    """Where things are at first, and what is asked (ETPLAN-4.3).
+    """Separates initial positions from goals (ETPLAN-4.3).
 
-    The published layout has both in one text: what the plan does not bring about for a thing
-    that it moves, or all that is said of a thing that is only to be found, is where it is.
+    The published format has both in one text. A statement gives an initial position if the plan
+    moves the thing but does not bring the statement about, or only searches for the thing.
     """
     targets: dict[str, set[str]] = {}
     for step in task.plan:
@@ -105,7 +105,7 @@ class _Reader:
     def __init__(self, task: EtTask, is_room: Kind, is_thing: Kind) -> None:
         self._task, self._is_room, self._is_thing = task, is_room, is_thing
         self._scene = TaskScene()
-        # What is opened to put something in is not where that comes from.
+        # Opening furniture to put something in does not mean that the thing came from there.
         self._targets = {
             step.arguments[1][1]
             for step in task.plan
@@ -150,7 +150,7 @@ class _Reader:
                     scene.near.append((last, into))
 
     def _note_rest(self, number: int, room: int | None, way: list[int]) -> None:
-        """A thing is where the way to it led, all else in the room."""
+        """A thing is at the end of the way to it, everything else in the room."""
         scene = self._scene
         if number in scene.rests:
             return
@@ -163,11 +163,11 @@ class _Reader:
             scene.rests[number] = Rest(room)
 
     def _ref(self, name: str) -> Ref:
-        """The entity that a word of a criterion means: of its number, or the first of its class."""
+        """The entity for a word of a criterion: by number, or the first of its class."""
         word = self._task.classes[name]
         number = self._task.numbers.get(name)
         same = (n for n, known in self._scene.words.items() if word_of(known) == word_of(word))
-        # A second one of a class has a name of its own.
+        # A second entity of a class has a name of its own.
         first = next(same, name) if name == word else name
         ref = number if number is not None else first
         self._scene.words.setdefault(ref, word)
@@ -200,7 +200,7 @@ class _Reader:
         scene, old = self._scene, self._scene.rests.get(ref)
         in_room = self._is_room(scene.words[found.parent])
         if in_room and old is not None and not self._is_room(scene.words[old.parent]):
-            # It is on something there: that is in the room.
+            # It is on something there, so that is in the room.
             if not any(rest.by_criterion for rest in scene.chain(old.parent)):
                 scene.rests[old.parent] = found
             return
@@ -209,7 +209,7 @@ class _Reader:
             scene.rests.setdefault(found.parent, Rest(old.parent))
 
     def _brings_about(self, ref: Ref, target: Ref) -> bool:
-        """Whether the plan puts a thing of this class where one of that class is."""
+        """Whether the plan puts a thing of this class at one of that class."""
         words = self._scene.words
         return any(
             (words[thing], words[place]) == (words[ref], words[target])

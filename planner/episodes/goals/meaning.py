@@ -457,7 +457,7 @@ class _Reading:
             if not all(self._spots[name].planned for name in names):
                 raise UnclearError("it is not said where they shall be next to each other")
             if len(names) < 2 or any(selection.number for selection in group):
-                raise UnclearError("things next to each other are not told apart")
+                raise UnclearError("things next to each other cannot be told apart")
             pairs = [(s, tuple(n for n in names if n not in s.names)) for s in group]
             if len(group) == 2:
                 pairs = pairs[:1]

@@ -31,7 +31,7 @@ def run_lint(args: argparse.Namespace, solve: Solve | None) -> int:
         raise PlannerError("nothing here can run a planner: use the command planner episodes lint")
     paths = episode_files(args.places) if args.places else shipped_episodes()
     if not paths:
-        raise PlannerError("there is no episode in what was given")
+        raise PlannerError("the given files and folders have no episode")
     reports = lint_files(paths, args.processes)
     if args.solve and solve is not None:
         reports = _solved(reports, solve)

@@ -160,10 +160,10 @@ def _read(path: Path) -> tuple[_Gltf, bytes]:
         raise FileError(path, "", f"cannot be read: {error.strerror}") from None
     refuse_pointer(path, content)
     if len(content) < 20 or struct.unpack_from("<I", content)[0] != _MAGIC:
-        raise FileError(path, "", "is no GLB file")
+        raise FileError(path, "", "is not a GLB file")
     length, kind = struct.unpack_from("<II", content, 12)
     if kind != _JSON or 20 + length > len(content):
-        raise FileError(path, "", "is no whole GLB file")
+        raise FileError(path, "", "is an incomplete GLB file")
     try:
         document = json.loads(content[20 : 20 + length])
     except (ValueError, RecursionError) as error:

@@ -118,5 +118,5 @@ def read_articulated(config: Path) -> ArticulatedTemplate:
 
 def _beside(name: str | None, config: Path, field: str) -> str:
     if not name or Path(name).is_absolute():
-        raise FileError(config, field, f"{name!r} is no file of the dataset")
+        raise FileError(config, field, f"{name!r} is not a file of the dataset")
     return name

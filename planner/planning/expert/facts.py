@@ -126,7 +126,7 @@ class Facts:
         return cls.size_m if cls is not None else (0.15, 0.15, 0.15)
 
     def room_of(self, furniture: str) -> str:
-        """The room of a furniture, a floor or a thing; "" where it is not known."""
+        """The room of a furniture, a floor or a thing; "" if it is not known."""
         if self.is_thing(furniture):
             node = self.node(furniture)
             return (node.room if node is not None else None) or ""

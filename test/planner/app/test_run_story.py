@@ -103,7 +103,7 @@ def test_a_planner_with_a_model_runs_here_too(
     ("words", "says"),
     [
         (["--planner", "react"], "`react` needs a language model"),
-        (["--planner", "expert", "--model", "m"], "the planner expert asks no model"),
+        (["--planner", "expert", "--model", "m"], "the planner expert uses no model"),
         (["--planner", "heuristic_expert"], "needs full knowledge: --memory full"),
         (["--planner", "react", "--model", "m"], "names no server"),
         (["--memory", "learned", "--no-images"], "needs images"),

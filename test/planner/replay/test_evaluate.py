@@ -322,7 +322,7 @@ def test_a_task_of_criteria_alone_is_judged(film, capsys) -> None:
 
 def test_a_task_that_asks_for_nothing(film, capsys) -> None:
     asked(film, evaluation=None)
-    assert "says no goal, so nothing is judged" in refused(capsys, film, film.log())
+    assert "has no goal, so nothing can be judged" in refused(capsys, film, film.log())
 
 
 def replace_steps(verdict, by: int):

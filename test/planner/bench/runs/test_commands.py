@@ -84,7 +84,7 @@ def test_claims_are_printed(runs: tuple[Path, Path], capsys: pytest.CaptureFixtu
         (["fruit_0", "--workers", "2", "--at-once", "2", "--out", "x"], "--at-once is for"),
         (["show", "/nowhere"], "manifest.json: cannot be read"),
         (["compare", "/nowhere", "/nowhere"], "rows.jsonl: cannot be read"),
-        (["claims", "--as", "boss=RUN"], "is no ROLE=RUN"),
+        (["claims", "--as", "boss=RUN"], "expected ROLE=RUN"),
     ],
 )
 def test_what_cannot_be_done_is_told(

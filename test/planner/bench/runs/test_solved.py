@@ -118,7 +118,7 @@ def test_a_run_without_a_model_teaches_nothing(
 ) -> None:
     target = "--store" if word == "examples" else "--out"
     assert main(["bench", word, str(runs[0]), target, str(tmp_path / "x")]) == 2
-    assert "its planner heuristic_expert asked no model" in capsys.readouterr().err
+    assert "its planner heuristic_expert used no model" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
 
 

@@ -84,7 +84,7 @@ def test_one_process_at_a_time_writes_a_run(tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else_is_not_written(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(FileError, match="is no run"), open_run(tmp_path, _manifest()):
+    with pytest.raises(FileError, match="is not a run"), open_run(tmp_path, _manifest()):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
@@ -104,7 +104,7 @@ def test_a_manifest_that_is_broken_is_named(tmp_path: Path) -> None:
     [
         ({"planner": "nobody"}, "there is no planner 'nobody'"),
         ({"planner": "react"}, "needs a language model"),
-        ({"planner": "expert", "model": "x"}, "asks no model"),
+        ({"planner": "expert", "model": "x"}, "uses no model"),
         ({"planner": "heuristic_expert"}, "--memory full"),
         ({"planner": "react", "model": "x", "memory": "full"}, "--memory full has not"),
     ],
