@@ -99,6 +99,10 @@ class CriteriaJudge:
         """The state of the criteria if the episode ended now."""
         return self._progress
 
+    def names(self, name: str) -> bool:
+        """Whether an entity may be one of those that the criteria are about."""
+        return name in self._of
+
     def update(self, scene: Scene, state: WorldState, changed: Collection[str]) -> bool:
         """Processes the next state, which the scene already contains.
 

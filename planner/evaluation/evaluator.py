@@ -22,7 +22,7 @@ from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict
 from planner.evaluation.propositions import Watch
 from planner.evaluation.published import PublishedError, PublishedJudge
-from planner.evaluation.scene import BrokenStateError, Scene
+from planner.evaluation.scene import BrokenStateError, MissingEntityError, Scene
 from planner.evaluation.steadiness import keeps, shadows_nothing
 from planner.evaluation.task import Evaluation, Predicate, Proposition
 from planner.world.episode import Criteria
@@ -30,6 +30,7 @@ from planner.world.errors import FileError
 from planner.world.geometry import Box
 from planner.world.house import House
 from planner.world.state import EntityState, WorldState
+from planner.world.state_updates import vanished
 from planner.world.vocabulary import EntityKind
 
 _JUDGES: dict[Mode, type[StrictJudge] | type[PublishedJudge]] = {
@@ -159,6 +160,7 @@ class Evaluator:
         Raises:
             BrokenStateError: if time runs backwards, an entity has no place in a house, or the
                 episode is finished.
+            MissingEntityError: if an entity that the goal names is gone and was not sliced.
             PublishedError: in mode partnr_v0, if the published code fails too.
         """
         if self._verdict is not None:
@@ -170,11 +172,13 @@ class Evaluator:
                 f"step {state.step} comes after step {self._step}: a new episode needs a new "
                 "evaluator"
             )
-        moved = self._hold_until(state.step - 1)
         if changed is None:
             different, removed = _difference(self._entities, state.entities)
         else:
             different, removed = _named_changes(changed, state.entities)
+        if removed:
+            self._check_gone(removed, state)
+        moved = self._hold_until(state.step - 1)
         dirty = self._take_up(different, removed) if different or removed else False
         self._entities = state.entities
         if self._criteria is not None and (different or removed):
@@ -190,6 +194,17 @@ class Evaluator:
         elif self._progress.sim_steps != state.step:
             self._progress = _at_step(self._progress, state.step)
         return self._progress
+
+    def _check_gone(self, removed: Collection[str], state: WorldState) -> None:
+        """Refuses a state without what the goal names; a perceived world may lose it again."""
+        if self._variant is Variant.PERCEIVED:
+            return
+        for name in vanished(self._entities, state.entities, removed):
+            if name in self._by_name or (self._criteria is not None and self._criteria.names(name)):
+                raise MissingEntityError(
+                    f"{name}, which the goal names, is gone from the world's state at step "
+                    f"{state.step}"
+                )
 
     def keeps(self, reach: Mapping[str, Box]) -> bool:
         """Whether the judgement is unaffected while things move inside known boxes.

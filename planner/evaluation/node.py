@@ -21,6 +21,7 @@ from planner.evaluation.latch_file import Latched, LatchFile
 from planner.evaluation.perceived import PerceivedWorld
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict, criteria_word
+from planner.evaluation.scene import MissingEntityError
 from planner.evaluation.task_start import TaskStart, task_steps
 from planner.ros import parameters, qos
 from planner.ros.conversions import header
@@ -269,12 +270,16 @@ class EvaluatorNode(ManagedNode):
         try:
             evaluator.update(state)
         except PlannerError as error:
+            if isinstance(error, MissingEntityError) and not self._problem:
+                # A verdict would be about a world that is no more.
+                self._problem = str(error)
+                self._publish()
             # Keep the last judgement; a later valid state is judged again.
             self.get_logger().error(
                 f"step {state.step} is not judged: {error}", throttle_duration_sec=LOG_PERIOD_S
             )
             return
-        now = evaluator.progress
+        now, self._problem = evaluator.progress, ""
         if now.propositions is not before.propositions or now.criteria is not before.criteria:
             self._keep()
             self._publish()
@@ -303,7 +308,7 @@ class EvaluatorNode(ManagedNode):
         requested_s = time.monotonic()
         while self.is_active and not self._is_quiet(requested_s):
             await self._pause()
-        if self.refusal or self._evaluator is None:
+        if self.refusal or self._evaluator is None or self._problem:
             response.success, response.message = False, self.refusal or self._problem
             return response
         try:
@@ -376,6 +381,7 @@ class EvaluatorNode(ManagedNode):
         message.start_s = math.nan if start_s is None else start_s
         if self._evaluator is not None:
             _fill(message, self._verdict or self._evaluator.progress)
+            message.explanation = self._problem or message.explanation
         if self._verdict is not None:
             message.status = (
                 EvaluationMessage.SUCCEEDED if self._verdict.success else EvaluationMessage.FAILED

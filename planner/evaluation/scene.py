@@ -37,6 +37,10 @@ class BrokenStateError(PlannerError):
     """A world state that cannot be judged; names the entity and the reason."""
 
 
+class MissingEntityError(BrokenStateError):
+    """An entity that the goal names is gone from the world's state."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Slab:
     """A box in its furniture's frame: x and y range, top, and the slide that moves it."""

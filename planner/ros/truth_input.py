@@ -11,7 +11,7 @@ from rclpy.node import Node
 from planner.ros import qos
 from planner.world import topics
 from planner.world.state import WorldState
-from planner.world.state_updates import UpdateDecoder
+from planner.world.state_updates import UpdateDecoder, vanished
 from planner.world.wire import state_update
 
 # States kept for lookup: over four seconds of ticks with changes.
@@ -52,6 +52,10 @@ class TruthInput:
         if state is None:
             return
         before = self._states[-1] if self._states else None
+        if before is not None and self._decoder.changed is not None:
+            removed = [name for name in self._decoder.changed if name not in state.entities]
+            for name in vanished(before.entities, state.entities, removed):
+                self._logger.error(f"{name} is gone from the world's state at step {state.step}")
         if before is None or _is_another_world(before, state):
             self._states.clear()
             self._on_beginning(state)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from planner.world.catalogue import default_catalogue, slice_names
 from planner.world.record import record
 from planner.world.state import EntityState, WorldState
 
@@ -135,6 +136,20 @@ class UpdateDecoder:
             return False
         # A restarted bridge counts from 1 again.
         return not _begins_anew(last, update.state)
+
+
+def vanished(
+    before: Mapping[str, EntityState], after: Mapping[str, EntityState], removed: Iterable[str]
+) -> list[str]:
+    """Those of `removed` that are gone for no known reason: what is sliced becomes its slices."""
+    found = []
+    for name in removed:
+        gone = before.get(name)
+        cls = default_catalogue().objects.get(gone.class_name) if gone is not None else None
+        slices = cls.slices if cls is not None else None
+        if slices is None or not any(each in after for each in slice_names(name, slices)):
+            found.append(name)
+    return found
 
 
 def difference(

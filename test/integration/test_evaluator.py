@@ -94,6 +94,12 @@ class World:
         )
         self.publish(lost=lost)
 
+    def lose(self, name: str) -> None:
+        """An entity is no longer in the state."""
+        left = {n: entity for n, entity in self.now.entities.items() if n != name}
+        self.now = replace(self.now, step=self.now.step + 10, entities=left)
+        self.publish()
+
     def begin_again(self) -> None:
         self.now = self.start
         self.publish()
@@ -412,3 +418,31 @@ def test_a_state_that_was_lost_is_told_and_nothing_is_judged_by_halves(
         answer = client.call(Trigger, "/evaluation/finish")
         # Both came true in the first state that was seen, so neither was before the other.
         assert "sim_steps: 20" in answer.message
+
+
+def test_what_the_goal_names_and_is_gone_is_an_error_with_its_name_and_no_verdict(
+    task: Path, client: Client, world: World
+) -> None:
+    heard = client.listen(Evaluation, "/evaluation")
+    world.publish()
+    with running("evaluator", episode=task) as process, running("memory", episode=task) as memory:
+        latest(client, heard, lambda m: len(m.propositions) == 2)
+        client.wait(
+            lambda: "of an agent, such as" in memory.log, "a memory that has the first state"
+        )
+        world.lose("book_0")
+        latest(client, heard, lambda m: m.sim_step == 10)
+        world.lose("cup_0")
+        gone = "cup_0, which the goal names, is gone from the world's state at step 20"
+        latest(client, heard, lambda m: m.explanation == gone)
+        answer = client.call(Trigger, "/evaluation/finish")
+        assert (answer.success, answer.message) == (False, gone)
+        assert gone in process.log
+        client.wait(
+            lambda: "cup_0 is gone from the world's state" in memory.log, "the memory's error"
+        )
+        # It was a state without it; with it the judge goes on.
+        world.now = replace(world.start, step=30, stamp_s=0.3)
+        world.publish()
+        latest(client, heard, lambda m: m.sim_step == 30 and m.explanation != gone)
+        assert "percent_complete: 0.00" in client.call(Trigger, "/evaluation/finish").message

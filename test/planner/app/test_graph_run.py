@@ -1,23 +1,60 @@
 """Skills, memory and judge in the graph world: a foreign graph, without pictures."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import graph_kitchen as kitchen
+import pytest
 
 from planner.app.graph_run import prepare_graph
 from planner.evaluation.predicates import Variant
+from planner.parts.kinds import PLANNERS
 from planner.planning.expert.expert import Expert
+from planner.planning.planner import Planner, Task
+from planner.planning.planner_choice import PlannerChoice, make_planner
+from planner.world.errors import PlannerError
 from planner.world.house_checks import load_house
+from planner.world.state import WorldState
 from sim_bridge.graph.backend import GraphBackend
+
+ASKED = {
+    "function_name": "is_inside",
+    "args": {"objects": ["apple_13"], "receptacles": ["fridge_10"]},
+}
+SEES_TABLE = (3.0, 0.0, -2.2)
+
+
+class Forgetful(GraphBackend):
+    """A world whose state has no apple any more after three seconds."""
+
+    def world_state(self) -> WorldState | None:
+        state = super().world_state()
+        if state is None or state.stamp_s < 3.0:
+            return state
+        left = {name: each for name, each in state.entities.items() if name != "apple_13"}
+        return replace(state, entities=left)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, part in PLANNERS.usable().items() if not part.needs_model]
+)
+def test_what_is_gone_ends_a_run_with_an_error_that_names_it(tmp_path: Path, name: str) -> None:
+    house = load_house(kitchen.written(tmp_path))
+    episode = kitchen.task(house).model_copy(update={"evaluation": {"propositions": [ASKED]}})
+    robot = episode.agents[0].model_copy(update={"start": SEES_TABLE})
+    episode = episode.model_copy(update={"agents": (robot,)})
+
+    def planner(task: Task) -> Planner:
+        return make_planner(PlannerChoice(name), task, None)
+
+    run = prepare_graph(Forgetful(), house, episode, planner)
+    with pytest.raises(PlannerError, match=r"^apple_13, which the goal names, is gone"):
+        run.run()
 
 
 def test_the_expert_finds_and_fetches_what_its_memory_sees(tmp_path: Path) -> None:
     house = load_house(kitchen.written(tmp_path))
-    asked = {
-        "function_name": "is_inside",
-        "args": {"objects": ["apple_13"], "receptacles": ["fridge_10"]},
-    }
-    episode = kitchen.task(house).model_copy(update={"evaluation": {"propositions": [asked]}})
+    episode = kitchen.task(house).model_copy(update={"evaluation": {"propositions": [ASKED]}})
     run = prepare_graph(GraphBackend(), house, episode, Expert)
     result = run.run()
     assert result.verdict.success, [str(event) for event in result.events]

@@ -14,6 +14,7 @@ from planner.world.state_updates import (
     StateUpdate,
     UpdateDecoder,
     UpdateEncoder,
+    vanished,
 )
 from planner.world.vocabulary import EntityKind, Relation
 
@@ -153,3 +154,11 @@ def test_every_message_of_a_bag_of_before_is_a_whole_state() -> None:
     assert [decoder.decode(StateUpdate(state)) for state in states] == states
     assert decoder.missed == 0
     assert decoder.changed == ("cup_0",)
+
+
+def test_what_is_sliced_has_not_vanished_and_what_is_gone_without_slices_has() -> None:
+    tomato = entity("tomato_1", class_name="tomato")
+    before = world(tomato, entity("cup_0")).entities
+    slices = world(entity("tomato_slice_4", class_name="tomato_slice")).entities
+    assert vanished(before, slices, ["tomato_1", "cup_0"]) == ["cup_0"]
+    assert vanished(before, {}, ["tomato_1"]) == ["tomato_1"]
