@@ -147,7 +147,7 @@ def recorded(start: WorldState, folder: Path) -> dict[str, Path]:
 
 def handed_over(state: WorldState, thing: str, *, taken: bool) -> WorldState:
     table = next(e.name for e in state.entities.values() if e.class_name == "table")
-    agent = replace(state.entities["agent_0"], holding=thing if taken else None)
+    agent = replace(state.entities["agent_0"], hands=(thing if taken else None,))
     held = replace(
         state.entities[thing],
         parent="agent_0" if taken else table,

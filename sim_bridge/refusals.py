@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from planner.world.bounds import (
     ANGLE,
     ANGLE_OR_NONE,
@@ -15,6 +13,7 @@ from planner.world.bounds import (
     Number,
 )
 from planner.world.primitive import (
+    Capabilities,
     Primitive,
     PrimitiveCode,
     PrimitiveName,
@@ -24,22 +23,24 @@ from planner.world.primitive import (
 
 
 def refusal_of(
-    agent: str, kind: str, able: Collection[str], primitive: Primitive, *, busy: bool
+    agent: str, can: Capabilities, primitive: Primitive, *, busy: bool
 ) -> PrimitiveResult | None:
     """The result that refuses a primitive of a known agent; None if it may start.
 
     Args:
         agent: whose primitive it is.
-        kind: of body, as the text names it.
-        able: the primitives of such a body.
+        can: what its body can do.
         primitive: the request.
         busy: whether the agent is running another primitive.
     """
     if primitive.name not in all_primitives():
         text = f"there is no primitive {primitive.name!r}"
         return PrimitiveResult(PrimitiveCode.UNKNOWN_PRIMITIVE, text)
-    if primitive.name not in able:
-        return PrimitiveResult(PrimitiveCode.NOT_ABLE, f"a {kind} cannot {primitive.name}")
+    if primitive.name not in can.primitives:
+        return PrimitiveResult(PrimitiveCode.NOT_ABLE, f"a {can.kind} cannot {primitive.name}")
+    if primitive.hand is not None and primitive.hand.slot >= can.hands:
+        text = f"a {can.kind} has no {primitive.hand} hand"
+        return PrimitiveResult(PrimitiveCode.NOT_ABLE, text)
     if primitive.frame not in ("map", f"{agent}/odom", f"{agent}/base_link"):
         text = f"frame {primitive.frame!r} is none of map, {agent}/odom, {agent}/base_link"
         return PrimitiveResult(PrimitiveCode.BAD_FRAME, text)

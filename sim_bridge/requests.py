@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from planner.world.bounds import OutOfBounds
 from planner.world.geometry import Vec3
+from planner.world.hands import Hand
 from planner.world.primitive import (
     Primitive,
     PrimitiveCode,
@@ -38,6 +39,7 @@ class Request:
     timeout_s: float = 0.0
     tolerance_m: float = 0.0
     thing_class: str = ""
+    hand: str = ""
 
 
 def read_request(
@@ -57,6 +59,7 @@ def read_request(
         or _check_place(name, request)
         or _check_views(request)
         or _check_numbers(request)
+        or _check_hand(request)
     )
     if refusal is not None:
         return refusal
@@ -72,6 +75,7 @@ def read_request(
         timeout_s=request.timeout_s,
         tolerance_m=request.tolerance_m,
         thing_class=request.thing_class,
+        hand=Hand(request.hand) if request.hand else None,
     )
 
 
@@ -145,3 +149,10 @@ def _check_numbers(request: Request) -> PrimitiveResult | None:
         text = f"tolerance_m: expected 0 or more, got {request.tolerance_m}"
         return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)
     return None
+
+
+def _check_hand(request: Request) -> PrimitiveResult | None:
+    if request.hand in ("", *Hand):
+        return None
+    text = f"unknown hand {request.hand!r}; use right or left, or leave it empty"
+    return PrimitiveResult(PrimitiveCode.BAD_TARGET, text)

@@ -81,11 +81,14 @@ def task(house: House, criteria: Criteria | None = None) -> Episode:
     )
 
 
-def world(folder: Path, document: dict[str, Any] | None = None, hands: int = 1) -> GraphWorld:
-    """The graph's world."""
+def world(
+    folder: Path, document: dict[str, Any] | None = None, kind: AgentKind = AgentKind.ROBOT
+) -> GraphWorld:
+    """The graph's world; a person has two hands."""
     house = load_house(written(folder, document))
-    episode = task(house)
-    return GraphWorld(start_of(house, episode, default_catalogue()), episode, hands=hands)
+    agent = AgentPlacement(uid="agent_0", kind=kind)
+    episode = task(house).model_copy(update={"agents": (agent,)})
+    return GraphWorld(start_of(house, episode, default_catalogue()), episode)
 
 
 def play(in_world: GraphWorld, *lines: str) -> list[Precondition | None]:

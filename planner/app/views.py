@@ -206,7 +206,7 @@ def _view(
             chosen = next(t for t in shown if looked[t.class_name] == min_count)
             looked[chosen.class_name] += 1
         _look_at(world, agent, chosen, rng)
-    if other.holding is None and shown and rng.random() < recipe.held_share:
+    if not other.held and shown and rng.random() < recipe.held_share:
         world.take(other, shown[int(rng.integers(len(shown)))])
         _stand_near(world, other, agent, rng)
     mount = agent.body.cameras["hand"]

@@ -132,5 +132,5 @@ def _entity(node: BeliefNode, names: Mapping[str, str]) -> EntityState:
         affordances=node.affordances,
         states=dict(node.states) or None,
         openness=node.openness,
-        holding=named(node.holding),
+        hands=tuple(named(name) for name in node.hands),
     )

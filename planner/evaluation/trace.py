@@ -24,6 +24,7 @@ from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import KnownPredicate
 from planner.world.errors import FileError, from_validation
+from planner.world.hands import Hand
 from planner.world.vocabulary import AgentKind
 
 TRACE_VERSION = 1
@@ -163,13 +164,14 @@ class MoveLine:
 
 @dataclass(frozen=True, slots=True)
 class HoldLine:
-    """What an agent holds from a step on; "" = nothing."""
+    """What a hand of an agent holds from a step on; "" = nothing."""
 
     __pydantic_config__ = _STRICT
 
     step: Step
     agent: str
     entity: str
+    hand: Hand = Hand.RIGHT
     record: Literal["hold"] = "hold"
 
 

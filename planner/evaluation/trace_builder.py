@@ -31,6 +31,7 @@ from planner.evaluation.trace import (
     TracedProposition,
 )
 from planner.world.episode import Criteria, Episode
+from planner.world.hands import Hand, thing_in
 from planner.world.house import House
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.state import EntityState, WorldState
@@ -216,8 +217,10 @@ class TraceBuilder:
         x, y, _ = body.pose.position_m
         if before is None or before.pose.position_m[:2] != (x, y):
             self._moves.append(MoveLine(step, body.name, x, y))
-        if (before.holding if before else None) != body.holding:
-            self._holds.append(HoldLine(step, body.name, body.holding or ""))
+        for hand in Hand:
+            held = thing_in(body.hands, hand)
+            if (thing_in(before.hands, hand) if before else None) != held:
+                self._holds.append(HoldLine(step, body.name, held or "", hand))
         self._bodies[body.name] = body
 
     def _calls(self, uids: set[str]) -> tuple[CallLine, ...]:

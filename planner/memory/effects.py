@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from planner.memory.entity_list import EntityList
 from planner.memory.support import support_of, surface_point
@@ -17,6 +18,7 @@ from planner.parts.kinds import SKILLS
 from planner.world.catalogue import has_slices
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
+from planner.world.hands import Hand, hand_holding
 from planner.world.house import House
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.skill_effect import (
@@ -80,15 +82,17 @@ def _operations(effect: SkillEffect, done: _Call) -> list[Operation]:
             entity = done.thing(index)
             return [] if entity is None else [_changed(done, entity, {state: value})]
         case HeldStateSet(state, value):
-            held = done.held
-            # What was poured into may be what is believed to be held.
-            if held is None or held is done.thing(0):
-                return []
-            return [_changed(done, held, {state: value})]
+            # What was poured into may be held as well.
+            held = done.held_but(done.thing(0))
+            source = next((e for e in held if e.states.get(state, value) is not value), None)
+            return [_changed(done, source or held[0], {state: value})] if held else []
         case StatesPoured(states, index):
-            entity, held = done.thing(index), done.held
-            poured = {s: True for s in states if held is not None and held.states.get(s)}
-            return [_changed(done, entity, poured)] if entity is not None and poured else []
+            entity = done.thing(index)
+            if entity is None:
+                return []
+            full = ({s: True for s in states if e.states.get(s)} for e in done.held_but(entity))
+            poured = next(filter(None, full), None)
+            return [_changed(done, entity, poured)] if poured else []
         case Divided(index):
             entity = done.thing(index)
             if entity is None or not has_slices(entity.class_name):
@@ -113,7 +117,7 @@ class _Call:
         self.states: dict[int, Mapping[str, bool]] = {}
         self.agent = agent
         self.call = call
-        self.position_m = result.position_m
+        self.position_m, self.hands = result.position_m, result.hands or ()
         self.entities = entities
         self.layout = layout
 
@@ -143,12 +147,14 @@ class _Call:
         return entity.class_name if entity is not None else ""
 
     @property
-    def held(self) -> Entity | None:
-        """What the agent is believed to hold."""
-        for entity in self.entities.entities:
-            if entity.picked and entity.parent == self.agent:
-                return entity
-        return None
+    def held(self) -> list[Entity]:
+        """What the agent is believed to hold, the right hand's first."""
+        mine = [e for e in self.entities.entities if e.picked and e.parent == self.agent]
+        return sorted(mine, key=lambda entity: entity.hand is Hand.LEFT)
+
+    def held_but(self, target: Entity | None) -> list[Entity]:
+        """What the agent is believed to hold besides the target."""
+        return [entity for entity in self.held if entity is not target]
 
 
 def _picked(done: _Call, index: int) -> list[Operation]:
@@ -156,11 +162,15 @@ def _picked(done: _Call, index: int) -> list[Operation]:
     if thing is None or thing.is_furniture:
         return []
     text = f"{describe(thing.class_name, thing.states)} {PICKED}"
-    return [_update(thing, text, thing.position_m, done.agent, Relation.HELD, None, thing.states)]
+    taken = _update(thing, text, thing.position_m, done.agent, Relation.HELD, None, thing.states)
+    if taken.facts is None:
+        return [taken]
+    facts = replace(taken.facts, hand=hand_holding(done.hands, done.call.arguments[index] or ""))
+    return [replace(taken, facts=facts)]
 
 
 def _put_down(done: _Call, effect: PutDown) -> list[Operation]:
-    thing = done.argument(effect.thing) or done.held or done.thing(effect.thing)
+    thing = done.argument(effect.thing) or next(iter(done.held), None) or done.thing(effect.thing)
     if thing is None or thing.is_furniture:
         return []
     target = done.argument(effect.furniture)

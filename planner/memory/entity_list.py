@@ -24,6 +24,7 @@ from planner.memory.wording import (
 from planner.world.belief import UNNAMED_CLASS, Source
 from planner.world.entity import FIRST_ID, Edit, Entity, MemoryChange, OperationKind
 from planner.world.geometry import Vec3
+from planner.world.hands import Hand
 from planner.world.house import House
 from planner.world.observation import CameraFrame
 from planner.world.receptacle import part_by_word
@@ -305,6 +306,7 @@ class EntityList:
             room=facts.room,
             states=facts.states if facts.states is not None else old.states,
             openness=facts.openness if facts.openness is not None else old.openness,
+            hand=_hand(old, facts),
             source=provenance.source,
             stamp_s=provenance.stamp_s,
             seen_s=provenance.stamp_s if seen else old.seen_s,
@@ -396,6 +398,7 @@ def _confirms(old: Entity, operation: Operation) -> bool:
         and facts.class_name == old.class_name
         and facts.size_m == old.size_m
         and facts.openness == old.openness
+        and facts.hand in (None, old.hand)
         and PICKED not in text
         and PLACED not in text
         and (old.picked or math.dist(old.position_m, operation.position_m) <= POSITION_TOLERANCE_M)
@@ -423,7 +426,15 @@ def _confirmed(old: Entity, operation: Operation, provenance: Provenance) -> Ent
         provenance.source,
         provenance.stamp_s,
         provenance.stamp_s if provenance.source is Source.SEEN else old.seen_s,
+        old.hand,
     )
+
+
+def _hand(old: Entity, facts: Facts) -> Hand | None:
+    """The hand that holds an entity, where that is known or nothing says that it changed."""
+    if facts.relation is not Relation.HELD:
+        return None
+    return facts.hand or (old.hand if old.parent == facts.parent else None)
 
 
 def _same(old: Entity, new: Entity) -> bool:
@@ -433,6 +444,7 @@ def _same(old: Entity, new: Entity) -> bool:
         and old.picked == new.picked
         and old.parent == new.parent
         and old.relation == new.relation
+        and old.hand == new.hand
         and old.room == new.room
         and _same_states(old.states, new.states)
         and old.class_name == new.class_name

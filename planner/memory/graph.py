@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from planner.world.agents import body_of
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.catalogue import default_catalogue
 from planner.world.entity import Entity, carriers
 from planner.world.geometry import Vec3
+from planner.world.hands import Hand, Hands, free_hand, with_thing
 from planner.world.house import Furniture, House, Room
 from planner.world.record import record
 from planner.world.vocabulary import EntityKind, Relation, floor_name
@@ -47,7 +49,7 @@ class BeliefBuilder:
         self._entities: Iterable[Entity] = ()
         self._standing: dict[str, BeliefNode] = self._fixed
         self._things: list[tuple[Entity, BeliefNode]] = []
-        self._holders: dict[str, str] = {}
+        self._held: dict[str, list[Entity]] = {}
         self._carriers: dict[str, str] = {}
 
     def belief(
@@ -63,8 +65,10 @@ class BeliefBuilder:
         nodes = dict(self._standing)
         for agent in agents:
             node = self._agent(agent)
-            held = self._holders.get(agent.name)
-            nodes[agent.name] = node if held is None else replace(node, holding=held)
+            held = self._held.get(agent.name)
+            if held:
+                node = replace(node, hands=_loaded(node.hands, held))
+            nodes[agent.name] = node
         for entity, node in self._things:
             carrier = self._carriers.get(entity.name)
             holder = nodes.get(carrier or "")
@@ -78,7 +82,7 @@ class BeliefBuilder:
         """Makes the nodes of entities that changed; nothing else tells one list from the next."""
         self._entities = entities
         self._standing = dict(self._fixed)
-        self._holders.clear()
+        self._held.clear()
         self._things.clear()
         made: dict[str, tuple[Entity, BeliefNode]] = {}
         for entity in entities:
@@ -90,7 +94,7 @@ class BeliefBuilder:
                 continue
             self._things.append((entity, node))
             if entity.picked and entity.parent is not None:
-                self._holders[entity.parent] = entity.name
+                self._held.setdefault(entity.parent, []).append(entity)
         self._made = made
         self._carriers = carriers(self._entities)
 
@@ -102,6 +106,7 @@ class BeliefBuilder:
 
     def _agent_node(self, agent: AgentBelief) -> BeliefNode:
         room = self._layout.room_at(agent.position_m[0], agent.position_m[1])
+        body = body_of(agent.class_name)
         return BeliefNode(
             name=agent.name,
             kind=EntityKind.AGENT,
@@ -110,6 +115,7 @@ class BeliefBuilder:
             position_m=agent.position_m,
             room=room,
             parent=room,
+            hands=() if body is None else (None,) * body.hands,
             source=agent.source,
             stamp_s=agent.stamp_s,
         )
@@ -133,6 +139,15 @@ class BeliefBuilder:
             stamp_s=entity.stamp_s,
             description=entity.description,
         )
+
+
+def _loaded(hands: Hands, held: Iterable[Entity]) -> Hands:
+    """What hands hold: each thing in its own where that is known, the others in those left."""
+    for entity in sorted(held, key=lambda e: e.hand is None):
+        hand = entity.hand or free_hand(hands)
+        # What is believed to be in a full hand, the newest number is right about.
+        hands = with_thing(hands, hand or Hand.RIGHT, entity.name)
+    return hands
 
 
 def _affordances(entity: Entity, piece: Furniture | None) -> tuple[str, ...]:

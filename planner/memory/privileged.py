@@ -23,6 +23,7 @@ from planner.world.agents import default_bodies
 from planner.world.entity import Entity, OperationKind, carriers
 from planner.world.field_of_view import faces
 from planner.world.geometry import Pose
+from planner.world.hands import Hand, hand_holding
 from planner.world.observation import CameraFrame, Intrinsics, Observation, Sighting
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import AgentKind, EntityKind, Relation
@@ -295,7 +296,9 @@ def _operation_for(
     if truth.kind is EntityKind.FURNITURE:
         entity = known.get(truth.name)
         return None if entity is None else _furniture(entity, truth, sighting)
-    return _thing(known.get(truth.name), truth, sighting, seen, known)
+    holder = state.entities.get(truth.parent or "")
+    hand = hand_holding(holder.hands, truth.name) if holder is not None else None
+    return _thing(known.get(truth.name), truth, sighting, seen, known, hand)
 
 
 def _furniture(entity: Entity, truth: EntityState, sighting: Sighting) -> Operation:
@@ -325,6 +328,7 @@ def _thing(
     sighting: Sighting,
     seen: Mapping[str, Sighting],
     known: Mapping[str, Entity],
+    hand: Hand | None,
 ) -> Operation:
     held = truth.relation is Relation.HELD
     states = truth.states or {}
@@ -335,6 +339,7 @@ def _thing(
         relation=truth.relation,
         room=None if held else truth.room,
         states=states,
+        hand=hand,
     )
     support = known.get(truth.parent or "")
     number = support.entity_id if support is not None and truth.parent in seen else None

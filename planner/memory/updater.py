@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
+from planner.world.hands import Hand
 from planner.world.observation import Observation
 from planner.world.record import record
 from planner.world.vocabulary import Relation
@@ -26,6 +27,7 @@ class Facts:
     room: str | None = None
     states: Mapping[str, bool] | None = None
     openness: float | None = None
+    hand: Hand | None = None
 
 
 @record

@@ -32,7 +32,7 @@ def full_belief(state: WorldState) -> Belief:
             affordances=entity.affordances,
             states=entity.states or {},
             openness=entity.openness,
-            holding=entity.holding,
+            hands=entity.hands,
             source=Source.TOLD,
             stamp_s=state.stamp_s,
             description=describe(entity.class_name, entity.states) if numbered else "",

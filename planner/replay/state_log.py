@@ -12,9 +12,9 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal, TypeAlias
+from typing import Annotated, Any, BinaryIO, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from planner.world.errors import FileError, from_validation
 from planner.world.state import EntityState, WorldState
@@ -38,6 +38,14 @@ class WorldLine:
     record: Literal["world"] = "world"
 
 
+def _with_hands(entity: Any) -> Any:
+    """An entity of before, whose only hand was called `holding`."""
+    if not (isinstance(entity, dict) and "holding" in entity) or "hands" in entity:
+        return entity
+    rest = {key: value for key, value in entity.items() if key != "holding"}
+    return {**rest, "hands": [] if entity["holding"] is None else [entity["holding"]]}
+
+
 @dataclass(frozen=True, slots=True)
 class StateLine:
     """The changes of a state."""
@@ -47,7 +55,7 @@ class StateLine:
     stamp_s: float
     step: Count
     revision: Count
-    changed: tuple[EntityState, ...] = ()
+    changed: tuple[Annotated[EntityState, BeforeValidator(_with_hands)], ...] = ()
     removed: tuple[str, ...] = ()
     record: Literal["state"] = "state"
 

@@ -16,6 +16,7 @@ from planner.ros.conversions import header, point_message, pose_message
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Pose, Vec3
+from planner.world.hands import held_things
 from planner.world.house import House
 from planner.world.vocabulary import EntityKind
 
@@ -125,7 +126,8 @@ class BeliefMarkers:
         body.pose.position = point_message((x, y, 0.5))
         body.scale = _size((0.5, 0.5, 1.0))
         yield body
-        words = f"{node.name}, holds {node.holding}" if node.holding else node.name
+        held = " and ".join(held_things(node.hands))
+        words = f"{node.name}, holds {held}" if held else node.name
         yield _text("agent names", number, words, (x, y, 1.0 + 2 * _TEXT_M))
         if len(way) > 1:
             line = _marker("ways", number, Marker.LINE_STRIP, colour)

@@ -140,6 +140,7 @@ def _node_message(node: BeliefNode) -> WorldGraphNode:
         states=[NamedState(name=str(name), value=value) for name, value in node.states.items()],
         openness=-1.0 if node.openness is None else node.openness,
         holding=node.holding or "",
+        hands=[name or "" for name in node.hands],
         source=_SOURCES[node.source],
     )
     message.pose.position = point_message(node.position_m)

@@ -27,6 +27,7 @@ def goal_message(primitive: Primitive) -> ExecutePrimitive.Goal:
         timeout_s=float(primitive.timeout_s),
         tolerance_m=float(primitive.tolerance_m),
         thing_class=primitive.thing_class,
+        hand=str(primitive.hand or ""),
     )
 
 

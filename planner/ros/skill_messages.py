@@ -35,6 +35,7 @@ def _fill(message: Any, result: SkillResult) -> None:
     message.position = point_message(result.position_m or (0.0, 0.0, 0.0))
     message.has_holding = result.holding is not None
     message.holding = result.holding or ""
+    message.hands = [name or "" for name in result.hands or ()]
     message.duration_s = math.nan if result.duration_s is None else result.duration_s
     message.rule = result.rule
     message.evidence = [KeyValue(key=key, value=value) for key, value in result.evidence.items()]

@@ -72,4 +72,5 @@ def entity_message(entity: EntityState) -> EntityMessage:
         states=[NamedState(name=str(name), value=value) for name, value in states.items()],
         openness=-1.0 if entity.openness is None else float(entity.openness),
         holding=entity.holding or "",
+        hands=[name or "" for name in entity.hands],
     )

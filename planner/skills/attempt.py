@@ -16,6 +16,7 @@ from planner.skills.team import Team
 from planner.world.agents import CameraMount, default_bodies
 from planner.world.belief import Belief
 from planner.world.geometry import Pose, Vec3
+from planner.world.hands import Hand, Hands, free_hand, hand_holding, hand_words, held_things
 from planner.world.house import Furniture, House
 from planner.world.primitive import (
     Capabilities,
@@ -111,9 +112,37 @@ class Attempt:
         return pose.position_m if pose is not None else None
 
     @property
-    def holding(self) -> str | None:
+    def hands(self) -> Hands:
+        """What each hand of the agent holds."""
+        scene = self.scene
+        return scene.team.hands(scene.agent, self.belief, scene.capabilities.hands)
+
+    @property
+    def held(self) -> tuple[str, ...]:
         """What the agent holds."""
-        return self.scene.team.holding(self.scene.agent, self.belief)
+        return held_things(self.hands)
+
+    def hand_for(self, thing: str) -> Hand | None:
+        """The hand that holds a thing, else one to take it with; None leaves it to the body.
+
+        A body with one hand is not told which.
+        """
+        if self.scene.capabilities.hands == 1:
+            return None
+        return hand_holding(self.hands, thing) or free_hand(self.hands)
+
+    def in_hand(self, thing: str) -> str:
+        """A held thing and its hand in words, such as "cup_0 in the left hand".
+
+        A body with one hand has no words for it.
+        """
+        hand = self.hand_for(thing)
+        return thing if hand is None else f"{thing} in {hand_words(hand, len(self.hands))}"
+
+    def already_holding(self) -> str:
+        """The sentence for hands that are all full."""
+        loads = " and ".join(self.in_hand(thing) for thing in self.held) or "an object"
+        return f"The agent is already holding {loads}."
 
     @property
     def camera(self) -> CameraMount:

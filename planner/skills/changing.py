@@ -10,11 +10,12 @@ from planner.skills.results import RefusalError, failure, not_grounded
 from planner.world.agents import default_bodies
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Vec3
+from planner.world.hands import Hand
 from planner.world.house import Furniture
 from planner.world.primitive import Primitive, PrimitiveCode
 from planner.world.skill import Role, SkillCode
 from planner.world.skill_effect import Divided, HeldStateSet, SkillEffect, StateSet, StatesPoured
-from planner.world.state_skills import StateSkill, default_state_skills
+from planner.world.state_skills import Condition, StateSkill, default_state_skills
 from planner.world.states import default_states
 from planner.world.vocabulary import AgentKind
 
@@ -46,19 +47,32 @@ def _part(skill: StateSkill) -> SkillPart:
 
 def _check_hand(attempt: Attempt, arguments: Arguments, skill: StateSkill) -> None:
     """Checks that the agent holds what the skill needs, as far as known."""
-    needed, holding = skill.needs.hand, attempt.holding
+    needed = skill.needs.hand
     if needed is None:
         return
     name = arguments.entities[0].name
-    if holding == name:
+    if attempt.held == (name,):
         how = "poured into itself" if skill.hand_sets else "done with itself"
-        sentence = f"{holding} is what the agent holds: it cannot be {how}."
+        sentence = f"{name} is what the agent holds: it cannot be {how}."
         raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
-    node = attempt.belief.find(holding) if holding is not None else None
-    cls = default_catalogue().objects.get(node.class_name) if node is not None else None
-    wrong = cls is not None and not needed.is_kind(cls.name, cls.affordances)
-    if holding is None or wrong:
+    if _tool(attempt, needed, name) is None:
         raise RefusalError(SkillCode.NOT_HOLDING, f"The agent is not holding {needed.what}.")
+
+
+def _tool(attempt: Attempt, needed: Condition, target: str) -> str | None:
+    """The held thing that a skill is done with, such as what is poured from."""
+
+    def rank(thing: str) -> int:
+        node = attempt.belief.find(thing)
+        cls = default_catalogue().objects.get(node.class_name) if node is not None else None
+        if node is None or cls is None:
+            return 1
+        if not needed.is_kind(cls.name, cls.affordances):
+            return 2
+        return 0 if needed.has_states(node.states) else 1
+
+    ranks = [(rank(thing), i, thing) for i, thing in enumerate(attempt.held) if thing != target]
+    return next((thing for number, _, thing in sorted(ranks) if number < 2), None)
 
 
 def _routine(attempt: Attempt, arguments: Arguments, skill: StateSkill) -> Routine:
@@ -66,17 +80,19 @@ def _routine(attempt: Attempt, arguments: Arguments, skill: StateSkill) -> Routi
     state, value = next(iter(skill.sets.items()))
     words = {"entity": target.name, "state": state, "value": str(value).lower()}
     attempt.evidence.update(words)
-    if skill.hand_sets and attempt.holding is not None:
-        attempt.evidence["poured_from"] = attempt.holding
+    tool = _tool(attempt, skill.needs.hand, target.name) if skill.needs.hand else None
+    hand = attempt.hand_for(tool) if tool is not None else None
+    if skill.hand_sets and tool is not None:
+        attempt.evidence["poured_from"] = tool
     name, phase = skill.primitive, f"{skill.doing} {target.name}"
-    if target.is_thing and attempt.holding == target.name:
-        result = yield from _in_hand(attempt, name, phase)
+    if target.is_thing and target.name in attempt.held:
+        result = yield from _in_hand(attempt, target.name, name, phase, hand)
     elif target.piece is not None:
         primitive = Primitive(name, _near_side(target.piece, attempt.base))
         result = yield from attempt.handle_at(primitive, phase, target.piece)
     else:
         gate_m = attempt.scene.options.grounding_gate_m
-        primitive = Primitive(name, target.point_m, tolerance_m=gate_m)
+        primitive = Primitive(name, target.point_m, tolerance_m=gate_m, hand=hand)
         result = yield from attempt.handle_at(primitive, phase, piece_around(attempt, target))
     if result.succeeded:
         return attempt.success()
@@ -85,8 +101,8 @@ def _routine(attempt: Attempt, arguments: Arguments, skill: StateSkill) -> Routi
     return failure(result, target.name, **attempt.evidence)
 
 
-def _in_hand(attempt: Attempt, name: str, phase: str) -> Motion:
-    """Applies it to the held object, whose position is known in the agent's own frame."""
+def _in_hand(attempt: Attempt, thing: str, name: str, phase: str, hand: Hand | None) -> Motion:
+    """Applies it to a held object, whose position is known in the agent's own frame."""
     # The hand moves with the camera: bring it to the front first.
     looked = yield from look(attempt, ((0.0, attempt.camera.tilt_rad),), phase)
     if not looked.succeeded:
@@ -94,7 +110,8 @@ def _in_hand(attempt: Attempt, name: str, phase: str) -> Motion:
     kinds = {kind.value: kind for kind in AgentKind}
     kind = kinds.get(attempt.scene.capabilities.kind, AgentKind.HUMAN)
     frame = f"{attempt.scene.agent}/base_link"
-    primitive = Primitive(name, default_bodies()[kind].hand_m, frame=frame)
+    holder = attempt.hand_for(thing) or Hand.RIGHT
+    primitive = Primitive(name, default_bodies()[kind].hand_at_m(holder), frame=frame, hand=hand)
     return (yield from attempt.do(primitive, phase))
 
 

@@ -232,7 +232,7 @@ class SkillExecutor:
         self._result = replace(
             result,
             evidence={**result.evidence, "primitives": str(attempt.primitives)},
-            holding=self._scene.team.holding(self.agent, attempt.belief) or "",
+            hands=attempt.hands,
             duration_s=round(max(0.0, now_s - attempt.started_s), 3),
             ended_s=now_s,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import replace
 
 from planner.skills.attempt import Attempt, Motion, Routine
@@ -13,6 +14,7 @@ from planner.skills.results import failure, no_placement, not_grounded
 from planner.skills.spots import Spot, spots
 from planner.skills.team import Effect
 from planner.world.geometry import Vec3, rounded_m
+from planner.world.hands import Hand, hand_words, with_thing
 from planner.world.house import Furniture
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
@@ -50,7 +52,10 @@ def rearrange(attempt: Attempt, arguments: Arguments) -> Routine:
     """
     thing, target = _target(arguments.thing), _target(arguments.target)
     attempt.evidence.update(object=thing.name, furniture=target.name)
-    if attempt.holding != thing.name:
+    if thing.name not in attempt.held:
+        opened = yield from _open_beforehand(attempt, arguments)
+        if opened is not None and not opened.succeeded:
+            return failure(opened, target.name, **attempt.evidence)
         attempt.window = (0.0, 0.5)
         picked = yield from _fetch(attempt, thing)
         if not picked.succeeded:
@@ -82,6 +87,7 @@ def _pick(attempt: Attempt, thing: Target, *, free: bool) -> Routine:
         PrimitiveName.PICK,
         thing.point_m,
         tolerance_m=options.grounding_gate_m,
+        hand=attempt.hand_for(thing.name),
     )
     phase = f"picking {thing.name}"
     for _ in range(1 + options.pick_retries):
@@ -89,18 +95,24 @@ def _pick(attempt: Attempt, thing: Target, *, free: bool) -> Routine:
         if result.code is not PrimitiveCode.GRASP_FAILED:
             break
         phase = f"picking {thing.name} again"
-    return _picked(attempt, thing, result, piece)
+    return _picked(attempt, thing, result, piece, primitive.hand)
 
 
 def _picked(
-    attempt: Attempt, thing: Target, result: PrimitiveResult, piece: Furniture | None
+    attempt: Attempt,
+    thing: Target,
+    result: PrimitiveResult,
+    piece: Furniture | None,
+    hand: Hand | None,
 ) -> SkillResult:
     agent, team = attempt.scene.agent, attempt.scene.team
     if result.succeeded:
-        team.picked(agent, thing.name, attempt.scene.port.now_s())
-        return attempt.success(result.position_m or rounded_m(thing.point_m))
+        hands = with_thing(attempt.hands, hand or Hand.RIGHT, thing.name)
+        team.picked(agent, hands, thing.name, attempt.scene.port.now_s())
+        done = attempt.success(result.position_m or rounded_m(thing.point_m))
+        return _with_hand(attempt, done, hand, f"{thing.name} is in")
     if result.code is PrimitiveCode.HAND_FULL:
-        team.hand_unknown(agent)
+        team.hands_unknown(agent)
     if result.code is PrimitiveCode.NOTHING_THERE:
         return not_grounded(thing.point_m, **attempt.evidence)
     if result.code is PrimitiveCode.CLOSED:
@@ -108,6 +120,17 @@ def _picked(
         sentence = f"{thing.name} is inside {where}, which is closed."
         return attempt.failure(SkillCode.FURNITURE_CLOSED, sentence)
     return failure(result, thing.name, **attempt.evidence)
+
+
+def _with_hand(
+    attempt: Attempt, done: SkillResult, hand: Hand | None, what: str, then: str = ""
+) -> SkillResult:
+    """A success that says which hand did it, where the body has more than one."""
+    if hand is None:
+        return done
+    words = hand_words(hand, len(attempt.hands))
+    text = f"{done.text} {what} {words}{then}."
+    return replace(done, text=text, evidence={**done.evidence, "hand": str(hand)})
 
 
 def _fetch(attempt: Attempt, thing: Target) -> Routine:
@@ -154,7 +177,7 @@ def _place(attempt: Attempt, arguments: Arguments, *, free: bool) -> Routine:
             return _placed(attempt, thing, target, spot, relation, result)
         if result.code not in _SPOT_TROUBLE:
             if result.code is PrimitiveCode.HAND_EMPTY:
-                attempt.scene.team.hand_unknown(attempt.scene.agent)
+                attempt.scene.team.hands_unknown(attempt.scene.agent)
             return failure(result, target.name, **attempt.evidence)
         troubles.append(result)
         if result.code is PrimitiveCode.NO_SPACE:
@@ -172,6 +195,7 @@ def _place_at(attempt: Attempt, arguments: Arguments, spot: Spot, *, free: bool)
         relation=arguments.relation,
         reference_m=reference.point_m if reference and reference.is_thing else None,
         tolerance_m=options.grounding_gate_m if reference or target.is_thing else 0.0,
+        hand=attempt.hand_for(thing.name),
     )
     piece = piece_around(attempt, target) if target.is_thing else target.piece
     phase = f"placing {thing.name} {arguments.relation} {target.name}"
@@ -245,8 +269,11 @@ def _placed(
     parent = target.piece.name if target.piece is not None else target.name
     now_s = attempt.scene.port.now_s()
     effect = Effect(thing.name, parent, relation, position_m, now_s)
-    attempt.scene.team.placed(attempt.scene.agent, effect)
-    return attempt.success(position_m, part=spot.part)
+    hand = attempt.hand_for(thing.name)
+    hands = with_thing(attempt.hands, hand or Hand.RIGHT, None)
+    attempt.scene.team.placed(attempt.scene.agent, hands, effect)
+    done = attempt.success(position_m, part=spot.part)
+    return _with_hand(attempt, done, hand, "Now", " is free")
 
 
 def _no_place(
@@ -293,6 +320,26 @@ def _go_placing(attempt: Attempt, target: Target, reference: Target | None) -> M
     if reference is not None and reference.is_thing:
         return (yield from go_to(attempt, reference))
     return (yield from go_to(attempt, target))
+
+
+def _open_beforehand(
+    attempt: Attempt, arguments: Arguments
+) -> Generator[tuple[str, float], None, PrimitiveResult | None]:
+    """Opens what the thing goes into while a hand is free for it; None if there is no need."""
+    target = _target(arguments.target)
+    piece, relation = target.piece, arguments.relation
+    if target.is_thing and target.node is not None:
+        piece = piece_around(attempt, target)
+        relation = attempt.belief.base_of(target.node).relation
+    if piece is None or not piece.joints or relation is not Relation.WITHIN:
+        return None
+    may_open = attempt.scene.options.rearrange_opens and attempt.hands.count(None) == 1
+    if openness_of(attempt, piece) or not may_open:
+        return None
+    walked = yield from go_to(attempt, target)
+    if not walked.succeeded:
+        return walked
+    return (yield from _open_part(attempt, piece))
 
 
 def _open_part(attempt: Attempt, piece: Furniture | None) -> Motion:

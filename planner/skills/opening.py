@@ -38,6 +38,8 @@ def _move(attempt: Attempt, arguments: Arguments, name: str) -> Routine:
         sentence = f"{target.name} is not articulated: it cannot be opened or closed."
         return attempt.failure(SkillCode.NOT_ARTICULATED, sentence)
     result = yield from move_joints(attempt, target.piece, name)
+    if result.code is PrimitiveCode.HAND_FULL:
+        return attempt.failure(SkillCode.ALREADY_HOLDING, attempt.already_holding())
     if not result.succeeded:
         return failure(result, target.name, **attempt.evidence)
     return attempt.success(openness="1" if name is PrimitiveName.OPEN else "0")

@@ -165,29 +165,28 @@ def _check_holder(attempt: Attempt, thing: Target, target: Target, relation: Rel
 # Preconditions for records
 
 
-def hand_is_empty(attempt: Attempt, arguments: Arguments) -> None:
-    """The agent holds nothing, and the first entity is in no other hand.
+def hand_is_free(attempt: Attempt, arguments: Arguments) -> None:
+    """A hand of the agent is free, and the first entity is in no other agent's.
 
     Raises:
         RefusalError: otherwise.
     """
     # PARTNR-D49: in the paper's second failure trace nothing checked this.
-    holding = attempt.holding
-    if holding is not None:
-        sentence = f"The agent is already holding {holding}."
-        raise RefusalError(SkillCode.ALREADY_HOLDING, sentence)
+    held_already = arguments.entities and arguments.entities[0].name in attempt.held
+    if held_already or None not in attempt.hands:
+        raise RefusalError(SkillCode.ALREADY_HOLDING, attempt.already_holding())
     if arguments.entities:
         _check_not_held_by_other(attempt, arguments.entities[0])
 
 
 def thing_is_in_hand(attempt: Attempt, arguments: Arguments) -> None:
-    """The agent holds the first entity.
+    """A hand of the agent holds the first entity.
 
     Raises:
         RefusalError: otherwise.
     """
     thing = arguments.entities[0]
-    if attempt.holding != thing.name:
+    if thing.name not in attempt.held:
         raise RefusalError(SkillCode.NOT_HOLDING, f"The agent is not holding {thing.name}.")
 
 
@@ -197,8 +196,8 @@ def thing_can_be_fetched(attempt: Attempt, arguments: Arguments) -> None:
     Raises:
         RefusalError: otherwise.
     """
-    if attempt.holding != arguments.entities[0].name:
-        hand_is_empty(attempt, arguments)
+    if arguments.entities[0].name not in attempt.held:
+        hand_is_free(attempt, arguments)
 
 
 def _check_reference(thing: Target, target: Target, reference: Target) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.geometry import Vec3
+from planner.world.hands import Hands
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.vocabulary import Relation
 
@@ -46,7 +47,7 @@ class Team:
 
     def __init__(self) -> None:
         self._effects: dict[str, Effect] = {}
-        self._holding: dict[str, str | None] = {}
+        self._hands: dict[str, Hands] = {}
         self._actions: dict[str, deque[Action]] = {}
         self._latest_s = 0.0
 
@@ -59,31 +60,30 @@ class Team:
     def forget(self) -> None:
         """Clears everything."""
         self._effects.clear()
-        self._holding.clear()
+        self._hands.clear()
         self._actions.clear()
 
     # Effects
 
-    def picked(self, agent: str, thing: str, now_s: float) -> None:
-        """An agent picked up an object."""
-        self._holding[agent] = thing
+    def picked(self, agent: str, hands: Hands, thing: str, now_s: float) -> None:
+        """An agent picked up an object; `hands` is what it holds now."""
+        self._hands[agent] = hands
         self._effects[thing] = Effect(thing, agent, Relation.HELD, None, now_s)
 
-    def placed(self, agent: str, effect: Effect) -> None:
-        """An agent put an object down."""
-        self._holding[agent] = None
+    def placed(self, agent: str, hands: Hands, effect: Effect) -> None:
+        """An agent put an object down; `hands` is what it holds now."""
+        self._hands[agent] = hands
         self._effects[effect.thing] = effect
 
-    def hand_unknown(self, agent: str) -> None:
-        """The content of a hand turned out to be different."""
-        self._holding.pop(agent, None)
+    def hands_unknown(self, agent: str) -> None:
+        """The content of the hands turned out to be different."""
+        self._hands.pop(agent, None)
 
-    def holding(self, agent: str, belief: Belief) -> str | None:
+    def hands(self, agent: str, belief: Belief, count: int = 1) -> Hands:
         """What an agent holds: according to its own skills, or else the belief."""
-        if agent in self._holding:
-            return self._holding[agent]
         node = belief.nodes.get(agent)
-        return node.holding if node is not None else None
+        hands = self._hands.get(agent, node.hands if node is not None else ())
+        return (*hands, *(None,) * (count - len(hands)))
 
     def on_top(self, belief: Belief) -> Belief:
         """The belief with all newer effects added."""

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 
 from planner.world.files import FileModel, read_model
 from planner.world.geometry import Vec3
+from planner.world.hands import MAX_HANDS, Hand
 from planner.world.primitive import Capabilities, primitive_named
 from planner.world.shapes import Part
 from planner.world.share import config_dir
@@ -31,7 +32,11 @@ class CameraMount(FileModel):
 
 
 class Body(FileModel):
-    """One kind of agent. `hand_m` is the resting hand in `base_link`; reach is horizontal."""
+    """One kind of agent.
+
+    `hand_m` is the resting right or only hand in `base_link`; a left one is its mirror image. Reach
+    is horizontal.
+    """
 
     kind: AgentKind
     radius_m: Positive
@@ -41,11 +46,17 @@ class Body(FileModel):
     look_speed_rad_s: Positive
     reach_m: Positive
     reach_height_m: tuple[float, float]
+    hands: Annotated[int, Field(ge=1, le=MAX_HANDS)] = 1
     hand_m: Vec3
     hand_reach_s: Positive
     primitives: tuple[KnownPrimitive, ...]
     cameras: dict[Literal["hand", "body"], CameraMount]
     parts: tuple[Part, ...]
+
+    def hand_at_m(self, hand: Hand) -> Vec3:
+        """A resting hand in `base_link`."""
+        x, y, z = self.hand_m
+        return (x, -y if hand is Hand.LEFT else y, z)
 
 
 class _AgentFile(FileModel):
@@ -77,4 +88,5 @@ def capabilities_of(kind: str) -> Capabilities | None:
         reach_m=body.reach_m,
         radius_m=body.radius_m,
         ground_truth=False,
+        hands=body.hands,
     )

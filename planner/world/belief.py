@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from planner.world.geometry import Vec3
+from planner.world.hands import Hands, first_held
 from planner.world.record import record
 from planner.world.vocabulary import EntityKind, Relation
 
@@ -46,7 +47,7 @@ class BeliefNode:
         relation: of a thing to its parent.
         states: only known ones.
         openness: of furniture, 0 closed to 1 open; None if nothing opens.
-        holding: of an agent, what it is believed to hold.
+        hands: of an agent, what each of its hands is believed to hold.
         source: of the belief.
         stamp_s: when its source last confirmed it, seconds of the world's clock.
         description: EPM's text of the entity.
@@ -64,10 +65,15 @@ class BeliefNode:
     affordances: tuple[str, ...] = ()
     states: Mapping[str, bool] = field(default_factory=dict)
     openness: float | None = None
-    holding: str | None = None
+    hands: Hands = ()
     source: Source = Source.TOLD
     stamp_s: float = 0.0
     description: str = ""
+
+    @property
+    def holding(self) -> str | None:
+        """What the first full hand of an agent is believed to hold."""
+        return first_held(self.hands)
 
 
 @dataclass(frozen=True)

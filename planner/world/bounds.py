@@ -185,6 +185,7 @@ _WHOLE: dict[str, dict[str, Bound]] = {
         "timeout_s": DURATION,
         "tolerance_m": DISTANCE,
         "thing_class": _NAME,
+        "hand": Text(64),
     },
     "planner_msgs/ExecuteSkill_Goal": {
         "call": _TEXT,

@@ -14,6 +14,7 @@ from planner.world.belief import Source
 from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.skill import SkillCode, SkillResult
+from planner.world.wire import hands_record
 
 # The constants of Operation.msg.
 OPERATION_KINDS: Mapping[int, OperationKind] = {
@@ -81,7 +82,7 @@ def result_record(message: Any) -> SkillResult:
     return replace(
         result,
         position_m=position_m if message.has_position and _all_finite(position_m) else None,
-        holding=str(message.holding) if message.has_holding else None,
+        hands=hands_record(message) if message.has_holding else None,
         duration_s=_known(float(message.duration_s)),
         part_of=str(getattr(message, "part_of", "")),
         rule=int(message.rule),
@@ -110,10 +111,11 @@ def _from_evidence(result: SkillResult) -> SkillResult:
         position_m: Vec3 | None = (x, y, z) if _all_finite((x, y, z)) else None
     except ValueError:
         position_m = None
+    holding = result.evidence.get("holding")
     return replace(
         result,
         position_m=position_m,
-        holding=result.evidence.get("holding"),
+        hands=None if holding is None else (holding,) if holding else (),
         duration_s=_known_text(result.evidence),
         part_of=result.evidence.get("part_of", ""),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from planner.world.geometry import Vec3
+from planner.world.hands import Hand
 from planner.world.record import record
 from planner.world.state_skills import default_state_skills
 from planner.world.vocabulary import Relation
@@ -97,6 +98,8 @@ class Primitive:
             the target is an object onto or into which to put the held one.
         thing_class: for `pick`: perceived class of the object at the target, shown to the operator
             for approval; not used to find it. Empty: unknown.
+        hand: for `pick`, `place` and what is done with a held object: the hand to use; None = the
+            first suitable one, the right one first.
     """
 
     name: str
@@ -110,6 +113,7 @@ class Primitive:
     timeout_s: float = 0.0
     tolerance_m: float = 0.0
     thing_class: str = ""
+    hand: Hand | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,7 @@ class PrimitiveStatus:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The capabilities of an agent here: its kind, primitives, cameras and reach in metres."""
+    """The capabilities of an agent here: kind, primitives, cameras, reach in metres, hands."""
 
     kind: str
     primitives: frozenset[str]
@@ -162,3 +166,4 @@ class Capabilities:
     reach_m: float
     radius_m: float
     ground_truth: bool
+    hands: int = 1

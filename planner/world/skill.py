@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from planner.world.geometry import Vec3
+from planner.world.hands import Hands, first_held
 
 SUCCESS_TEXT = "Successful execution!"
 FAILURE_PREFIX = "Unexpected failure! - "
@@ -112,7 +113,7 @@ class SkillResult:
         text: literal, for models.
         evidence: further information for people and logs; no code parses it.
         position_m: where the object was picked up or put down, in `map`; None if unknown.
-        holding: what the agent is believed to hold afterwards, "" = nothing; None = unknown.
+        hands: what each hand of the agent is believed to hold afterwards; None = unknown.
         duration_s: on the world's clock; None = unknown.
         part_of: the call of which this one was a step; "" = a call of its own.
         rule: number of the safety rule that refused; 0 = none.
@@ -123,11 +124,16 @@ class SkillResult:
     text: str
     evidence: dict[str, str] = field(default_factory=dict)
     position_m: Vec3 | None = None
-    holding: str | None = None
+    hands: Hands | None = None
     duration_s: float | None = None
     part_of: str = ""
     rule: int = 0
     ended_s: float | None = None
+
+    @property
+    def holding(self) -> str | None:
+        """What the first full hand is believed to hold, "" = nothing; None = unknown."""
+        return None if self.hands is None else first_held(self.hands) or ""
 
     @property
     def succeeded(self) -> bool:

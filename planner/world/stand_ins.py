@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from planner.world.belief import Belief
+from planner.world.hands import held_things
 from planner.world.vocabulary import EntityKind
 
 
@@ -39,7 +40,9 @@ class StandIns:
         """Processes a newer belief; True if an assignment has changed."""
         before = dict(self._given)
         self._given = {name: node for name, node in self._given.items() if node in belief.nodes}
-        self._handled |= {node.holding for node in belief.nodes.values() if node.holding}
+        self._handled |= {
+            thing for node in belief.nodes.values() for thing in held_things(node.hands)
+        }
         free = [
             node
             for node in belief.of_kind(EntityKind.OBJECT)

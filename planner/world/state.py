@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from planner.world.geometry import Box, Pose, Vec3
+from planner.world.hands import Hands, first_held
 from planner.world.record import record
 from planner.world.vocabulary import EntityKind, Relation
 
@@ -22,7 +23,7 @@ class EntityState:
         room: None outside every room.
         states: only those that the entity's affordances give it.
         openness: 0 closed to 1 open; None if nothing opens.
-        holding: what an agent holds.
+        hands: what each hand of an agent holds.
     """
 
     name: str
@@ -37,7 +38,12 @@ class EntityState:
     affordances: tuple[str, ...] = ()
     states: Mapping[str, bool] | None = None
     openness: float | None = None
-    holding: str | None = None
+    hands: Hands = ()
+
+    @property
+    def holding(self) -> str | None:
+        """What the first full hand of an agent holds."""
+        return first_held(self.hands)
 
     @property
     def box(self) -> Box:

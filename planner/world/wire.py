@@ -10,6 +10,7 @@ from typing import Any
 
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.geometry import Pose
+from planner.world.hands import Hands
 from planner.world.state import EntityState, WorldState
 from planner.world.state_updates import StateUpdate
 from planner.world.vocabulary import EntityKind, Relation
@@ -46,7 +47,7 @@ def _node_record(node: Any, edge: Any, stamp_s: float) -> BeliefNode:
         affordances=tuple(node.affordances),
         states={item.name: bool(item.value) for item in node.states},
         openness=None if node.openness < 0 else float(node.openness),
-        holding=node.holding or None,
+        hands=hands_record(node),
         source=_SOURCES[node.source],
         stamp_s=stamp_s - float(node.age_s),
         description=node.description,
@@ -95,5 +96,15 @@ def entity_record(message: Any) -> EntityState:
         affordances=tuple(message.affordances),
         states=states or None,
         openness=None if message.openness < 0 else float(message.openness),
-        holding=message.holding or None,
+        hands=hands_record(message),
     )
+
+
+def hands_record(message: Any) -> Hands:
+    """What each hand holds by the fields `hands` and `holding` of a message.
+
+    In bags of before there is only `holding`, and an empty hand is none that is known of.
+    """
+    if hasattr(message, "hands"):
+        return tuple(str(name) or None for name in message.hands)
+    return (str(message.holding),) if message.holding else ()

@@ -372,4 +372,5 @@ def read_goal(goal: ExecutePrimitive.Goal) -> Request:
         timeout_s=float(goal.timeout_s),
         tolerance_m=float(goal.tolerance_m),
         thing_class=goal.thing_class,
+        hand=goal.hand,
     )

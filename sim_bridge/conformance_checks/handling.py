@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from planner.world.geometry import Vec3
+from planner.world.hands import Hand, held_things
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from planner.world.state import EntityState, WorldState
 from planner.world.state_skills import default_state_skills
@@ -82,7 +83,7 @@ def place_on_the_floor(trial: Trial) -> None:
 
 
 def hands_have_limits(trial: Trial) -> None:
-    """A full hand cannot pick, an empty one cannot place, and empty space cannot be picked."""
+    """Full hands cannot pick, empty ones cannot place, and empty space cannot be picked."""
     base = trial.base()
     ahead = base.apply((0.6, 0.0, 1.0))
     trial.refused(
@@ -92,8 +93,62 @@ def hands_have_limits(trial: Trial) -> None:
     )
     trial.refused(PrimitiveCode.NOTHING_THERE, "taking air", Primitive(PICK, ahead))
     thing = _take(trial)
-    again = Primitive(PICK, middle_m(thing))
+    again = Primitive(PICK, middle_m(thing), hand=Hand.RIGHT)
     trial.refused(PrimitiveCode.HAND_FULL, "taking with a full hand", again)
+    if trial.can().hands == 1:
+        again = Primitive(PICK, middle_m(thing))
+        trial.refused(PrimitiveCode.HAND_FULL, "taking with the only hand full", again)
+        left = Primitive(PICK, middle_m(thing), hand=Hand.LEFT)
+        trial.refused(PrimitiveCode.NOT_ABLE, "taking with a hand that it has not", left)
+
+
+def opening_needs_a_free_hand(trial: Trial) -> None:
+    """With all hands full nothing opens; with one free it does."""
+    agent = _with_hands(trial, 1)
+    _take(trial, agent)
+    pieces = _openable(trial.truth())
+    if OPEN not in trial.backend.capabilities(agent).primitives:
+        raise UnsuitableError(f"{agent} cannot open")
+    for piece in pieces[:MAX_CANDIDATES]:
+        point = trial.approach(piece, agent)
+        if point is None:
+            continue
+        code = trial.do(OPEN, point, agent).code
+        if code in (PrimitiveCode.NO_LINE_OF_SIGHT, PrimitiveCode.TOO_FAR):
+            continue
+        expect(code is PrimitiveCode.HAND_FULL, f"opening with a full hand ended as {code.name}")
+        still = trial.truth().entities[piece.name].openness
+        expect(still == 0.0, f"{piece.name} was refused, and is {still} open")
+        return
+    raise UnsuitableError("nothing to open that can be walked up to")
+
+
+def two_hands_hold_two_things(trial: Trial) -> None:
+    """A body with two hands takes a second thing, says which hand has which, and puts both down."""
+    agent = _with_hands(trial, 2)
+    first, second = _take(trial, agent), _take(trial, agent)
+    expected = (first.name, second.name)
+    hands = trial.truth().entities[agent].hands
+    expect(hands == expected, f"the hands hold {hands}, not {expected}, the right hand's first")
+    full = Primitive(PICK, middle_m(second))
+    trial.refused(PrimitiveCode.HAND_FULL, "taking with both hands full", full, agent)
+    for thing, hand in ((second, Hand.LEFT), (first, Hand.RIGHT)):
+        trial.do(PrimitiveName.NAVIGATE, middle_m(thing), agent)
+        result = trial.do(PLACE, middle_m(thing), agent, relation=Relation.ON, hand=hand)
+        expect(result.succeeded, f"putting {thing.name} back failed: {result.text}")
+        now = trial.truth().entities
+        expect(now[thing.name].parent == thing.parent, f"{thing.name} is elsewhere than it was put")
+        expect(thing.name not in now[agent].hands, f"the {hand} hand still holds what it put down")
+    expect(not held_things(trial.truth().entities[agent].hands), "the hands are not empty")
+
+
+def _with_hands(trial: Trial, count: int) -> str:
+    """The first agent whose body has so many hands and can pick."""
+    for agent in trial.backend.agents:
+        can = trial.backend.capabilities(agent)
+        if can.hands == count and PICK in can.primitives:
+            return agent
+    raise UnsuitableError(f"no agent with {count} hand{'s' if count > 1 else ''} that picks")
 
 
 def reach_has_limits(trial: Trial) -> None:
@@ -198,15 +253,16 @@ def _change_state(trial: Trial, agent: str, name: str, state: str, value: bool) 
     return 0
 
 
-def _take(trial: Trial) -> EntityState:
+def _take(trial: Trial, agent: str = "") -> EntityState:
     """Walks to a thing and picks it; returns its state before."""
-    if PICK not in trial.can().primitives:
-        raise UnsuitableError(f"{trial.agent} cannot pick")
+    agent = agent or trial.agent
+    if PICK not in trial.backend.capabilities(agent).primitives:
+        raise UnsuitableError(f"{agent} cannot pick")
     reasons = []
     for thing in trial.lying_open()[:MAX_CANDIDATES]:
-        if not trial.do(PrimitiveName.NAVIGATE, middle_m(thing)).succeeded:
+        if not trial.do(PrimitiveName.NAVIGATE, middle_m(thing), agent).succeeded:
             continue
-        result = trial.do(PICK, middle_m(thing))
+        result = trial.do(PICK, middle_m(thing), agent)
         if result.succeeded:
             return thing
         reasons.append(f"{thing.name}: {result.code.name}, {result.text}")
@@ -290,6 +346,8 @@ CHECKS = (
     handling_touches_nothing_else,
     place_on_the_floor,
     hands_have_limits,
+    opening_needs_a_free_hand,
+    two_hands_hold_two_things,
     reach_has_limits,
     open_opens_and_close_closes,
     only_doors_open,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
+from planner.world.hands import held_things
 from planner.world.house import House, ObjectPlacement
 from planner.world.observation import Observation
 from planner.world.primitive import (
@@ -108,9 +109,10 @@ class Trial:
 
     # Acting
 
-    def start(self, name: str, target_m: Vec3, **more: object) -> Handle:
-        """Starts a primitive of the first agent."""
-        return self.backend.start(self.agent, Primitive(name, target_m, **more))  # type: ignore[arg-type]
+    def start(self, name: str, target_m: Vec3, agent: str = "", **more: object) -> Handle:
+        """Starts a primitive of the first agent, or of the one that is named."""
+        primitive = Primitive(name, target_m, **more)  # type: ignore[arg-type]
+        return self.backend.start(agent or self.agent, primitive)
 
     def finish(self, handle: Handle) -> PrimitiveResult:
         """Advances time until a primitive has ended.
@@ -131,9 +133,9 @@ class Trial:
             )
             self.backend.step(TICK_S)
 
-    def do(self, name: str, target_m: Vec3, **more: object) -> PrimitiveResult:
-        """Carries out a primitive of the first agent."""
-        return self.finish(self.start(name, target_m, **more))
+    def do(self, name: str, target_m: Vec3, agent: str = "", **more: object) -> PrimitiveResult:
+        """Carries out a primitive of the first agent, or of the one that is named."""
+        return self.finish(self.start(name, target_m, agent, **more))
 
     def refused(
         self, code: PrimitiveCode, what: str, primitive: Primitive, agent: str = ""
@@ -187,10 +189,10 @@ class Trial:
                 return entity
         raise UnsuitableError(f"no {what} that {self.agent} can walk up to")
 
-    def approach(self, entity: EntityState) -> Vec3 | None:
+    def approach(self, entity: EntityState, agent: str = "") -> Vec3 | None:
         """Walks to an entity; returns the reached point of it, or None."""
         for point in self.points_of(entity):
-            if self.do(PrimitiveName.NAVIGATE, point).succeeded:
+            if self.do(PrimitiveName.NAVIGATE, point, agent).succeeded:
                 return point
         return None
 
@@ -267,12 +269,12 @@ def check_invariants(state: WorldState) -> None:
         if held:
             holder = entities.get(entity.parent or "")
             expect(
-                holder is not None and holder.holding == name,
-                f"{name} is held by {entity.parent}, whose hand does not hold it",
+                holder is not None and holder.hands.count(name) == 1,
+                f"{name} is held by {entity.parent}, of whose hands not one holds it",
             )
-        if entity.holding is not None:
-            thing = entities.get(entity.holding)
+        for what in held_things(entity.hands):
+            thing = entities.get(what)
             expect(
                 thing is not None and thing.parent == name and thing.relation is Relation.HELD,
-                f"{name} holds {entity.holding}, which is elsewhere",
+                f"{name} holds {what}, which is elsewhere",
             )

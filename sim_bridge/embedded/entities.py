@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from planner.world.agents import Body
 from planner.world.geometry import Pose, Vec3
+from planner.world.hands import Hand, Hands, first_held, held_things
 from planner.world.house import Furniture, Interior, Joint
 from planner.world.receptacle import ThingShape
 from planner.world.state import EntityState
@@ -238,7 +239,7 @@ class Leg(NamedTuple):
 
 @dataclass(slots=True)
 class Agent:
-    """A body and its pose; `pan_rad` and `tilt_rad` turn the hand and its camera."""
+    """A body and its pose; `pan_rad` and `tilt_rad` turn the hands and their camera."""
 
     name: str
     body: Body
@@ -249,7 +250,7 @@ class Agent:
     room: str | None
     pan_rad: float = 0.0
     tilt_rad: float = 0.0
-    holding: str | None = None
+    hands: Hands = (None,)
     linear_m_s: float = 0.0
     angular_rad_s: float = 0.0
     odometry_drift: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -270,6 +271,7 @@ class Agent:
     known_legs: tuple[tuple[object, ...], float, list[Leg]] | None = None
 
     def __post_init__(self) -> None:
+        self.hands = (None,) * self.body.hands
         self.tilt_rad = self.rest_tilt_rad
         self.precedence = self.name
 
@@ -289,9 +291,19 @@ class Agent:
         x, y, z = point_m
         return (self.x_m + x * c - y * s, self.y_m + x * s + y * c, z)
 
-    def hand_in_base(self) -> Vec3:
-        """The hand's pose: swung around the body with the camera's pan."""
-        x, y, z = self.body.hand_m
+    @property
+    def holding(self) -> str | None:
+        """What its first full hand holds."""
+        return first_held(self.hands)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """What its hands hold."""
+        return held_things(self.hands)
+
+    def hand_in_base(self, hand: Hand = Hand.RIGHT) -> Vec3:
+        """A hand: swung around the body with the camera's pan."""
+        x, y, z = self.body.hand_at_m(hand)
         c, s = math.cos(self.pan_rad), math.sin(self.pan_rad)
         return (x * c - y * s, x * s + y * c, z)
 
@@ -324,7 +336,7 @@ class Agent:
             parent=self.room,
             relation=None,
             room=self.room,
-            holding=self.holding,
+            hands=self.hands,
         )
 
 

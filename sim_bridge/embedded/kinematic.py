@@ -136,6 +136,7 @@ class KinematicBackend(ABC):
             reach_m=body.reach_m,
             radius_m=body.radius_m,
             ground_truth=True,
+            hands=body.hands,
         )
 
     def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
@@ -222,8 +223,7 @@ class KinematicBackend(ABC):
         body = self._world.agents.get(agent)
         if body is None:
             return PrimitiveResult(PrimitiveCode.UNKNOWN_AGENT, f"there is no agent {agent!r}")
-        able, busy = body.body.primitives, agent in self._current
-        return refusal_of(agent, body.body.kind, able, primitive, busy=busy)
+        return refusal_of(agent, self.capabilities(agent), primitive, busy=agent in self._current)
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
         """The status of a primitive."""
@@ -283,9 +283,7 @@ class KinematicBackend(ABC):
     def moves_things(self) -> bool:
         """Whether a thing is being carried, or something opens or closes."""
         world = self._loaded()
-        return bool(world.opening) or any(
-            agent.holding is not None for agent in world.agents.values()
-        )
+        return bool(world.opening) or any(agent.held for agent in world.agents.values())
 
     def reach(self, dt_s: float, steps: int) -> dict[str, Box]:
         """Boxes in which everything that moves stays for steps that may be taken as one.

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from planner.world.geometry import Vec3
+from planner.world.hands import Hand, free_hand, hand_holding, thing_in
 from planner.world.house import Joint
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import Relation
@@ -69,17 +70,21 @@ def center_gap(thing: Thing, point_m: Vec3) -> float:
 
 
 def check_pick(
-    world: KinematicWorld, rays: Rays, agent: Agent, point_m: Vec3, tolerance_m: float = 0.0
-) -> Thing:
-    """The thing that a pick would take.
+    world: KinematicWorld,
+    rays: Rays,
+    agent: Agent,
+    point_m: Vec3,
+    tolerance_m: float = 0.0,
+    wanted: Hand | None = None,
+) -> tuple[Thing, Hand]:
+    """The thing that a pick would take, and the hand that would: `wanted`, or the first free one.
 
     Raises:
         RefusalError: with the first violated precondition.
     """
-    if agent.holding is not None:
-        raise RefusalError(
-            PrimitiveCode.HAND_FULL, "the hand already holds something", holding=agent.holding
-        )
+    hand = wanted or free_hand(agent.hands)
+    if hand is None or agent.hands[hand.slot] is not None:
+        raise _hand_full(agent)
     thing = thing_at(world, agent, point_m, tolerance_m)
     base = world.base_of(thing)
     if base.relation is Relation.HELD:
@@ -92,7 +97,12 @@ def check_pick(
         )
     check_reach(agent, thing.center_m)
     check_view(rays, agent, view_points(thing), frozenset({thing.instance_id}))
-    return thing
+    return thing, hand
+
+
+def _hand_full(agent: Agent) -> RefusalError:
+    what = "the hand already holds" if len(agent.hands) == 1 else "the hands already hold"
+    return RefusalError(PrimitiveCode.HAND_FULL, f"{what} something", holding=", ".join(agent.held))
 
 
 def view_points(thing: Thing) -> list[Vec3]:
@@ -138,15 +148,17 @@ def check_place(
     primitive: Primitive,
     point_m: Vec3,
     reference_m: Vec3 | None,
-) -> Spot:
-    """Where a place would put the held thing.
+) -> tuple[Spot, Hand]:
+    """Where a place would put a held thing, and the hand that holds it.
 
     Raises:
         RefusalError: with the first violated precondition.
     """
-    if agent.holding is None:
+    name = agent.holding if primitive.hand is None else thing_in(agent.hands, primitive.hand)
+    hand = hand_holding(agent.hands, name) if name is not None else None
+    if name is None or hand is None:
         raise RefusalError(PrimitiveCode.HAND_EMPTY, "the hand holds nothing")
-    thing = world.things[agent.holding]
+    thing = world.things[name]
     relation = primitive.relation or Relation.ON
     reference = None
     if reference_m is not None:
@@ -179,7 +191,7 @@ def check_place(
     check_reach(agent, middle)
     top = (x, y, z + thing.size_m[2])
     check_view(rays, agent, [middle, top], frozenset())
-    return spot
+    return spot, hand
 
 
 def _support(
@@ -275,6 +287,8 @@ def check_joint(
     check_view(rays, agent, [handle], frozenset({piece.instance_id}))
     if name is PrimitiveName.OPEN:
         _check_lid(world, piece, joint)
+        if piece.opening[joint.name] < 1.0 and free_hand(agent.hands) is None:
+            raise _hand_full(agent)
     return piece, joint
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from planner.world.geometry import Box, Vec3, wrap_angle_rad
+from planner.world.hands import Hand, hand_holding
 from sim_bridge.embedded.entities import Agent, Piece, Thing
 from sim_bridge.embedded.world import KinematicWorld
 
@@ -17,13 +18,17 @@ def carried_bounds(world: KinematicWorld, agent: Agent, seconds: float) -> dict[
 
     The agent walks its remaining path, or stays where it is and turns or looks around.
     """
-    carried = world.carried_by(agent)
-    return {t.name: _bounds(agent, carried[0], t, seconds) for t in carried}
+    boxes: dict[str, Box] = {}
+    for name in agent.held:
+        hand = agent.hand_in_base(hand_holding(agent.hands, name) or Hand.RIGHT)
+        held = world.things[name]
+        for thing in world.with_load(held):
+            boxes[thing.name] = _bounds(agent, hand, held, thing, seconds)
+    return boxes
 
 
-def _bounds(agent: Agent, held: Thing, thing: Thing, seconds: float) -> Box:
+def _bounds(agent: Agent, hand: Vec3, held: Thing, thing: Thing, seconds: float) -> Box:
     """Bounds of the held thing, or of one in or on it."""
-    hand = agent.hand_in_base()
     arm_m = math.hypot(hand[0], hand[1])
     apart_m = math.hypot(thing.x_m - held.x_m, thing.y_m - held.y_m)
     around_m = apart_m + math.hypot(thing.size_m[0], thing.size_m[1]) / 2 + _SLACK_M

@@ -146,17 +146,17 @@ def _face(context: RoutineContext, point_m: Vec3) -> Motion:
 
 def _pick(context: RoutineContext) -> Routine:
     world, agent = context.world, context.agent
-    tolerance_m = context.primitive.tolerance_m
-    check_pick(world, context.rays(), agent, context.target_m, tolerance_m)
+    arguments = (context.target_m, context.primitive.tolerance_m, context.primitive.hand)
+    check_pick(world, context.rays(), agent, *arguments)
     yield from _face(context, context.target_m)
     yield from _spend(agent, world.options.durations.pick, "reaching")
     # The world may have changed while the hand was moving.
-    thing = check_pick(world, context.rays(), agent, context.target_m, tolerance_m)
+    thing, hand = check_pick(world, context.rays(), agent, *arguments)
     where = _at(thing)
     if _fails(context, world.options.noise.failed_grasps):
         return PrimitiveResult(PrimitiveCode.GRASP_FAILED, "the grasp slipped", {})
-    world.take(agent, thing)
-    return _success("picked", where, thing=thing.name)
+    world.take(agent, thing, hand)
+    return _success("picked", where, thing=thing.name, hand=str(hand))
 
 
 def _at(thing: Thing) -> Vec3:
@@ -171,14 +171,14 @@ def _fails(context: RoutineContext, probability: float) -> bool:
 def _place(context: RoutineContext) -> Routine:
     world, agent = context.world, context.agent
     arguments = (context.primitive, context.target_m, context.reference_m)
-    spot = check_place(world, context.rays(), agent, *arguments)
+    spot, _ = check_place(world, context.rays(), agent, *arguments)
     yield from _face(context, spot.pose[:3])
     yield from _spend(agent, world.options.durations.place, "placing")
-    spot = check_place(world, context.rays(), agent, *arguments)
+    spot, hand = check_place(world, context.rays(), agent, *arguments)
     if _fails(context, world.options.noise.failed_places):
         return PrimitiveResult(PrimitiveCode.GRASP_FAILED, "the thing was not released", {})
     support = spot.support
-    thing = world.put(agent, support.parent, support.part, support.relation, spot.pose)
+    thing = world.put(agent, support.parent, support.part, support.relation, spot.pose, hand)
     on = f"{support.parent}/{support.part}"
     return _success("placed", _at(thing), thing=thing.name, on=on)
 
@@ -212,12 +212,12 @@ def _joint(context: RoutineContext) -> Routine:
 def _change_state(context: RoutineContext) -> Routine:
     world, agent = context.world, context.agent
     skill = default_state_skills()[context.primitive.name]
-    arguments = (skill, context.target_m, context.primitive.tolerance_m)
+    arguments = (skill, context.target_m, context.primitive.tolerance_m, context.primitive.hand)
     check_state_change(world, context.rays(), agent, *arguments)
     yield from _face(context, context.target_m)
     yield from _spend(agent, world.options.durations.of(skill), skill.primitive)
     entity = check_state_change(world, context.rays(), agent, *arguments)
-    change_states(world, agent, skill, entity)
+    change_states(world, agent, skill, entity, context.primitive.hand)
     state, value = next(iter(skill.sets.items()))
     return _success(f"{entity.name} is {'' if value else 'not '}{state}", entity=entity.name)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.world.geometry import Vec3
+from planner.world.hands import Hand, held_things, thing_in
 from planner.world.primitive import PrimitiveCode
 from planner.world.state_skills import Condition, StateSkill
 from planner.world.states import default_states
@@ -29,13 +30,17 @@ def check_state_change(
     skill: StateSkill,
     point_m: Vec3,
     tolerance_m: float = 0.0,
+    hand: Hand | None = None,
 ) -> Thing | Piece:
     """The entity that a skill at a point would change; a tolerance of 0 is the default.
+
+    `hand` is the one whose load it would be done with; None leaves that open.
 
     Raises:
         RefusalError: with the first violated precondition.
     """
-    entity = _entity_at(world, agent, skill, point_m, tolerance_m or POINT_TOLERANCE_M)
+    arguments = (point_m, tolerance_m or POINT_TOLERANCE_M, hand)
+    entity = _entity_at(world, agent, skill, *arguments)
     if isinstance(entity, Thing):
         base = world.base_of(entity)
         if base.relation is Relation.HELD and base.parent != agent.name:
@@ -46,20 +51,24 @@ def check_state_change(
             raise RefusalError(
                 PrimitiveCode.CLOSED, "it is inside closed furniture", inside=base.parent
             )
-        if base.name != agent.holding:
+        if base.name not in agent.held:
             check_reach(agent, entity.center_m)
             check_view(rays, agent, view_points(entity), frozenset({entity.instance_id}))
     elif agent.distance_m(point_m) > agent.body.reach_m:
         check_reach(agent, point_m)
-    _check_needs(world, agent, skill, entity)
+    _check_needs(world, agent, skill, entity, hand)
     return entity
 
 
 def change_states(
-    world: KinematicWorld, agent: Agent, skill: StateSkill, entity: Thing | Piece
+    world: KinematicWorld,
+    agent: Agent,
+    skill: StateSkill,
+    entity: Thing | Piece,
+    hand: Hand | None = None,
 ) -> None:
     """Applies a skill's effects."""
-    held = world.things[agent.holding] if agent.holding is not None else None
+    held = _tool(world, agent, skill, entity, hand)
     changes = dict(skill.sets)
     if held is not None:
         flags = [f for name in skill.copies for f in default_states().values[name].values()]
@@ -73,15 +82,36 @@ def change_states(
         world.divide(entity)
 
 
+def _tool(
+    world: KinematicWorld,
+    agent: Agent,
+    skill: StateSkill,
+    entity: Thing | Piece,
+    hand: Hand | None,
+) -> Thing | None:
+    """What a skill is done with: the load of a hand, or the first that serves it."""
+    names = agent.held if hand is None else held_things((thing_in(agent.hands, hand),))
+    held = [world.things[name] for name in names if name != entity.name]
+    needed = skill.needs.hand
+    fit = (t for t in held if needed is not None and _meets(t, needed))
+    return next(fit, held[0] if held else None)
+
+
 def _entity_at(
-    world: KinematicWorld, agent: Agent, skill: StateSkill, point_m: Vec3, tolerance_m: float
+    world: KinematicWorld,
+    agent: Agent,
+    skill: StateSkill,
+    point_m: Vec3,
+    tolerance_m: float,
+    hand: Hand | None,
 ) -> Thing | Piece:
     """The thing or furniture at a point, preferring one that can have the states."""
     needed = default_states().affordance_of[next(iter(skill.sets))]
-    uses_hand = skill.needs.hand is not None
+    used = agent.held if hand is None else (thing_in(agent.hands, hand),)
+    uses_hand = skill.needs.hand is not None and len(used) == 1
     found: list[tuple[bool, float, float, str]] = []
     for thing in world.things.values():
-        if uses_hand and thing.name == agent.holding:
+        if uses_hand and thing.name in used:
             continue
         distance = thing.state().box.distance_m(point_m)
         if distance <= tolerance_m:
@@ -104,7 +134,11 @@ def _entity_at(
 
 
 def _check_needs(
-    world: KinematicWorld, agent: Agent, skill: StateSkill, entity: Thing | Piece
+    world: KinematicWorld,
+    agent: Agent,
+    skill: StateSkill,
+    entity: Thing | Piece,
+    hand: Hand | None,
 ) -> None:
     needs, options = skill.needs, world.options
     if skill.divides and isinstance(entity, Thing):
@@ -124,7 +158,7 @@ def _check_needs(
                 code = PrimitiveCode.NO_FAUCET
             raise RefusalError(code, f"no {condition.what} is within reach")
     if needs.hand is not None:
-        _check_hand(world, agent, needs.hand)
+        _check_hand(_tool(world, agent, skill, entity, hand), needs.hand)
     if needs.thing is not None and not _meets(entity, needs.thing):
         text = f"{entity.name} is not {needs.thing.what}"
         raise RefusalError(PrimitiveCode.NEED_UNMET, text, entity=entity.name)
@@ -137,8 +171,7 @@ def _check_needs(
 _FAUCET = Condition(what="faucet", affordances=(Affordance.FAUCET,))
 
 
-def _check_hand(world: KinematicWorld, agent: Agent, condition: Condition) -> None:
-    held = world.things[agent.holding] if agent.holding else None
+def _check_hand(held: Thing | None, condition: Condition) -> None:
     if held is None:
         raise RefusalError(PrimitiveCode.HAND_EMPTY, f"the hand does not hold {condition.what}")
     if not condition.is_kind(held.class_name, held.affordances):

@@ -19,6 +19,7 @@ from planner.world.episode import AgentPlacement, Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Pose
+from planner.world.hands import Hand, hand_holding, with_thing
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.receptacle import containment_cycle, part_of, shape_of
 from planner.world.state import EntityState, WorldState
@@ -349,10 +350,11 @@ class KinematicWorld:
 
     def carried_by(self, agent: Agent) -> list[Thing]:
         """What an agent holds, with everything in or on it."""
-        if agent.holding is None:
-            return []
-        held = self.things[agent.holding]
-        return [held, *self.contents(held)]
+        return [thing for name in agent.held for thing in self.with_load(self.things[name])]
+
+    def with_load(self, thing: Thing) -> list[Thing]:
+        """A thing, with everything in or on it."""
+        return [thing, *self.contents(thing)]
 
     def is_enclosed(self, thing: Thing) -> bool:
         """Whether the thing is behind a closed door, drawer or lid."""
@@ -424,15 +426,15 @@ class KinematicWorld:
         agent.odometry_drift = (x + dx, y + dy, yaw + 0.2 * dyaw)
 
     def carry(self, agent: Agent) -> None:
-        """Moves what an agent holds to its hand, after the agent or its hand moved.
+        """Moves what an agent holds to its hands, after the agent or its hands moved.
 
         A turning or passing hand does not reach through furniture: that would put things into a
         closed fridge for a moment (PARTNR-D13 judges held things by their position).
         """
         self.touch(agent.name)
-        if agent.holding is not None:
-            thing = self.things[agent.holding]
-            hand = agent.hand_in_base()
+        for name in agent.held:
+            thing = self.things[name]
+            hand = agent.hand_in_base(hand_holding(agent.hands, name) or Hand.RIGHT)
             x, y, z = agent.to_map(hand)
             z -= thing.size_m[2] / 2
             if self.ground.is_in_furniture(x, y, z):
@@ -449,12 +451,12 @@ class KinematicWorld:
             at = thing.to_map((x, y, z))
             self._move(self.things[name], (*at, thing.yaw_rad + yaw), room)
 
-    def take(self, agent: Agent, thing: Thing) -> None:
+    def take(self, agent: Agent, thing: Thing, hand: Hand = Hand.RIGHT) -> None:
         """Puts a thing into an agent's empty hand."""
-        if agent.holding is not None or thing.relation is Relation.HELD:
-            raise ValueError(f"{agent.name} cannot take {thing.name}")
+        if agent.hands[hand.slot] is not None or thing.relation is Relation.HELD:
+            raise ValueError(f"{agent.name} cannot take {thing.name} into its {hand} hand")
         self._loads.get(thing.parent, {}).pop(thing.name, None)
-        agent.holding = thing.name
+        agent.hands = with_thing(agent.hands, hand, thing.name)
         thing.parent, thing.relation, thing.part = agent.name, Relation.HELD, "hand"
         self.handled_revision += 1
         self.carry(agent)
@@ -466,18 +468,20 @@ class KinematicWorld:
         part: str,
         relation: Relation,
         pose: Place,
+        hand: Hand = Hand.RIGHT,
     ) -> Thing:
-        """Places what an agent holds, with everything in or on it, at [x, y, z, yaw].
+        """Places what an agent's hand holds, with everything in or on it, at [x, y, z, yaw].
 
         Raises:
             ValueError: if it holds nothing, or would place it in or on itself.
         """
-        if agent.holding is None:
-            raise ValueError(f"{agent.name} holds nothing")
-        thing = self.things[agent.holding]
-        if any(parent == each.name for each in self.carried_by(agent)):
+        name = agent.hands[hand.slot]
+        if name is None:
+            raise ValueError(f"the {hand} hand of {agent.name} holds nothing")
+        thing = self.things[name]
+        if any(parent == each.name for each in self.with_load(thing)):
             raise ValueError(f"{thing.name} cannot be put {relation} itself")
-        agent.holding = None
+        agent.hands = with_thing(agent.hands, hand, None)
         thing.parent, thing.relation, thing.part = parent, relation, part
         self._move(thing, pose, None)
         self._rest(thing)

@@ -126,6 +126,7 @@ class ExternalBackend:
             reach_m=self._body.reach_m,
             radius_m=self._body.radius_m,
             ground_truth=False,
+            hands=self._body.hands,
         )
 
     def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:

@@ -11,6 +11,7 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.field_of_view import sightings
 from planner.world.geometry import Pose, Vec3
+from planner.world.hands import held_things
 from planner.world.house import House
 from planner.world.observation import Observation, Sighting
 from planner.world.primitive import (
@@ -27,9 +28,6 @@ from sim_bridge.graph.routines import ABLE, Act, Routine, routine
 from sim_bridge.graph.scene import start_of
 from sim_bridge.graph.world import Agent, GraphWorld
 from sim_bridge.refusals import refusal_of
-
-# As in VirtualHome: one carries, the other opens. Primitives assume one held thing.
-_HANDS = 2
 
 
 @dataclass(slots=True)
@@ -64,7 +62,7 @@ class GraphBackend:
     def reset(self, house: House, episode: Episode, seed: int) -> None:
         """Loads an episode; a failed load changes nothing."""
         start = start_of(house, episode, default_catalogue())
-        world = GraphWorld(start, episode, seed, hands=_HANDS)
+        world = GraphWorld(start, episode, seed)
         self._end_all(PrimitiveCode.CANCELED, "the episode was replaced")
         self._world = world
         self._primitives.clear()
@@ -104,6 +102,7 @@ class GraphBackend:
             reach_m=body.reach_m,
             radius_m=body.radius_m,
             ground_truth=True,
+            hands=body.hands,
         )
 
     def observe(self, agent: str, cameras: Sequence[str] = ()) -> Observation:
@@ -116,7 +115,7 @@ class GraphBackend:
         if cameras:
             raise PlannerError(f"{agent} has no camera {cameras[0]!r}: a graph has no pictures")
         base = Pose.planar(who.x_m, who.y_m, who.yaw_rad)
-        holding = who.holding is not None
+        holding = bool(held_things(who.hands))
         return Observation(
             stamp_s=self.now_s(),
             agent=agent,
@@ -168,8 +167,7 @@ class GraphBackend:
         who = self._world.agents.get(agent)
         if who is None:
             return PrimitiveResult(PrimitiveCode.UNKNOWN_AGENT, f"there is no agent {agent!r}")
-        able, busy = self.capabilities(agent).primitives, agent in self._current
-        return refusal_of(agent, who.body.kind, able, primitive, busy=busy)
+        return refusal_of(agent, self.capabilities(agent), primitive, busy=agent in self._current)
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
         """The status of a primitive."""

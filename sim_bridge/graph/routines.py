@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from planner.world.geometry import Vec3, rounded_m, wrap_angle_rad
+from planner.world.hands import free_hand
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.state_skills import default_state_skills
 from planner.world.vocabulary import EntityKind, Relation
@@ -181,21 +182,23 @@ def _attempt(act: Act, action: Action, seconds: float, after: Callable[[], None]
 
 def _pick(act: Act) -> Routine:
     world = act.world
-    if act.who.holding is not None:
-        return _lacking(Action(Verb.GRAB, act.who.holding), Precondition.FREE_HAND)
+    who, hand = act.who, act.primitive.hand or free_hand(act.who.hands)
+    if hand is None or who.hands[hand.slot] is not None:
+        return _lacking(Action(Verb.GRAB, who.holding or ""), Precondition.FREE_HAND)
     tolerance_m = act.primitive.tolerance_m
     name = pointing.node_at(world, act.target_m, pointing.things(world), tolerance_m)
     if name is None:
         return _ended(PrimitiveCode.NOTHING_THERE, "no thing is there")
     where_m = world.middle_m(name)
     action = Action(Verb.GRAB, name)
-    taking = _attempt(act, action, act.durations.pick, lambda: world.take(act.who, name))
+    taking = _attempt(act, action, act.durations.pick, lambda: world.take(who, name, hand))
     ended = yield from taking
     return _done(ended.text, where_m) if ended.succeeded else ended
 
 
 def _place(act: Act) -> Routine:
-    world, thing = act.world, act.who.holding
+    world, hand = act.world, act.primitive.hand
+    thing = act.who.holding if hand is None else act.who.hands[hand.slot]
     if thing is None:
         return _lacking(Action(Verb.PUT), Precondition.HELD)
     relation = act.primitive.relation

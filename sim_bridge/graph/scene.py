@@ -11,6 +11,7 @@ from planner.world.errors import FileError
 from planner.world.geometry import Vec3
 from planner.world.graph_file import HOLDS, EdgeKind, GraphNode, label
 from planner.world.graph_house import affordances_of
+from planner.world.hands import Hands
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.state import EntityState
 from planner.world.states import default_states
@@ -61,7 +62,8 @@ class Start:
             that it is on or in.
         open: the open entities.
         contents: what is directly on or within each entity.
-        held: what the graph's characters hold, in their order; theirs are the agents' hands.
+        held: what each hand of the graph's characters holds, in their order; theirs are the
+            agents' hands.
         stands: the pose in `map` and room of each of the graph's characters.
         entities: the nodes' records; filled by the first world and shared by all.
     """
@@ -74,7 +76,7 @@ class Start:
     states: Mapping[str, States]
     open: frozenset[str]
     contents: Mapping[str, tuple[str, ...]]
-    held: tuple[tuple[str, ...], ...] = ()
+    held: tuple[Hands, ...] = ()
     stands: tuple[tuple[float, float, str], ...] = ()
     entities: dict[str, EntityState] = field(default_factory=dict)
 
@@ -238,18 +240,18 @@ class _Reader:
     def _characters(self) -> list[GraphNode]:
         return [node for node in self._graph_nodes.values() if node.is_character]
 
-    def _held(self) -> tuple[tuple[str, ...], ...]:
+    def _held(self) -> tuple[Hands, ...]:
         graph = self._house.graph
         if graph is None:
             return ()
         names = {node.id: label(node) for node in graph.nodes}
+        held = {
+            (edge.from_id, edge.relation_type): names[edge.to_id]
+            for edge in graph.edges
+            if edge.relation_type in HOLDS
+        }
         return tuple(
-            tuple(
-                names[edge.to_id]
-                for kind in HOLDS
-                for edge in graph.edges
-                if edge.relation_type == kind and edge.from_id == character.id
-            )
+            tuple(held.get((character.id, kind)) for kind in HOLDS)
             for character in self._characters()
         )
 

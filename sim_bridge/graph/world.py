@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from planner.world.agents import Body, default_bodies
 from planner.world.episode import Episode
-from planner.world.errors import PlannerError
+from planner.world.errors import FileError, PlannerError
 from planner.world.field_of_view import sightings
 from planner.world.geometry import Pose, Vec3
+from planner.world.hands import (
+    Hand,
+    Hands,
+    first_held,
+    free_hand,
+    hand_holding,
+    held_things,
+    with_thing,
+)
 from planner.world.state import EntityState, WorldState
 from planner.world.states import default_states
 from planner.world.vocabulary import (
@@ -24,7 +33,7 @@ from sim_bridge.graph.ways import Point
 
 @dataclass(slots=True)
 class Agent:
-    """An agent; `hands` has the name of what each holds."""
+    """An agent."""
 
     name: str
     body: Body
@@ -33,16 +42,16 @@ class Agent:
     y_m: float
     yaw_rad: float
     room: str
-    hands: list[str | None] = field(default_factory=lambda: [None])
+    hands: Hands
 
     @property
     def holding(self) -> str | None:
         """What its first full hand holds."""
-        return next((name for name in self.hands if name is not None), None)
+        return first_held(self.hands)
 
-    def hand_m(self) -> Vec3:
-        """The position of its hands in `map`."""
-        x, y, z = self.body.hand_m
+    def hand_m(self, thing: str) -> Vec3:
+        """The position in `map` of the hand that holds a thing."""
+        x, y, z = self.body.hand_at_m(hand_holding(self.hands, thing) or Hand.RIGHT)
         cos, sin = math.cos(self.yaw_rad), math.sin(self.yaw_rad)
         return (self.x_m + x * cos - y * sin, self.y_m + x * sin + y * cos, z)
 
@@ -57,14 +66,16 @@ class GraphWorld:
         time_s: the clock, advanced by its owner, as is `steps`.
     """
 
-    def __init__(self, start: Start, episode: Episode, seed: int = 0, hands: int = 1) -> None:
+    def __init__(
+        self, start: Start, episode: Episode, seed: int = 0, hands: int | None = None
+    ) -> None:
         """Builds the initial state.
 
         Args:
             start: of the episode's house.
             episode: the agents.
             seed: determines start positions that neither episode nor graph has.
-            hands: per agent.
+            hands: per agent; None = those of its body.
 
         Raises:
             PlannerError: if the graph's characters hold more than they have hands.
@@ -86,7 +97,9 @@ class GraphWorld:
             body = default_bodies()[placement.kind]
             x, y, yaw, room = self._stand(index, placement.start, rng)
             number = len(self.nodes) + index + 1
-            agent = Agent(placement.uid, body, number, x, y, yaw, room, [None] * hands)
+            agent = Agent(
+                placement.uid, body, number, x, y, yaw, room, (None,) * (hands or body.hands)
+            )
             self.agents[agent.name], self.walked_m[agent.name] = agent, 0.0
         if not start.entities:
             start.entities.update({name: self._entity(name) for name in start.nodes})
@@ -116,12 +129,17 @@ class GraphWorld:
         return x, y, yaw, name
 
     def _take_up_held(self) -> None:
-        for agent, things in zip(self.agents.values(), self.start.held, strict=False):
-            if len(things) > len(agent.hands):
+        pairs = zip(self.agents.values(), self.start.held, strict=False)
+        for index, (agent, hands) in enumerate(pairs):
+            things, count = held_things(hands), len(agent.hands)
+            if len(things) > count:
                 what = f"{agent.name} holds {' and '.join(things)}"
-                raise PlannerError(f"{self.episode.title}: {what}, and has {len(agent.hands)} hand")
+                reason = f"{what}, and has {count} hand"
+                raise FileError(self.episode.title, f"agents.{index}.kind", reason)
             for name in things:
-                self.take(agent, name)
+                hand = hand_holding(hands, name)
+                own = hand is not None and hand.slot < count
+                self.take(agent, name, hand if own else None)
 
     # Queries
 
@@ -152,7 +170,7 @@ class GraphWorld:
         relation, parent = self._places[name]
         x, y, z = self._at_m[name]
         if relation is Relation.HELD:
-            hx, hy, hz = self.agents[parent].hand_m()
+            hx, hy, hz = self.agents[parent].hand_m(name)
             return (hx, hy, hz - node.size_m[2] / 2)
         if parent in self._places:
             px, py, pz = self.position_m(parent)
@@ -266,19 +284,24 @@ class GraphWorld:
         """Moves an agent with what it holds."""
         who.x_m, who.y_m, who.yaw_rad, who.room = x_m, y_m, yaw_rad, room
         self._touch(who.name)
-        for name in who.hands:
-            if name is not None:
-                self._touch_with_contents(name)
+        for name in held_things(who.hands):
+            self._touch_with_contents(name)
 
-    def take(self, who: Agent, name: str) -> None:
-        """Puts a thing into a free hand."""
-        who.hands[who.hands.index(None)] = name
+    def take(self, who: Agent, name: str, hand: Hand | None = None) -> None:
+        """Puts a thing into a hand that is free; None takes the first such."""
+        hand = hand or free_hand(who.hands)
+        if hand is None or who.hands[hand.slot] is not None:
+            raise ValueError(f"{who.name} has no hand free for {name}")
+        who.hands = with_thing(who.hands, hand, name)
         self._settle(name, (Relation.HELD, who.name), (0.0, 0.0, 0.0))
         self._touch(who.name)
 
     def put(self, who: Agent, name: str, place: Place, at_m: Vec3) -> None:
         """Places a held thing; `at_m` as `Start.at_m`."""
-        who.hands[who.hands.index(name)] = None
+        hand = hand_holding(who.hands, name)
+        if hand is None:
+            raise ValueError(f"{who.name} does not hold {name}")
+        who.hands = with_thing(who.hands, hand, None)
         self._settle(name, place, at_m)
         self._touch(who.name)
 
@@ -341,7 +364,7 @@ class GraphWorld:
                 parent=None,
                 relation=None,
                 room=agent.room,
-                holding=agent.holding,
+                hands=agent.hands,
             )
         node = self.nodes[name]
         relation, parent = self._places.get(name, (None, None))

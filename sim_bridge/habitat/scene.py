@@ -261,7 +261,7 @@ class HabitatScene:
         self.sync()
         agents = self._world.agents.values()
         # A hand in the way would move aside, with everything that it holds.
-        through = [name for a in agents for name in (a.name, a.holding) if name is not None]
+        through = [name for agent in agents for name in (agent.name, *agent.held)]
         start = to_habitat(origin_m)
         rays = [(start, to_habitat(point)) for point in points_m]
         reply = self._sandbox().process.ask("rays", rays=rays, through=through, far_m=_FAR_M)

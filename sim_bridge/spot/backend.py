@@ -392,6 +392,7 @@ class SpotBackend:
             reach_m=body.reach_m,
             radius_m=body.radius_m,
             ground_truth=self.simulated,
+            hands=body.hands,
         )
 
     def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
@@ -516,8 +517,8 @@ class SpotBackend:
             return PrimitiveResult(PrimitiveCode.NO_WORLD, "no episode is loaded")
         if agent != self._agent:
             return PrimitiveResult(PrimitiveCode.UNKNOWN_AGENT, f"there is no agent {agent!r}")
-        able, busy = self.physique.primitives, self.motion.busy
-        return refusal_of(agent, "Spot", able, primitive, busy=busy)
+        can = replace(self.capabilities(agent), kind="Spot")
+        return refusal_of(agent, can, primitive, busy=self.motion.busy)
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
         """How a primitive stands."""

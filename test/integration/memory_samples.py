@@ -108,7 +108,7 @@ def agent_state(name: str, at: Vec3, holding: str | None = None) -> EntityState:
         parent="hall_0",
         relation=None,
         room="hall_0",
-        holding=holding,
+        hands=(holding,),
     )
 
 

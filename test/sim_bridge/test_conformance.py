@@ -247,7 +247,7 @@ class StaleRevision(EmbeddedBackend):
 
 class EmptyHandsInTruth(Altered):
     def alter_entity(self, entity: Any) -> Any:
-        return replace(entity, holding=None)
+        return replace(entity, hands=(None,) * len(entity.hands))
 
 
 class NeverOpen(Altered):
@@ -277,6 +277,22 @@ class LongArm(EmbeddedBackend):
                 "done", 1.0, PrimitiveResult(PrimitiveCode.SUCCESS, "picked")
             )
         return handle
+
+
+class OpensWithFullHands(EmbeddedBackend):
+    def start(self, agent: str, primitive: Primitive) -> Handle:
+        handle = super().start(agent, primitive)
+        result = self.poll(handle).result
+        if result is not None and result.code is PrimitiveCode.HAND_FULL:
+            self._primitives[handle].status = PrimitiveStatus(
+                "done", 1.0, PrimitiveResult(PrimitiveCode.SUCCESS, "opened")
+            )
+        return handle
+
+
+class MixesHandsUp(Altered):
+    def alter_entity(self, entity: Any) -> Any:
+        return replace(entity, hands=entity.hands[::-1])
 
 
 class TakesTwo(Altered):
@@ -329,6 +345,8 @@ class AgentsFromNowhere(EmbeddedBackend):
         (MapForAllFrames, "frames_mean_the_same_place"),
         (EmptyHandsInTruth, "pick_takes_and_place_puts"),
         (TakesTwo, "handling_touches_nothing_else"),
+        (OpensWithFullHands, "opening_needs_a_free_hand"),
+        (MixesHandsUp, "two_hands_hold_two_things"),
         (NeverOpen, "open_opens_and_close_closes"),
         (XRay, "closed_hides_and_open_gives"),
         (LongArm, "reach_has_limits"),

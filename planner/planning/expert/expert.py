@@ -97,7 +97,8 @@ class Expert:
             self._likelihood = Likelihood(context.layout, hints)
             self._notes.drawers = drawers_of(context.layout)
         self._jobs = {a: job for a, job in self._jobs.items() if a in context.running}
-        facts = Facts(context.belief, context.layout, self._notes.beside, self._notes.hands)
+        notes, counts = self._notes, {a: c.hands for a, c in context.capabilities.items()}
+        facts = Facts(context.belief, context.layout, notes.beside, notes.hands, counts)
         self._forgive_what_was_seen_again(facts)
         for name in progress.goal.names:
             spot = facts.spot(name) if facts.is_thing(name) else None
@@ -181,7 +182,7 @@ class Expert:
         if context.running:
             return Decision(thought="all is done; waiting for the last skill to end")
         for agent in context.idle:
-            held = facts.held_by(agent)
+            held = next(iter(facts.held_by(agent)), None)
             if held is not None and self._put_downs < MAX_PUT_DOWNS:
                 self._put_downs += 1
                 team.put_down(agent, held)

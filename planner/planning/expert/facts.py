@@ -11,6 +11,7 @@ from planner.planning.goal import Goal, Subgoal
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Box, Vec3
+from planner.world.hands import Hands, held_things
 from planner.world.house import House
 from planner.world.receptacle import known_shape
 from planner.world.vocabulary import EntityKind, Relation, floor_name
@@ -43,12 +44,21 @@ class Facts:
         belief: Belief,
         layout: House,
         beside: Mapping[frozenset[str], str],
-        hands: Mapping[str, str | None],
+        hands: Mapping[str, Hands],
+        hand_counts: Mapping[str, int],
     ) -> None:
-        """`beside` and `hands` come from `Notes`: pairs put next to each other, and held things."""
+        """Believed facts of one moment.
+
+        Args:
+            belief: of the memory.
+            layout: of the house.
+            beside: pairs put next to each other, from `Notes`.
+            hands: what the agents hold, from `Notes`.
+            hand_counts: how many hands each agent has.
+        """
         self.belief, self.layout = belief, layout
-        self._beside, self._hands = beside, hands
-        self._holders = {thing: agent for agent, thing in hands.items() if thing is not None}
+        self._beside, self._hands, self._hand_counts = beside, hands, hand_counts
+        self._holders = {t: agent for agent, held in hands.items() for t in held_things(held)}
 
     def node(self, name: str) -> BeliefNode | None:
         """The believed entity with this name, or None if unknown."""
@@ -97,12 +107,16 @@ class Facts:
             return node.parent
         return None
 
-    def held_by(self, agent: str) -> str | None:
-        """The believed name of the thing that an agent holds."""
+    def held_by(self, agent: str) -> tuple[str, ...]:
+        """The believed names of the things that an agent holds."""
         if agent in self._hands:
-            return self._hands[agent]
+            return held_things(self._hands[agent])
         node = self.belief.nodes.get(agent)
-        return node.holding if node is not None else None
+        return held_things(node.hands) if node is not None else ()
+
+    def free_hands(self, agent: str) -> int:
+        """How many hands of an agent are empty."""
+        return self._hand_counts.get(agent, 1) - len(self.held_by(agent))
 
     def position_m(self, name: str) -> Vec3:
         """A position in `map`; the centre for furniture and rooms."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from planner.planning.expert.facts import Spot
 from planner.planning.planner import AgentResult
 from planner.world.geometry import Vec3
+from planner.world.hands import Hands
 from planner.world.skill import SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import Relation
 
@@ -99,7 +100,7 @@ class Notes:
     """
 
     at: dict[str, str] = field(default_factory=dict)
-    hands: dict[str, str | None] = field(default_factory=dict)
+    hands: dict[str, Hands] = field(default_factory=dict)
     looked: set[str] = field(default_factory=set)
     looked_by: set[tuple[str, str]] = field(default_factory=set)
     glanced_into: set[str] = field(default_factory=set)
@@ -135,8 +136,8 @@ class Notes:
 
     def take(self, ended: AgentResult) -> None:
         """Records how a call ended."""
-        if ended.result.holding is not None:
-            self.hands[ended.agent] = ended.result.holding or None
+        if ended.result.hands is not None:
+            self.hands[ended.agent] = ended.result.hands
         if ended.result.succeeded:
             self.faults = 0
             self._succeeded(ended.agent, ended.call)

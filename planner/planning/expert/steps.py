@@ -56,8 +56,8 @@ class Steps:
         return furniture in self._notes.shut or self._facts.is_closed(furniture)
 
     def holds(self, agent: str, thing: str) -> bool:
-        """Whether an agent has a thing in its hand."""
-        return self._facts.held_by(agent) == thing
+        """Whether an agent has a thing in a hand."""
+        return thing in self._facts.held_by(agent)
 
     def _fetch(self, agent: str, thing: str) -> SkillCall | None:
         """The next call to get a thing into the hand; None once it is there."""
@@ -77,13 +77,18 @@ class Steps:
         return self._near(agent, spot[1] if spot is not None and aside else thing)
 
     def _move(self, agent: str, job: Job) -> SkillCall:
-        fetch = self._fetch(agent, job.thing)
-        if fetch is not None or job.spot is None:
-            return fetch or _call(SkillName.WAIT)
+        if job.spot is None:
+            return self._fetch(agent, job.thing) or _call(SkillName.WAIT)
         relation, furniture = job.spot
         base = self._facts.base_spot(furniture) if self._facts.is_thing(furniture) else job.spot
+        open_it = None
         if base is not None and base[0] is Relation.WITHIN and self._is_shut(base[1]):
-            return self._near(agent, base[1]) or _call(SkillName.OPEN, base[1])
+            open_it = self._near(agent, base[1]) or _call(SkillName.OPEN, base[1])
+        # With one hand left, open before picking.
+        opens_first = open_it is not None and self._facts.free_hands(agent) == 1
+        fetch = (opens_first and open_it) or self._fetch(agent, job.thing) or open_it
+        if fetch:
+            return fetch
         reference = job.beside
         # Long furniture is not within reach as a whole, so stand at the neighbour.
         near = self._near(agent, reference or furniture)

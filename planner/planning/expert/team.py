@@ -121,24 +121,29 @@ class Team:
 
     def _go_on_with_load(self, agent: str, work: Work) -> None:
         held = self._facts.held_by(agent)
-        if held is None:
+        if not held:
             return
-        jobs = [j for j in work.jobs if j.thing == held]
+        jobs = [j for thing in held for j in work.jobs if j.thing == thing]
         mine = [j for j in jobs if self.able(agent, j.skill) and not self._failed_spot(agent, j)]
         if mine:
             self._give(agent, mine[0])
         elif jobs:
             # Another agent may be able to finish what this one cannot.
-            self.put_down(agent, held)
+            self.put_down(agent, jobs[0].thing)
 
     def _free_hand(self, agent: str, work: Work) -> None:
         """Makes an agent put down an unneeded load, if it has something else to do."""
         held = self._facts.held_by(agent)
-        if held is None:
+        if not held:
             return
         waiting = [j for j in self._unclaimed(work) if self._may_do(agent, j)]
         if waiting:
-            self.put_down(agent, held)
+            self.put_down(agent, held[0])
+
+    def _frees_hand_for(self, agent: str, call: SkillCall) -> bool:
+        """Puts something down first if a call needs a free hand and there is none."""
+        full = call.name == SkillName.OPEN and self._facts.free_hands(agent) < 1
+        return full and self.put_down(agent, self._facts.held_by(agent)[0])
 
     def put_down(self, agent: str, held: str) -> bool:
         """Starts freeing a hand; False if there is no place left for the load."""
@@ -179,17 +184,13 @@ class Team:
     def _unclaimed(self, work: Work) -> list[Job]:
         taken = {job.thing for job in self._jobs.values()}
         taken |= {j.beside for j in self._jobs.values() if j.skill != SkillName.PLACE and j.beside}
-        held = {
-            name: agent
-            for agent in self._context.task.agents
-            if (name := self._facts.held_by(agent)) is not None
-        }
+        held = {name for agent in self._context.task.agents for name in self._facts.held_by(agent)}
         return [job for job in work.jobs if job.thing not in taken and job.thing not in held]
 
     def _share_out(self, work: Work) -> None:
         while True:
             open_jobs = self._unclaimed(work)
-            free = [a for a in self._idle if self._facts.held_by(a) is None]
+            free = [a for a in self._idle if not self._facts.held_by(a)]
             pairs = [
                 (self._cost(agent, job, open_jobs), i, agent, job)
                 for agent in free
@@ -234,6 +235,8 @@ class Team:
         if job.spot is not None and self._steps.holds(agent, job.thing):
             target = job.spot[1]
         call = self._step_back(agent, target) or self._steps.next_call(agent, job)
+        if self._frees_hand_for(agent, call):
+            return True
         self.calls[agent] = call
         self.story.append(f"{agent}: {job}: {call}")
         return True
@@ -317,6 +320,8 @@ class Team:
             self._notes.doing.pop(agent, None)
             self._idle.remove(agent)
             call = self._step_back(agent, look.furniture) or self._steps.look(agent, look)
+            if self._frees_hand_for(agent, call):
+                continue
             self.calls[agent] = call
             where = "inside" if look.inside else "at"
             hinted = [n for n in missing if self._likelihood.is_hinted(n.rpartition("_")[0], look)]

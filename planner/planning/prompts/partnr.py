@@ -12,6 +12,7 @@ from planner.models.replies.turn_grammar import is_speakable
 from planner.parts.kinds import SKILLS
 from planner.planning.offered import OTHERS, in_order, is_able
 from planner.world.belief import Belief, BeliefNode
+from planner.world.hands import hand_holding, hand_words
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillName
 from planner.world.states import default_states
@@ -220,11 +221,21 @@ def _by_class(node: BeliefNode) -> tuple[str, int, str]:
     return node.class_name, int(number) if number.isdecimal() else -1, node.name
 
 
+def _in_hand(node: BeliefNode, belief: Belief) -> str:
+    """In which hand a held thing is, where its holder has more than one."""
+    holder = belief.nodes.get(node.parent or "")
+    hand = hand_holding(holder.hands, node.name) if holder is not None else None
+    if holder is None or hand is None or len(holder.hands) == 1:
+        return ""
+    return f" in {hand_words(hand, len(holder.hands))}"
+
+
 def _where(node: BeliefNode, belief: Belief, agent: str) -> str:
     if node.relation is Relation.HELD:
         if not agent:
-            return f"held by {node.parent}"
-        return "held by the agent" if node.parent == agent else "held by the other agent"
+            return f"held by {node.parent}{_in_hand(node, belief)}"
+        whose = "the agent" if node.parent == agent else "the other agent"
+        return f"held by {whose}{_in_hand(node, belief)}"
     if node.parent is None:
         return _UNKNOWN_PLACE if node.room is None else f"unknown in {node.room}"
     place = belief.nodes.get(node.parent)

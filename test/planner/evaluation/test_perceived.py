@@ -102,7 +102,7 @@ def test_a_memory_with_numbers_of_its_own_is_judged_in_the_tasks_names(
         return replace(named, **more)
 
     def robot(holding: str | None) -> BeliefNode:
-        return node("agent_0", EntityKind.AGENT, (1, 1, 0.5), (0.5, 0.5, 1), holding=holding)
+        return node("agent_0", EntityKind.AGENT, (1, 1, 0.5), (0.5, 0.5, 1), hands=(holding,))
 
     world = PerceivedWorld(small_episode.model_copy(update={"evaluation": GOAL}), "lab", 1.0)
     other = numbered(131, 2, 2, 0.0)

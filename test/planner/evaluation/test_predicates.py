@@ -178,7 +178,7 @@ def test_d_9_a_thing_in_mid_air_is_on_what_is_straight_below(make_lab) -> None:
 
 def test_d_13_a_held_thing_is_judged_by_where_it_is(make_lab) -> None:
     lab = make_lab(["cup_0"]).at("cup_0", 2, 2, 0.9)
-    lab.entities["agent_0"] = replace(lab.entities["agent_0"], holding="cup_0")
+    lab.entities["agent_0"] = replace(lab.entities["agent_0"], hands=("cup_0",))
     lab.entities["cup_0"] = replace(lab.entities["cup_0"], parent="agent_0", relation=Relation.HELD)
     assert is_on_top(scene(lab), "cup_0", "table_0")
     assert not is_on_top(scene(lab.at("cup_0", 3, 3, 0.9)), "cup_0", "table_0")

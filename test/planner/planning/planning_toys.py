@@ -115,13 +115,10 @@ class ToyWorld:
                 kind.value,
                 None,
                 self.position[name],
-                holding=next(
-                    (
-                        self.names(t)
-                        for t, (r, p) in self.things.items()
-                        if r is Relation.HELD and p == name
-                    ),
-                    None,
+                hands=tuple(
+                    self.names(t)
+                    for t, (r, p) in self.things.items()
+                    if r is Relation.HELD and p == name
                 ),
             )
         for i, (name, (relation, parent)) in enumerate(self.things.items()):

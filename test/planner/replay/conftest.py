@@ -86,6 +86,7 @@ def _entity(entity: EntityState):
         ],
         openness=-1.0 if entity.openness is None else entity.openness,
         holding=entity.holding or "",
+        hands=[name or "" for name in entity.hands],
     )
 
 
@@ -160,6 +161,7 @@ def skill_message(agent: str, call: str, ended_s: float, code: int = 0):
         position=_new("geometry_msgs/msg/Point", x=0.0, y=0.0, z=0.0),
         has_holding=False,
         holding="",
+        hands=[],
         duration_s=math.nan,
         rule=0,
         part_of="",
@@ -214,6 +216,7 @@ def graph_message(state: WorldState, stamp_s: float):
                 states=[],
                 openness=-1.0,
                 holding="",
+                hands=[],
                 source=0,
                 age_s=0.0,
             )

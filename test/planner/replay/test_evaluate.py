@@ -431,6 +431,19 @@ def test_a_broken_log(film, capsys, case) -> None:
     assert told is (case not in ("empty", "not JSON", "no world", "version"))
 
 
+@pytest.mark.parametrize("held", [None, "cup_0"])
+def test_a_log_of_before_has_one_hand(film, held) -> None:
+    path = film.solved().log()
+    world, first, *_ = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    for entity in first["changed"]:
+        del entity["hands"]
+        entity["holding"] = held if entity["kind"] == "agent" else None
+    path.write_text("".join(json.dumps(line) + "\n" for line in (world, first)), encoding="utf-8")
+    agents = [e for e in next(read_states(path)).entities.values() if e.kind == "agent"]
+    assert agents
+    assert {agent.hands for agent in agents} == {() if held is None else (held,)}
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused_with_one_error(tmp_path_factory, data) -> None:
     path = tmp_path_factory.mktemp("any") / "states.jsonl"

@@ -10,7 +10,7 @@ from planner.world.house import House
 from planner.world.vocabulary import EntityKind
 
 CUP = BeliefNode("cup_0", EntityKind.OBJECT, "cup", 131, (2.2, 3.2, 0.8), source=Source.SEEN)
-ROBOT = BeliefNode("agent_0", EntityKind.AGENT, "robot", None, (1.5, 2.0, 0.0), holding="cup_0")
+ROBOT = BeliefNode("agent_0", EntityKind.AGENT, "robot", None, (1.5, 2.0, 0.0), hands=("cup_0",))
 
 
 def belief(*nodes: BeliefNode) -> Belief:

@@ -41,7 +41,7 @@ def belief_of(house: House, state: WorldState) -> Belief:
             affordances=entity.affordances,
             states=entity.states or {},
             openness=entity.openness,
-            holding=entity.holding,
+            hands=entity.hands,
             source=Source.SEEN,
             stamp_s=state.stamp_s,
         )

@@ -105,7 +105,7 @@ def test_a_hand_that_is_full_unknown_to_anybody_is_noticed(world: World) -> None
     world.run("Navigate[table_0]")
     world.run("Pick[cup_0]")
     world.team.forget()
-    world.changes["agent_0"] = {"holding": None}
+    world.changes["agent_0"] = {"hands": (None,)}
     result = world.run("Pick[apple_0]")
     assert result.code is SkillCode.ALREADY_HOLDING
     assert result.text == "Unexpected failure! - The agent is already holding an object."

@@ -128,10 +128,11 @@ def test_place_next_to_its_reference(world: World) -> None:
 
 
 def test_place_within_opened_furniture(world: World) -> None:
+    world.run("Navigate[cabinet_0]")
+    world.run("Open[cabinet_0]")
     world.run("Navigate[cup_0]")
     world.run("Pick[cup_0]")
     world.run("Navigate[cabinet_0]")
-    world.run("Open[cabinet_0]")
     assert world.run("Place[cup_0, within, cabinet_0, None, None]").succeeded
     assert world.parent("cup_0") == ("cabinet_0", "within")
 
@@ -158,7 +159,7 @@ def test_rearrange_reports_its_parts(world: World) -> None:
     world.run("Rearrange[cup_0, within, cabinet_0, None, None]")
     told = [(str(call), result.part_of) for call, result in world.reports]
     whole = "Rearrange[cup_0, within, cabinet_0, None, None]"
-    assert told == [("Pick[cup_0]", whole), ("Open[cabinet_0]", whole), (whole, "")]
+    assert told == [("Open[cabinet_0]", whole), ("Pick[cup_0]", whole), (whole, "")]
 
 
 def test_rearrange_of_what_is_in_the_hand_only_places_it(world: World) -> None:

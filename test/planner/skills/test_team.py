@@ -22,13 +22,13 @@ def test_a_reference_that_was_placed_a_moment_ago_counts(world: World) -> None:
 def test_effects_yield_to_a_memory_that_caught_up_and_to_time(world: World) -> None:
     team, belief = Team(), world.belief()
     team.tick(5.0)
-    team.placed("agent_0", Effect("cup_0", "couch_0", Relation.ON, (1.0, 1.0, 1.0), 5.0))
+    team.placed("agent_0", (None,), Effect("cup_0", "couch_0", Relation.ON, (1.0, 1.0, 1.0), 5.0))
     assert team.on_top(belief).nodes["cup_0"].parent == "couch_0"
     newer = replace(belief.nodes["cup_0"], stamp_s=6.0)
     caught_up = replace(belief, nodes={**belief.nodes, "cup_0": newer})
     assert team.on_top(caught_up) is caught_up
     assert team.on_top(belief) is belief
-    team.placed("agent_0", Effect("cup_0", "couch_0", Relation.ON, None, 5.0))
+    team.placed("agent_0", (None,), Effect("cup_0", "couch_0", Relation.ON, None, 5.0))
     team.tick(5.0 + CATCH_UP_S + 1)
     assert team.on_top(belief) is belief
 
@@ -36,7 +36,7 @@ def test_effects_yield_to_a_memory_that_caught_up_and_to_time(world: World) -> N
 def test_time_that_goes_back_is_another_episode(world: World) -> None:
     team = Team()
     team.tick(100.0)
-    team.picked("agent_0", "cup_0", 100.0)
-    assert team.holding("agent_0", world.belief()) == "cup_0"
+    team.picked("agent_0", ("cup_0",), "cup_0", 100.0)
+    assert team.hands("agent_0", world.belief()) == ("cup_0",)
     team.tick(0.0)
-    assert team.holding("agent_0", world.belief()) is None
+    assert team.hands("agent_0", world.belief()) == (None,)

@@ -76,7 +76,9 @@ def test_a_pot_takes_nothing_behind_a_closed_door_or_where_it_is_full(world: Wor
     assert world.run("Navigate[pot_0]").succeeded
     result = world.run("Place[apple_0, within, pot_0, None, None]")
     assert result.code is SkillCode.FURNITURE_CLOSED, result
+    assert world.run("Place[apple_0, on, cabinet_0, None, None]").succeeded
     assert world.run("Open[cabinet_0]").succeeded
+    assert world.run("Pick[apple_0]").succeeded
     assert world.run("Navigate[pot_0]").succeeded
     # The egg lies in the middle.
     assert world.run("Place[apple_0, within, pot_0, None, None]").code is SkillCode.NO_PLACEMENT

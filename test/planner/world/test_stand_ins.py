@@ -13,7 +13,7 @@ def thing(class_name: str, number: int | None, name: str = "") -> BeliefNode:
 
 
 def robot(holding: str | None = None) -> BeliefNode:
-    return BeliefNode("agent_0", EntityKind.AGENT, "agent", None, (0.0, 0.0, 0.0), holding=holding)
+    return BeliefNode("agent_0", EntityKind.AGENT, "agent", None, (0.0, 0.0, 0.0), hands=(holding,))
 
 
 def belief(*nodes: BeliefNode) -> Belief:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from random_cases import random_cases
 
 from planner.world.episode import Episode
+from planner.world.hands import held_things
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.primitive import Primitive, PrimitiveName, all_primitives
@@ -34,16 +35,14 @@ command = st.tuples(
 
 
 def check(state: WorldState) -> None:
-    holders = [e.name for e in state.entities.values() if e.holding is not None]
-    held = [e.holding for e in state.entities.values() if e.holding is not None]
+    held = [name for e in state.entities.values() for name in held_things(e.hands)]
     assert len(held) == len(set(held))
     things = [e for e in state.entities.values() if e.kind is EntityKind.OBJECT]
     for thing in things:
         assert thing.parent is not None
         assert all(map(math.isfinite, thing.pose.position_m))
         if thing.relation is Relation.HELD:
-            assert thing.parent in holders
-            assert state.entities[thing.parent].holding == thing.name
+            assert thing.name in state.entities[thing.parent].hands
         else:
             assert thing.name not in held
             assert thing.parent in state.entities or thing.parent.startswith("floor_")

@@ -134,7 +134,12 @@ def test_a_drawer_takes_what_is_in_it_along_and_hides_it(
     fetch(backend, do, "apple_0")
     assert do("navigate", handle).succeeded
     assert do("place", inside, relation=Relation.WITHIN).code is PrimitiveCode.CLOSED
+    # The robot's only hand is full.
+    assert do("open", handle).code is PrimitiveCode.HAND_FULL
+    top = chest.pose.apply((0.0, 0.0, chest.size_m[2]))
+    assert do("place", top, relation=Relation.ON).succeeded
     assert do("open", handle).succeeded
+    assert do("pick", middle(backend, "apple_0")).succeeded
     drawn = [p + joint.travel * a for p, a in zip(interior.center, joint.axis, strict=True)]
     out = chest.pose.apply((drawn[0], drawn[1], drawn[2]))
     result = do("place", out, relation=Relation.WITHIN)

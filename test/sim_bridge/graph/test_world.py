@@ -20,7 +20,7 @@ from graph_kitchen import (
 )
 
 from planner.world.errors import PlannerError
-from planner.world.vocabulary import Relation
+from planner.world.vocabulary import AgentKind, Relation
 from sim_bridge.graph.actions import Action, Precondition, Verb, script_action
 
 
@@ -33,7 +33,7 @@ def test_fetching_and_putting_in_changes_the_edges(tmp_path: Path) -> None:
     assert world.contents_of("bowl_12") == ()
     assert kitchen.play(world, PUT_IN) == [None]
     assert world.place_of("apple_13") == (Relation.WITHIN, "fridge_10")
-    assert world.agents["agent_0"].hands == [None]
+    assert world.agents["agent_0"].hands == (None,)
     assert set(world.contents_of("fridge_10")) == {"apple_13", "pear_14"}
 
 
@@ -85,7 +85,7 @@ def test_a_thing_takes_along_what_is_in_it(tmp_path: Path) -> None:
 
 
 def test_two_hands_hold_two_things_and_no_third(tmp_path: Path) -> None:
-    world = kitchen.world(tmp_path, hands=2)
+    world = kitchen.world(tmp_path, kind=AgentKind.HUMAN)
     lines = (*OPEN_FRIDGE, "[grab] <pear> (14)", *GRAB_APPLE)
     assert kitchen.play(world, *lines) == [None] * 6
     assert kitchen.play(world, "[grab] <bowl> (12)") == [Precondition.FREE_HAND]
@@ -100,10 +100,10 @@ def test_what_a_character_holds_at_the_start_is_in_the_agents_hands(tmp_path: Pa
         edge(kitchen.ROBOT, "HOLDS_RH", APPLE),
         edge(kitchen.ROBOT, "HOLDS_LH", kitchen.PEAR),
     ]
-    world = kitchen.world(tmp_path, document, hands=2)
-    assert world.agents["agent_0"].hands == ["apple_13", "pear_14"]
+    world = kitchen.world(tmp_path, document, AgentKind.HUMAN)
+    assert world.agents["agent_0"].hands == ("apple_13", "pear_14")
     with pytest.raises(PlannerError, match="agent_0 holds apple_13 and pear_14, and has 1 hand"):
-        kitchen.world(tmp_path, document, hands=1)
+        kitchen.world(tmp_path, document)
 
 
 def test_ways_lead_through_doors_and_their_lengths_add_up(tmp_path: Path) -> None:

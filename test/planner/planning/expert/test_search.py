@@ -36,7 +36,7 @@ def facts_of(house: House) -> Facts:
         )
         for name in ("agent_0", "agent_1")
     }
-    return Facts(Belief(0.0, 0, nodes), house, {}, {})
+    return Facts(Belief(0.0, 0, nodes), house, {}, {}, {})
 
 
 def test_fills_at_the_nearest_faucet_and_at_the_next_one_where_that_cannot_be_reached(
@@ -44,9 +44,9 @@ def test_fills_at_the_nearest_faucet_and_at_the_next_one_where_that_cannot_be_re
 ) -> None:
     faucets = sorted(p.name for p in house.furniture if Affordance.FAUCET in p.affordances)
     far = {name: 10.0 - index for index, name in enumerate(faucets)}
-    notes = Notes(hands={"agent_0": "cup_0"})
+    notes = Notes(hands={"agent_0": ("cup_0",)})
     facts = facts_of(house)
-    facts = Facts(facts.belief, house, {}, notes.hands)
+    facts = Facts(facts.belief, house, {}, notes.hands, {})
     steps = Steps(facts, notes, lambda _, to: far.get(to, 0.0))
     job = Job("cup_0", SkillName.FILL, 0)
     assert str(steps.next_call("agent_0", job)) == f"Navigate[{faucets[-1]}]"

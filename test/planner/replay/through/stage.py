@@ -129,6 +129,7 @@ def _world_entity(entity: EntityState) -> Any:
         states=states(entity.states),
         openness=-1.0 if entity.openness is None else entity.openness,
         holding=entity.holding or "",
+        hands=[name or "" for name in entity.hands],
     )
 
 
@@ -272,6 +273,7 @@ def graph_message(belief: Belief) -> Any:
                 states=states(node.states),
                 openness=-1.0 if node.openness is None else node.openness,
                 holding=node.holding or "",
+                hands=[name or "" for name in node.hands],
                 source=SOURCES.index(node.source),
                 age_s=age_s,
             )
@@ -302,6 +304,7 @@ def result_fields(result: SkillResult) -> dict[str, Any]:
         "position": point(result.position_m or (0.0, 0.0, 0.0)),
         "has_holding": result.holding is not None,
         "holding": result.holding or "",
+        "hands": [name or "" for name in result.hands or ()],
         "duration_s": math.nan if result.duration_s is None else result.duration_s,
         "part_of": result.part_of,
         "rule": result.rule,

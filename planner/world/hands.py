@@ -1,0 +1,69 @@
+"""Hands: which a body has, and what each of them holds.
+
+What an agent holds is one entry for each hand of its body, None for an empty one, the right hand
+first. The only hand of a body counts as its right one. An agent of whom nothing is known has no
+entries.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TypeAlias
+
+Hands: TypeAlias = tuple[str | None, ...]
+
+
+class Hand(StrEnum):
+    """One hand of a body."""
+
+    RIGHT = "right"
+    LEFT = "left"
+
+    @property
+    def slot(self) -> int:
+        """Its place in `Hands`."""
+        return _ORDER.index(self)
+
+
+_ORDER = (Hand.RIGHT, Hand.LEFT)
+MAX_HANDS = len(_ORDER)
+
+
+def held_things(hands: Hands) -> tuple[str, ...]:
+    """What is held, the right hand's first."""
+    return tuple(name for name in hands if name is not None)
+
+
+def first_held(hands: Hands) -> str | None:
+    """What the first full hand holds."""
+    return next((name for name in hands if name is not None), None)
+
+
+def thing_in(hands: Hands, hand: Hand) -> str | None:
+    """What a hand holds; None also for a hand that there is not."""
+    return hands[hand.slot] if hand.slot < len(hands) else None
+
+
+def hand_holding(hands: Hands, thing: str) -> Hand | None:
+    """The hand that holds a thing."""
+    return _ORDER[hands.index(thing)] if thing in hands else None
+
+
+def free_hand(hands: Hands) -> Hand | None:
+    """The first empty hand."""
+    return _ORDER[hands.index(None)] if None in hands else None
+
+
+def with_thing(hands: Hands, hand: Hand, thing: str | None) -> Hands:
+    """The same, but for one hand, which holds `thing` or nothing then.
+
+    Hands that were not known of before are empty.
+    """
+    index = hand.slot
+    hands = (*hands, *(None,) * (index + 1 - len(hands)))
+    return (*hands[:index], thing, *hands[index + 1 :])
+
+
+def hand_words(hand: Hand, count: int) -> str:
+    """A hand of a body with `count` hands in words: "the hand", or "the left hand"."""
+    return f"the {hand} hand" if count > 1 else "the hand"
