@@ -82,7 +82,7 @@ class _Step:
         return dict(self._lying)
 
     def _bring_along(self, name: str) -> None:
-        """Puts what was in or on a thing, and stays there, where the thing is now."""
+        """Moves everything in or on a thing along with it."""
         before, after = self._before[name], self._lying[name]
         turn = after.pose[3] - before.pose[3]
         c, s = math.cos(turn), math.sin(turn)
@@ -99,7 +99,7 @@ class _Step:
                 self._bring_along(load.name)
 
     def _ease(self, name: str) -> tuple[bool, bool, float]:
-        """Those that others go into or lie next to first, then the largest."""
+        """Sort key: things that others go into or next to first, then the largest."""
         into = any(place in self._moves for place in self._moves[name][1])
         follows = any(
             t.predicate is Predicate.IS_NEXT_TO and name in t.names for t in self._targets

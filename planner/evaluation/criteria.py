@@ -249,7 +249,7 @@ def criteria_findings(
         if not entities:
             yield f"criteria.variables.{name}", "stands for nothing"
         for entity in entities:
-            # A floor is there where its room is.
+            # A floor exists if its room does.
             room = entity.removeprefix(floor_name(""))
             if known is not None and entity not in known and room not in known:
                 yield f"criteria.variables.{name}", f"there is no entity {entity!r}"

@@ -82,10 +82,10 @@ def is_on_top(scene: Scene, name: str, receptacle: str) -> bool:
 def is_inside(scene: Scene, name: str, receptacle: str) -> bool:
     """The centre lies in an interior of the receptacle (the box variant of PARTNR-D10).
 
-    As with the paper's rays of 1.00 m, two opposing walls of the hollow must be that near.
-    Furniture that was only perceived is hollow all through. In a thing is what has the middle
-    of its underside in the thing's hollow: then its lower corners' rays meet the walls, however
-    far it sticks out.
+    As with the paper's rays of 1.00 m, two opposing walls of the interior must be that close.
+    Perceived furniture counts as hollow throughout. For a thing with a hollow, the middle of the
+    entity's underside must be in it: then its lower corners' rays hit the walls, however far it
+    sticks out.
     """
     if scene.told:
         return told_inside(scene.entities, name, receptacle)

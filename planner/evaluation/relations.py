@@ -1,4 +1,4 @@
-"""ET-Plan-Bench's relations at one instant (ETPLAN-3.1), on boxes and rooms."""
+"""ET-Plan-Bench's relations in one state (ETPLAN-3.1), on boxes and rooms."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from planner.world.vocabulary import EntityKind, floor_name
 # From one entity's centre to the other one's box, and from centre to centre; metres.
 CLOSE_M = 1.5
 FACING_M = 5.0
-# What looks away from something does not face it; to either side of its front.
+# Maximum angle, to either side of its front, between the front and what an entity faces.
 _FRONT_RAD = math.pi / 2
 
 
 def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) -> bool:
-    """Whether a relation holds; names that the world lacks make it false.
+    """Whether a relation holds; false for names that the world lacks.
 
-    CLOSE: less than 1.50 m of floor from an agent's centre to the other one's box, of two things
-        from either's, so that neither a robot's height nor a shelf's counts; to a room: in it.
-    INSIDE: as PARTNR's `is_inside`; in a thing, too, if the centre is in its box; furniture with no
-        hollow but a top is meant to be put on; a room is where something stands or lies.
-    ON: as PARTNR's `is_on_top`; furniture that has only a hollow is meant to be put in; on a room
-        is on its floor, as is on or inside a floor by its name.
-    In a world of edges ON and INSIDE are the edges, and rooms those that the world tells.
-    FACING: in one room, centres less than 5.00 m apart, and what has a front, furniture and
-        agents, does not have it turned away; a graph does not tell the front of furniture.
+    CLOSE: less than 1.50 m horizontally from an agent's centre to the other's box, or between two
+        things from either's centre, so that heights do not count; to a room: in it.
+    INSIDE: as PARTNR's `is_inside`; in a thing also if the centre is in its box; for furniture with
+        a top but no hollow it means on it; for a room, anywhere in it.
+    ON: as PARTNR's `is_on_top`; for furniture with only a hollow it means in it; for a room it
+        means on its floor, as do on or inside a floor by its name.
+    In a world of edges, ON, INSIDE and rooms are what the edges say.
+    FACING: in the same room, centres less than 5.00 m apart, and the front of furniture or agents is
+        not turned away; a graph does not have the fronts of furniture.
     """
     floor = other.startswith(floor_name(""))
     other = other.removeprefix(floor_name("")) if floor else other
@@ -62,7 +62,7 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
 
 
 def _box(scene: Scene, entity: EntityState) -> Box:
-    # The scene follows nobody who walks.
+    # The scene does not track walking agents.
     box = None if entity.kind is EntityKind.AGENT else scene.box(entity.name)
     return world_box(entity) if box is None else box
 
@@ -77,14 +77,14 @@ def _is_in(scene: Scene, entity: EntityState, room: str) -> bool:
 
 def _is_on_floor(scene: Scene, entity: EntityState) -> bool:
     if scene.told and entity.kind is EntityKind.FURNITURE:
-        # What stands on a rug stands on the floor, too.
+        # What stands on a rug also stands on the floor.
         edges = scene.house.fixed_edges.get(entity.name, ())
         return not any(other in scene.house.furniture_by_name for _, other in edges)
     return is_on_floor(scene, entity.name)
 
 
 def _shape(scene: Scene, name: str) -> tuple[bool, bool]:
-    """Whether an entity has hollows and tops; of what was only perceived both may be."""
+    """Whether an entity has hollows and tops; perceived furniture may have both."""
     piece = scene.house.furniture_by_name.get(name)
     if piece is None:
         return scene.bare_furniture(name) is not None, True
@@ -92,7 +92,7 @@ def _shape(scene: Scene, name: str) -> tuple[bool, bool]:
 
 
 def _gap_m(scene: Scene, one: EntityState, other: EntityState) -> float:
-    """From the centre of one entity to another one's box, seen from above."""
+    """Horizontal distance from the centre of one entity to another one's box."""
     upright = one.kind is EntityKind.AGENT
     x, y, _ = one.pose.position_m if upright else _box(scene, one).center_m
     box = _box(scene, other)

@@ -396,9 +396,9 @@ class Scene:
         return best_z, best
 
     def _top_below(self, name: str, z_m: float) -> float | None:
-        """The highest top of what is judged by its box, no higher than z; None where all are.
+        """The highest top, not above z, of an entity judged by its box; None if all are above.
 
-        A thing with a hollow or a top has two: its upper end, and where other things rest.
+        A thing with a hollow or a top has two: its upper end, and the place for other things.
         """
         box = self._boxes[name]
         top = box.maximum_m[2]
@@ -411,7 +411,7 @@ class Scene:
         return max((rest for rest in tops if rest <= z_m), default=None)
 
     def lowest_top_m(self, name: str) -> float:
-        """From the underside of what is judged by its box to the lowest of its tops."""
+        """The height of the lowest top of an entity judged by its box, above its underside."""
         shape, box = self._shapes.get(name), self.thing_box(name)
         if shape is not None:
             return min(shape.rests_m)

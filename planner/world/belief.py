@@ -113,7 +113,7 @@ class Belief:
         return [node for node in self.nodes.values() if node.kind is kind]
 
     def base_of(self, node: BeliefNode) -> BeliefNode:
-        """The lowest of the things that a thing is on or in; itself where it is on or in none."""
+        """The lowest of the things that a thing is on or in; itself if it is on or in none."""
         seen: set[str] = set()
         holder = self.nodes.get(node.parent or "")
         while holder is not None and holder.kind is EntityKind.OBJECT and holder.name not in seen:

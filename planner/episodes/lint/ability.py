@@ -116,7 +116,7 @@ class _Abilities:
         return f"no agent can make {name} {word}"
 
     def _can_be_done(self, skill: StateSkill, name: str, state: str, wanted: bool) -> bool:
-        """Whether somebody has the skill, and what it needs is there."""
+        """Whether an agent has the skill, and what it needs exists."""
         if skill.primitive not in self._can:
             return False
         needs, others = skill.needs, [e for n, e in self._entities.items() if n != name]

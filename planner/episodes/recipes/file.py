@@ -22,7 +22,7 @@ Labels = Annotated[tuple[Label, ...], Field(min_length=1)]
 
 
 def is_unary(predicate: str) -> bool:
-    """Whether a predicate says where a thing is or how it is without a second entity."""
+    """Whether a predicate has only one argument."""
     return predicate is Predicate.IS_ON_FLOOR or asked_state(predicate) is not None
 
 

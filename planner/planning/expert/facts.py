@@ -90,7 +90,7 @@ class Facts:
         return (node.relation or Relation.ON, node.parent)
 
     def base(self, thing: str) -> str:
-        """The lowest of the things that a thing is on or in; itself where it is on or in none."""
+        """The lowest of the things that a thing is on or in; itself if it is on or in none."""
         node = self.node(thing)
         return thing if node is None else self.belief.base_of(node).name
 

@@ -173,7 +173,7 @@ class JobMaker:
         )
 
     def _with_hand(self, subgoal: Subgoal, skill: StateSkill, thing: str) -> None:
-        """A tool or a source goes into the hand; `thing` itself where it is to be emptied."""
+        """Puts a tool or a source into the hand; `thing` itself if it is to be emptied."""
         state, value = subgoal.state or ("", True)
         empties, hand = skill.sets.get(state) is not value, skill.needs.hand
         given, made = next(iter(skill.sets.items()))

@@ -111,7 +111,7 @@ class Steps:
         return self._near(agent, place) or _call(job.skill, name)
 
     def _place_near(self, agent: str, job: Job) -> str:
-        """The nearest furniture that has to be near; the next one where it cannot be reached."""
+        """The nearest furniture that the skill needs nearby; the next one if it is unreachable."""
         need = _needs(job.skill).near[0]
         places = sorted(
             (self._distance(agent, piece.name), piece.name)
