@@ -27,8 +27,8 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
     ON: as PARTNR's `is_on_top`; for furniture with only a hollow it means in it; for a room it
         means on its floor, as do on or inside a floor by its name.
     In a world of edges, ON, INSIDE and rooms are what the edges say.
-    FACING: in the same room, centres less than 5.00 m apart, and the front of furniture or agents is
-        not turned away; a graph does not have the fronts of furniture.
+    FACING: in the same room, centres less than 5.00 m apart, and the front of furniture or agents
+        is not turned away; a graph does not have the fronts of furniture.
     """
     floor = other.startswith(floor_name(""))
     other = other.removeprefix(floor_name("")) if floor else other
