@@ -55,7 +55,7 @@ class Score:
 
 def needs_partner(episode: Episode) -> bool:
     evaluation = read_evaluation(episode.evaluation, episode.episode_id)
-    return asked_state(any(p.predicate) is not None for p in evaluation.propositions)
+    return any(asked_state(p.predicate) is not None for p in evaluation.propositions)
 
 
 def run_set(backend: EmbeddedBackend, title: str, paths: list[Path], *, alone: bool) -> Score:

@@ -59,6 +59,12 @@ def test_pick_and_place_move_a_thing(memory: Memory) -> None:
     assert memory.belief(6.0).nodes["agent_0"].holding is None
 
 
+def test_what_becomes_slices_is_gone_and_what_has_none_is_sliced(memory: Memory) -> None:
+    memory.edit([add("apple_0", "apple"), add("cheese_0", "cheese")], "test", 1.0)
+    assert do(memory, "Slice[apple_0]") == ["Remove Object.104"]
+    assert do(memory, "Slice[cheese_0]") == ["Update Object.105: cheese sliced with the Object.100"]
+
+
 def test_what_is_in_a_bowl_is_where_the_bowl_is(memory: Memory) -> None:
     memory.edit([add("bowl_0", "bowl")], "test", 1.0)
     memory.observe(Observation.at_rest(1.0))

@@ -8,6 +8,7 @@ from skill_world import World
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.skill import SkillCode
+from sim_bridge.embedded.options import EmbeddedOptions
 
 PERSON = "agent_1"
 
@@ -15,6 +16,12 @@ PERSON = "agent_1"
 @pytest.fixture
 def kitchen(small_house: House, small_episode: Episode) -> World:
     """The small house with a knife, a pitcher and a plant on the kitchen's table."""
+    return make_kitchen(small_house, small_episode)
+
+
+def make_kitchen(
+    small_house: House, small_episode: Episode, embedded: EmbeddedOptions | None = None
+) -> World:
     apple = next(item for item in small_house.objects if item.name == "apple_0")
     others = (("knife_0", -0.25), ("pitcher_0", 0.25), ("plant_container_0", 0.45))
     made = [
@@ -29,7 +36,8 @@ def kitchen(small_house: House, small_episode: Episode) -> World:
         for name, dx in others
     ]
     objects = (*small_episode.objects, *made)
-    return World(small_house, small_episode.model_copy(update={"objects": objects}))
+    episode = small_episode.model_copy(update={"objects": objects})
+    return World(small_house, episode, embedded=embedded)
 
 
 def run(world: World, *calls: str) -> None:
@@ -52,6 +60,23 @@ def test_a_sliced_thing_is_gone_and_its_slices_are_there(kitchen: World) -> None
     assert len({entities[name].instance_id for name in slices}) == 4
     run(kitchen, "Rearrange[knife_0, on, table_0, None, None]", "Pick[apple_slice_2]")
     assert kitchen.holding(PERSON) == "apple_slice_2"
+
+
+def test_slices_are_in_pictures_and_in_sight(small_house: House, small_episode: Episode) -> None:
+    world = make_kitchen(small_house, small_episode, EmbeddedOptions(renderer="rays"))
+    apple = world.state.entities["apple_0"].instance_id
+    run(world, "Navigate[knife_0]", "Pick[knife_0]", "Navigate[apple_0]", "Slice[apple_0]")
+    seen = {sighting.name for sighting in world.backend.sightings(PERSON)}
+    assert {name for name in seen if name.startswith("apple")} >= {"apple_slice_0"}
+    assert "apple_0" not in seen
+    drawn = set(world.backend.observe(PERSON).cameras["hand"].instances.ravel().tolist())
+    slices = {
+        entity.instance_id
+        for name, entity in world.state.entities.items()
+        if name.startswith("apple_slice")
+    }
+    assert drawn & slices
+    assert apple not in drawn
 
 
 def test_slicing_needs_a_knife(kitchen: World) -> None:
