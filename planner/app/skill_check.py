@@ -271,7 +271,7 @@ def _try(world: SkillWorld, agent: str, call: SkillCall, before: tuple[str, ...]
     forgotten = ""
     if result.succeeded:
         forgotten = forgotten_effects(world.layout, state, now, agent, world.reports[count:])
-    changed = any(
+    changed = now.entities.keys() != state.entities.keys() or any(
         facts_of(now.entities[name]) != facts_of(was) for name, was in state.entities.items()
     )
     return _Tried(before, call, result, changed, forgotten)

@@ -129,6 +129,8 @@ def forgotten_effects(
     for entity in memory.entities:
         truth = after.entities.get(entity.name)
         if truth is None:
+            if entity.name in before.entities:
+                return f"{entity.name} is gone, and the memory still has it"
             continue
         now, was = facts_of(truth), facts_of(before.entities[entity.name])
         believed = facts_of(entity)

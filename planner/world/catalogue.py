@@ -137,7 +137,7 @@ class Slices(FileModel):
 class ObjectClass(FileModel):
     """A class of movable things; every one fits a hand's grasp.
 
-    Without `places` it is only made of others, as slices are.
+    Without `places` it lies nowhere by chance: it is made of others, or an episode puts it there.
     """
 
     name: Name

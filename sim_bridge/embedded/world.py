@@ -515,7 +515,15 @@ class KinematicWorld:
         self._entities.pop(thing.name, None)
         self._dirty.discard(thing.name)
         self._loads.get(thing.parent, {}).pop(thing.name, None)
-        for k, name in enumerate(slice_names(thing.name, slices)):
+        names = slice_names(thing.name, slices)
+        if any(name in self._entities for name in names):
+            # An episode has some of its own: the numbers after all of these.
+            taken = [
+                n.rpartition("_")[2] for n, t in self.things.items() if t.class_name == cls.name
+            ]
+            first = 1 + max((int(number) for number in taken if number.isdecimal()), default=-1)
+            names = tuple(f"{cls.name}_{first + k}" for k in range(slices.count))
+        for k, name in enumerate(names):
             ahead = ((k + 0.5) / slices.count - 0.5) * depth
             self.things[name] = replace(
                 thing,

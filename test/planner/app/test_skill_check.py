@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from household_kitchen import kitchen_episode, kitchen_house
 
 from planner.app.skill_check import check_skill
 from planner.parts.check import Verdict
@@ -24,8 +25,38 @@ CALLS = {
     "Clean": ("Clean[plate_0]", ("Navigate[plate_0]",)),
     "Close": ("Close[fridge_0]", ("Navigate[fridge_0]", "Open[fridge_0]")),
     "Pour": ("Pour[cup_0]", (*KETTLE, "Fill[electric_kettle_0]", "Navigate[cup_0]")),
+    "Boil": (
+        "Boil[potato_0]",
+        (
+            *("Navigate[pot_0]", "Pick[pot_0]", "Navigate[sink_0]", "Fill[pot_0]"),
+            "Rearrange[pot_0, on, oven_0, None, None]",
+            "Rearrange[potato_0, within, pot_0, None, None]",
+            "PowerOn[oven_0]",
+        ),
+    ),
+    "Brew": (
+        "Brew[cup_0]",
+        ("Rearrange[cup_0, on, coffee_machine_0, None, None]", "PowerOn[coffee_machine_0]"),
+    ),
+    "Cook": ("Cook[potato_0]", ("Rearrange[potato_0, on, oven_0, None, None]", "PowerOn[oven_0]")),
+    "Dust": ("Dust[statue_0]", ("Navigate[napkin_0]", "Pick[napkin_0]", "Navigate[statue_0]")),
+    "Slice": ("Slice[tomato_0]", ("Navigate[knife_0]", "Pick[knife_0]", "Navigate[tomato_0]")),
+    "Toast": (
+        "Toast[bread_slice_90]",
+        ("Rearrange[bread_slice_90, on, toaster_0, None, None]", "PowerOn[toaster_0]"),
+    ),
+    "Water": (
+        "Water[plant_container_0]",
+        (
+            *("Navigate[cup_0]", "Pick[cup_0]", "Navigate[sink_0]", "Fill[cup_0]"),
+            "Navigate[plant_container_0]",
+        ),
+    ),
     "PowerOff": ("PowerOff[oven_0]", ("Navigate[oven_0]", "PowerOn[oven_0]")),
 }
+
+
+KITCHEN_WORK = ("Boil", "Brew", "Cook", "Dust", "Slice", "Toast", "Water")
 
 
 def _nothing(attempt: Attempt, arguments: Arguments) -> Routine:
@@ -54,6 +85,9 @@ def test_what_ships_passes(name: str) -> None:
     call, before = CALLS.get(name, ("", ()))
     # Elsewhere nothing is dirty.
     episode, house = load_episode("dirty_dishes_0") if name == "Clean" else (EPISODE, HOUSE)
+    if name in KITCHEN_WORK:
+        house = kitchen_house()
+        episode = kitchen_episode(house)
     report = check_skill(name, house, episode, call, before)
     assert report.conforms, report.table()
     verdicts = {finding.check: finding.verdict for finding in report.findings}

@@ -5,77 +5,18 @@ The goals are judged from the simulator's truth, which starts without the slices
 
 from __future__ import annotations
 
-import math
-
 import pytest
+from household_kitchen import kitchen_episode, kitchen_house
 from skill_world import World
 
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
-from planner.world.catalogue import default_catalogue
-from planner.world.episode import Episode
-from planner.world.furnishing import build_furniture
-from planner.world.house import Furniture, House, ObjectPlacement, Room
-
-CATALOGUE = default_catalogue()
-TABLE_THINGS = {
-    "knife_0": (-0.2, -0.8),
-    "bread_0": (0.15, -0.75),
-    "tomato_0": (-0.2, -0.5),
-    "potato_0": (0.1, -0.5),
-    "lettuce_0": (0.3, -0.5),
-    "plate_0": (-0.2, -0.2),
-    "plate_1": (0.2, -0.2),
-    "bowl_0": (0.0, 0.05),
-    "cup_0": (-0.3, 0.2),
-    "fork_0": (0.1, 0.3),
-    "fork_1": (0.25, 0.3),
-    "pot_0": (-0.1, 0.6),
-    "plant_container_0": (0.3, 0.7),
-}
-COUNTER_THINGS = {"toaster_0": (0.0, -0.5), "coffee_machine_0": (0.0, 0.3), "basket_0": (0.0, 0.9)}
-DIRTY = ("plate_0", "plate_1")
-
-
-def _piece(class_name: str, x: float, y: float, yaw: float, *, large: bool = False) -> Furniture:
-    cls = CATALOGUE.furniture[class_name]
-    size = cls.size_max_m if large else cls.size_min_m
-    return build_furniture(cls, f"{class_name}_0", "kitchen_0", x, y, yaw, size)
-
-
-def _on_top(name: str, piece: Furniture, dx: float, dy: float) -> ObjectPlacement:
-    class_name = name.rpartition("_")[0]
-    cls = CATALOGUE.objects[class_name]
-    surface = max(piece.surfaces, key=lambda s: s.center[2])
-    x, y, z = piece.pose.apply((surface.center[0] + dx, surface.center[1] + dy, surface.center[2]))
-    return ObjectPlacement(
-        name=name,
-        class_name=class_name,
-        size_m=cls.size_m,
-        pose=(x, y, z, piece.yaw_rad),
-        parent=piece.name,
-        relation="on",
-        part=surface.name,
-        states={"clean": False} if name in DIRTY else {},
-    )
+from planner.world.house import House
 
 
 @pytest.fixture(scope="module")
 def kitchen() -> House:
-    table = _piece("table", 3.0, 2.5, 0.0, large=True)
-    counter = _piece("counter", 0.45, 2.5, 0.0, large=True)
-    furniture = (
-        table,
-        counter,
-        _piece("oven", 2.0, 4.5, -math.pi / 2),
-        _piece("sink", 4.0, 0.4, math.pi / 2),
-    )
-    things = [_on_top(n, table, *at) for n, at in TABLE_THINGS.items()]
-    things += [_on_top(n, counter, *at) for n, at in COUNTER_THINGS.items()]
-    room = Room(name="kitchen_0", class_name="kitchen", polygon_m=((0, 0), (6, 0), (6, 5), (0, 5)))
-    return House(
-        version=1, name="kitchen", rooms=(room,), furniture=furniture, objects=tuple(things)
-    )
+    return kitchen_house()
 
 
 def _sliced(thing: str) -> list[str]:
@@ -205,16 +146,7 @@ def _goal(wanted: list[tuple[str, list[str], list[str], int]]) -> dict[str, obje
 @pytest.mark.parametrize("task", TASKS)
 def test_a_task_is_carried_out_and_judged(kitchen: House, task: str) -> None:
     calls, wanted = TASKS[task]
-    person = {"uid": "agent_0", "kind": "human", "start": (1.6, 1.0, 0.0)}
-    episode = Episode(
-        version=1,
-        episode_id="task",
-        house="kitchen",
-        instruction=task,
-        agents=(person,),
-        objects=kitchen.objects,
-    )
-    world = World(kitchen, episode)
+    world = World(kitchen, kitchen_episode(kitchen))
     judge = Evaluator(read_evaluation(_goal(wanted), task), kitchen, world.state)
     assert judge.progress.percent_complete < 1
     for call in calls:
