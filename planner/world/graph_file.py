@@ -234,7 +234,12 @@ def _hand_findings(
             continue
         hand = (edge.from_id, edge.relation_type)
         holder, thing = nodes[edge.from_id], nodes[edge.to_id]
-        if hands.setdefault(hand, edge.to_id) != edge.to_id:
+        if not holder.is_character:
+            yield f"edges.{i}.from_id", f"{label(holder)} has no hands: it is no character"
+        elif not thing.has("GRABBABLE"):
+            reason = f"{label(thing)} cannot be held: its class is not GRABBABLE"
+            yield f"edges.{i}.to_id", reason
+        elif hands.setdefault(hand, edge.to_id) != edge.to_id:
             other = label(nodes[hands[hand]])
             reason = f"{edge.relation_type} of {label(holder)} holds {other} already"
             yield f"edges.{i}.to_id", f"{reason}, and cannot hold {label(thing)} too"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from planner.world.catalogue import default_catalogue, slice_names
+from planner.world.catalogue import default_catalogue
 from planner.world.record import record
 from planner.world.state import EntityState, WorldState
 
@@ -142,12 +142,12 @@ def vanished(
     before: Mapping[str, EntityState], after: Mapping[str, EntityState], removed: Iterable[str]
 ) -> list[str]:
     """Those of `removed` that are gone for no known reason: what is sliced becomes its slices."""
+    made = {entity.class_name for name, entity in after.items() if name not in before}
     found = []
     for name in removed:
         gone = before.get(name)
         cls = default_catalogue().objects.get(gone.class_name) if gone is not None else None
-        slices = cls.slices if cls is not None else None
-        if slices is None or not any(each in after for each in slice_names(name, slices)):
+        if cls is None or cls.slices is None or cls.slices.class_name not in made:
             found.append(name)
     return found
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import graph_kitchen as kitchen
 import pytest
-from graph_kitchen import APPLE, BOWL, FRIDGE, KITCHEN, PEAR, ROBOT, edge
+from graph_kitchen import APPLE, BOWL, FRIDGE, KITCHEN, PEAR, ROBOT, TABLE, edge
 
 from planner.world.errors import FileError
 from planner.world.graph_file import parse_graph, read_graph
@@ -30,6 +30,14 @@ def _two_in_one_hand(graph: dict[str, Any]) -> None:
 
 def _one_in_two_hands(graph: dict[str, Any]) -> None:
     graph["edges"] += [edge(ROBOT, "HOLDS_RH", APPLE), edge(ROBOT, "HOLDS_LH", APPLE)]
+
+
+def _holding_table(graph: dict[str, Any]) -> None:
+    graph["edges"].append(edge(TABLE, "HOLDS_RH", APPLE))
+
+
+def _held_fridge(graph: dict[str, Any]) -> None:
+    graph["edges"].append(edge(ROBOT, "HOLDS_RH", FRIDGE))
 
 
 def _unknown_state(graph: dict[str, Any]) -> None:
@@ -57,6 +65,8 @@ BROKEN: dict[str, tuple[Break, str, str]] = {
     "cycle": (_cycle, "edges.8", "contains itself: bowl_12 in apple_13 in bowl_12"),
     "two in one hand": (_two_in_one_hand, "edges.9.to_id", "holds apple_13 already"),
     "one in two hands": (_one_in_two_hands, "edges.9.to_id", "is in another hand already"),
+    "no hands": (_holding_table, "edges.8.from_id", "kitchentable_11 has no hands"),
+    "not a thing": (_held_fridge, "edges.8.to_id", "fridge_10 cannot be held"),
     "unknown state": (_unknown_state, "nodes.2.states.1", "there is no state 'ENCHANTED'"),
     "state of no class": (_state_without_class, "nodes.3.states.0", "its class is not CAN_OPEN"),
     "posture": (_sitting_apple, "nodes.5.states.0", "it is no character"),
