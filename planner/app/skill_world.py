@@ -85,7 +85,7 @@ class SkillWorld:
         return state
 
     def primitives(self, agent: str) -> frozenset[str]:
-        """What an agent's body can do."""
+        """The primitives of an agent's body."""
         return self.executors[agent].capabilities.primitives
 
     def agent_for(self, part: SkillPart) -> str | None:

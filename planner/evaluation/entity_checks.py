@@ -146,7 +146,7 @@ def _list_field(proposition: Proposition, k: int) -> str:
 
 
 def _unfit(predicate: str, k: int, name: str, fact: EntityFacts) -> str:
-    """Why an entity cannot be argument k of a predicate; "" where it can."""
+    """Why an entity cannot be argument k of a predicate; "" if it can."""
     if predicate is Predicate.IS_IN_ROOM and k == 1:
         return "" if fact.kind is EntityKind.ROOM else f"{name} is not a room"
     if fact.kind not in (EntityKind.OBJECT, EntityKind.FURNITURE):

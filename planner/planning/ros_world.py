@@ -27,7 +27,7 @@ class RosInputs(BeliefSource, Protocol):
         """The house without its objects."""
 
     def capabilities(self) -> Mapping[str, Capabilities]:
-        """What each agent that the memory knows can do."""
+        """The capabilities of each agent that the memory knows."""
 
     def deltas(self, since: int) -> Sequence[str]:
         """The memory's lines since a number up to the belief's."""

@@ -136,7 +136,7 @@ class _Abilities:
         )
 
     def _no_room(self, predicate: str, name: str, place: str) -> str:
-        """Why a thing, alone, has no room on or in a place; "" where it has."""
+        """Why a thing does not fit on or in a place, even alone; "" if it does."""
         item = self._objects[name]
         if place in self._floors:
             return ""

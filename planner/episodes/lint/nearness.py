@@ -157,8 +157,8 @@ class _Places:
 
 
 def _of_piece(piece: Furniture, predicate: str, width_m: float, height_m: float) -> _Region:
-    """All that a thing of this width and height may take up on or in furniture."""
-    # A drawer may be out, with what is in it; and what is in furniture is on its boards, too.
+    """The space that a thing of this width and height may occupy on or in furniture."""
+    # A drawer may be open, together with its contents; and what is inside is also on a board.
     slides = (abs(joint.travel) for joint in piece.joints if joint.kind == "slide")
     slack_m = width_m + max(slides, default=0.0)
     bottoms = [hollow.center[2] - hollow.size[2] / 2 for hollow in piece.interiors]

@@ -177,7 +177,7 @@ class _Building:
         return Relation.ON, tuple(piece.name for piece in pieces)
 
     def _placed(self) -> dict[str, list[ObjectPlacement]]:
-        """Every label's things at their places, the hard ones first when room is short."""
+        """Places every label's objects, difficult ones first if space is short."""
         placed: dict[str, list[ObjectPlacement]] = {}
         waiting = dict(self._recipe.things)
         while waiting:

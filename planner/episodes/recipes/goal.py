@@ -20,7 +20,7 @@ from planner.world.states import default_states
 PLACING = frozenset(
     {Predicate.IS_ON_TOP, Predicate.IS_INSIDE, Predicate.IS_IN_ROOM, Predicate.IS_ON_FLOOR}
 )
-# How the file names the two arguments and the flag that ties the second one (PARTNR-3.2).
+# The names of the two arguments and of the flag that ties the second one (PARTNR-3.2).
 _ARGUMENTS: dict[str, tuple[str, str, str]] = {
     Predicate.IS_ON_TOP: ("objects", "receptacles", "is_same_receptacle"),
     Predicate.IS_INSIDE: ("objects", "receptacles", "is_same_receptacle"),
@@ -49,7 +49,7 @@ class Target:
 
     @property
     def predicate(self) -> str:
-        """What has to hold."""
+        """The predicate."""
         return self.spec.predicate
 
     @property

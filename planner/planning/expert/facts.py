@@ -155,7 +155,7 @@ class Facts:
         return piece is not None and bool(piece.joints) and (openness or 0.0) < OPEN_ENOUGH
 
     def state(self, name: str, state: str) -> bool | None:
-        """A state of a thing or furniture, None while unknown."""
+        """A state of a thing or furniture; None if unknown."""
         node = self.node(name)
         # For furniture the layout gives the usual state, not the current one.
         if node is None or (node.kind is EntityKind.FURNITURE and node.source is Source.TOLD):

@@ -34,12 +34,12 @@ class Job:
     """One thing for one agent to do with one object.
 
     Attributes:
-        thing: the goal's name of a thing, or of furniture whose state changes.
-        skill: Place to move it to `spot`, otherwise one that changes its state, or with it in the
-            hand that of `beside`.
-        beside: what it shall be put next to, where it is already there.
-        after: the thing that has to be put down first, being brought next to this one.
-        wish: the proposition that it serves; -1 for putting something out of the way.
+        thing: the goal's name of the object, or of furniture whose state changes.
+        skill: Place to move it to `spot`, otherwise the skill that changes its state, or that of
+            `beside` with the object in the hand.
+        beside: what to put it next to, if that is already in place.
+        after: the thing that is being brought next to this one and must be put down first.
+        subgoal: the proposition that it serves; -1 for moving something out of the way.
     """
 
     thing: str
@@ -165,7 +165,7 @@ class JobMaker:
                 self._jobs.append(Job(thing, skill.name, subgoal.index))
 
     def _has_places(self, skill: StateSkill) -> bool:
-        """Whether the furniture is there that has to be near."""
+        """Whether the furniture that the skill needs nearby exists."""
         pieces = self._facts.layout.furniture
         return all(
             any(need.is_kind(p.class_name, p.affordances) for p in pieces)
@@ -290,7 +290,7 @@ class JobMaker:
         self._jobs.append(Job(thing, SkillName.PLACE, index, spot, beside=reference, after=pending))
 
     def _settled(self, spots: list[Spot] | None) -> list[Spot] | None:
-        """Spots without those in or on things that have to be found or put down first."""
+        """The spots except those in or on things that must be found or put down first."""
         if spots is None:
             return None
         facts, found = self._facts, []
