@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """As `planner.episodes.cli`; the simulator is imported only where something is solved."""
-    return cli.run(args, solve=solve_with_expert)
+    return cli.run(args, solve=solve_with_expert, play=play_in_graph_world)
 
 
 def solve_with_expert(path: Path) -> str:
@@ -43,3 +43,15 @@ def solve_with_expert(path: Path) -> str:
         return ""
     share = f"{100 * result.verdict.percent_complete:.0f} %"
     return f"expert stopped at {share} ({result.reason}): {result.verdict.explanation}"
+
+
+def play_in_graph_world(path: Path) -> str:
+    """Why an episode's reference plan does not meet its criteria in the graph world, or ""."""
+    from planner.app.reference_play import play_reference
+    from planner.world.errors import PlannerError
+    from planner.world.house_checks import load_episode
+
+    try:
+        return play_reference(*load_episode(path))
+    except PlannerError as error:
+        return f"it cannot be carried out: {error}"

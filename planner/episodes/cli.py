@@ -80,7 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace, solve: Solve | None = None) -> int:
+def run(
+    args: argparse.Namespace, solve: Solve | None = None, play: Solve | None = None
+) -> int:
     """Runs one action.
 
     Args:
@@ -97,7 +99,7 @@ def run(args: argparse.Namespace, solve: Solve | None = None) -> int:
     if args.action == "lint":
         from planner.episodes.lint.cli import run_lint
 
-        return run_lint(args, solve)
+        return run_lint(args, solve, play)
     from planner.episodes.creation_cli import build_shipped, import_tasks
 
     return build_shipped(args.output) if args.action == "build" else import_tasks(args)

@@ -61,12 +61,12 @@ class CriteriaJudge:
             FileError: if a named entity does not exist, or there are too many bindings.
         """
         self._criteria, self._robot = criteria, robot
-        self._names = _variables(criteria)
+        self._names = variables_of(criteria)
         _check_robot(robot, state, all_known=all_known)
         known = state.entities if all_known else None
         for field, reason in criteria_findings(criteria, known):
             raise FileError(state.episode_id, field, reason)
-        self._choices = tuple(_choices(criteria))
+        self._choices = tuple(choices(criteria))
         # The position of each variable in a binding, with the robot last.
         self._positions = {name: i for i, name in enumerate((*self._names, ROBOT))}
         self._success = {c: self._grounds(criteria.success, c) for c in self._choices}
@@ -201,9 +201,9 @@ class CriteriaJudge:
     def _missing(self, choice: _Choice) -> Iterator[str]:
         for ground in self._success[choice]:
             if not self._truth[ground]:
-                yield f"At the end {_phrase(ground, 'is not')}."
+                yield f"At the end {phrase(ground, 'is not')}."
         if not self._has_passed(choice):
-            text = " and ".join(_phrase(ground, "was") for ground in self._on_way[choice])
+            text = " and ".join(phrase(ground, "was") for ground in self._on_way[choice])
             later = [
                 ground
                 for t, ground in zip(self._criteria.success, self._success[choice], strict=True)
@@ -211,25 +211,25 @@ class CriteriaJudge:
                 and t not in self._criteria.intermediate
                 and ground not in self._at_start
             ]
-            before = " or ".join(_phrase(ground, "was") for ground in later)
+            before = " or ".join(phrase(ground, "was") for ground in later)
             yield f"At no time {text}{f' before {before}' if before else ''}."
 
 
-def _phrase(ground: _Ground, verb: str) -> str:
+def phrase(ground: _Ground, verb: str) -> str:
     relation, one, other = ground
     return f"{one} {verb} {_WORDS[relation]} {other}"
 
 
-def _variables(criteria: Criteria) -> tuple[str, ...]:
+def variables_of(criteria: Criteria) -> tuple[str, ...]:
     """The variables that occur in the criteria."""
     triples = (*criteria.intermediate, *criteria.success)
     words = (word for _, *pair in triples for word in pair)
     return tuple(dict.fromkeys(word for word in words if word != ROBOT))
 
 
-def _choices(criteria: Criteria) -> Iterator[_Choice]:
+def choices(criteria: Criteria) -> Iterator[_Choice]:
     """All bindings of variables to different entities."""
-    lists = [dict.fromkeys(criteria.variables[name]) for name in _variables(criteria)]
+    lists = [dict.fromkeys(criteria.variables[name]) for name in variables_of(criteria)]
     return (c for c in itertools.product(*lists) if len(set(c)) == len(c))
 
 
@@ -242,7 +242,7 @@ def criteria_findings(
         criteria: an episode's.
         known: the names of all entities of its world; None = unknown.
     """
-    names, count = _variables(criteria), 1
+    names, count = variables_of(criteria), 1
     for name in names:
         entities = criteria.variables[name]
         count *= len(set(entities))
@@ -255,7 +255,7 @@ def criteria_findings(
                 yield f"criteria.variables.{name}", f"there is no entity {entity!r}"
     if count > MAX_CHOICES:
         yield "criteria.variables", f"more than {MAX_CHOICES} choices of entities"
-    elif count and next(_choices(criteria), None) is None:
+    elif count and next(choices(criteria), None) is None:
         yield "criteria.variables", "one entity would have to be two of them"
 
 

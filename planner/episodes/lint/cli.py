@@ -18,8 +18,13 @@ from planner.world.errors import PlannerError
 OUTPUT_VERSION = 1
 
 
-def run_lint(args: argparse.Namespace, solve: Solve | None) -> int:
+def run_lint(args: argparse.Namespace, solve: Solve | None, play: Solve | None = None) -> int:
     """Lints and prints.
+
+    Args:
+        args: the command line's.
+        solve: runs the planner on an episode for `--solve`.
+        play: carries an episode's reference plan out; None: none is played.
 
     Returns:
         0; 1 if an error (with --strict: anything) was found.
@@ -33,6 +38,8 @@ def run_lint(args: argparse.Namespace, solve: Solve | None) -> int:
     if not paths:
         raise PlannerError("the given files and folders have no episode")
     reports = lint_files(paths, args.processes)
+    if play is not None:
+        reports = _played(reports, play)
     if args.solve and solve is not None:
         reports = _solved(reports, solve)
     return _print_json(reports, args.strict) if args.json else _print_reports(reports, args.strict)
@@ -55,6 +62,19 @@ def episode_files(places: Sequence[Path]) -> list[Path]:
     return found
 
 
+def _played(reports: Iterable[FileReport], play: Solve) -> Iterator[FileReport]:
+    """Carries out each reference plan of an episode without an error."""
+    for report in reports:
+        if report.has_plan and not report.errors:
+            reason = play(Path(report.file))
+            findings = report.findings
+            if reason:
+                finding = LintFinding(Rule.REFERENCE_PLAN, "criteria.reference_calls", reason)
+                findings = (*findings, finding)
+            report = replace(report, findings=findings, plan_holds=not reason)
+        yield report
+
+
 def _solved(reports: Iterable[FileReport], solve: Solve) -> Iterator[FileReport]:
     """Runs each episode that has no error and can be judged; leaves others unchanged."""
     for report in reports:
@@ -69,13 +89,17 @@ def _solved(reports: Iterable[FileReport], solve: Solve) -> Iterator[FileReport]
 
 def _print_reports(reports: Iterable[FileReport], strict: bool) -> int:
     files = errors = warnings = 0
+    played: list[bool] = []
     for report in reports:
+        played += [] if report.plan_holds is None else [report.plan_holds]
         files += 1
         errors += report.errors
         warnings += report.warnings
         for finding in report.findings:
             print(f"{report.file}: {finding}")
     print(f"{files} episodes: {errors} errors, {warnings} warnings")
+    if played:
+        print(f"reference plans: {sum(played)} of {len(played)} meet their criteria")
     return 1 if errors or (strict and warnings) else 0
 
 
@@ -98,6 +122,7 @@ def _record(report: FileReport) -> dict[str, object]:
     return {
         "file": report.file,
         "episode_id": report.episode_id,
+        "reference_plan": report.plan_holds,
         "findings": [
             {
                 "rule": finding.rule.value,

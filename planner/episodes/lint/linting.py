@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner.episodes.lint.ability import unsolvable
+from planner.episodes.lint.criteria import criteria_at_start
 from planner.episodes.lint.goal import contradictions, duplicates, task_types
 from planner.episodes.lint.nearness import impossible_neighbours
 from planner.episodes.lint.reach import out_of_reach
@@ -29,7 +30,7 @@ from planner.evaluation.propositions import Watch
 from planner.evaluation.scene import BrokenStateError, Scene
 from planner.evaluation.task import Evaluation
 from planner.world.catalogue import Catalogue, default_catalogue
-from planner.world.episode import Episode, read_episode
+from planner.world.episode import Criteria, Episode, read_episode
 from planner.world.errors import FileError
 from planner.world.house import House
 from planner.world.house_checks import (
@@ -39,7 +40,7 @@ from planner.world.house_checks import (
     unreachable_furniture,
 )
 from planner.world.reach import Reach
-from planner.world.state import EntityState
+from planner.world.state import EntityState, WorldState
 
 # Reading a house costs more than linting an episode, so this many are cached.
 _MAX_CACHED_HOUSES = 64
@@ -49,11 +50,18 @@ _FILES_A_PROCESS = 200
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """The findings for one file; `episode_id` is "" if none could be read."""
+    """The findings for one file; `episode_id` is "" if none could be read.
+
+    Attributes:
+        has_plan: it has a reference plan in calls, which can be carried out.
+        plan_holds: whether that meets the criteria; None if it was not carried out.
+    """
 
     file: str
     episode_id: str
     findings: tuple[LintFinding, ...]
+    has_plan: bool = False
+    plan_holds: bool | None = None
 
     @property
     def errors(self) -> int:
@@ -80,7 +88,8 @@ class Linter:
         except FileError as error:
             return FileReport(str(path), "", (_unread(error),))
         found = tuple(self._findings(path, episode))
-        return FileReport(str(path), episode.episode_id, found)
+        plan = episode.criteria is not None and bool(episode.criteria.reference_calls)
+        return FileReport(str(path), episode.episode_id, found, has_plan=plan)
 
     def _findings(self, path: Path, episode: Episode) -> Iterator[LintFinding]:
         if not episode.instruction.strip():
@@ -109,8 +118,23 @@ class Linter:
             yield from self._goal(episode, ground, evaluation)
         if episode.criteria is not None:
             known = facts_of_episode(episode, ground.house, self._catalogue)
-            for field, reason in criteria_findings(episode.criteria, known):
+            unfit = list(criteria_findings(episode.criteria, known))
+            for field, reason in unfit:
                 yield LintFinding(_rule_of_criteria(reason), field, reason)
+            if not unfit:
+                yield from self._criteria(episode, ground, episode.criteria)
+
+    def _criteria(
+        self, episode: Episode, ground: _Ground, criteria: Criteria
+    ) -> Iterator[LintFinding]:
+        entities = ground.start(episode)
+        try:
+            scene = ground.scene(entities)
+        except BrokenStateError as error:
+            yield LintFinding(Rule.PLACEMENT, "objects", str(error))
+            return
+        state = WorldState(0.0, 0, 0, ground.house.name, episode.episode_id, entities)
+        yield from criteria_at_start(criteria, scene, state)
 
     def _ground(self, path: Path, house: str) -> _Ground | str:
         """The episode's house, or what is wrong with it."""
@@ -158,7 +182,8 @@ class Linter:
         except BrokenStateError as error:
             yield LintFinding(Rule.PLACEMENT, "objects", str(error))
             return
-        yield from _under_evaluation(_at_start(episode, ground.house, evaluation, scene, entities))
+        placed = ground.placed(episode)
+        yield from _under_evaluation(_at_start(placed, ground.house, evaluation, scene, entities))
 
 
 class _Ground:
@@ -175,7 +200,16 @@ class _Ground:
 
     def start(self, episode: Episode) -> dict[str, EntityState]:
         """The entities at an episode's start."""
-        return start_entities(episode, self.house, self._catalogue, self._unchanged)
+        placed = self.placed(episode)
+        return start_entities(placed, self.house, self._catalogue, self._unchanged)
+
+    def placed(self, episode: Episode) -> Episode:
+        """The episode with all things that are there; a graph's are, whatever it places."""
+        if self.house.graph is None:
+            return episode
+        named = {item.name for item in episode.objects}
+        others = (item for item in self.house.objects if item.name not in named)
+        return episode.model_copy(update={"objects": (*episode.objects, *others)})
 
     def scene(self, entities: dict[str, EntityState]) -> Scene:
         """The scene with exactly these entities; valid until the next call."""

@@ -40,6 +40,7 @@ class Rule(StrEnum):
     LOST_HEAD = "lost-head"
     UNSOLVABLE = "unsolvable"
     TASK_TYPES = "task-types"
+    REFERENCE_PLAN = "reference-plan"
     UNSOLVED = "unsolved"
 
 
@@ -51,6 +52,7 @@ WARNINGS = frozenset(
         Rule.TRUE_AT_START,
         Rule.UNGATED,
         Rule.LOST_HEAD,
+        Rule.REFERENCE_PLAN,
     }
 )
 
@@ -79,6 +81,7 @@ SENTENCES: dict[Rule, str] = {
     Rule.LOST_HEAD: "A goal that must last depends on one that need not.",
     Rule.UNSOLVABLE: "No agent of the episode has the ability, or no place the room.",
     Rule.TASK_TYPES: "The task types are not those that follow from the evaluation.",
+    Rule.REFERENCE_PLAN: "The data set's own plan does not meet the criteria.",
     Rule.UNSOLVED: "The planner expert was run on it and did not succeed (only with --solve).",
 }
 

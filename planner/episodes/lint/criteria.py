@@ -1,0 +1,129 @@
+"""What is wrong with ET-Plan-Bench's criteria in the world as it is at the start.
+
+What nobody moves has to be so already: furniture in its room, and where a thing is that the
+reference plan does not bring there. A task whose things already are where they are wanted asks for
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from planner.episodes.lint.rules import LintFinding, Rule
+from planner.evaluation.criteria import choices, phrase, variables_of
+from planner.evaluation.relations import holds
+from planner.evaluation.scene import Scene
+from planner.parts.calls import parse_call
+from planner.world.episode import ROBOT, Criteria, Triple
+from planner.world.skill import CallError, SkillName
+from planner.world.state import WorldState
+from planner.world.vocabulary import EntityKind
+
+_PLACEMENTS = ("ON", "INSIDE")
+_Ground = tuple[str, str, str]
+
+
+def criteria_at_start(
+    criteria: Criteria, scene: Scene, state: WorldState
+) -> Iterator[LintFinding]:
+    """Findings about criteria whose entities are all known.
+
+    Args:
+        criteria: an episode's.
+        scene: the geometry of `state`.
+        state: the start, which may lack the agents.
+    """
+    yield from _AtStart(criteria, scene, state).findings()
+
+
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    """A criterion that does not hold at the start and that nothing done changes."""
+
+    field: str
+    ground: _Ground
+
+
+class _AtStart:
+    def __init__(self, criteria: Criteria, scene: Scene, state: WorldState) -> None:
+        self._criteria, self._scene, self._state = criteria, scene, state
+        self._moved, self._targets = _moves(criteria)
+        self._truth: dict[_Ground, bool] = {}
+
+    def findings(self) -> Iterator[LintFinding]:
+        names, best = variables_of(self._criteria), None
+        for choice in choices(self._criteria):
+            bound = dict(zip(names, choice, strict=True))
+            broken = list(self._broken(bound))
+            if not broken and self._is_done(bound):
+                reason = "the things are where they are wanted already at the start"
+                yield LintFinding(Rule.ALREADY_SATISFIED, "criteria.success", reason)
+                return
+            if best is None or len(broken) < len(best):
+                best = broken
+        if best:
+            reason = f"{phrase(best[0].ground, 'is not')} at the start, and nothing changes that"
+            yield LintFinding(Rule.CONTRADICTION, best[0].field, reason)
+
+    def _broken(self, bound: Mapping[str, str]) -> Iterator[_Broken]:
+        for name in ("intermediate", "success"):
+            for i, triple in enumerate(getattr(self._criteria, name)):
+                if ROBOT in triple:
+                    continue
+                ground = _ground(triple, bound)
+                if not self._changes(ground) and not self._holds(ground):
+                    yield _Broken(f"criteria.{name}.{i}", ground)
+
+    def _changes(self, ground: _Ground) -> bool:
+        """Whether carrying the plan out may change a relation; without a plan carrying anything."""
+        relation, one, other = ground
+        if not self._criteria.reference_calls:
+            return self._is_thing(one) or self._is_thing(other)
+        if relation == "CLOSE":
+            return bool({one, other} & self._moved)
+        return one in self._moved and (other in self._targets or other in self._rooms_of_targets())
+
+    def _rooms_of_targets(self) -> set[str]:
+        entities = self._state.entities
+        rooms = {entities[name].room for name in self._targets if name in entities}
+        return {room for room in rooms if room is not None} | {f"floor_{room}" for room in rooms}
+
+    def _is_thing(self, name: str) -> bool:
+        entity = self._state.entities.get(name)
+        return entity is not None and entity.kind is EntityKind.OBJECT
+
+    def _is_done(self, bound: Mapping[str, str]) -> bool:
+        """Whether all that the plan places, wherever it is wanted, is there."""
+        wanted = [
+            ground
+            for triple in self._criteria.success
+            if triple[0] in _PLACEMENTS and ROBOT not in triple
+            if (ground := _ground(triple, bound))[1] in self._moved
+        ]
+        return bool(wanted) and all(self._holds(ground) for ground in wanted)
+
+    def _holds(self, ground: _Ground) -> bool:
+        if ground not in self._truth:
+            self._truth[ground] = holds(self._scene, self._state, *ground)
+        return self._truth[ground]
+
+
+def _ground(triple: Triple, bound: Mapping[str, str]) -> _Ground:
+    relation, one, other = triple
+    return relation, bound[one], bound[other]
+
+
+def _moves(criteria: Criteria) -> tuple[set[str], set[str]]:
+    """What the reference plan puts down, and where."""
+    moved: set[str] = set()
+    targets: set[str] = set()
+    for text in criteria.reference_calls:
+        try:
+            call = parse_call(text)
+        except CallError:
+            continue
+        if call.name == SkillName.PLACE:
+            moved.add(call.arguments[0] or "")
+            targets.add(call.arguments[2] or "")
+    return moved, targets
