@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from planner.app.embedded_run import backend_agents, prepare_embedded
+from planner.app.graph_run import prepare_graph
 from planner.app.run import RunResult
 from planner.app.run_story import RunStory
 from planner.app.trace import ObservedTrace, decision_record, traced
@@ -33,6 +34,7 @@ from planner.world.house_checks import find_house
 from planner.world.state import WorldState
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import default_options
+from sim_bridge.graph.backend import GraphBackend
 from sim_bridge.opening import Opened, open_world
 
 NO_MODEL = ModelChoice()
@@ -188,8 +190,9 @@ async def play(
     settings.check()
     acting = backend_agents(episode)[: agents or None]
     async with AsyncExitStack() as opened:
-        backend = EmbeddedBackend(default_options().model_copy(update=_drawn(settings)))
+        backend = _backend(settings, house)
         opened.callback(backend.close)
+        pictures = pictures and isinstance(backend, EmbeddedBackend)
         models = Models(settings)
         opened.push_async_callback(models.close)
         story = RunStory(house, episode, acting, backend, has_pictures=pictures, say=say)
@@ -213,19 +216,32 @@ async def play(
                 )
             return make_planner(choice, task, chat, hear)
 
-        prepared = prepare_embedded(
-            backend,
-            house,
-            episode,
-            make,
-            acting=acting,
-            seed=job_seed,
-            images=pictures and not settings.knows_all,
-            on_event=story.on_event,
-            trace=builder,
-            updater=models.updater(house, backend),
-            all_known=settings.knows_all,
-        )
+        if isinstance(backend, GraphBackend):
+            prepared = prepare_graph(
+                backend,
+                house,
+                episode,
+                make,
+                acting=acting,
+                seed=job_seed,
+                on_event=story.on_event,
+                trace=builder,
+                all_known=settings.knows_all,
+            )
+        else:
+            prepared = prepare_embedded(
+                backend,
+                house,
+                episode,
+                make,
+                acting=acting,
+                seed=job_seed,
+                images=pictures and not settings.knows_all,
+                on_event=story.on_event,
+                trace=builder,
+                updater=models.updater(house, backend),
+                all_known=settings.knows_all,
+            )
         prepared.ask = ask
         found = make_model(find)
         if found is not None:
@@ -243,6 +259,13 @@ async def play(
             decisions=decisions,
         )
         return Run(result, trace, story)
+
+
+def _backend(settings: RunSettings, house: House) -> EmbeddedBackend | GraphBackend:
+    """The backend that settings and house ask for."""
+    if settings.runs_graph(house):
+        return GraphBackend()
+    return EmbeddedBackend(default_options().model_copy(update=_drawn(settings)))
 
 
 def _drawn(settings: RunSettings) -> dict[str, bool]:

@@ -60,6 +60,10 @@ RUN: Mapping[str, Says] = {
     "planner evaluate --help": Says("bag"),
 }
 # `file::test`.
+GRAPH_IMPORT = (
+    "test/planner/episodes/et_plan/test_graph_import.py"
+    "::test_the_command_takes_the_environments_graphs_or_makes_them"
+)
 ELSEWHERE: Mapping[str, str] = {
     "planner spot-emulator --round-trip 0.1 --jitter 0.02 --loss 0.01 --stall 10:5 --stall 60:2": (
         "test/sim_bridge/spot/test_relay.py"
@@ -186,6 +190,8 @@ ELSEWHERE: Mapping[str, str] = {
     "planner episodes import et-plan-bench tasks.json -o DIR": (
         "test/planner/episodes/et_plan/test_importing.py::test_the_command_writes_what_the_lint_accepts"
     ),
+    "planner episodes import et-plan-bench tasks.json -o DIR --graph": GRAPH_IMPORT,
+    "planner episodes import et-plan-bench tasks.json -o DIR --scenes GRAPHS": GRAPH_IMPORT,
     "planner episodes import partnr-episodes val.json.gz -o DIR --metadata METADATA --fit": (
         "test/planner/episodes/partnr/test_episodes.py::test_a_house_is_made_to_fit_and_the_lint_finds_nothing"
     ),

@@ -25,6 +25,7 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.observation import Observation, Sighting
 from planner.world.state import WorldState
+from sim_bridge.backend import Backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 
 
@@ -166,7 +167,7 @@ def prepare_embedded(
         if leaps
         else Steps(backend, memory, evaluator, observer),
         on_event=on_event,
-        all_known=_Truth(backend).belief if all_known else None,
+        all_known=Truth(backend).belief if all_known else None,
     )
 
 
@@ -210,10 +211,10 @@ class _Observer:
             self.memory.note_self(agent, base_m, backend.now_s() + seconds, holds=holds)
 
 
-class _Truth:
+class Truth:
     """A belief equal to ground truth, rebuilt only when the state has changed."""
 
-    def __init__(self, backend: EmbeddedBackend) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._known: tuple[WorldState, Belief] | None = None
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from planner.app.embedded_run import Truth
 from planner.app.run import EpisodeRun
 from planner.app.time_steps import Steps
 from planner.evaluation.episode_goal import evaluation_of
 from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.progress import Mode
+from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.sightings import GT_VISIBILITY
@@ -25,15 +28,24 @@ def prepare_graph(
     house: House,
     episode: Episode,
     make_planner: Callable[[Task], Planner],
+    *,
+    acting: Sequence[str] = (),
+    seed: int | None = None,
     on_event: Callable[[Event], None] | None = None,
+    trace: TraceBuilder | None = None,
+    mode: Mode = Mode.STRICT,
+    all_known: bool = False,
 ) -> EpisodeRun:
     """Loads an episode, ready to run; the memory learns what is in the field of view.
+
+    Arguments are as of `prepare_embedded`.
 
     Raises:
         PlannerError: if the episode has no goal, or does not fit the house.
     """
     evaluation = evaluation_of(episode)
-    backend.reset(house, episode, episode.seed)
+    used_seed = episode.seed if seed is None else seed
+    backend.reset(house, episode, used_seed)
     initial = backend.world_state()
     if initial is None:
         raise PlannerError(f"{episode.episode_id}: the backend provides no world state")
@@ -42,12 +54,19 @@ def prepare_graph(
     memory = Memory(house, updater, agents=kinds, episode=episode.episode_id)
     task = Task(
         instruction=episode.instruction,
-        agents=backend.agents,
+        agents=tuple(acting) or backend.agents,
         goal=episode.evaluation,
-        seed=episode.seed,
+        seed=used_seed,
     )
-    robot = episode.agents[0].uid
-    evaluator = Evaluator(evaluation, house, initial, criteria=episode.criteria, robot=robot)
+    criteria, robot = episode.criteria, episode.agents[0].uid
+    evaluator = (
+        Evaluator(evaluation, house, initial, mode, criteria=criteria, robot=robot)
+        if trace is None
+        else TracedEvaluator(
+            evaluation, house, initial, mode, builder=trace, criteria=criteria, robot=robot
+        )
+    )
+    observer = None if all_known else _Observer(backend, memory)
     return EpisodeRun(
         backend=backend,
         house=house,
@@ -55,8 +74,9 @@ def prepare_graph(
         planner=make_planner(task),
         memory=memory,
         evaluator=evaluator,
-        steps=Steps(backend, memory, evaluator, _Observer(backend, memory)),
+        steps=Steps(backend, memory, evaluator, observer),
         on_event=on_event,
+        all_known=Truth(backend).belief if all_known else None,
     )
 
 

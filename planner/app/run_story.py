@@ -22,6 +22,7 @@ from planner.world.house import House
 from planner.world.observation import RgbImage
 from planner.world.skill import SkillCall, SkillName, SkillResult
 from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.graph.backend import GraphBackend
 
 MAX_MOMENTS = 10
 PICTURE_NAME = "run.png"
@@ -50,7 +51,7 @@ class RunStory:
     house: House
     episode: Episode
     agents: Sequence[str]
-    backend: EmbeddedBackend
+    backend: EmbeddedBackend | GraphBackend
     has_pictures: bool
     say: Callable[[str], None] = print
     moments: list[Moment] = field(default_factory=list)
@@ -126,7 +127,7 @@ class RunStory:
         """
         now_s = self.backend.now_s()
         seconds = [LOOK_S * n for n in range(max(1, math.ceil(ahead_s / LOOK_S - 1e-6)))]
-        for after_s in [0.0] if self.backend.is_noisy else seconds:
+        for after_s in seconds if self._foresees() else [0.0]:
             for agent, path in self._paths.items():
                 x_m, y_m = self._position_of(agent, after_s)
                 if not path or math.dist((x_m, y_m), path[-1]) > MIN_STEP_M:
@@ -146,16 +147,22 @@ class RunStory:
         save(draw_run(self.house, title, self._paths, self._moves, self.moments), path)
         return path
 
+    def _foresees(self) -> EmbeddedBackend | None:
+        """The simulator if it knows where agents will be: noise and graphs do not."""
+        backend = self.backend
+        return None if isinstance(backend, GraphBackend) or backend.is_noisy else backend
+
     def _position_of(self, agent: str, after_s: float) -> Point:
-        if self.backend.is_noisy:
+        backend = self._foresees()
+        if backend is None:
             state = self.backend.world_state()
             if state is None:
                 raise PlannerError("the backend provides no world state")
             position_m = state.entities[agent].pose.position_m
         elif after_s:
-            position_m, _holds = self.backend.predicted_position(agent, after_s)
+            position_m, _holds = backend.predicted_position(agent, after_s)
         else:
-            position_m, _holds = self.backend.localised_position(agent)
+            position_m, _holds = backend.localised_position(agent)
         return position_m[0], position_m[1]
 
     def _print_found(self) -> None:
@@ -194,7 +201,7 @@ class RunStory:
             self._moves.append(Move(thing, self._picked_at.pop(thing), place))
 
     def _add_moment(self, agent: str, caption: str) -> None:
-        if not self.has_pictures or self.backend.is_noisy or len(self.moments) >= MAX_MOMENTS:
+        if not self.has_pictures or self._foresees() is None or len(self.moments) >= MAX_MOMENTS:
             return
         frame = self.backend.observe(agent, ("hand",)).cameras.get("hand")
         if frame is not None:

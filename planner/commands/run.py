@@ -30,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--planner", choices=PLANNERS.names(), default="expert", help="planner to use"
     )
     parser.add_argument(
+        "--backend",
+        choices=["embedded", "graph"],
+        default="",
+        help="default: graph if the house is a scene graph, else embedded",
+    )
+    parser.add_argument(
         "--model",
         default="",
         help=f"language model, for the planners with one: {model_forms()}",
@@ -107,6 +113,7 @@ def _settings(args: argparse.Namespace) -> RunSettings:
     own = MODELS.get(model).options if model else ()
     return RunSettings(
         planner=args.planner,
+        backend=args.backend,
         model=args.model,
         model_url=args.model_url,
         model_options=read_option_flags(args, own, MODELS.usable()),

@@ -80,14 +80,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(
-    args: argparse.Namespace, solve: Solve | None = None, play: Solve | None = None
-) -> int:
+def run(args: argparse.Namespace, solve: Solve | None = None, play: Solve | None = None) -> int:
     """Runs one action.
 
     Args:
         args: of the command line.
         solve: used by `lint --solve`.
+        play: used by `lint` for reference plans.
 
     Returns:
         0; 1 if nothing could be imported, a listed file is invalid, or a rule found an error.

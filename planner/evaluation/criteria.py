@@ -216,6 +216,7 @@ class CriteriaJudge:
 
 
 def phrase(ground: _Ground, verb: str) -> str:
+    """A relation of two entities in words, such as `apple_0 is not inside fridge_0`."""
     relation, one, other = ground
     return f"{one} {verb} {_WORDS[relation]} {other}"
 

@@ -32,6 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what is run, kept in the manifest")
     what.add_argument("--planner", choices=PLANNERS.names(), default="expert")
     what.add_argument(
+        "--backend",
+        choices=["embedded", "graph"],
+        default="",
+        help="default: graph if the house is a scene graph, else embedded",
+    )
+    what.add_argument(
         "--model",
         default="",
         metavar="M",
@@ -125,6 +131,7 @@ def _settings(args: argparse.Namespace) -> RunSettings:
     try:
         return RunSettings(
             planner=args.planner,
+            backend=args.backend,
             model=absolute(args.model),
             model_url=args.model_url,
             model_options=_model_options(args),

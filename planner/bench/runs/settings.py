@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -21,6 +21,7 @@ from planner.planning.planner_choice import PlannerChoice
 from planner.planning.planner_model import DialogueOptions
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel
+from planner.world.house import House
 
 Count = Annotated[int, Field(ge=0)]
 Price = Annotated[float, Field(ge=0)]
@@ -47,6 +48,7 @@ class RunSettings(FileModel):
     """The settings of one run; those that may differ when it is resumed are not included.
 
     Attributes:
+        backend: "" = graph for a house that is a scene graph, else embedded.
         model: as in the node's parameter; `scripted:FOLDER` has a file EPISODE.txt for each
             episode, `recorded:RUN` replays the dialogues of another run.
         agents: how many act; 0 = all of the episode. A single agent is the person, since only
@@ -61,6 +63,7 @@ class RunSettings(FileModel):
     """
 
     planner: str = "expert"
+    backend: Literal["", "embedded", "graph"] = ""
     model: str = ""
     model_url: str = ""
     model_options: Mapping[str, OptionValue] = Field(default_factory=dict)
@@ -165,6 +168,22 @@ class RunSettings(FileModel):
             PartError: if there is none of this name, or it cannot be used.
         """
         return PLANNERS.get(self.planner)
+
+    def runs_graph(self, house: House) -> bool:
+        """Whether a house is run in the graph world.
+
+        Raises:
+            PlannerError: if the house or the memory does not fit the backend.
+        """
+        if self.backend == "embedded" and house.graph is not None:
+            raise PlannerError(f"{house.name} is a scene graph, which --backend graph runs")
+        graph = self.backend == "graph" or house.graph is not None
+        if graph and self.reads_pictures:
+            raise PlannerError(
+                f"the graph world has no pictures for --memory {self.memory}: "
+                f"use {MemoryKind.RAYS.value} or {MemoryKind.FULL.value}"
+            )
+        return graph
 
     def axes(self, agents: int) -> Axes:
         """The axes of the experiment if `agents` act."""

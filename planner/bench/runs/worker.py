@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from planner.app.embedded_run import backend_agents, prepare_embedded
+from planner.app.graph_run import prepare_graph
 from planner.app.run import EpisodeRun, RunResult
 from planner.app.trace import decision_record, traced
 from planner.bench.runs.house_caches import clear_house_caches
@@ -30,10 +31,12 @@ from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import make_planner
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
+from planner.world.house import House
 from planner.world.house_checks import load_episode
 from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.graph.backend import GraphBackend
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,20 +125,7 @@ class EpisodeWorker:
             has_model=ledger_model is not None,
         )
         make = partial(self._planner, model=ledger_model, listener=listener)
-        backend = self._simulator()
-        run = prepare_embedded(
-            backend,
-            house,
-            episode,
-            make,
-            acting=acting,
-            seed=job.seed,
-            images=settings.reads_pictures,
-            trace=builder,
-            updater=self._models.updater(house, backend),
-            mode=settings.mode,
-            all_known=settings.knows_all,
-        )
+        run = self._prepared(job, episode, house, make, builder)
         listener.run = run
         result = await run.play()
         trace = traced(
@@ -161,6 +151,43 @@ class EpisodeWorker:
             }
         )
         return Outcome(row, _text(trace), listener.writer.text() if chat else "")
+
+    def _prepared(
+        self,
+        job: Job,
+        episode: Episode,
+        house: House,
+        make: Callable[[Task], Planner],
+        builder: TraceBuilder,
+    ) -> EpisodeRun:
+        settings = self._settings
+        acting = acting_agents(episode, settings.agents)
+        if settings.runs_graph(house):
+            return prepare_graph(
+                GraphBackend(),
+                house,
+                episode,
+                make,
+                acting=acting,
+                seed=job.seed,
+                trace=builder,
+                mode=settings.mode,
+                all_known=settings.knows_all,
+            )
+        backend = self._simulator()
+        return prepare_embedded(
+            backend,
+            house,
+            episode,
+            make,
+            acting=acting,
+            seed=job.seed,
+            images=settings.reads_pictures,
+            trace=builder,
+            updater=self._models.updater(house, backend),
+            mode=settings.mode,
+            all_known=settings.knows_all,
+        )
 
     def _enter(self, house: str) -> None:
         """Drops everything of the previous house."""

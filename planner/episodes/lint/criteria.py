@@ -24,9 +24,7 @@ _PLACEMENTS = ("ON", "INSIDE")
 _Ground = tuple[str, str, str]
 
 
-def criteria_at_start(
-    criteria: Criteria, scene: Scene, state: WorldState
-) -> Iterator[LintFinding]:
+def criteria_at_start(criteria: Criteria, scene: Scene, state: WorldState) -> Iterator[LintFinding]:
     """Findings about criteria whose entities are all known.
 
     Args:

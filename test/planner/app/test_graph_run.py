@@ -7,6 +7,10 @@ import graph_kitchen as kitchen
 import pytest
 
 from planner.app.graph_run import prepare_graph
+from planner.bench.runs.rows import ROWS_NAME, newest_rows
+from planner.bench.runs.settings import RunSettings
+from planner.cli import main
+from planner.episodes.episode_file import write_episode
 from planner.evaluation.predicates import Variant
 from planner.parts.kinds import PLANNERS
 from planner.planning.expert.expert import Expert
@@ -72,3 +76,36 @@ def test_the_expert_puts_a_thing_into_another(tmp_path: Path) -> None:
     episode = kitchen.task(house).model_copy(update={"evaluation": {"propositions": [asked]}})
     result = prepare_graph(GraphBackend(), house, episode, Expert).run()
     assert result.verdict.success, [str(event) for event in result.events]
+
+
+def _fetching(folder: Path) -> Path:
+    """An episode beside the graph that it is in."""
+    house = load_house(kitchen.written(folder))
+    asked = {
+        "function_name": "is_inside",
+        "args": {"objects": ["apple_13"], "receptacles": ["fridge_10"]},
+    }
+    goal = {"evaluation": {"propositions": [asked]}, "house": "houses/graph.json"}
+    kitchen.written(folder).rename(folder / "tasks" / "houses" / "graph.json")
+    return write_episode(kitchen.task(house).model_copy(update=goal), folder / "tasks")
+
+
+def test_planner_run_and_bench_take_the_graph_world_for_graphs(tmp_path: Path, capsys) -> None:
+    (tmp_path / "tasks" / "houses").mkdir(parents=True)
+    path = _fetching(tmp_path)
+    assert main(["run", str(path), "-o", str(tmp_path / "out")]) == 0
+    assert "verdict: success" in capsys.readouterr().out
+    assert (
+        main(["bench", str(path.parent), "--backend", "graph", "--out", str(tmp_path / "b")]) == 0
+    )
+    (row,) = newest_rows(tmp_path / "b" / ROWS_NAME).values()
+    assert row.verdict is not None
+    assert row.verdict.success
+
+
+def test_a_graph_has_neither_the_embedded_simulator_nor_pictures(tmp_path: Path) -> None:
+    house = load_house(kitchen.written(tmp_path))
+    with pytest.raises(PlannerError, match="is a scene graph"):
+        RunSettings(backend="embedded").runs_graph(house)
+    with pytest.raises(PlannerError, match="no pictures for --memory pictures"):
+        RunSettings(memory="pictures").runs_graph(house)

@@ -13,7 +13,6 @@ from planner.app.reference_play import play_reference
 from planner.cli import main
 from planner.episodes.et_plan.graph_import import import_into_graphs
 from planner.episodes.imported import Imported
-from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
 
@@ -107,20 +106,19 @@ def test_a_plan_that_does_not_do_it_says_why(tmp_path: Path) -> None:
     ]
 
 
-def test_the_command_takes_the_environments_own_graphs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("own", [True, False])
+def test_the_command_takes_the_environments_graphs_or_makes_them(own: bool, tmp_path: Path) -> None:
     graph, lines = write_tasks(tmp_path, len(CATEGORIES))
     scenes, out = tmp_path / "scenes", tmp_path / "out"
     scenes.mkdir()
     graph.rename(scenes / "env_0.json")
-    command = ["episodes", "import", "et-plan-bench", str(lines), "--scenes", str(scenes)]
+    option = ["--scenes", str(scenes)] if own else ["--graph"]
+    command = ["episodes", "import", "et-plan-bench", str(lines), *option]
     assert main([*command, "-o", str(out)]) == 0
     files = sorted(out.glob("tasks-*.json"))
     assert len(files) == len(CATEGORIES)
-    loaded: list[tuple[Episode, str]] = []
     for file in files:
-        episode, house = load_episode(file)
-        loaded.append((episode, play_reference(episode, house)))
-    assert [why for _, why in loaded] == [""] * len(CATEGORIES)
+        assert play_reference(*load_episode(file)) == ""
 
 
 def test_a_missing_graph_is_named_with_its_tasks(tmp_path: Path) -> None:
