@@ -90,7 +90,7 @@ class Runtime:
         """Loads an episode; on an error the old world and its jobs go on.
 
         Raises:
-            PlannerError: where house and episode do not fit each other.
+            PlannerError: if house and episode do not fit each other.
         """
         self.backend.reset(house, episode, seed)
         self.picture_fault = ""

@@ -127,10 +127,10 @@ class ChatModel(Protocol):
         """The next assistant turn; may be cancelled at any time.
 
         Raises:
-            ModelBusyError: where a retry may help.
-            ModelUnavailableError: where the model cannot be reached.
-            ContextFullError: where the dialogue exceeds the model's context.
-            ModelError: where there is no usable reply for another reason.
+            ModelBusyError: if a retry may help.
+            ModelUnavailableError: if the model cannot be reached.
+            ContextFullError: if the dialogue exceeds the model's context.
+            ModelError: if there is no usable reply for another reason.
         """
 
     async def close(self) -> None:

@@ -32,7 +32,7 @@ class ModelRequest:
         """The value of a text option.
 
         Raises:
-            OptionError: where the part declares no such option.
+            OptionError: if the part declares no such option.
         """
         value = self.options.get(option)
         if not isinstance(value, str):
@@ -43,7 +43,7 @@ class ModelRequest:
         """The value of a number option.
 
         Raises:
-            OptionError: where the part declares no such option.
+            OptionError: if the part declares no such option.
         """
         value = self.options.get(option)
         if isinstance(value, bool) or not isinstance(value, int | float):

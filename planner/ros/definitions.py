@@ -24,7 +24,7 @@ def message_class(type_name: str) -> Any:
     """The Python class of a type such as `sensor_msgs/msg/Image`.
 
     Raises:
-        PlannerError: where its package is not installed.
+        PlannerError: if its package is not installed.
     """
     package, kind, name = type_name.split("/")
     try:
@@ -38,7 +38,7 @@ def definition(type_name: str) -> str:
     """The definition's text followed by those of all messages in it (`ros2msg`).
 
     Raises:
-        PlannerError: where a definition is not installed.
+        PlannerError: if a definition is not installed.
     """
     texts: dict[str, str] = {}
     _collect(type_name, texts)
