@@ -114,5 +114,5 @@ def test_the_script_carries_things_elsewhere(small_house: House, first: Embedded
 
 
 def test_a_world_without_truth_cannot_be_compared() -> None:
-    with pytest.raises(PlannerError, match="no truth"):
+    with pytest.raises(PlannerError, match="ground truth"):
         truth(EmbeddedBackend())
