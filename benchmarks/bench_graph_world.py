@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 from graph_tasks import write_tasks
@@ -33,7 +34,8 @@ ACTIONS = 10
 def judged(task: EtTask, house: House) -> bool:
     """Whether a task's plan satisfies it, padded with turns to ten actions."""
     episode = graph_episode(task, house)
-    world = GraphWorld(start_of(house, episode, default_catalogue()), episode)
+    start = start_of(house, episode, default_catalogue())
+    world = GraphWorld(start, episode, hands=2)
     judge = Evaluator(Evaluation(()), house, world.snapshot(), criteria=episode.criteria)
     plan = [script_action(line) for line in script_lines(task.plan)]
     plan = [Action(Verb.TURNRIGHT)] * (ACTIONS - len(plan)) + plan
@@ -66,6 +68,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         graph, lines = write_tasks(Path(folder), 2 * options.tasks)
+        written = read_et_file(lines).tasks
         begin = time.process_time()
         house = load_house(graph)
         load_s = time.process_time() - begin
@@ -73,6 +76,8 @@ def main() -> None:
         tasks = [t for t in read_et_file(lines).tasks if len(t.plan) <= ACTIONS][: options.tasks]
         ended = [judged(task, house) for task in tasks]
         tasks_a_second = len(ended) / (time.process_time() - begin)
+        satisfied = Counter(task.text.split(":")[0] for task in written if judged(task, house))
+        asked = Counter(task.text.split(":")[0] for task in written)
         fastest = actions_a_second(tasks[2], house, options.actions)
     print_table(
         "The graph world, by seconds of one core",
@@ -80,6 +85,7 @@ def main() -> None:
             ("actions a second", f"{fastest:,.0f}", "20,000"),
             (f"tasks of {ACTIONS} actions a second", f"{tasks_a_second:,.0f}", "500"),
             ("of these satisfied", f"{sum(ended)}", f"{len(ended)}"),
+            *((f"{c}: satisfied", f"{satisfied[c]}", f"{n}") for c, n in asked.items()),
             ("loading the graph, once, s", f"{load_s:.2f}", "-"),
         ],
     )

@@ -6,6 +6,7 @@ Every category of ETPLAN-4.3, in the published layout, with a plan that solves i
 from __future__ import annotations
 
 import json
+import math
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,7 +38,16 @@ THINGS = (
     ("milk", ()),
 )
 NESTS = ("mug", "dishbowl", "plate")
-CATEGORIES = ("navi", "navi_relation", "mani", "mani_relation", "multi", "temporal")
+CATEGORIES = (
+    "navi",
+    "navi_relation",
+    "navi_facing",
+    "mani",
+    "mani_relation",
+    "multi",
+    "two_arms",
+    "temporal",
+)
 
 
 @dataclass
@@ -126,6 +136,8 @@ class Tasks:
             kind, place = self.home.place_of[thing[1]]
             goals = [("CLOSE", "robot", thing), (kind, thing, place)]
             return self._line(category, goals, self._go(thing))
+        if category == "navi_facing":
+            return self._line(category, self._faced(thing), self._go(thing))
         if category == "temporal":
             kind, place = self._target(nest)
             first = [("CLOSE", "robot", thing), ("CLOSE", "robot", nest), ("INSIDE", thing, nest)]
@@ -135,14 +147,37 @@ class Tasks:
             plan += [*self._fetch(nest), *self._put(nest, kind, place)]
             return self._line(category, last, plan, first)
         kind, place = self._target(thing, other)
-        moved = [thing, other] if category == "multi" else [thing]
+        moved = [thing, other] if category in ("multi", "two_arms") else [thing]
         goals = [("CLOSE", "robot", place), *((kind, each, place) for each in moved)]
         if category == "mani_relation":
             goals.append(("INSIDE", place, self.home.room_of[place[1]]))
         plan = self._opened(place)
+        if category == "two_arms":
+            # A hand opens, so that everything is open before both are full.
+            for each in moved:
+                plan += self._opened(self.home.place_of[each[1]][1])
+            for each in moved:
+                plan += self._fetch(each)
+            for each in moved:
+                plan += self._put(each, kind, place)
+            return self._line(category, goals, plan)
         for each in moved:
             plan += [*self._fetch(each), *self._put(each, kind, place)]
         return self._line(category, goals, plan)
+
+    def _faced(self, thing: tuple[str, int]) -> list[tuple[Any, ...]]:
+        """What is asked of a thing that faces the nearest other furniture of its room."""
+        centers = {n["id"]: n["bounding_box"]["center"] for n in self.home.graph["nodes"]}
+        room, own = self.home.room_of[thing[1]], self.home.place_of[thing[1]][1]
+        near = min(
+            (
+                place
+                for place in self.home.places
+                if place != own and self.home.room_of[place[1]] == room
+            ),
+            key=lambda place: math.dist(centers[place[1]], centers[thing[1]]),
+        )
+        return [("CLOSE", "robot", thing), ("FACING", thing, near)]
 
     def _target(self, *things: tuple[str, int]) -> tuple[str, tuple[str, int]]:
         """A place with none of these things, and whose class holds none of their class."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import graph_kitchen as kitchen
 import pytest
-from graph_tasks import write_tasks
+from graph_tasks import CATEGORIES, write_tasks
 
 from planner.episodes.et_plan.file import EtTask, read_et_file
 from planner.episodes.et_plan.in_graph import graph_episode, script_lines
@@ -24,7 +24,7 @@ from sim_bridge.graph.world import GraphWorld
 
 def _played(task: EtTask, house: House) -> Verdict:
     episode = graph_episode(task, house)
-    world = GraphWorld(start_of(house, episode, default_catalogue()), episode)
+    world = GraphWorld(start_of(house, episode, default_catalogue()), episode, hands=2)
     judge = Evaluator(Evaluation(()), house, world.snapshot(), criteria=episode.criteria)
     for line in script_lines(task.plan):
         assert act(world, "agent_0", script_action(line)) is None, (task.text, line)
@@ -34,10 +34,11 @@ def _played(task: EtTask, house: House) -> Verdict:
 
 
 def test_every_reference_plan_satisfies_its_criteria(tmp_path: Path) -> None:
-    graph, lines = write_tasks(tmp_path, 60)
+    graph, lines = write_tasks(tmp_path, 504)
     file, house = read_et_file(lines), load_house(graph)
     assert file.faults == ()
-    assert len(file.tasks) == 60
+    assert len(file.tasks) == 504
+    assert {task.text.split(":")[0] for task in file.tasks} == set(CATEGORIES)
     for task in file.tasks:
         verdict = _played(task, house)
         assert verdict.success, (task.text, verdict.explanation)
