@@ -23,6 +23,8 @@ MAX_ROUNDS = 2
 MAX_SEARCHES = 4
 # An agent outside the team that moved at least this far may have put something down.
 STIRRED_M = 0.5
+# A walk that timed out counts as blocked this often: enough for each of two agents to step back.
+BLOCKED_PER_TIMEOUT = 3
 # Failures in one task before it is given up.
 MAX_FAILURES = 80
 
@@ -201,7 +203,11 @@ class Notes:
             key = f"{ended.agent} reach {thing}"
         self.tries[key] += 1
         self.why[target] = self.why[thing] = f"{call}: {ended.result.text}"
-        self.blocked[ended.agent] += code is SkillCode.BLOCKED
+        if code is SkillCode.BLOCKED:
+            self.blocked[ended.agent] += 1
+        elif code is SkillCode.TIMED_OUT and call.name in _WALKING:
+            # Two that walk towards each other in a passage stand until both time out.
+            self.blocked[ended.agent] += BLOCKED_PER_TIMEOUT
         if code in OBSTRUCTED:
             self.detours[thing] += 1
             place = call.arguments[2] if call.name == SkillName.PLACE else target

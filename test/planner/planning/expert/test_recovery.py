@@ -182,3 +182,17 @@ def test_a_thing_that_is_taken_away_for_ever_ends_the_task(toy_world: Make) -> N
     outcome = run_goal(world, [prop("is_on_top", ["apple_0"], ["couch_0"])])
     assert outcome.failure
     assert len(outcome.calls) < 80
+
+
+@pytest.mark.parametrize("agent", ["agent_0", "agent_1"])
+def test_after_a_walk_that_timed_out_an_agent_of_a_team_steps_back(
+    toy_world: Make, agent: str
+) -> None:
+    fault = Failing("Navigate[", SkillCode.TIMED_OUT, who=agent)
+    propositions = [*MOVE_CUP, prop("is_on_top", ["apple_0"], ["couch_0", "table_1"])]
+    outcome = run_goal(toy_world(fault=fault), propositions)
+    assert outcome.done, outcome.failure
+    calls = [(call, code) for actor, call, code in outcome.world.log if actor == agent]
+    timed_out = next(n for n, (_, code) in enumerate(calls) if code is SkillCode.TIMED_OUT)
+    rooms = {f"Navigate[{room.name}]" for room in outcome.world.house.rooms}
+    assert calls[timed_out + 1][0] in rooms
