@@ -39,7 +39,7 @@ def executor(world: World, url: str, calls: list[ModelCall] | None = None) -> Sk
         world.house.model_copy(update={"objects": ()}),
         BackendPort(world.backend, "agent_0"),
         lambda: belief_of(world.house, world.state),
-        find_model=FindModel(model, blocks=True, deadline_s=5.0, on_call=on_call),
+        find_model=FindModel(model, blocks=True, deadline_s=60.0, on_call=on_call),
     )
 
 
