@@ -158,13 +158,13 @@ def test_what_it_holds_is_put_down_before_it_docks(
     gate, backend = guarded
     world = emulator_of(backend).world
     name = next(iter(world.world.things))
-    world.agent.holding = name
+    world.agent.hands = (name,)
     assert gate.go_home(ROBOT).success
     let_pass(gate, 15.0)
     told = [r for r in gate.take_receipts() if r.command == "dock"]
     assert not told[-1].allowed
     assert "HOLDING_ITEM" in told[-1].reason
-    world.agent.holding = None
+    world.agent.hands = (None,)
 
 
 def test_a_program_with_the_sdk_alone_reads_the_dock(
