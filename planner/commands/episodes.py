@@ -19,7 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """As `planner.episodes.cli`; the simulator is imported only where something is solved."""
-    return cli.run(args, solve=solve_with_expert, play=play_in_graph_world)
+    play = play_with_body if getattr(args, "body", False) else play_in_graph_world
+    return cli.run(args, solve=solve_with_expert, play=play)
 
 
 def solve_with_expert(path: Path) -> str:
@@ -53,5 +54,17 @@ def play_in_graph_world(path: Path) -> str:
 
     try:
         return play_reference(*load_episode(path))
+    except PlannerError as error:
+        return f"it cannot be carried out: {error}"
+
+
+def play_with_body(path: Path) -> str:
+    """As `play_in_graph_world`, by skills and the robot's body on the embedded simulator."""
+    from planner.app import reference_body
+    from planner.world.errors import PlannerError
+    from planner.world.house_checks import load_episode
+
+    try:
+        return reference_body.play_with_body(*load_episode(path))
     except PlannerError as error:
         return f"it cannot be carried out: {error}"

@@ -24,6 +24,11 @@ def add_lint_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also let the planner expert solve each sound episode, in this process",
     )
+    parser.add_argument(
+        "--body",
+        action="store_true",
+        help="carry reference plans out by skills and the robot's body, on the embedded simulator",
+    )
     parser.add_argument("--strict", action="store_true", help="treat warnings as errors")
     parser.add_argument("--json", action="store_true", help="for programs (docs/episodes.md)")
     parser.add_argument("--rules", action="store_true", help="list the rules and do nothing else")

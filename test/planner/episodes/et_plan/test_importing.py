@@ -269,3 +269,23 @@ def test_the_command_writes_what_the_lint_accepts(tmp_path: Path) -> None:
         assert Linter().lint(out / file).errors == 0
     report = json.loads((out / "import_report.json").read_text(encoding="utf-8"))
     assert (report["episodes"], report["with_goal"]) == (2, 1)
+
+
+def test_lint_carries_reference_plans_out_with_the_body(tmp_path: Path, capsys) -> None:
+    out = tmp_path / "out"
+    find = {
+        "task": "Where is the apple?",
+        "task_completion_criterion": "(CLOSE, robot, apple)",
+        "env_id": 4,
+        "ground_truth_plan": PLAN[:3],
+    }
+    opened = [*PLAN[:3], PLAN[4], PLAN[5], *PLAN[2:5], PLAN[6]]
+    path = _write(tmp_path, {**INTO_FRIDGE, "ground_truth_plan": opened}, find, INTO_FRIDGE)
+    assert main(["episodes", "import", "et-plan-bench", str(path), "-o", str(out)]) == 0
+    files = [str(out / f"tasks-{n}.json") for n in (1, 2, 3)]
+    capsys.readouterr()
+    main(["episodes", "lint", "--body", *files])
+    text = capsys.readouterr().out
+    # Of the third the one hand is full when it has to open.
+    assert "Open[fridge_103]" in text
+    assert "reference plans: 2 of 3 meet their criteria" in text
