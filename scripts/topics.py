@@ -20,7 +20,7 @@ from planner.environment import ros_environment
 
 EPISODE = "night_light_0"
 PARAMETERS: Mapping[str, Mapping[str, str]] = {
-    "bridge": {"episode": EPISODE, "agents": "1", "time_mode": "fast"},
+    "bridge": {"episode": EPISODE, "agents": "1", "time_mode": "fast", "idle_time": "hold"},
     "memory": {"updater": "privileged"},
     "skill_executor": {},
     "task_planner": {"planner": "expert"},

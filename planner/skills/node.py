@@ -26,16 +26,14 @@ from planner.skills.options import SkillOptions
 from planner.skills.service.node import SkillServer
 from planner.skills.team import Team
 from planner.world import topics
-from planner.world.agents import default_bodies
+from planner.world.agents import capabilities_of
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
 from planner.world.floor_grid import preload_path_search
 from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
-from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillResult
-from planner.world.vocabulary import AgentKind
 from planner.world.wire import graph_record
 
 # Polling while a call is running; ends of primitives are handled immediately.
@@ -238,7 +236,7 @@ class SkillExecutorNode(ManagedNode):
                 self._take_on(name, kind, self._layout)
 
     def _take_on(self, name: str, kind: str, layout: House) -> None:
-        capabilities = _capabilities(kind)
+        capabilities = capabilities_of(kind)
         if capabilities is None:
             self._log_once(f"{name}: there is no kind of body {kind!r} in config/agents.yaml")
             return
@@ -323,21 +321,6 @@ class SkillExecutorNode(ManagedNode):
 def _bare(house: House) -> House:
     """The house without its objects, as robots know it initially."""
     return house.model_copy(update={"objects": ()})
-
-
-def _capabilities(kind: str) -> Capabilities | None:
-    known = {item.value: item for item in AgentKind}
-    if kind not in known:
-        return None
-    body = default_bodies()[known[kind]]
-    return Capabilities(
-        kind=kind,
-        primitives=frozenset(body.primitives),
-        cameras=tuple(body.cameras),
-        reach_m=body.reach_m,
-        radius_m=body.radius_m,
-        ground_truth=False,
-    )
 
 
 def main() -> int:

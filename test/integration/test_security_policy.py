@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import graph_kitchen as kitchen
 import pytest
 from bridge_harness import Client, bridge, write_world
 from dds_graph import DdsGraph
@@ -59,6 +60,7 @@ def graph(
         a_whole_run(graph, world, folder)
         a_tour(graph, folder / f"{small_house.name}.json")
         what_a_robot_without_truth_has(graph, client, world)
+        a_world_without_pictures(graph, folder)
         a_robot_of_others(graph, client, folder, small_house, small_episode)
         yield graph
     finally:
@@ -129,6 +131,18 @@ def what_a_robot_without_truth_has(graph: DdsGraph, client: Client, world: Path)
             )
 
         look_while(graph, lacks, "the start")
+
+
+def a_world_without_pictures(graph: DdsGraph, folder: Path) -> None:
+    """A graph whose bridge waits for whoever acts, and the memory of what agents see there."""
+    house, sightings = kitchen.written(folder), "rt/agent_0/sightings"
+    held = {"time_mode": "fast", "idle_time": "hold"}
+    with bridge(backend="graph", house=house, **held), running("memory", house=house):
+        memory = graph.found["/memory"]
+        look_while(graph, lambda: sightings not in memory[1], "the memory's subscription")
+        bridged = graph.found["/bridge"]
+        awaited = {sightings, "rt/lockstep/world"}
+        look_while(graph, lambda: not awaited <= bridged[0], "what the bridge publishes")
 
 
 def a_robot_of_others(

@@ -51,7 +51,7 @@ def client(tmp_path: Path, small_house: House, small_episode: Episode) -> Iterat
     with ExitStack() as stack:
         stack.enter_context(running("recorder", folder=tmp_path / "bag", images="none"))
         world = write_world(tmp_path, small_house, task)
-        stack.enter_context(bridge(episode=world, time_mode="fast"))
+        stack.enter_context(bridge(episode=world, time_mode="fast", idle_time="hold"))
         stack.enter_context(running("memory", updater="privileged", episode=world))
         stack.enter_context(running("skill_executor", episode=world))
         stack.enter_context(running("task_planner", planner="expert", episode=world))
