@@ -226,6 +226,7 @@ async def play(
                 seed=job_seed,
                 on_event=story.on_event,
                 trace=builder,
+                updater=models.updater(house, backend),
                 all_known=settings.knows_all,
             )
         else:

@@ -200,7 +200,7 @@ class Arguments:
         if _needs_model(text["planner"]) and not text["model"]:
             words = f"the planner {text['planner']} needs one, and model_url its server"
             raise ArgumentError("model", words)
-        _check_memory(text["memory"], text["memory_model"], text["memory_url"])
+        _check_memory(text)
         if text["narrate"] == "true" and not (text["episode"] or text["instruction"]):
             raise ArgumentError("narrate", "needs an episode, or an instruction")
         if text["instruction"] and text["narrate"] != "true":
@@ -275,12 +275,18 @@ def _read(options: Mapping[str, Option], given: Mapping[str, str]) -> dict[str, 
     return {name: option.read(given[name]) for name, option in options.items() if name in given}
 
 
-def _check_memory(name: str, model: str, url: str) -> None:
+def _check_memory(text: Mapping[str, str]) -> None:
+    name, backend = text["memory"], text["backend"]
     part = UPDATERS.get(name) if name in UPDATERS.names() else None
-    if part is not None and part.needs_model and not model:
+    if part is not None and part.needs_model and not text["memory_model"]:
         raise ArgumentError("memory_model", f"the memory {name} needs one")
-    if url and not (part is not None and part.takes_server):
+    if text["memory_url"] and not (part is not None and part.takes_server):
         raise ArgumentError("memory_url", f"the memory {name} asks no server")
+    if part is not None and part.needs_pictures and not BACKENDS.get(backend).has_pictures:
+        fit = ", ".join(n for n, other in UPDATERS.usable().items() if not other.needs_pictures)
+        raise ArgumentError(
+            "memory", f"{name} needs pictures, which backend:={backend} does not have; use {fit}"
+        )
 
 
 def _needs_model(planner: str) -> bool:

@@ -22,6 +22,7 @@ class BackendPart:
             Raises `PlannerError` for what is wrong or missing.
         simulated: whether its time is simulated (/clock) and its true state is known; else it is
             a robot that an operator attends.
+        has_pictures: whether agents have cameras; without, it publishes what they see.
         options: none yet; settings are in a file.
         interface: version of this record that the backend was written for.
     """
@@ -29,5 +30,6 @@ class BackendPart:
     summary: str
     make: Callable[[Path | None], Backend]
     simulated: bool
+    has_pictures: bool = True
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE

@@ -15,6 +15,7 @@ from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.sightings import GT_VISIBILITY
+from planner.memory.updater import MemoryUpdater
 from planner.planning.planner import Planner, Task
 from planner.planning.session_world import Event
 from planner.world.episode import Episode
@@ -33,6 +34,7 @@ def prepare_graph(
     seed: int | None = None,
     on_event: Callable[[Event], None] | None = None,
     trace: TraceBuilder | None = None,
+    updater: MemoryUpdater | None = None,
     mode: Mode = Mode.STRICT,
     all_known: bool = False,
 ) -> EpisodeRun:
@@ -49,9 +51,13 @@ def prepare_graph(
     initial = backend.world_state()
     if initial is None:
         raise PlannerError(f"{episode.episode_id}: the backend provides no world state")
-    updater = PrivilegedUpdater(backend.world_state, GT_VISIBILITY)
     kinds = {placement.uid: placement.kind for placement in episode.agents}
-    memory = Memory(house, updater, agents=kinds, episode=episode.episode_id)
+    memory = Memory(
+        house,
+        updater or PrivilegedUpdater(backend.world_state, GT_VISIBILITY),
+        agents=kinds,
+        episode=episode.episode_id,
+    )
     task = Task(
         instruction=episode.instruction,
         agents=tuple(acting) or backend.agents,

@@ -39,14 +39,14 @@ def conditions(
         worker: who makes edits of pictures in a thread of its own, if somebody does.
         settings: told first, by name.
         notes: told last, by name: what was lost or could not be read.
-        problem: why there is no memory, where that is known.
+        problem: why there is no memory, or why it sees nothing, where that is known.
     """
     values = dict(settings)
     if worker is not None:
         values.update({name: str(count) for name, count in worker.counts.items()})
     fault, doubts = "", [problem or "the world is not known yet"]
     if memory is not None:
-        fault, doubts = memory.fault, memory.disagreements()
+        fault, doubts = memory.fault, [*memory.disagreements(), *filter(None, [problem])]
         values["sequence"] = str(memory.sequence)
         values["operations refused"] = str(memory.refused)
         values["last refused"] = memory.refusal

@@ -87,7 +87,7 @@ class MemoryNode(ManagedNode):
     def configure(self) -> None:
         """Listens; the memory itself begins with its world."""
         self._world: WorldState | None = None
-        self._logged_problem = ""
+        self._logged_problem = self._blind = ""
         self._unreadable: Counter[str] = Counter()
         self._losses: Counter[str] = Counter()
         self._inputs: dict[str, CameraInput | SightingsInput] = {}
@@ -164,13 +164,13 @@ class MemoryNode(ManagedNode):
         model = updater_model(self)
         self._make_updater: MakeUpdater | None = None
         self._needs_truth, self._true_names, self._in_thread = False, True, False
-        self._takes_sightings = False
+        self._needs_pictures = True
         if self._updater == NO_UPDATER:
             return
         part = UPDATERS.get(self._updater)
         self._needs_truth = part.reads_truth(model.model)
         self._true_names, self._in_thread = part.true_names, part.in_thread
-        self._takes_sightings = part.takes_sightings
+        self._needs_pictures = part.needs_pictures
         self._make_updater = load_updater(
             UpdaterRequest(
                 name=self._updater,
@@ -342,13 +342,19 @@ class MemoryNode(ManagedNode):
         for number in range(MAX_AGENTS):
             agent = f"agent_{number}"
             camera = self._is_published(agent, topics.depth_image(CAMERA))
-            present = camera or (
-                self._takes_sightings and self._is_published(agent, topics.SIGHTINGS)
-            )
+            sees = not camera and self._is_published(agent, topics.SIGHTINGS)
+            if sees and self._needs_pictures:
+                self._refuse_sightings()
+            present = camera or (sees and not self._needs_pictures)
             if present and agent not in self._inputs:
                 self._watch(agent, camera=camera)
             elif not present and agent in self._inputs:
                 self._inputs.pop(agent).destroy()
+
+    def _refuse_sightings(self) -> None:
+        if not self._blind:
+            self._blind = f"this world has no pictures, which updater:={self._updater} needs"
+            self.get_logger().error(f"{self._blind}; use updater:=privileged")
 
     def _is_published(self, agent: str, topic: str) -> bool:
         return bool(self.count_publishers(topics.of_agent(agent, topic)) > 0)
@@ -531,7 +537,7 @@ class MemoryNode(ManagedNode):
             self.get_logger().error(problem)
 
     def _diagnose(self) -> None:
-        doubt = self._logged_problem if self._memory is None else ""
+        doubt = self._logged_problem if self._memory is None else self._blind
         values = {"updater": self._updater, "store": str(self._folder or "none")}
         notes = {name: str(count) for name, count in self._unreadable.items()}
         for agent, source in self._inputs.items():

@@ -110,7 +110,8 @@ class UpdaterPart:
         needs_truth: whether it reads the simulator's instance ids and states.
         truth_instead_of_model: whether it reads them where no model is given.
         true_names: whether its entities have the simulator's names.
-        takes_sightings: whether it can do without pictures in a world that says what agents see.
+        needs_pictures: whether it reads images; otherwise it also works from the sightings of a
+            world without images.
         in_thread: whether updates are slow and need a thread of their own.
         options: beyond what all updaters have.
         interface: the version of this record that it was written for.
@@ -123,7 +124,7 @@ class UpdaterPart:
     needs_truth: bool = False
     truth_instead_of_model: bool = False
     true_names: bool = False
-    takes_sightings: bool = False
+    needs_pictures: bool = True
     in_thread: bool = True
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE

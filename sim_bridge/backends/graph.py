@@ -15,5 +15,8 @@ def _make(settings: Path | None) -> Backend:
 
 
 BACKEND = BackendPart(
-    summary="a scene graph: edges instead of geometry, no pictures", make=_make, simulated=True
+    summary="a scene graph: edges instead of geometry, no pictures",
+    make=_make,
+    simulated=True,
+    has_pictures=False,
 )

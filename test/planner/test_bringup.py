@@ -74,6 +74,14 @@ def test_a_memory_runs_where_it_is_asked_for_and_keeps_its_store_with_the_record
     assert "memory" not in {node.name for node in node_list(Arguments.from_text({}))}
 
 
+def test_a_memory_that_needs_pictures_is_refused_where_there_are_none() -> None:
+    assert Arguments.from_text({"memory": "privileged", "backend": "graph"}).backend == "graph"
+    with pytest.raises(
+        ArgumentError, match=r"^argument memory: learned needs pictures, .* use priv"
+    ):
+        Arguments.from_text({"memory": "learned", "backend": "graph"})
+
+
 def test_managed_nodes_start_one_after_another_and_again_without_waiting() -> None:
     args = Arguments.from_text({"planner": "expert", "episode": "e1", "narrate": "true"})
     nodes = node_list(args)

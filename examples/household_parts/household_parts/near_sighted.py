@@ -46,6 +46,7 @@ UPDATER = UpdaterPart(
     make=_make,
     needs_truth=True,
     true_names=True,
+    needs_pictures=False,
     in_thread=False,
     options=(
         Option("max_distance_m", 2.5, "greatest distance, metres", min_value=0.1, max_value=10.0),

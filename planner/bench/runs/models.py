@@ -15,7 +15,7 @@ from planner.models.model_choice import make_model
 from planner.parts.option import read_options
 from planner.world.house import House
 from planner.world.state import WorldState
-from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.backend import Backend
 
 
 def trace_stem(job: Job) -> str:
@@ -40,7 +40,7 @@ class Models:
         settings.check()
         self._settings, self._choice = settings, settings.model_choice
         self._make_updater: MakeUpdater | None = None
-        self._world: EmbeddedBackend | None = None
+        self._world: Backend | None = None
         self._classes = TrueClasses(self._truth)
         self._load_updater()
         self._is_shared = bool(settings.model) and not self._choice.part.per_episode
@@ -56,7 +56,7 @@ class Models:
             return self._shared
         return make_model(self._choice, job.episode_id, job.seed)
 
-    def updater(self, house: House, world: EmbeddedBackend) -> MemoryUpdater | None:
+    def updater(self, house: House, world: Backend) -> MemoryUpdater | None:
         """The memory updater; None = the default for the kind of memory.
 
         Args:

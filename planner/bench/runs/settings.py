@@ -178,12 +178,20 @@ class RunSettings(FileModel):
         if self.backend == "embedded" and house.graph is not None:
             raise PlannerError(f"{house.name} is a scene graph, which --backend graph runs")
         graph = self.backend == "graph" or house.graph is not None
-        if graph and self.reads_pictures:
+        if graph and self._needs_pictures:
+            fit = [n for n, part in UPDATERS.usable().items() if not part.needs_pictures]
             raise PlannerError(
                 f"the graph world has no pictures for --memory {self.memory}: "
-                f"use {MemoryKind.RAYS.value} or {MemoryKind.FULL.value}"
+                f"use {', '.join([*fit, MemoryKind.FULL])}"
             )
         return graph
+
+    @property
+    def _needs_pictures(self) -> bool:
+        updater = self.updater
+        if updater is None:
+            return self.memory == MemoryKind.PICTURES
+        return updater.needs_pictures
 
     def axes(self, agents: int) -> Axes:
         """The axes of the experiment if `agents` act."""

@@ -163,14 +163,16 @@ class EpisodeWorker:
         settings = self._settings
         acting = acting_agents(episode, settings.agents)
         if settings.runs_graph(house):
+            graph = GraphBackend()
             return prepare_graph(
-                GraphBackend(),
+                graph,
                 house,
                 episode,
                 make,
                 acting=acting,
                 seed=job.seed,
                 trace=builder,
+                updater=self._models.updater(house, graph),
                 mode=settings.mode,
                 all_known=settings.knows_all,
             )

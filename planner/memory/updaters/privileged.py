@@ -16,6 +16,6 @@ UPDATER = UpdaterPart(
     make=_make,
     needs_truth=True,
     true_names=True,
-    takes_sightings=True,
+    needs_pictures=False,
     in_thread=False,
 )

@@ -6,13 +6,16 @@ from pathlib import Path
 import graph_kitchen as kitchen
 import pytest
 
+from planner.api import run
 from planner.app.graph_run import prepare_graph
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.bench.runs.settings import RunSettings
 from planner.cli import main
 from planner.episodes.episode_file import write_episode
 from planner.evaluation.predicates import Variant
-from planner.parts.kinds import PLANNERS
+from planner.memory.part import MakeUpdater, UpdaterPart, UpdaterRequest
+from planner.memory.privileged import PrivilegedUpdater
+from planner.parts.kinds import PLANNERS, UPDATERS
 from planner.planning.expert.expert import Expert
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import PlannerChoice, make_planner
@@ -109,3 +112,36 @@ def test_a_graph_has_neither_the_embedded_simulator_nor_pictures(tmp_path: Path)
         RunSettings(backend="embedded").runs_graph(house)
     with pytest.raises(PlannerError, match="no pictures for --memory pictures"):
         RunSettings(memory="pictures").runs_graph(house)
+
+
+@pytest.mark.parametrize("name", UPDATERS.names())
+def test_memories_that_need_pictures_are_refused_and_others_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    (tmp_path / "tasks" / "houses").mkdir(parents=True)
+    path, part = _fetching(tmp_path), UPDATERS.get(name)
+    model = ["--memory-model", "any"] if part.needs_model else []
+    code = main(["run", str(path), "--memory", name, *model, "-o", str(tmp_path / "out")])
+    said = capsys.readouterr()
+    if part.needs_pictures:
+        assert (code, said.err.count("\n")) == (2, 1)
+        assert f"the graph world has no pictures for --memory {name}: use privileged" in said.err
+    else:
+        assert "verdict: success" in said.out
+
+
+def test_a_memory_of_others_works_from_sightings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tasks" / "houses").mkdir(parents=True)
+    path, made = _fetching(tmp_path), []
+
+    def make(request: UpdaterRequest) -> MakeUpdater:
+        truth = request.truth
+        return lambda _: made.append(PrivilegedUpdater(truth)) or made[-1]
+
+    part = UpdaterPart(summary="", make=make, needs_truth=True, needs_pictures=False)
+    monkeypatch.setitem(UPDATERS._loaded, "object-graph", part)
+    ran = run(path, memory="object-graph")
+    assert ran.verdict.success
+    assert len(made) == 1
