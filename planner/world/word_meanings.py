@@ -94,6 +94,10 @@ class WordMeanings:
         key = word_key(phrase)
         self._meanings[key] = self._meanings.get(key, Meaning()) | meaning
 
+    def knows(self, phrase: str) -> bool:
+        """Whether a phrase has a meaning as it is, not only as a plural."""
+        return word_key(phrase) in self._meanings
+
     def find(self, phrase: str) -> Meaning | None:
         """The meaning of a phrase, in the singular or plural; None if unknown."""
         key = word_key(phrase)

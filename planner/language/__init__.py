@@ -1,0 +1,1 @@
+"""Plain English in, goals over descriptions out."""
