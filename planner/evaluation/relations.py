@@ -7,6 +7,7 @@ import math
 from planner.evaluation.predicates import is_in_room, is_inside, is_on_floor, is_on_top
 from planner.evaluation.scene import EPSILON_M, Scene, world_box
 from planner.world.geometry import Box, Vec3
+from planner.world.receptacle import known_shape
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, floor_name
 
@@ -22,10 +23,11 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
 
     CLOSE: less than 1.50 m horizontally from an agent's centre to the other's box, or between two
         things from either's centre, so that heights do not count; to a room: in it.
-    INSIDE: as PARTNR's `is_inside`; in a thing also if the centre is in its box; for furniture with
-        a top but no hollow it means on it; for a room, anywhere in it.
-    ON: as PARTNR's `is_on_top`; for furniture with only a hollow it means in it; for a room it
-        means on its floor, as do on or inside a floor by its name.
+    INSIDE: as PARTNR's `is_inside`; in a thing also if the centre is in its box; for what has a top
+        but no hollow it means on it; for a room, anywhere in it.
+    ON: as PARTNR's `is_on_top`, which what is in a thing's hollow is too; for furniture with only
+        a hollow it means in it; for a room it means on its floor, as do on or inside a floor by its
+        name.
     In a world of edges, ON, INSIDE and rooms are what the edges say.
     FACING: in the same room, centres less than 5.00 m apart, and the front of furniture or agents
         is not turned away; a graph does not have the fronts of furniture.
@@ -51,14 +53,15 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
         return (relation, other) in scene.house.fixed_edges.get(one, ())
     if scene.told and b.kind is not EntityKind.FURNITURE:
         return (is_inside if relation == "INSIDE" else is_on_top)(scene, one, other)
-    if b.kind is EntityKind.OBJECT and relation == "INSIDE":
-        in_box = _holds_middle(_box(scene, b), _box(scene, a).center_m)
-        return in_box or is_inside(scene, one, other)
     if b.kind is EntityKind.AGENT:
         return False
-    hollow, top = _shape(scene, other)
-    within = is_inside if hollow and (relation == "INSIDE" or not top) else is_on_top
-    return within(scene, one, other)
+    hollow, top = _shape(scene, b)
+    if relation == "ON":
+        within = b.kind is EntityKind.FURNITURE and hollow and not top
+        return (is_inside if within else is_on_top)(scene, one, other)
+    if b.kind is EntityKind.OBJECT and _holds_middle(_box(scene, b), _box(scene, a).center_m):
+        return True
+    return (is_on_top if top and not hollow else is_inside)(scene, one, other)
 
 
 def _box(scene: Scene, entity: EntityState) -> Box:
@@ -83,11 +86,14 @@ def _is_on_floor(scene: Scene, entity: EntityState) -> bool:
     return is_on_floor(scene, entity.name)
 
 
-def _shape(scene: Scene, name: str) -> tuple[bool, bool]:
+def _shape(scene: Scene, entity: EntityState) -> tuple[bool, bool]:
     """Whether an entity has hollows and tops; perceived furniture may have both."""
-    piece = scene.house.furniture_by_name.get(name)
+    if entity.kind is EntityKind.OBJECT:
+        shape = known_shape(entity.class_name, entity.size_m)
+        return shape.hollow is not None, shape.top is not None
+    piece = scene.house.furniture_by_name.get(entity.name)
     if piece is None:
-        return scene.bare_furniture(name) is not None, True
+        return scene.bare_furniture(entity.name) is not None, True
     return bool(piece.interiors), bool(piece.surfaces)
 
 

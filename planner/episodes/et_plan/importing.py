@@ -9,22 +9,19 @@ express.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from pydantic import ValidationError
 
-from planner.episodes.et_plan.calls import plan_calls
+from planner.episodes.et_plan.calls import open_at_start, plan_calls
 from planner.episodes.et_plan.file import EtStep, EtTask, EtTriple, read_et_file
 from planner.episodes.et_plan.judged import evaluation_of_criteria
+from planner.episodes.et_plan.needs import NeedsReader, TaskNeeds
 from planner.episodes.et_plan.task_scene import (
     FLOOR,
     STRUCTURE,
-    Ref,
-    TaskScene,
     split_criteria,
-    task_scene,
 )
 from planner.episodes.foreign.scene import ForeignScene, ForeignThing, place_things
 from planner.episodes.imported import Imported
@@ -34,7 +31,6 @@ from planner.episodes.partnr.importing import AGENTS, Underived
 from planner.episodes.partnr.instruction_file import Fault
 from planner.episodes.partnr.placement import UnplaceableError
 from planner.episodes.virtualhome.words import (
-    VirtualHomeWord,
     VirtualHomeWords,
     WordKind,
     room_hint,
@@ -47,31 +43,9 @@ from planner.world.errors import FileError, PlannerError, from_validation
 from planner.world.house import House, ObjectPlacement
 from planner.world.house_checks import check_episode
 from planner.world.reach import Reach
-from planner.world.vocabulary import Relation, floor_name
+from planner.world.vocabulary import floor_name
 
 DATASET = "et-plan-bench"
-# Ids of entities that only criteria name start here.
-_FIRST_OWN = 100_000
-_RELATIONS = {"ON": Relation.ON, "INSIDE": Relation.WITHIN}
-_USUAL_ROOM = {"bed": "bedroom", "toilet": "bathroom", "shower": "bathroom", "fridge": "kitchen"}
-
-
-@dataclass
-class _Needs:
-    """The scene that a task's criteria and plan imply.
-
-    Attributes:
-        rooms: ids of rooms to their class.
-        pieces: ids of furniture to its class and the id of its room.
-        things: ids of objects to their class, their parent's id and relation.
-        words: of all of these.
-    """
-
-    rooms: dict[int, str] = field(default_factory=dict)
-    pieces: dict[int, tuple[str, int]] = field(default_factory=dict)
-    things: dict[int, tuple[str, int, Relation | None]] = field(default_factory=dict)
-    words: dict[int, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
 
 
 def import_et_plan(paths: Sequence[Path], seed: int) -> Imported:
@@ -96,9 +70,8 @@ class _Importer:
         self._read: dict[str, int] = {}
         self._sha256: dict[str, str] = {}
         self._left_out: list[Fault] = []
-        self._tasks: list[tuple[EtTask, _Needs]] = []
-        self._room_ids: dict[tuple[int, str], int] = {}
-        self._own_ids: dict[tuple[int, Ref, Ref], int] = {}
+        self._tasks: list[tuple[EtTask, TaskNeeds]] = []
+        self.needs = NeedsReader(self._words)
         self._reach: dict[str, Reach] = {}
 
     def read(self, path: Path) -> None:
@@ -110,100 +83,12 @@ class _Importer:
         self._sha256[path.name] = file.sha256
         self._left_out += file.faults
         for task in file.tasks:
-            for word, number in (pair for step in task.plan for pair in step.arguments):
-                if self.is_room(word):
-                    self._room_ids.setdefault((task.environment, word), number)
+            self.needs.add_rooms(task)
         for task in file.tasks:
             try:
-                self._tasks.append((task, self._needs(task)))
+                self._tasks.append((task, self.needs.needs(task)))
             except UnplaceableError as error:
                 self._left_out.append(Fault(task.file, task.task_id, str(error)))
-
-    def _needs(self, task: EtTask) -> _Needs:
-        scene = task_scene(task, self.is_room, self.is_thing)
-        needs = _Needs(notes=list(task.unknown_fields))
-        numbers = {ref: self._number(task, scene, ref) for ref in scene.words}
-        for ref, word in scene.words.items():
-            known, number = self._known(word), numbers[ref]
-            needs.words[number] = word
-            if known.nearest:
-                needs.notes.append(f"{word} is a {known.class_name} here")
-            if known.kind is WordKind.ROOM:
-                needs.rooms[number] = known.class_name
-            elif known.kind is WordKind.FURNITURE:
-                needs.pieces[number] = (known.class_name, self._room(scene, ref, numbers, needs))
-        for ref, word in scene.words.items():
-            if self.is_thing(word):
-                parent, relation = self._parent(scene, ref, numbers, needs)
-                needs.things[numbers[ref]] = (self._known(word).class_name, parent, relation)
-        if not needs.rooms:
-            raise UnplaceableError("neither criteria nor plan name a room")
-        return needs
-
-    def is_room(self, word: str) -> bool:
-        """Whether a word is a room here."""
-        known = self._words.find(word)
-        return known is not None and known.kind is WordKind.ROOM
-
-    def is_thing(self, word: str) -> bool:
-        """Whether a word is an object here."""
-        known = self._words.find(word)
-        return known is not None and known.kind is WordKind.OBJECT
-
-    def _known(self, word: str) -> VirtualHomeWord:
-        known = self._words.find(word)
-        if known is None:
-            raise UnplaceableError(f"the catalogue has nothing like {word[:60]!r}")
-        return known
-
-    def _number(self, task: EtTask, scene: TaskScene, ref: Ref) -> int:
-        """The id of an entity; one named only by criteria gets one per environment and room."""
-        if isinstance(ref, int):
-            return ref
-        word = scene.words[ref]
-        known = self._room_ids.get((task.environment, word))
-        if known is not None:
-            return known
-        room = next((r.parent for r in scene.chain(ref) if self.is_room(scene.words[r.parent])), "")
-        key = (task.environment, ref, room)
-        return self._own_ids.setdefault(key, _FIRST_OWN + len(self._own_ids))
-
-    def _room(self, scene: TaskScene, ref: Ref, numbers: Mapping[Ref, int], needs: _Needs) -> int:
-        """The room that an entity is in: as stated, or as usual for its class."""
-        for rest in scene.chain(ref):
-            if self.is_room(scene.words[rest.parent]):
-                return numbers[rest.parent]
-        word = scene.words[ref]
-        if isinstance(ref, str) and ref not in scene.rests:
-            raise UnplaceableError(f"neither criteria nor plan show where a {word[:60]} is")
-        named = (n for n, other in scene.words.items() if self.is_room(other))
-        wanted = room_hint(word) or _USUAL_ROOM.get(self._known(word).class_name)
-        same = (n for n in named if wanted in (None, self._known(scene.words[n]).class_name))
-        room = next(same, None)
-        if room is None and wanted is None:
-            raise UnplaceableError(f"the plan does not say which room {word[:60]} is in")
-        needs.notes.append(f"which room {word} is in is not said")
-        if room is not None:
-            return numbers[room]
-        needs.rooms[-1] = wanted or ""
-        return -1
-
-    def _parent(
-        self, scene: TaskScene, ref: Ref, numbers: Mapping[Ref, int], needs: _Needs
-    ) -> tuple[int, Relation | None]:
-        """What a thing is initially on or in: furniture, or somewhere in a room."""
-        relation = None
-        for rest in scene.chain(ref):
-            word = scene.words[rest.parent]
-            if self.is_thing(word):
-                needs.notes.append(f"{scene.words[ref]} is beside the {word} at first")
-            elif not self.is_room(word):
-                direct = rest is scene.rests.get(ref)
-                relation = _RELATIONS.get(rest.relation) if direct else None
-                return numbers[rest.parent], relation
-            else:
-                break
-        return self._room(scene, ref, numbers, needs), None
 
     def imported(self) -> Imported:
         """The houses, the episodes in them, and the report."""
@@ -316,7 +201,7 @@ def _piece_name(class_name: str, number: int) -> str:
     return f"{class_name}_{number}"
 
 
-def _add(needs: _Needs, scene: ForeignScene) -> None:
+def _add(needs: TaskNeeds, scene: ForeignScene) -> None:
     for number, class_name in needs.rooms.items():
         scene.add_room(_room_name(number), class_name)
     for number, (class_name, room) in needs.pieces.items():
@@ -327,7 +212,7 @@ class _Episode:
     """One task in its house."""
 
     def __init__(
-        self, importer: _Importer, task: EtTask, needs: _Needs, scene: ForeignScene, house: House
+        self, importer: _Importer, task: EtTask, needs: TaskNeeds, scene: ForeignScene, house: House
     ) -> None:
         self._importer = importer
         self._task = task
@@ -350,8 +235,9 @@ class _Episode:
         }
         source, goals = self._criteria()
         self._narrow((*source, *goals), variables)
-        judged = evaluation_of_criteria(goals, self._task.intermediate, variables, self._house)
+        judged = evaluation_of_criteria(self._task, goals, variables, self._house)
         self._notes += judged.notes
+        calls = plan_calls(self._task, self._house, self._name_of)
         criteria = Criteria(
             variables={
                 word: variables[word]
@@ -363,12 +249,13 @@ class _Episode:
             intermediate=tuple(source),  # type: ignore[arg-type]
             category=self._task.category,
             reference_plan=tuple(_words_of(step) for step in self._task.plan),
-            reference_calls=plan_calls(self._task, self._house, self._name_of),
+            reference_calls=calls,
         )
         document: dict[str, object] = {
             **self._importer.head(self._task, self._house.name, self._notes),
             "seed": self._importer.seed_of(self._task),
             "objects": tuple(self._placed.values()),
+            "furniture": open_at_start(calls, self._placed.values(), self._house),
             "criteria": criteria,
         }
         bare = self._validated(document)
@@ -405,8 +292,11 @@ class _Episode:
         for number, (class_name, parent, relation) in self._needs.things.items():
             if parent in self._needs.pieces:
                 place = _piece_name(self._needs.pieces[parent][0], parent)
+            elif parent in self._needs.things:
+                place = str(parent)
             else:
                 place = self._scene.rooms[_room_name(parent)]
+                place = place if relation is None else floor_name(place)
             things.append(ForeignThing(str(number), class_name, place, relation))
         return things
 
@@ -436,7 +326,7 @@ class _Episode:
 
     def _criteria(self) -> tuple[list[EtTriple], list[EtTriple]]:
         """Initial positions and goals, without parts of the building."""
-        source, goals = split_criteria(self._task, self._importer.is_thing)
+        source, goals = split_criteria(self._task, self._importer.needs.is_thing)
         for triple in (*source, *goals):
             if self._is_building(triple):
                 self._notes.append(f"({', '.join(triple)}): no part of the building is an entity")

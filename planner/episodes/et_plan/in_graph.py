@@ -71,7 +71,7 @@ def graph_task(
     )
     words = dict.fromkeys(w for t in (*source, *goals) for w in t[1:] if w != ROBOT)
     variables = {word: _meant(task, word, house) for word in words}
-    judged = evaluation_of_criteria(goals, task.intermediate, variables, house)
+    judged = evaluation_of_criteria(task, goals, variables, house)
     try:
         criteria = Criteria(
             variables=variables,

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from planner.episodes.et_plan.file import EtTriple
+from planner.episodes.et_plan.file import EtTask, EtTriple
+from planner.episodes.et_plan.task_scene import is_brought_about
 from planner.world.episode import ROBOT
 from planner.world.house import House
-from planner.world.vocabulary import floor_name
+from planner.world.receptacle import part_by_word
+from planner.world.vocabulary import Relation, floor_name
 
 # VirtualHome's CLOSE is less than this from a centre to a box (ETPLAN-3.1).
 CLOSE_M = 1.5
@@ -27,13 +29,19 @@ class JudgedGoal:
 
 
 def evaluation_of_criteria(
+    task: EtTask,
     goals: Sequence[EtTriple],
-    intermediate: Sequence[EtTriple],
     variables: Mapping[str, tuple[str, ...]],
     house: House,
 ) -> JudgedGoal:
-    """The evaluation of the goals; `variables` are names of the house."""
-    return _Writer(variables, house).goal(goals, intermediate)
+    """The evaluation of a task's goals; `variables` are names of the house."""
+    # What the plan puts somewhere before: a thing on a plate that is then put on the table.
+    before = [
+        triple
+        for triple in task.intermediate
+        if triple[0] in ("ON", "INSIDE") and ROBOT not in triple and is_brought_about(task, triple)
+    ]
+    return _Writer(variables, house).goal(before, goals)
 
 
 @dataclass
@@ -42,13 +50,11 @@ class _Writer:
     house: House
     notes: list[str] = field(default_factory=list)
 
-    def goal(self, goals: Sequence[EtTriple], intermediate: Sequence[EtTriple]) -> JudgedGoal:
-        if any(self._nests(triple) for triple in (*intermediate, *goals)):
-            reason = "a thing within a thing, and the order of the two, is not in the language"
-            return JudgedGoal(None, reason)
+    def goal(self, before: Sequence[EtTriple], goals: Sequence[EtTriple]) -> JudgedGoal:
         propositions: list[JsonValue] = []
         used: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for triple in goals:
+        first = 0
+        for i, triple in enumerate((*before, *goals)):
             said = self._proposition(triple)
             if said is None:
                 self.notes.append(f"({', '.join(triple)}) is kept in criteria only")
@@ -57,9 +63,13 @@ class _Writer:
                 if len(self.variables.get(word, ())) > 1:
                     used[word].append((len(propositions), argument))
             propositions.append(said)
+            first += i < len(before)
         if not propositions:
             return JudgedGoal(None, "the evaluation language has no word for being near the robot")
-        ties: list[JsonValue] = [
+        edges: list[JsonValue] = [
+            [i, j] for i in range(first) for j in range(first, len(propositions))
+        ]
+        constraints: list[JsonValue] = [
             {
                 "type": "SameArgConstraint",
                 "proposition_indices": [i for i, _ in members],
@@ -68,15 +78,12 @@ class _Writer:
             for members in used.values()
             if len(members) > 1
         ]
+        if edges:
+            constraints.append({"type": "TemporalConstraint", "edges": edges})
         document: dict[str, JsonValue] = {"propositions": propositions}
-        return JudgedGoal(
-            document | ({"constraints": ties} if ties else {}), notes=tuple(self.notes)
-        )
-
-    def _nests(self, triple: EtTriple) -> bool:
-        """Whether one thing goes into or onto another one."""
-        relation, one, other = triple
-        return relation in ("INSIDE", "ON") and self._is_thing(one) and self._is_thing(other)
+        if constraints:
+            document["constraints"] = constraints
+        return JudgedGoal(document, notes=tuple(self.notes))
 
     def _is_thing(self, word: str) -> bool:
         name = next(iter(self.variables.get(word, ())), floor_name(""))
@@ -96,13 +103,25 @@ class _Writer:
         if set(self.variables[other]) <= self.house.rooms_by_name.keys():
             return {"function_name": "is_in_room", "args": {"objects": first, "rooms": second}}
         name = "is_inside" if relation == "INSIDE" else "is_on_top"
-        pieces = [self.house.furniture_by_name.get(n) for n in self.variables[other]]
-        if name == "is_inside" and any(
-            p is None or (not p.interiors and p.surfaces) for p in pieces
-        ):
+        places = self.variables[other]
+        if name == "is_inside" and not all(self._has(n, Relation.WITHIN) for n in places):
             name = "is_on_top"
             self.notes.append(f"inside a {other} is on it here")
-        elif name == "is_on_top" and any(p and p.interiors and not p.surfaces for p in pieces):
+        elif name == "is_on_top" and all(
+            self._has(n, Relation.WITHIN) and not self._has(n, Relation.ON) for n in places
+        ):
             name = "is_inside"
             self.notes.append(f"on a {other} is inside it here")
         return {"function_name": name, "args": {"objects": first, "receptacles": second}}
+
+    def _has(self, name: str, relation: Relation) -> bool:
+        """Whether something can be on, or within, furniture, a floor or a thing."""
+        piece = self.house.furniture_by_name.get(name)
+        if piece is not None:
+            return bool(piece.surfaces if relation is Relation.ON else piece.interiors)
+        if name.startswith(floor_name("")):
+            return relation is Relation.ON
+        # Anything can be in or on anything in a graph, and what is in a thing is on it, too.
+        if self.house.graph is not None or relation is Relation.ON:
+            return True
+        return part_by_word(name.rpartition("_")[0], relation) is not None

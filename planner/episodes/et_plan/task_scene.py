@@ -71,6 +71,15 @@ def asked_relation(task: EtTask, thing: str, place: str) -> str:
     return ""
 
 
+def is_brought_about(task: EtTask, triple: EtTriple) -> bool:
+    """Whether the plan puts a thing of the first class at one of the second."""
+    words = tuple(task.classes.get(word, word) for word in triple[1:])
+    return any(
+        step.verb in PUTS and words == tuple(word for word, _ in step.arguments)
+        for step in task.plan
+    )
+
+
 def split_criteria(task: EtTask, is_thing: Kind) -> tuple[list[EtTriple], list[EtTriple]]:
     """Separates initial positions from goals (ETPLAN-4.3).
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from planner.houses.clutter import ObjectRequest, Unplaced, place_objects
 from planner.world.catalogue import Catalogue
 from planner.world.errors import PlannerError
 from planner.world.house import House, ObjectPlacement
+from planner.world.receptacle import part_of
 from planner.world.vocabulary import Relation, floor_name
 
 _ARRANGEMENTS_TRIED = 6
@@ -90,7 +91,8 @@ class ForeignThing:
     Attributes:
         name: the scene's.
         class_name: of the catalogue.
-        parent: a piece, `floor_<room>`, or one of our rooms for anywhere in it.
+        parent: a piece, the scene's name of another thing, `floor_<room>`, or one of our rooms for
+            anywhere in it.
         relation: None for any that the parent allows.
         needed: whether the task needs it.
     """
@@ -106,55 +108,92 @@ class ForeignThing:
 def place_things(
     house: House, things: Sequence[ForeignThing], rng: np.random.Generator, catalogue: Catalogue
 ) -> tuple[dict[str, ObjectPlacement], list[str]]:
-    """Places a scene's things in its house.
+    """Places a scene's things in its house, those that hold others first.
 
     Returns:
-        The placements by the scene's names, and a sentence for each thing that did not fit.
+        The placements by the scene's names, and a sentence for each thing that did not fit, or that
+        is beside the thing that it should be in or on.
 
     Raises:
         UnplaceableError: if something that the task needs cannot be placed.
     """
-    ordered = sorted(things, key=lambda thing: not thing.needed)
-    reason = ""
-    for _ in range(_ARRANGEMENTS_TRIED):
-        requests = [_request(thing, house, catalogue) for thing in ordered]
-        outcome = place_objects(house, requests, rng)
-        missing = [
-            (thing, item.reason)
-            for thing, item in zip(ordered, outcome, strict=True)
-            if isinstance(item, Unplaced)
-        ]
-        hard = [(thing, why) for thing, why in missing if thing.needed]
-        if not hard:
-            placed = {
-                thing.name: item
+    placing = _Placing(house, rng, catalogue)
+    waiting = sorted(things, key=lambda thing: not thing.needed)
+    while waiting:
+        names = {thing.name for thing in waiting}
+        ready = [thing for thing in waiting if thing.parent not in names]
+        if not ready:
+            raise UnplaceableError(f"{waiting[0].name} is in or on itself")
+        placing.add(ready)
+        waiting = [thing for thing in waiting if thing.parent in names]
+    return placing.placed, placing.notes
+
+
+class _Placing:
+    """A house while a scene's things are placed in it."""
+
+    def __init__(self, house: House, rng: np.random.Generator, catalogue: Catalogue) -> None:
+        self._house, self._rng, self._catalogue = house, rng, catalogue
+        self._given: dict[str, ForeignThing] = {}
+        self.placed: dict[str, ObjectPlacement] = {}
+        self.notes: list[str] = []
+
+    def add(self, things: Sequence[ForeignThing]) -> None:
+        """Places things, all of whose holders are placed."""
+        self._given |= {thing.name: thing for thing in things}
+        ordered, occupied, reason = list(things), list(self.placed.values()), ""
+        for _ in range(_ARRANGEMENTS_TRIED):
+            requests = [self._request(thing) for thing in ordered]
+            outcome = place_objects(self._house, requests, self._rng, occupied)
+            missing = {
+                thing.name: item.reason
                 for thing, item in zip(ordered, outcome, strict=True)
-                if isinstance(item, ObjectPlacement)
+                if isinstance(item, Unplaced)
             }
-            return placed, [f"{thing.name} has no place: {why}" for thing, why in missing]
-        reason = f"{hard[0][0].name}: {hard[0][1]}"
-        first = {thing.name for thing, _ in hard}
-        ordered.sort(key=lambda thing: (not thing.needed, thing.name not in first))
-    raise UnplaceableError(reason)
+            nested = [t for t in ordered if t.name in missing and t.parent in self.placed]
+            if nested:
+                ordered = [self._beside(t, missing) if t in nested else t for t in ordered]
+                continue
+            hard = [thing.name for thing in ordered if thing.name in missing and thing.needed]
+            if not hard:
+                for thing, item in zip(ordered, outcome, strict=True):
+                    if isinstance(item, ObjectPlacement):
+                        self.placed[thing.name] = item
+                self.notes += [f"{name} has no place: {why}" for name, why in missing.items()]
+                return
+            reason = f"{hard[0]}: {missing[hard[0]]}"
+            ordered.sort(key=lambda thing: (not thing.needed, thing.name not in hard))
+        raise UnplaceableError(reason)
 
+    def _beside(self, thing: ForeignThing, missing: Mapping[str, str]) -> ForeignThing:
+        """The thing where what should hold it is."""
+        holder = self.placed[thing.parent]
+        self.notes.append(f"{thing.name} is beside the {holder.class_name}: {missing[thing.name]}")
+        given = self._given[thing.parent]
+        return replace(thing, parent=given.parent, relation=given.relation)
 
-def _request(thing: ForeignThing, house: House, catalogue: Catalogue) -> ObjectRequest:
-    relation, places = _where(thing, house, catalogue)
-    return ObjectRequest((thing.class_name,), relation, places, thing.states)
+    def _request(self, thing: ForeignThing) -> ObjectRequest:
+        relation, places = self._where(thing)
+        return ObjectRequest((thing.class_name,), relation, places, thing.states)
 
-
-def _where(
-    thing: ForeignThing, house: House, catalogue: Catalogue
-) -> tuple[Relation, tuple[str, ...]]:
-    if thing.parent in house.rooms_by_name:
-        return Relation.ON, _in_room(thing, house, catalogue)
-    piece = house.furniture_by_name.get(thing.parent)
-    relation = thing.relation
-    if piece is not None and relation is None:
-        relation = Relation.ON if piece.surfaces else Relation.WITHIN
-    if piece is not None and relation is Relation.WITHIN and not piece.interiors:
-        relation = Relation.ON  # "Inside" a sofa or a shelf is on it in our houses.
-    return relation or Relation.ON, (thing.parent,)
+    def _where(self, thing: ForeignThing) -> tuple[Relation, tuple[str, ...]]:
+        house, relation = self._house, thing.relation
+        if thing.parent in self.placed:
+            holder = self.placed[thing.parent]
+            cls = self._catalogue.objects[holder.class_name]
+            order = (Relation.ON, Relation.WITHIN)
+            if relation is not Relation.ON:
+                order = (Relation.WITHIN, Relation.ON)
+            parts = (each for each in order if part_of(cls, each) is not None)
+            return next(parts, order[0]), (holder.name,)
+        if thing.parent in house.rooms_by_name:
+            return Relation.ON, _in_room(thing, house, self._catalogue)
+        piece = house.furniture_by_name.get(thing.parent)
+        if piece is not None and relation is None:
+            relation = Relation.ON if piece.surfaces else Relation.WITHIN
+        if piece is not None and relation is Relation.WITHIN and not piece.interiors:
+            relation = Relation.ON  # "Inside" a sofa or a shelf is on it in our houses.
+        return relation or Relation.ON, (thing.parent,)
 
 
 def _in_room(thing: ForeignThing, house: House, catalogue: Catalogue) -> tuple[str, ...]:

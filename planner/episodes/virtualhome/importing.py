@@ -9,12 +9,11 @@ final graph become the evaluation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from planner.episodes.foreign.file import ForeignFile, parse_json, read_foreign
 from planner.episodes.foreign.scene import ForeignScene, ForeignThing, place_things
@@ -24,7 +23,8 @@ from planner.episodes.partnr.houses import scene_seed
 from planner.episodes.partnr.importing import AGENTS, Underived
 from planner.episodes.partnr.instruction_file import Fault
 from planner.episodes.partnr.placement import UnplaceableError
-from planner.episodes.virtualhome.words import VirtualHomeWord, VirtualHomeWords, WordKind
+from planner.episodes.virtualhome.layout import Graph, GraphLayout, Lenient
+from planner.episodes.virtualhome.words import VirtualHomeWords, WordKind
 from planner.evaluation.entity_checks import entity_findings, facts_of_episode
 from planner.evaluation.language import read_evaluation
 from planner.world.catalogue import Catalogue, default_catalogue
@@ -37,43 +37,9 @@ from planner.world.states import default_states
 from planner.world.vocabulary import Relation
 
 DATASET = "virtualhome-graph"
-MAX_NODES = 5_000
-MAX_EDGES = 200_000
-
-Word = Annotated[str, Field(min_length=1, max_length=80)]
 
 
-class _Lenient(BaseModel):
-    # Prefabs, transforms and boxes are VirtualHome's own and are ignored.
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
-
-
-class GraphNode(_Lenient):
-    """An entity."""
-
-    id: Annotated[int, Field(ge=0, le=10**9)]
-    class_name: Word
-    category: str = ""
-    states: tuple[Word, ...] = ()
-    properties: tuple[Word, ...] = ()
-
-
-class GraphEdge(_Lenient):
-    """A relation between two entities."""
-
-    from_id: int
-    to_id: int
-    relation_type: Word
-
-
-class Graph(_Lenient):
-    """A scene graph; ids are unique and edges connect existing nodes."""
-
-    nodes: Annotated[tuple[GraphNode, ...], Field(min_length=1, max_length=MAX_NODES)]
-    edges: Annotated[tuple[GraphEdge, ...], Field(max_length=MAX_EDGES)] = ()
-
-
-class _GraphFile(_Lenient):
+class _GraphFile(Lenient):
     init_graph: Graph
     final_graph: Graph | None = None
     instruction: Annotated[str, Field(max_length=4000)] = ""
@@ -141,66 +107,6 @@ def _check(graph: Graph, path: Path, name: str) -> None:
                 raise FileError(path, f"{name}.edges.{i}", reason)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """What an object is on or in: a node and the relation; None for somewhere in the room."""
-
-    node: int
-    relation: Relation | None
-
-
-class _Layout:
-    """A graph's entities by their kind in our houses."""
-
-    def __init__(self, graph: Graph, words: VirtualHomeWords) -> None:
-        self.nodes = {node.id: node for node in graph.nodes}
-        self.known: dict[int, VirtualHomeWord] = {}
-        self.strange: list[str] = []
-        for node in graph.nodes:
-            found = words.find(node.class_name)
-            if found is not None:
-                self.known[node.id] = found
-            elif "GRABBABLE" in node.properties:
-                self.strange.append(f"{node.class_name}_{node.id} has no class of the catalogue")
-        self._on: dict[int, list[tuple[str, int]]] = {}
-        for edge in graph.edges:
-            self._on.setdefault(edge.from_id, []).append((edge.relation_type, edge.to_id))
-
-    def of_kind(self, kind: WordKind) -> Iterator[int]:
-        """The nodes of a kind, in the graph's order."""
-        return (number for number, word in self.known.items() if word.kind is kind)
-
-    def room_of(self, number: int) -> int | None:
-        """The room that contains a node, directly or through what it is in."""
-        waiting, seen = [number], {number}
-        while waiting:
-            node = waiting.pop(0)
-            for relation, other in self._on.get(node, ()):
-                if relation not in ("INSIDE", "ON") or other in seen:
-                    continue
-                if other in self.known and self.known[other].kind is WordKind.ROOM:
-                    return other
-                seen.add(other)
-                waiting.append(other)
-        return None
-
-    def place_of(self, number: int) -> _Place | None:
-        """What an object is in or on: furniture before the floor, inside before on top."""
-        for wanted, relation in (("INSIDE", Relation.WITHIN), ("ON", Relation.ON)):
-            for kind, other in self._on.get(number, ()):
-                word = self.known.get(other)
-                if kind == wanted and word is not None and word.kind is WordKind.FURNITURE:
-                    return _Place(other, relation)
-        room = self.room_of(number)
-        return _Place(room, None) if room is not None else None
-
-    def states_of(self, number: int) -> dict[str, bool]:
-        """Those of a node's states that we have."""
-        words = self.nodes[number].states
-        known = default_states().graph_words
-        return dict(known[word.upper()] for word in words if word.upper() in known)
-
-
 class _GraphEpisode:
     """The conversion of one file to an episode."""
 
@@ -215,9 +121,9 @@ class _GraphEpisode:
         self._file = file
         self._document = document
         self._catalogue = catalogue
-        self._start = _Layout(document.init_graph, words)
+        self._start = GraphLayout(document.init_graph, words)
         self._end = (
-            _Layout(document.final_graph, words) if document.final_graph is not None else None
+            GraphLayout(document.final_graph, words) if document.final_graph is not None else None
         )
         self._stem = "".join(c if c.isalnum() and c.isascii() else "-" for c in file.path.stem)
         self._name = f"virtualhome-{self._stem}"
@@ -228,9 +134,10 @@ class _GraphEpisode:
     def made(self) -> tuple[Episode, House, str]:
         """The episode, its house, and why it has no evaluation, if it has none."""
         changes = list(self._changes())
-        asked = {number for number, _, _ in changes}
-        things = self._things(asked)
+        things = self._things(self._needed(changes))
         for _, predicate, target in changes:
+            if self._start.known[target].kind is WordKind.OBJECT:
+                continue
             if predicate in ("is_on_top", "is_inside"):
                 self._add_piece(target)
             elif predicate == "is_in_room":
@@ -309,6 +216,19 @@ class _GraphEpisode:
                 if old.get(state) != value:
                     yield number, default_states().predicate(state, value=value), number
 
+    def _needed(self, changes: Sequence[tuple[int, str, int]]) -> set[int]:
+        """The things that the goal is about, and those that hold them at the start."""
+        known, needed = self._start.known, set[int]()
+        waiting = [n for number, _, target in changes for n in (number, target)]
+        while waiting:
+            number = waiting.pop()
+            if number in needed or known[number].kind is not WordKind.OBJECT:
+                continue
+            needed.add(number)
+            place = self._start.place_of(number)
+            waiting += [place.node] if place is not None else []
+        return needed
+
     def _things(self, asked: set[int]) -> list[ForeignThing]:
         things: list[ForeignThing] = []
         for number in self._start.of_kind(WordKind.OBJECT):
@@ -319,10 +239,7 @@ class _GraphEpisode:
             try:
                 if place is None:
                     raise UnplaceableError(f"{label} is in no room")
-                if self._start.known[place.node].kind is WordKind.ROOM:
-                    parent = self._add_room(place.node)
-                else:
-                    parent = self._add_piece(place.node)
+                parent = self._parent(place.node)
             except UnplaceableError as error:
                 if needed:
                     raise
@@ -340,6 +257,12 @@ class _GraphEpisode:
                 ForeignThing(str(number), word.class_name, parent, place.relation, states, needed)
             )
         return things
+
+    def _parent(self, number: int) -> str:
+        kind = self._start.known[number].kind
+        if kind is WordKind.OBJECT:
+            return str(number)
+        return self._add_room(number) if kind is WordKind.ROOM else self._add_piece(number)
 
     def _add_room(self, number: int) -> str:
         word = self._start.known[number]
@@ -389,10 +312,10 @@ class _GraphEpisode:
             if predicate == "is_in_room":
                 args["rooms"] = [self._scene.rooms[str(target)]]
             elif predicate in ("is_on_top", "is_inside"):
-                place = f"{self._start.known[target].class_name}_{target}"
+                place = names.get(target, f"{self._start.known[target].class_name}_{target}")
                 args["receptacles"] = [place]
-                piece = house.furniture_by_name[place]
-                if predicate == "is_inside" and not piece.interiors:
+                piece = house.furniture_by_name.get(place)
+                if predicate == "is_inside" and piece is not None and not piece.interiors:
                     predicate = "is_on_top"
             propositions.append({"function_name": predicate, "args": args})
         return {"propositions": propositions}, ""

@@ -6,6 +6,7 @@ import pytest
 
 from planner.evaluation.entity_checks import facts_of_state
 from planner.evaluation.predicates import is_inside, is_on_floor, is_on_top
+from planner.evaluation.relations import holds
 from planner.evaluation.scene import Scene
 from planner.world.catalogue import default_catalogue
 
@@ -68,3 +69,20 @@ def test_only_what_has_a_hollow_may_be_named_as_having_an_inside(lab) -> None:
     facts = facts_of_state(lab.state(), lab.house)
     hollow = {name for name in ("pan_0", "plate_0", "bucket_0", "cup_0") if facts[name].hollow}
     assert hollow == {"pan_0", "bucket_0"}
+
+
+@pytest.mark.parametrize(
+    ("holder", "at", "truths"),
+    [
+        ("pan_0", (-0.095, 0.0, 0.0115), {"ON": True, "INSIDE": True}),
+        # What has only a top has nothing but that to be in.
+        ("plate_0", (0.0, 0.0, 0.016), {"ON": True, "INSIDE": True}),
+        ("cup_0", (0.0, 0.0, 0.097), {"ON": True, "INSIDE": False}),
+        ("plate_0", (0.3, 0.0, 0.0), {"ON": False, "INSIDE": False}),
+    ],
+)
+def test_criteria_follow_the_hollow_and_the_top_of_things(lab, holder, at, truths) -> None:
+    lab.at(holder, 2.0, 2.0, 0.7)
+    lab.at("apple_0", *lab.entities[holder].pose.apply(at))
+    now, state = scene(lab), lab.state()
+    assert {r: holds(now, state, r, "apple_0", holder) for r in truths} == truths

@@ -11,10 +11,12 @@ import pytest
 
 from planner.cli import main
 from planner.episodes.et_plan.importing import import_et_plan
-from planner.episodes.imported import Imported
+from planner.episodes.imported import Imported, write_imported
 from planner.episodes.lint.linting import Linter
+from planner.episodes.lint.rules import Rule
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import Predicate
+from planner.world.vocabulary import Relation
 
 PLAN = [
     "<char0> [walk] <kitchen> (50)",
@@ -134,14 +136,58 @@ def test_criteria_and_plan_are_kept_whole(tmp_path: Path) -> None:
 
 
 def test_what_the_judge_has_no_word_for_is_told(tmp_path: Path) -> None:
-    result = _imported(tmp_path, FIND, NEST)
-    assert len(result.episodes) == 2
-    reasons = [item.reason for item in result.without_goal]
-    assert "near the robot" in reasons[0]
-    assert "the order of the two" in reasons[1]
-    criteria = result.episodes[1].criteria
-    assert criteria is not None
-    assert criteria.intermediate == (("CLOSE", "robot", "apple"), ("INSIDE", "apple", "box"))
+    result = _imported(tmp_path, FIND)
+    assert len(result.episodes) == 1
+    assert ["near the robot" in item.reason for item in result.without_goal] == [True]
+
+
+def test_a_thing_is_put_into_a_thing_before_both_go_on(tmp_path: Path) -> None:
+    (made,) = _imported(tmp_path, NEST).episodes
+    assert made.criteria is not None
+    first = (("CLOSE", "robot", "apple"), ("INSIDE", "apple", "box"))
+    assert made.criteria.intermediate == first
+    evaluation = read_evaluation(made.evaluation, "tasks")
+    inner, outer = evaluation.propositions
+    assert (inner.predicate, inner.lists) == ("is_inside", (("apple_0",), ("storage_box_0",)))
+    assert outer.lists[0] == ("storage_box_0",)
+    assert evaluation.orders == (((0, 1),),)
+    # The plan does not open the fridge, so that is open.
+    assert made.furniture["fridge_103"].open is True
+
+
+@pytest.mark.parametrize(
+    ("relation", "word", "found"),
+    [
+        ("INSIDE", "fryingpan", ("pan_0", Relation.WITHIN)),
+        ("ON", "fryingpan", ("pan_0", Relation.WITHIN)),
+        ("ON", "plate", ("plate_0", Relation.ON)),
+        # Nothing can be in or on a candle, so the apple is where that is.
+        ("ON", "candle", ("table_60", Relation.ON)),
+    ],
+)
+def test_things_start_in_and_on_things(
+    relation: str, word: str, found: tuple[str, Relation], tmp_path: Path
+) -> None:
+    criterion = f"(ON, {word}, kitchentable)({relation}, apple, {word})(INSIDE, apple, fridge)"
+    plan = [*PLAN[:2], f"<char0> [walk] <{word}> (61)", *PLAN[2:]]
+    task = {**INTO_FRIDGE, "task_completion_criterion": criterion, "ground_truth_plan": plan}
+    result = _imported(tmp_path, task)
+    (made,) = result.episodes
+    apple = next(item for item in made.objects if item.class_name == "apple")
+    assert (apple.parent, apple.relation) == found
+    assert made.source is not None
+    noted = any("beside the candle" in note for note in made.source.not_taken)
+    assert noted is (word == "candle")
+    write_imported(result, tmp_path / "out")
+    refused = {f.rule for f in Linter().lint(tmp_path / "out" / "tasks-1.json").findings}
+    assert (Rule.CONTRADICTION in refused) is (word == "candle")
+
+
+def test_what_stays_in_place_is_not_carried(tmp_path: Path) -> None:
+    plan = [line.replace("apple", "chair") for line in PLAN]
+    result = _imported(tmp_path, {**INTO_FRIDGE, "ground_truth_plan": plan})
+    (fault,) = result.left_out
+    assert fault.reason == "the plan takes a chair, which stays in place here"
 
 
 def test_the_layout_of_the_specification_is_read_too(tmp_path: Path) -> None:

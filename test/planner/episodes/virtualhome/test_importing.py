@@ -109,6 +109,41 @@ def test_things_are_where_the_graph_says(tmp_path: Path) -> None:
     assert made.source.not_taken == ("unicorn_6 has no class of the catalogue",)
 
 
+def _nested() -> tuple[Document, Document]:
+    """A kitchen with the apple in the pan, and with the pan in the fridge and the milk in that."""
+    start = copy.deepcopy(GRAPH)
+    start["nodes"].append(_node(9, "fryingpan", grab=True))
+    start["edges"] += [_edge(4, "INSIDE", 9), _edge(9, "ON", 2)]
+    end = copy.deepcopy(start)
+    end["edges"] = [e for e in start["edges"] if e["from_id"] not in (9, 7)]
+    end["edges"] += [_edge(9, "INSIDE", 3), _edge(7, "ON", 9)]
+    return start, end
+
+
+def test_things_are_in_the_things_that_the_graph_says(tmp_path: Path) -> None:
+    start, end = _nested()
+    (made,) = _imported(tmp_path, {"init_graph": start, "final_graph": end}).episodes
+    placed = {item.name: item for item in made.objects}
+    assert (placed["apple_0"].parent, placed["apple_0"].part) == ("pan_0", "hollow")
+    assert placed["pan_0"].parent == "table_2"
+    evaluation = read_evaluation(made.evaluation, "nested")
+    # The apple comes along, which is no change of its place.
+    assert {(p.predicate, p.lists) for p in evaluation.propositions} == {
+        (Predicate.IS_INSIDE, (("pan_0",), ("fridge_3",))),
+        (Predicate.IS_INSIDE, (("milk_carton_0",), ("pan_0",))),
+    }
+
+
+@pytest.mark.parametrize(("one", "other"), [(5, 9), (9, 5), (5, 5)])
+def test_things_in_each_other_are_on_the_furniture(one: int, other: int, tmp_path: Path) -> None:
+    graph = copy.deepcopy(GRAPH)
+    graph["nodes"].append(_node(9, "dishbowl", grab=True))
+    graph["edges"] += [_edge(9, "ON", 2), _edge(one, "INSIDE", other), _edge(other, "INSIDE", one)]
+    (made,) = _imported(tmp_path, graph).episodes
+    parents = {i.name: i.parent for i in made.objects if i.class_name == "bowl"}
+    assert set(parents.values()) == {"table_2"}
+
+
 def test_one_graph_is_a_start_without_a_goal(tmp_path: Path) -> None:
     result = _imported(tmp_path, GRAPH)
     (missing,) = result.without_goal
