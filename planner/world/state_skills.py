@@ -146,6 +146,11 @@ def default_state_skills() -> dict[str, StateSkill]:
     return load_state_skills(config_dir() / "catalogue" / "states.yaml")
 
 
+def state_skill(name: str) -> StateSkill | None:
+    """The shipped skill that calls name so, or None if that changes no states."""
+    return next((skill for skill in default_state_skills().values() if skill.name == name), None)
+
+
 def skills_that_make(state: str, *, value: bool) -> list[StateSkill]:
     """The shipped skills that give a state to their target, or to the held object."""
     return [

@@ -99,6 +99,7 @@ class Expert:
         self._jobs = {a: job for a, job in self._jobs.items() if a in context.running}
         notes, counts = self._notes, {a: c.hands for a, c in context.capabilities.items()}
         facts = Facts(context.belief, context.layout, notes.beside, notes.hands, counts)
+        notes.confirm(facts)
         self._forgive_what_was_seen_again(facts)
         for name in progress.goal.names:
             spot = facts.spot(name) if facts.is_thing(name) else None

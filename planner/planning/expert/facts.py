@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from planner.evaluation.task import Predicate
 from planner.planning.goal import Goal, Subgoal
-from planner.world.belief import Belief, BeliefNode, Source
+from planner.world.belief import Belief, BeliefNode
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Box, Vec3
 from planner.world.hands import Hands, held_things
@@ -157,10 +157,7 @@ class Facts:
     def state(self, name: str, state: str) -> bool | None:
         """A state of a thing or furniture; None if unknown."""
         node = self.node(name)
-        # For furniture the layout gives the usual state, not the current one.
-        if node is None or (node.kind is EntityKind.FURNITURE and node.source is Source.TOLD):
-            return None
-        return node.states.get(state)
+        return None if node is None else node.states.get(state)
 
     def pairs(self, subgoal: Subgoal) -> list[tuple[str, str]]:
         """The (first, second) pairs that satisfy the subgoal; second is '' if there is none."""

@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from planner.planning.expert.facts import Spot
+from planner.planning.expert.facts import Facts, Spot
 from planner.planning.planner import AgentResult
 from planner.world.geometry import Vec3
 from planner.world.hands import Hands
 from planner.world.skill import SkillCall, SkillCode, SkillName
+from planner.world.state_skills import state_skill
 from planner.world.vocabulary import Relation
 
 # Failed attempts at a call before its target is set aside.
@@ -97,6 +98,8 @@ class Notes:
         detours: how often a thing could not be reached in the usual way.
         obstructed: (agent, target) of failures for which nobody has made way yet.
         placed: how often each placement succeeded; more than a few means that it gets undone.
+        unconfirmed: (skill, target) of changes that succeeded, and how often without the memory
+            showing their effect.
         blocked: consecutive times that an agent was blocked by another.
         tries: failures of each call since it last succeeded.
     """
@@ -129,6 +132,7 @@ class Notes:
     obstructed: list[tuple[str, str]] = field(default_factory=list)
     blocked: Counter[str] = field(default_factory=Counter)
     placed: Counter[str] = field(default_factory=Counter)
+    unconfirmed: Counter[tuple[str, str]] = field(default_factory=Counter)
     tries: Counter[str] = field(default_factory=Counter)
     failures: int = 0
     faults: int = 0
@@ -183,6 +187,35 @@ class Notes:
                 self._place_failed(self.agents, call, target)
             if furniture is not None and reference is not None:
                 self.beside[frozenset((target, reference))] = furniture
+        if call.name == SkillName.OPEN or state_skill(call.name) is not None:
+            self._changed(agent, call, target)
+
+    def _changed(self, agent: str, call: SkillCall, target: str) -> None:
+        """Counts a change until the memory shows it; sets it aside if that never happens."""
+        change = (call.name, target)
+        self.unconfirmed[change] += 1
+        if self.unconfirmed[change] <= MAX_TRIES:
+            return
+        # What is needed from closed furniture cannot be picked.
+        skill = SkillName.PICK if call.name == SkillName.OPEN else call.name
+        for thing in {target, self.doing.get(agent, target)}:
+            self.why[thing] = (
+                f"{call} succeeded {self.unconfirmed[change]} times, "
+                "but the memory does not show its effect"
+            )
+            for other in self.agents:
+                self._set_aside(other, skill, target, thing)
+
+    def confirm(self, facts: Facts) -> None:
+        """Forgets the changes whose effect the memory shows."""
+        for skill, target in list(self.unconfirmed):
+            changes = state_skill(skill)
+            if changes is None:
+                shown = not facts.is_closed(target)
+            else:
+                shown = all(facts.state(target, s) is value for s, value in changes.sets.items())
+            if shown:
+                del self.unconfirmed[skill, target]
 
     def _failed(self, ended: AgentResult) -> None:
         call, code = ended.call, ended.result.code

@@ -8,7 +8,7 @@ from planner.planning.expert.facts import Facts
 from planner.planning.expert.jobs import Job
 from planner.planning.expert.notes import Look, Notes
 from planner.world.skill import SkillCall, SkillName
-from planner.world.state_skills import Needs, default_state_skills
+from planner.world.state_skills import Needs, state_skill
 from planner.world.vocabulary import Relation
 
 
@@ -129,8 +129,8 @@ class Steps:
 
 
 def _needs(skill: str) -> Needs:
-    found = (s.needs for s in default_state_skills().values() if s.name == skill)
-    return next(found, Needs())
+    found = state_skill(skill)
+    return found.needs if found is not None else Needs()
 
 
 def _call(name: str, *arguments: str) -> SkillCall:

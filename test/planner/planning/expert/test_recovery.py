@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from planning_toys import Outcome, ToyWorld, prop, run_goal
 
+from planner.planning.expert.notes import MAX_TRIES
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.vocabulary import AgentKind, Relation
 
@@ -196,3 +198,52 @@ def test_after_a_walk_that_timed_out_an_agent_of_a_team_steps_back(
     timed_out = next(n for n, (_, code) in enumerate(calls) if code is SkillCode.TIMED_OUT)
     rooms = {f"Navigate[{room.name}]" for room in outcome.world.house.rooms}
     assert calls[timed_out + 1][0] in rooms
+
+
+@pytest.mark.parametrize(
+    ("text", "proposition"),
+    [
+        ("Clean[table_0]", prop("is_clean", ["table_0"])),
+        ("PowerOff[lamp_0]", prop("is_powered_off", ["lamp_0"])),
+        ("Open[chest_of_drawers_0]", prop("is_on_top", ["spoon_0"], ["table_0"])),
+        ("Open[cabinet_0]", prop("is_inside", ["cup_0"], ["cabinet_0"])),
+    ],
+)
+def test_a_success_that_the_memory_never_shows_is_not_repeated_for_ever(
+    toy_world: Make, text: str, proposition: Any
+) -> None:
+    def succeeds(_agent: str, call: SkillCall) -> SkillResult | None:
+        return SkillResult.success() if str(call) == text else None
+
+    world = toy_world(fault=succeeds)
+    world.states = {"table_0": {"clean": False}, "lamp_0": {"powered_on": True}}
+    outcome = run_goal(world, [proposition])
+    assert f"{text} succeeded" in outcome.failure
+    assert "the memory does not show its effect" in outcome.failure
+    assert len(outcome.calls) < 60
+
+
+def test_a_change_is_made_again_as_often_as_the_memory_showed_it(toy_world: Make) -> None:
+    world = toy_world()
+    undone = []
+
+    def fault(_agent: str, call: SkillCall) -> SkillResult | None:
+        # Somebody makes the table dirty again, while others work.
+        if world.states["table_0"]["clean"] and len(undone) < MAX_TRIES + 2:
+            undone.append(call)
+            world.states["table_0"] = {"clean": False}
+        return None
+
+    world.fault = fault
+    world.states = {"table_0": {"clean": False}}
+    moves = [prop("is_on_top", [name], ["couch_0"]) for name in ("cup_0", "apple_0", "book_0")]
+    outcome = run_goal(world, [prop("is_clean", ["table_0"]), *moves])
+    assert outcome.done, outcome.failure
+    assert len(undone) == MAX_TRIES + 2
+
+
+def test_a_state_of_furniture_that_a_person_told_the_memory_counts(toy_world: Make) -> None:
+    world = toy_world()
+    world.states = {"table_0": {"clean": True}}
+    outcome = run_goal(world, [prop("is_clean", ["table_0"])])
+    assert [call for _, call in outcome.calls] == ["Done[]", "Done[]"]
