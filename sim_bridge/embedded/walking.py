@@ -201,14 +201,19 @@ class _Walk:
         return budget >= 0
 
     def _get_past(self) -> None:
+        near = _close_by(self.world, self.agent)
+        walking = [other for other in near if other.remaining_path]
+        waits = self.blocked_s < YIELD_S - TIME_TOLERANCE_S
+        if waits and walking and all(_rank(self.agent) < _rank(other) for other in walking):
+            # If both went around, they would meet again on the other side.
+            return
         around = way_around(self.world, self.agent, self.goal)
         if around is not None:
             self.follow(around)
             return
-        for other in _close_by(self.world, self.agent):
+        for other in walking:
             # Two agents that meet in a doorway: the one with the later name goes back.
-            first = _rank(other) < _rank(self.agent) or self.blocked_s >= YIELD_S - TIME_TOLERANCE_S
-            if other.remaining_path and first and self._step_aside(other):
+            if (not waits or _rank(other) < _rank(self.agent)) and self._step_aside(other):
                 return
 
     def _give_way_again(self, dt_s: float) -> None:

@@ -293,6 +293,36 @@ def test_two_that_meet_in_the_doorway_both_arrive(backend: EmbeddedBackend) -> N
         assert result.succeeded, result
 
 
+def test_of_two_that_meet_where_both_could_go_around_only_one_does(
+    small_house: House, small_episode: Episode
+) -> None:
+    # Two corridors past one block, each too narrow for two.
+    block = small_house.furniture_by_name["chest_of_drawers_0"].model_copy(
+        update={"room": "kitchen_0", "x_m": 2.0, "y_m": 2.0, "size_m": (2.2, 2.2, 0.8)}
+    )
+    room = small_house.rooms[0]
+    house = small_house.model_copy(
+        update={"rooms": (room,), "doors": (), "furniture": (block,), "objects": ()}
+    )
+    agents = [
+        a.model_copy(update={"start": start})
+        for a, start in zip(
+            small_episode.agents, ((0.4, 1.5, 0.0), (3.6, 1.5, math.pi)), strict=True
+        )
+    ]
+    backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+    backend.reset(house, small_episode.model_copy(update={"agents": agents, "objects": ()}), 0)
+    walks = [
+        backend.start("agent_0", Primitive(PrimitiveName.NAVIGATE, (3.6, 1.5, 0.0))),
+        backend.start("agent_1", Primitive(PrimitiveName.NAVIGATE, (0.4, 1.5, 0.0))),
+    ]
+    while not all(backend.poll(walk).done for walk in walks):
+        backend.step(DT_S)
+    results = [backend.poll(walk).result for walk in walks]
+    assert all(result is not None and result.succeeded for result in results), results
+    assert backend.now_s() < 30
+
+
 def test_an_idle_agent_makes_way(backend: EmbeddedBackend, do: Do) -> None:
     assert do("navigate", (4.0, 2.0, 0.0), "agent_1").succeeded
     assert do("navigate", (7.0, 2.2, 0.0)).succeeded
