@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from planner.planning.delta_log import DeltaLog
-from planner.world.agents import capabilities_of
+from planner.world.agents import capabilities_of_agents
 from planner.world.belief import Belief
 from planner.world.house import House
 from planner.world.primitive import Capabilities
@@ -99,12 +99,7 @@ class RosInputs:
 
     def capabilities(self) -> Mapping[str, Capabilities]:
         """What each agent can do by its kind; agents of unknown kinds are left out."""
-        found = {}
-        for node in self.belief.of_kind(EntityKind.AGENT):
-            able = capabilities_of(node.class_name)
-            if able is not None:
-                found[node.name] = able
-        return found
+        return capabilities_of_agents(self.belief)
 
     def deltas(self, since: int) -> Sequence[str]:
         """The memory's lines since a number up to the belief's."""

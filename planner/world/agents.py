@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from planner.world.belief import Belief
 from planner.world.files import FileModel, read_model
 from planner.world.geometry import Vec3
 from planner.world.hands import MAX_HANDS, Hand
 from planner.world.primitive import Capabilities, primitive_named
 from planner.world.shapes import Part
 from planner.world.share import config_dir
-from planner.world.vocabulary import AgentKind
+from planner.world.vocabulary import AgentKind, EntityKind
 
 KnownPrimitive = Annotated[str, AfterValidator(primitive_named)]
 Positive = Annotated[float, Field(gt=0)]
@@ -58,6 +60,24 @@ class Body(FileModel):
         x, y, z = self.hand_m
         return (x, -y if hand is Hand.LEFT else y, z)
 
+    def capabilities(
+        self,
+        *,
+        ground_truth: bool = False,
+        primitives: Collection[str] | None = None,
+        cameras: Iterable[str] | None = None,
+    ) -> Capabilities:
+        """What this body can do, with the primitives and cameras of a backend or else its own."""
+        return Capabilities(
+            kind=self.kind.value,
+            primitives=frozenset(self.primitives if primitives is None else primitives),
+            cameras=tuple(self.cameras if cameras is None else cameras),
+            reach_m=self.reach_m,
+            radius_m=self.radius_m,
+            ground_truth=ground_truth,
+            hands=self.hands,
+        )
+
 
 class _AgentFile(FileModel):
     version: Literal[1]
@@ -79,14 +99,12 @@ def body_of(kind: str) -> Body | None:
 def capabilities_of(kind: str) -> Capabilities | None:
     """The capabilities of a body by the shipped file; None for an unknown kind."""
     body = body_of(kind)
-    if body is None:
-        return None
-    return Capabilities(
-        kind=kind,
-        primitives=frozenset(body.primitives),
-        cameras=tuple(body.cameras),
-        reach_m=body.reach_m,
-        radius_m=body.radius_m,
-        ground_truth=False,
-        hands=body.hands,
-    )
+    return None if body is None else body.capabilities()
+
+
+def capabilities_of_agents(belief: Belief) -> dict[str, Capabilities]:
+    """The capabilities of each believed agent by its kind; agents of unknown kinds are left out."""
+    agents = {
+        node.name: capabilities_of(node.class_name) for node in belief.of_kind(EntityKind.AGENT)
+    }
+    return {name: able for name, able in agents.items() if able is not None}

@@ -128,16 +128,7 @@ class KinematicBackend(ABC):
 
     def capabilities(self, agent: str) -> Capabilities:
         """What the agent's body can do."""
-        body = self._agent(agent).body
-        return Capabilities(
-            kind=body.kind.value,
-            primitives=frozenset(body.primitives),
-            cameras=tuple(body.cameras),
-            reach_m=body.reach_m,
-            radius_m=body.radius_m,
-            ground_truth=True,
-            hands=body.hands,
-        )
+        return self._agent(agent).body.capabilities(ground_truth=True)
 
     def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
         """What the agent senses now."""

@@ -119,15 +119,7 @@ class ExternalBackend:
     def capabilities(self, agent: str) -> Capabilities:
         """It can be observed, and nothing else."""
         self._check_agent(agent)
-        return Capabilities(
-            kind=self._body.kind.value,
-            primitives=frozenset(),
-            cameras=self.options.cameras,
-            reach_m=self._body.reach_m,
-            radius_m=self._body.radius_m,
-            ground_truth=False,
-            hands=self._body.hands,
-        )
+        return self._body.capabilities(primitives=(), cameras=self.options.cameras)
 
     def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
         """The newest messages.

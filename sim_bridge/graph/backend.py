@@ -95,14 +95,8 @@ class GraphBackend:
     def capabilities(self, agent: str) -> Capabilities:
         """What the agent's body can do in a graph world; it has no cameras."""
         body = self._agent(agent).body
-        return Capabilities(
-            kind=body.kind.value,
-            primitives=frozenset(body.primitives) & ABLE,
-            cameras=(),
-            reach_m=body.reach_m,
-            radius_m=body.radius_m,
-            ground_truth=True,
-            hands=body.hands,
+        return body.capabilities(
+            ground_truth=True, primitives=ABLE.intersection(body.primitives), cameras=()
         )
 
     def observe(self, agent: str, cameras: Sequence[str] = ()) -> Observation:

@@ -384,16 +384,7 @@ class SpotBackend:
     def capabilities(self, agent: str) -> Capabilities:
         """What the robot can do."""
         self._check_agent(agent)
-        body = self.physique
-        return Capabilities(
-            kind=body.kind.value,
-            primitives=frozenset(body.primitives),
-            cameras=tuple(self.options.cameras),
-            reach_m=body.reach_m,
-            radius_m=body.radius_m,
-            ground_truth=self.simulated,
-            hands=body.hands,
-        )
+        return self.physique.capabilities(ground_truth=self.simulated, cameras=self.options.cameras)
 
     def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
         """What the robot senses now."""

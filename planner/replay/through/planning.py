@@ -32,16 +32,14 @@ from planner.replay.through.recorded import (
 from planner.replay.through.request import PlannerRequest
 from planner.replay.through.substitute_model import SubstituteModel, rendered_turn
 from planner.replay.through.task import RecordedTask
-from planner.world.agents import capabilities_of
+from planner.world.agents import capabilities_of_agents
 from planner.world.belief import Belief
 from planner.world.episode import Episode
 from planner.world.errors import FileError
 from planner.world.house import House
 from planner.world.instruct import InstructionCode
-from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall
 from planner.world.state import WorldState
-from planner.world.vocabulary import EntityKind
 
 # Graphs that are kept to find that of a decision, whose model may have been slow.
 _KEPT_GRAPHS = 1024
@@ -241,7 +239,7 @@ class _PlannerReplay:
             task=self.made.task,
             belief=belief,
             layout=self._layout,
-            capabilities=_capabilities(belief),
+            capabilities=capabilities_of_agents(belief),
             running=recorded.running,
             idle=recorded.idle,
             now_s=belief.stamp_s,
@@ -307,12 +305,3 @@ def canonical_call(call: SkillCall, belief: Belief) -> SkillCall:
         node = belief.find(word) if word is not None else None
         words.append(word if node is None else node.name)
     return SkillCall(call.name, tuple(words))
-
-
-def _capabilities(belief: Belief) -> dict[str, Capabilities]:
-    found = {}
-    for node in belief.of_kind(EntityKind.AGENT):
-        able = capabilities_of(node.class_name)
-        if able is not None:
-            found[node.name] = able
-    return found
