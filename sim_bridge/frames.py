@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.world.geometry import Pose
+from planner.world.geometry import Pose, Vec3
 from planner.world.observation import Observation
+from planner.world.primitive import Primitive
 
 MAP = "map"
 ARM_CAMERA = "hand"
@@ -58,3 +59,20 @@ def moving_links(observation: Observation) -> list[Link]:
 def fixed_links(agent: str) -> list[Link]:
     """The links that never change: Spot and spot_ros2 call the base `body`."""
     return [Link(f"{agent}/base_link", f"{agent}/body", Pose((0.0, 0.0, 0.0)))]
+
+
+def in_map(primitive: Primitive, frame: Pose | None) -> tuple[Vec3, Vec3 | None, float]:
+    """Target, reference and heading of a primitive in the map.
+
+    Args:
+        primitive: with points in its frame.
+        frame: the frame's pose in the map; None for the map itself.
+    """
+    target_m, reference_m = primitive.target_m, primitive.reference_m
+    if frame is None:
+        return target_m, reference_m, primitive.heading_rad
+    return (
+        frame.apply(target_m),
+        None if reference_m is None else frame.apply(reference_m),
+        primitive.heading_rad + frame.yaw_rad,
+    )

@@ -6,9 +6,8 @@ State, rules and time are `KinematicWorld`'s. A subclass adds rendering and ray 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import Episode
@@ -19,12 +18,7 @@ from planner.world.observation import Observation
 from planner.world.primitive import (
     Capabilities,
     Primitive,
-    PrimitiveCode,
-    PrimitiveResult,
-    PrimitiveStatus,
 )
-from planner.world.state import WorldState
-from sim_bridge.backend import Handle
 from sim_bridge.embedded.encounters import undisturbed_s
 from sim_bridge.embedded.entities import Agent
 from sim_bridge.embedded.motion_bounds import carried_bounds, moving_furniture_bounds
@@ -34,41 +28,27 @@ from sim_bridge.embedded.primitive_routines import RoutineContext, routine
 from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.sensing import observation
 from sim_bridge.embedded.views import Images, View
-from sim_bridge.embedded.walking import Courtesy, Routine, make_way
+from sim_bridge.embedded.walking import Courtesy, make_way
 from sim_bridge.embedded.world import MAX_STEP_S, KinematicWorld
-from sim_bridge.refusals import refusal_of
+from sim_bridge.frames import in_map
+from sim_bridge.stepped import Routine, SteppedBackend
 
 MAX_LEAP_STEPS = 180
 
 
-@dataclass(slots=True)
-class _Running:
-    """A running primitive, or its end."""
-
-    agent: str
-    primitive: Primitive
-    routine: Routine | None
-    ends_s: float
-    status: PrimitiveStatus
-    steady_s: float = 0.0
-
-
-class KinematicBackend(ABC):
+class KinematicBackend(SteppedBackend[KinematicWorld]):
     """One episode's world, its agents and their primitives; see `sim_bridge.backend.Backend`."""
 
-    simulated = True
     # Whether pictures have instance ids.
     draws_instances = True
 
     def __init__(self, options: WorldOptions, catalogue: Catalogue | None = None) -> None:
         """Uses the shipped catalogue by default."""
+        super().__init__(options.durations.default_timeout)
         self._options = options
         # Checked at every step: comparing models is slow.
         self._is_noisy = options.noise != Noise()
         self._catalogue = catalogue or default_catalogue()
-        self._world: KinematicWorld | None = None
-        self._primitives: list[_Running] = []
-        self._current: dict[str, Handle] = {}
         # With the time for which each continues unchanged.
         self._courtesies: dict[str, tuple[Courtesy, float]] = {}
         self._no_need_to_move: dict[str, list[tuple[object, ...]]] = {}
@@ -103,26 +83,14 @@ class KinematicBackend(ABC):
 
     # Episodes
 
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """The loaded episode's agents."""
-        return tuple(self._world.agents) if self._world is not None else ()
-
     def reset(self, house: House, episode: Episode, seed: int) -> None:
         """Loads an episode; a failed load changes nothing."""
         world = self._new_world(house, episode, seed)
-        self._end_all(PrimitiveCode.CANCELED, "the episode was replaced")
-        self._world = world
-        self._primitives.clear()
-        self._current.clear()
+        self._load(world)
         self._courtesies.clear()
         self._no_need_to_move.clear()
         self._became_idle.clear()
         self._on_loaded(house)
-
-    def close(self) -> None:
-        """Stops every agent."""
-        self._end_all(PrimitiveCode.STOPPED, "the world was closed")
 
     # Sensing
 
@@ -165,81 +133,31 @@ class KinematicBackend(ABC):
         stance = predicted_stance(body, seconds)
         return (stance.x_m, stance.y_m, 0.0), body.holding is not None
 
-    def world_state(self) -> WorldState | None:
-        """Ground truth, or None before the first episode."""
-        return self._world.snapshot() if self._world is not None else None
-
-    def now_s(self) -> float:
-        """Simulated seconds since the episode's start."""
-        return self._world.time_s if self._world is not None else 0.0
-
     # Acting
 
-    def start(self, agent: str, primitive: Primitive) -> Handle:
-        """Starts a primitive; a refusal is its polled result."""
-        refusal = self._refusal(agent, primitive)
-        handle = Handle(len(self._primitives))
-        if refusal is not None:
-            ended = PrimitiveStatus("refused", 0.0, refusal)
-            self._primitives.append(_Running(agent, primitive, None, 0.0, ended))
-            return handle
-        world = self._loaded()
-        body = world.agents[agent]
+    def _routine(self, agent: str, primitive: Primitive) -> Routine:
+        world, body = self._loaded(), self._agent(agent)
         self._courtesies.pop(agent, None)
         body.remaining_path = []
-        target, reference, heading = _in_map(body, primitive)
+        body.busy = True
+        target_m, reference_m, heading_rad = in_map(primitive, _frame(body, primitive))
         context = RoutineContext(
             world=world,
             rays=self._rays,
             agent=body,
             primitive=primitive,
-            target_m=target,
-            reference_m=reference,
-            heading_rad=heading,
+            target_m=target_m,
+            reference_m=reference_m,
+            heading_rad=heading_rad,
             stream=(world.seed, 2, len(self._primitives)),
         )
-        timeout = primitive.timeout_s or self._options.durations.default_timeout
-        status = PrimitiveStatus("starting", 0.0, None)
-        running = _Running(agent, primitive, routine(context), world.time_s + timeout, status)
-        self._primitives.append(running)
-        self._current[agent] = handle
-        body.busy = True
-        self._advance(running, None)
-        return handle
-
-    def _refusal(self, agent: str, primitive: Primitive) -> PrimitiveResult | None:
-        """Why a primitive cannot start at all, or None."""
-        if self._world is None:
-            return PrimitiveResult(PrimitiveCode.NO_WORLD, "no episode is loaded")
-        body = self._world.agents.get(agent)
-        if body is None:
-            return PrimitiveResult(PrimitiveCode.UNKNOWN_AGENT, f"there is no agent {agent!r}")
-        return refusal_of(agent, self.capabilities(agent), primitive, busy=agent in self._current)
-
-    def poll(self, handle: Handle) -> PrimitiveStatus:
-        """The status of a primitive."""
-        if not 0 <= handle < len(self._primitives):
-            raise PlannerError(f"this world gave out no primitive {handle}")
-        return self._primitives[handle].status
-
-    def cancel(self, handle: Handle) -> None:
-        """Ends a primitive and stops its agent."""
-        if not self.poll(handle).done:
-            self._end(handle, PrimitiveCode.CANCELED, "canceled")
+        return routine(context)
 
     def stop(self, agent: str) -> None:
         """Stops an agent at once."""
-        self._agent(agent)
+        super().stop(agent)
         self._courtesies.pop(agent, None)
-        if agent in self._current:
-            self._end(self._current[agent], PrimitiveCode.STOPPED, "the agent was stopped")
         self._halt(agent)
-
-    def step(self, dt_s: float) -> None:
-        """Advances simulated time for all agents, in their order."""
-        if not (math.isfinite(dt_s) and dt_s > 0):
-            raise PlannerError(f"a step takes a finite time above 0, not {dt_s}")
-        self._pass(dt_s, dt_s)
 
     def steady_steps(self, dt_s: float, working: Collection[str]) -> int:
         """The number of steps that may be taken as one, because agents only continue what they do.
@@ -315,37 +233,19 @@ class KinematicBackend(ABC):
     # Details
 
     def _pass(self, last_s: float, dt_s: float) -> None:
-        """Advances all agents by `dt_s`; the clock lacks the last `last_s` of it."""
-        world = self._loaded()
-        world.time_s += last_s
-        world.steps += 1
         self._became_idle.clear()
-        for name in world.agents:
-            handle = self._current.get(name)
-            if handle is not None:
-                running = self._primitives[handle]
-                self._advance(running, dt_s)
-                if not running.status.done and world.time_s >= running.ends_s - 1e-9:
-                    self._end(handle, PrimitiveCode.TIMED_OUT, "took too long")
-            elif len(world.agents) > 1:
-                self._make_way(world.agents[name], dt_s)
+        super()._pass(last_s, dt_s)
 
-    def _advance(self, running: _Running, dt_s: float | None) -> None:
-        if running.routine is None:
-            return
-        try:
-            # A generator takes None first, then the seconds of one step at a time.
-            stage = next(running.routine) if dt_s is None else running.routine.send(dt_s)
-            phase, progress, running.steady_s = stage
-            running.status = PrimitiveStatus(phase, min(1.0, progress), None)
-        except StopIteration as stop:
-            self._current.pop(running.agent, None)
-            self._became_idle.add(running.agent)
-            self._agent(running.agent).busy = False
-            result: PrimitiveResult = stop.value
-            progress = 1.0 if result.succeeded else running.status.progress
-            running.status = PrimitiveStatus("done", progress, result)
-            running.routine = None
+    def _on_ended(self, agent: str, *, early: bool) -> None:
+        self._became_idle.add(agent)
+        self._agent(agent).busy = False
+        if early:
+            self._halt(agent)
+
+    def _idle(self, agent: str, dt_s: float) -> None:
+        agents = self._loaded().agents
+        if len(agents) > 1:
+            self._make_way(agents[agent], dt_s)
 
     def _make_way(self, agent: Agent, dt_s: float) -> None:
         courtesy = self._courtesies.get(agent.name)
@@ -368,31 +268,10 @@ class KinematicBackend(ABC):
             if self._courtesies.pop(agent.name, None) is not None:
                 self._became_idle.add(agent.name)
 
-    def _end_all(self, code: PrimitiveCode, text: str) -> None:
-        for handle in list(self._current.values()):
-            self._end(handle, code, text)
-
-    def _end(self, handle: Handle, code: PrimitiveCode, text: str) -> None:
-        running = self._primitives[handle]
-        if running.routine is not None:
-            running.routine.close()
-            running.routine = None
-        result = PrimitiveResult(code, text)
-        running.status = PrimitiveStatus("done", running.status.progress, result)
-        self._current.pop(running.agent, None)
-        self._became_idle.add(running.agent)
-        self._agent(running.agent).busy = False
-        self._halt(running.agent)
-
     def _halt(self, agent: str) -> None:
         body = self._loaded().agents[agent]
         body.linear_m_s = body.angular_rad_s = 0.0
         body.remaining_path = []
-
-    def _loaded(self) -> KinematicWorld:
-        if self._world is None:
-            raise PlannerError("no episode is loaded")
-        return self._world
 
     def _agent(self, name: str) -> Agent:
         agent = self._loaded().agents.get(name)
@@ -402,18 +281,13 @@ class KinematicBackend(ABC):
         return agent
 
 
-def _in_map(agent: Agent, primitive: Primitive) -> tuple[Vec3, Vec3 | None, float]:
-    """Target, reference and heading of a primitive in the map frame."""
+def _frame(agent: Agent, primitive: Primitive) -> Pose | None:
+    """The pose in the map of a primitive's frame; None for the map itself."""
     if primitive.frame == "map":
-        return primitive.target_m, primitive.reference_m, primitive.heading_rad
+        return None
     frame = Pose.planar(agent.x_m, agent.y_m, agent.yaw_rad)
     if primitive.frame.endswith("/odom"):
         dx, dy, dyaw = agent.odometry_drift
         odometry = Pose.planar(agent.x_m + dx, agent.y_m + dy, agent.yaw_rad + dyaw)
         frame = frame.compose(odometry.inverse())
-    reference = primitive.reference_m
-    return (
-        frame.apply(primitive.target_m),
-        frame.apply(reference) if reference is not None else None,
-        primitive.heading_rad + frame.yaw_rad,
-    )
+    return frame

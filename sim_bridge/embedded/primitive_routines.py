@@ -21,8 +21,9 @@ from sim_bridge.embedded.manipulation import (
 from sim_bridge.embedded.prediction import predicted_view
 from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.state_changes import change_states, check_state_change
-from sim_bridge.embedded.walking import Motion, Routine, place_to_stand, turn_to, walk
+from sim_bridge.embedded.walking import Motion, place_to_stand, turn_to, walk
 from sim_bridge.embedded.world import KinematicWorld
+from sim_bridge.stepped import Routine
 
 FACING_RAD = 0.02
 _DONE = "done"

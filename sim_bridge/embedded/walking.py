@@ -22,11 +22,8 @@ from sim_bridge.embedded.entities import Agent, viewpoints_m
 from sim_bridge.embedded.prediction import legs, predicted_heading
 from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.world import AGENT_GAP_M, KinematicWorld, Way, standing_cell
+from sim_bridge.stepped import Stage
 
-# Phase, progress, and for how many seconds from now one long step equals short ones.
-Stage = tuple[str, float, float]
-# Yields after each step and receives the next step's seconds.
-Routine = Generator[Stage, float, PrimitiveResult]
 Motion = Generator[Stage, float, None]
 Walking = Generator[Stage, float, PrimitiveResult | None]
 # Yields for how many seconds one long step equals short ones.

@@ -102,7 +102,7 @@ class ExternalBackend:
     def step(self, dt_s: float) -> None:
         """Time passes by itself."""
         if not (math.isfinite(dt_s) and dt_s > 0):
-            raise PlannerError(f"a step takes a finite time above 0, not {dt_s}")
+            raise PlannerError(f"expected a step of a finite time above 0, got {dt_s}")
         if not self._agent:
             raise PlannerError("no episode is loaded")
 

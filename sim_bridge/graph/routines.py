@@ -17,9 +17,9 @@ from sim_bridge.graph import pointing
 from sim_bridge.graph.acting import apply, first_missing
 from sim_bridge.graph.actions import Action, Precondition, Verb
 from sim_bridge.graph.world import Agent, GraphWorld
+from sim_bridge.stepped import Routine, Stage
 
-# Yields phase and progress, receives the seconds of a step.
-Routine: TypeAlias = Generator[tuple[str, float], float, PrimitiveResult]
+Motion: TypeAlias = Generator[Stage, float, None]
 
 # Default distance between base and target.
 STANDOFF_M = 1.0
@@ -82,10 +82,14 @@ def _lacking(action: Action, missing: Precondition) -> PrimitiveResult:
     return PrimitiveResult(_CODES[missing], text, {"precondition": str(missing)})
 
 
-def _wait(phase: str, seconds: float) -> Generator[tuple[str, float], float, None]:
+def _stage(phase: str, progress: float = 0.0) -> Stage:
+    return phase, progress, 0.0
+
+
+def _wait(phase: str, seconds: float) -> Motion:
     passed_s = 0.0
     while passed_s < seconds - _EPSILON_S:
-        passed_s += yield phase, passed_s / seconds
+        passed_s += yield _stage(phase, passed_s / seconds)
 
 
 # Walking and looking
@@ -102,7 +106,7 @@ def _navigate(act: Act) -> Routine:
     near_m = 0.0 if act.target_m[2] <= 0.0 else STANDOFF_M
     if not math.isnan(standoff_m):
         near_m = max(0.0, standoff_m - _MARGIN_M)
-    yield "walking", 0.0
+    yield _stage("walking")
     here = (who.x_m, who.y_m)
     if math.dist(here, goal) > near_m or who.room != room:
         way = (*way[:-1], _short_of(way[-2] if len(way) > 1 else here, goal, near_m))
@@ -125,15 +129,13 @@ def _short_of(
     return start[0] + (goal[0] - start[0]) * share, start[1] + (goal[1] - start[1]) * share
 
 
-def _walk(
-    act: Act, way: tuple[tuple[float, float], ...], room: str
-) -> Generator[tuple[str, float], float, None]:
+def _walk(act: Act, way: tuple[tuple[float, float], ...], room: str) -> Motion:
     world, who = act.world, act.who
     for index, point in enumerate(way):
         if math.dist((who.x_m, who.y_m), point) > 1e-9:
             yield from _turn(act, math.atan2(point[1] - who.y_m, point[0] - who.x_m))
         while (left_m := math.dist((who.x_m, who.y_m), point)) > 1e-9:
-            step_m = who.body.speed_m_s * (yield "walking", index / len(way))
+            step_m = who.body.speed_m_s * (yield _stage("walking", index / len(way)))
             share = min(1.0, step_m / left_m)
             x = who.x_m + (point[0] - who.x_m) * share
             y = who.y_m + (point[1] - who.y_m) * share
@@ -143,17 +145,17 @@ def _walk(
     world.move(who, who.x_m, who.y_m, who.yaw_rad, room)
 
 
-def _turn(act: Act, heading_rad: float) -> Generator[tuple[str, float], float, None]:
+def _turn(act: Act, heading_rad: float) -> Motion:
     world, who = act.world, act.who
     while abs(left_rad := math.remainder(heading_rad - who.yaw_rad, math.tau)) > 1e-9:
-        step_rad = who.body.turn_speed_rad_s * (yield "turning", 0.0)
+        step_rad = who.body.turn_speed_rad_s * (yield _stage("turning"))
         turn_rad = math.copysign(min(step_rad, abs(left_rad)), left_rad)
         world.move(who, who.x_m, who.y_m, wrap_angle_rad(who.yaw_rad + turn_rad), who.room)
 
 
 def _look(act: Act) -> Routine:
     who = act.who
-    yield "looking", 0.0
+    yield _stage("looking")
     views = [pan for pan, _ in act.primitive.views_rad]
     dx, dy = act.target_m[0] - who.x_m, act.target_m[1] - who.y_m
     start_rad = who.yaw_rad
@@ -169,7 +171,7 @@ def _look(act: Act) -> Routine:
 
 def _attempt(act: Act, action: Action, seconds: float, after: Callable[[], None]) -> Routine:
     """Performs a timed action whose preconditions are checked before and after the time."""
-    yield str(act.primitive.name), 0.0
+    yield _stage(act.primitive.name)
     missing = first_missing(act.world, act.who, action)
     if missing is None:
         yield from _wait(str(act.primitive.name), seconds)
