@@ -175,26 +175,33 @@ def parse_graph(document: object, source: Path | str) -> Graph:
     return graph
 
 
+def structure_findings(graph: Graph) -> Iterator[tuple[str, str]]:
+    """Field and reason of every repeated id and every edge without a node."""
+    numbers: set[int] = set()
+    for i, node in enumerate(graph.nodes):
+        if node.id in numbers:
+            yield f"nodes.{i}.id", f"{node.id} is used twice"
+        numbers.add(node.id)
+    for i, edge in enumerate(graph.edges):
+        for field, number in (("from_id", edge.from_id), ("to_id", edge.to_id)):
+            if number not in numbers:
+                yield f"edges.{i}.{field}", f"there is no node {str(number)[:20]}"
+
+
 def graph_findings(graph: Graph) -> Iterator[tuple[str, str]]:
     """Field and reason of everything that prevents a graph from being a world state."""
-    nodes: dict[int, GraphNode] = {}
+    broken = list(structure_findings(graph))
+    yield from broken
     for i, node in enumerate(graph.nodes):
-        if node.id in nodes:
-            yield f"nodes.{i}.id", f"{node.id} is used twice"
-        nodes[node.id] = node
         for k, state in enumerate(node.states):
             reason = _unfit_state(node, state.upper())
             if reason:
                 yield f"nodes.{i}.states.{k}", reason
-    known = True
     for i, edge in enumerate(graph.edges):
         if edge.relation_type not in _KINDS:
             yield f"edges.{i}.relation_type", f"{edge.relation_type!r} is none of {_kinds()}"
-        for field, number in (("from_id", edge.from_id), ("to_id", edge.to_id)):
-            if number not in nodes:
-                known = False
-                yield f"edges.{i}.{field}", f"there is no node {str(number)[:20]}"
-    if known:
+    if not broken:
+        nodes = {node.id: node for node in graph.nodes}
         yield from _hand_findings(graph.edges, nodes)
         yield from _cycle_findings(graph.edges, nodes)
 

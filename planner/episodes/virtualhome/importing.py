@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import JsonValue, ValidationError
 
 from planner.episodes.foreign.file import ForeignFile, parse_json, read_foreign
 from planner.episodes.foreign.scene import ForeignScene, ForeignThing, place_things
@@ -23,7 +22,7 @@ from planner.episodes.partnr.houses import scene_seed
 from planner.episodes.partnr.importing import AGENTS, Underived
 from planner.episodes.partnr.instruction_file import Fault
 from planner.episodes.partnr.placement import UnplaceableError
-from planner.episodes.virtualhome.layout import Graph, GraphLayout, Lenient
+from planner.episodes.virtualhome.layout import GraphLayout
 from planner.episodes.virtualhome.words import VirtualHomeWords, WordKind
 from planner.evaluation.entity_checks import entity_findings, facts_of_episode
 from planner.evaluation.language import read_evaluation
@@ -31,19 +30,13 @@ from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import EPISODE_VERSION, Episode
 from planner.world.errors import FileError, PlannerError, from_validation
 from planner.world.files import parse_model
+from planner.world.graph_file import GraphFile, structure_findings
 from planner.world.house import House
 from planner.world.house_checks import check_episode
 from planner.world.states import default_states
 from planner.world.vocabulary import Relation
 
 DATASET = "virtualhome-graph"
-
-
-class _GraphFile(Lenient):
-    init_graph: Graph
-    final_graph: Graph | None = None
-    instruction: Annotated[str, Field(max_length=4000)] = ""
-    task: Annotated[str, Field(max_length=4000)] = ""
 
 
 def import_graphs(paths: Sequence[Path], seed: int) -> Imported:
@@ -83,28 +76,16 @@ def import_graphs(paths: Sequence[Path], seed: int) -> Imported:
     return Imported(DATASET, read, tuple(episodes), tuple(left_out), houses, tuple(goalless))
 
 
-def _parsed(file: ForeignFile) -> _GraphFile:
+def _parsed(file: ForeignFile) -> GraphFile:
     document = parse_json(file.text, file.path)
     if isinstance(document, dict) and "nodes" in document:
         document = {"init_graph": document, "instruction": document.get("instruction", "")}
-    found = parse_model(document, _GraphFile, file.path)
+    found = parse_model(document, GraphFile, file.path)
     for name, graph in (("init_graph", found.init_graph), ("final_graph", found.final_graph)):
         if graph is not None:
-            _check(graph, file.path, name)
+            for field, reason in structure_findings(graph):
+                raise FileError(file.path, f"{name}.{field}", reason)
     return found
-
-
-def _check(graph: Graph, path: Path, name: str) -> None:
-    known: set[int] = set()
-    for i, node in enumerate(graph.nodes):
-        if node.id in known:
-            raise FileError(path, f"{name}.nodes.{i}.id", f"{node.id} is used twice")
-        known.add(node.id)
-    for i, edge in enumerate(graph.edges):
-        for number in (edge.from_id, edge.to_id):
-            if number not in known:
-                reason = f"there is no node {str(number)[:20]}"
-                raise FileError(path, f"{name}.edges.{i}", reason)
 
 
 class _GraphEpisode:
@@ -113,7 +94,7 @@ class _GraphEpisode:
     def __init__(
         self,
         file: ForeignFile,
-        document: _GraphFile,
+        document: GraphFile,
         seed: int,
         catalogue: Catalogue,
         words: VirtualHomeWords,

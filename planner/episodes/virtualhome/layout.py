@@ -1,54 +1,15 @@
-"""VirtualHome's graphs as their files have them, and where in them everything is."""
+"""Where everything is in a VirtualHome graph."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
-
-from pydantic import BaseModel, ConfigDict, Field
 
 from planner.episodes.virtualhome.words import VirtualHomeWord, VirtualHomeWords, WordKind
+from planner.world.graph_file import Graph
 from planner.world.receptacle import holds_things, part_by_word
 from planner.world.states import default_states
 from planner.world.vocabulary import Relation
-
-MAX_NODES = 5_000
-MAX_EDGES = 200_000
-
-Word = Annotated[str, Field(min_length=1, max_length=80)]
-
-
-class Lenient(BaseModel):
-    """A record of which not all fields are read."""
-
-    # Prefabs, transforms and boxes are VirtualHome's own and are ignored.
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
-
-
-class GraphNode(Lenient):
-    """An entity."""
-
-    id: Annotated[int, Field(ge=0, le=10**9)]
-    class_name: Word
-    category: str = ""
-    states: tuple[Word, ...] = ()
-    properties: tuple[Word, ...] = ()
-
-
-class GraphEdge(Lenient):
-    """A relation between two entities."""
-
-    from_id: int
-    to_id: int
-    relation_type: Word
-
-
-class Graph(Lenient):
-    """A scene graph; ids are unique and edges connect existing nodes."""
-
-    nodes: Annotated[tuple[GraphNode, ...], Field(min_length=1, max_length=MAX_NODES)]
-    edges: Annotated[tuple[GraphEdge, ...], Field(max_length=MAX_EDGES)] = ()
 
 
 @dataclass(frozen=True, slots=True)
