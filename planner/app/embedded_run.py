@@ -6,26 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from planner.app.composition import compose
 from planner.app.run import EpisodeRun, RunResult
 from planner.app.time_steps import Foresight, Steps
-from planner.evaluation.episode_goal import evaluation_of
-from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.progress import Mode
-from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
+from planner.evaluation.trace_builder import TraceBuilder
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.sightings import GT_VISIBILITY
 from planner.memory.updater import MemoryUpdater
-from planner.planning.full_view import full_belief
 from planner.planning.planner import Planner, Task
 from planner.planning.session_world import Event
-from planner.world.belief import Belief
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.observation import Observation, Sighting
-from planner.world.state import WorldState
-from sim_bridge.backend import Backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 
 
@@ -36,31 +31,26 @@ def run_embedded(
     make_planner: Callable[[Task], Planner],
     *,
     agents: int = 0,
-    seed: int | None = None,
     images: bool = True,
     on_event: Callable[[Event], None] | None = None,
     leaps: bool = True,
-    trace: TraceBuilder | None = None,
     updater: MemoryUpdater | None = None,
     watch: Callable[[Observation, Memory], None] | None = None,
 ) -> RunResult:
     """Runs one episode from start to verdict; arguments as in `prepare_embedded`."""
     acting = backend_agents(episode)[: agents or None]
-    run = prepare_embedded(
+    return prepare_embedded(
         backend,
         house,
         episode,
         make_planner,
         acting=acting,
-        seed=seed,
         images=images,
         on_event=on_event,
         leaps=leaps,
-        trace=trace,
         updater=updater,
         watch=watch,
-    )
-    return run.run()
+    ).run()
 
 
 def backend_agents(episode: Episode) -> tuple[str, ...]:
@@ -87,34 +77,16 @@ def prepare_embedded(
 ) -> EpisodeRun:
     """Loads an episode and returns it ready to run.
 
-    Args:
-        backend: may have run other episodes before.
-        house: the episode's.
-        episode: with an evaluation or criteria.
-        make_planner: makes the planner for the task.
-        acting: the agents that act; empty = all of the episode.
-        seed: replaces the episode's.
-        images: whether the memory uses rendered images; otherwise visibility is computed by rays.
-        on_event: called with each event as it happens.
-        leaps: whether idle steps are skipped; events, their times and the verdict are the same
-            without, only slower.
-        trace: receives each state and its progress.
-        updater: replaces the privileged memory updater.
-        watch: called with each observation, and the memory before its update.
-        mode: the evaluator's rules, strict or published.
-        all_known: whether planners and skills get ground truth instead of the memory's belief:
-            full observability (PARTNR-1.3).
+    Arguments are as of `compose`. With `images` the memory uses rendered images, or else visibility
+    is computed by rays. `leaps` skips idle steps; events, their times and the verdict are the same
+    without, only slower. `updater` replaces the privileged one; `watch` is called with each
+    observation, and the memory before its update.
 
     Raises:
         PlannerError: if the episode has no goal, or does not fit the house.
     """
-    evaluation = evaluation_of(episode)
-    backend.reset(house, episode, episode.seed if seed is None else seed)
     if updater is not None and not images:
         raise PlannerError(f"memory {updater.name} needs images, and the run has none")
-    initial = backend.world_state()
-    if initial is None:
-        raise PlannerError(f"{episode.episode_id}: the backend provides no world state")
     limits = GT_VISIBILITY
     glance = partial(
         backend.sightings, max_distance_m=limits.max_distance_m, min_fraction=limits.min_fraction
@@ -138,36 +110,21 @@ def prepare_embedded(
         glimpse=None if images else glimpse,
         show_none=None if images or backend.is_noisy else show_none,
     )
-    kinds = {placement.uid: placement.kind for placement in episode.agents}
-    memory = Memory(house, updater or privileged, agents=kinds, episode=episode.episode_id)
     cameras = ("hand",) if images else ()
-    task = Task(
-        instruction=episode.instruction,
-        agents=tuple(acting) or backend.agents,
-        goal=episode.evaluation,
-        seed=episode.seed if seed is None else seed,
-    )
-    criteria, robot = episode.criteria, episode.agents[0].uid
-    evaluator = (
-        Evaluator(evaluation, house, initial, mode, criteria=criteria, robot=robot)
-        if trace is None
-        else TracedEvaluator(
-            evaluation, house, initial, mode, builder=trace, criteria=criteria, robot=robot
-        )
-    )
-    observer = None if all_known else _Observer(backend, privileged, memory, cameras, watch)
-    return EpisodeRun(
-        backend=backend,
-        house=house,
-        task=task,
-        planner=make_planner(task),
-        memory=memory,
-        evaluator=evaluator,
-        steps=Foresight(backend, memory, evaluator, observer, leaper=backend)
-        if leaps
-        else Steps(backend, memory, evaluator, observer),
+    return compose(
+        backend,
+        house,
+        episode,
+        make_planner,
+        updater or privileged,
+        lambda memory: _Observer(backend, privileged, memory, cameras, watch),
+        partial(Foresight, backend, leaper=backend) if leaps else partial(Steps, backend),
+        acting=acting,
+        seed=seed,
         on_event=on_event,
-        all_known=Truth(backend).belief if all_known else None,
+        trace=trace,
+        mode=mode,
+        all_known=all_known,
     )
 
 
@@ -209,20 +166,3 @@ class _Observer:
         for agent in backend.agents:
             base_m, holds = backend.predicted_position(agent, seconds)
             self.memory.note_self(agent, base_m, backend.now_s() + seconds, holds=holds)
-
-
-class Truth:
-    """A belief equal to ground truth, rebuilt only when the state has changed."""
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self._known: tuple[WorldState, Belief] | None = None
-
-    def belief(self) -> Belief:
-        """Every entity as it is now."""
-        state = self._backend.world_state()
-        if state is None:
-            raise PlannerError("the backend provides no world state")
-        if self._known is None or self._known[0] is not state:
-            self._known = (state, full_belief(state))
-        return self._known[1]

@@ -1,0 +1,112 @@
+"""What runs in every simulator have in common: an episode with its memory, task and evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from planner.app.run import EpisodeRun
+from planner.app.time_steps import Observer, Steps
+from planner.evaluation.episode_goal import evaluation_of
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.progress import Mode
+from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
+from planner.memory.memory import Memory
+from planner.memory.updater import MemoryUpdater
+from planner.planning.full_view import full_belief
+from planner.planning.planner import Planner, Task
+from planner.planning.session_world import Event
+from planner.world.belief import Belief
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.state import WorldState
+from sim_bridge.backend import Backend
+
+
+def compose(
+    backend: Backend,
+    house: House,
+    episode: Episode,
+    make_planner: Callable[[Task], Planner],
+    updater: MemoryUpdater,
+    make_observer: Callable[[Memory], Observer],
+    make_steps: Callable[[Memory, Evaluator, Observer | None], Steps],
+    *,
+    acting: Sequence[str],
+    seed: int | None,
+    on_event: Callable[[Event], None] | None,
+    trace: TraceBuilder | None,
+    mode: Mode,
+    all_known: bool,
+) -> EpisodeRun:
+    """Loads an episode and returns it ready to run.
+
+    Args:
+        backend: may have run other episodes before.
+        house: the episode's.
+        episode: with an evaluation or criteria.
+        make_planner: makes the planner for the task.
+        updater: of the memory.
+        make_observer: the agents' cameras, which feed this memory; unused with `all_known`.
+        make_steps: advances time.
+        acting: the agents that act; empty = all of the episode.
+        seed: replaces the episode's.
+        on_event: called with each event as it happens.
+        trace: receives each state and its progress.
+        mode: the evaluator's rules, strict or published.
+        all_known: whether planners and skills get ground truth instead of the memory's belief:
+            full observability (PARTNR-1.3).
+
+    Raises:
+        PlannerError: if the episode has no goal, or does not fit the house.
+    """
+    evaluation = evaluation_of(episode)
+    used_seed = episode.seed if seed is None else seed
+    backend.reset(house, episode, used_seed)
+    initial = backend.world_state()
+    if initial is None:
+        raise PlannerError(f"{episode.episode_id}: the backend provides no world state")
+    kinds = {placement.uid: placement.kind for placement in episode.agents}
+    memory = Memory(house, updater, agents=kinds, episode=episode.episode_id)
+    task = Task(
+        instruction=episode.instruction,
+        agents=tuple(acting) or backend.agents,
+        goal=episode.evaluation,
+        seed=used_seed,
+    )
+    criteria, robot = episode.criteria, episode.agents[0].uid
+    evaluator = (
+        Evaluator(evaluation, house, initial, mode, criteria=criteria, robot=robot)
+        if trace is None
+        else TracedEvaluator(
+            evaluation, house, initial, mode, builder=trace, criteria=criteria, robot=robot
+        )
+    )
+    return EpisodeRun(
+        backend=backend,
+        house=house,
+        task=task,
+        planner=make_planner(task),
+        memory=memory,
+        evaluator=evaluator,
+        steps=make_steps(memory, evaluator, None if all_known else make_observer(memory)),
+        on_event=on_event,
+        all_known=_Truth(backend).belief if all_known else None,
+    )
+
+
+class _Truth:
+    """A belief equal to ground truth, rebuilt only when the state has changed."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._known: tuple[WorldState, Belief] | None = None
+
+    def belief(self) -> Belief:
+        """Every entity as it is now."""
+        state = self._backend.world_state()
+        if state is None:
+            raise PlannerError("the backend provides no world state")
+        if self._known is None or self._known[0] is not state:
+            self._known = (state, full_belief(state))
+        return self._known[1]
