@@ -57,12 +57,12 @@ def _problems(decision: object, context: Context) -> list[str]:
         if agent not in context.idle:
             found.append(f"decide: {agent} is given {call}, but is not idle")
         try:
-            wanted = len(roles_of(call.name))
+            expected = len(roles_of(call.name))
         except CallError as error:
             found.append(f"decide: {error}")
             continue
-        if len(call.arguments) != wanted:
-            found.append(f"decide: {call} has {len(call.arguments)} arguments, expected {wanted}")
+        if len(call.arguments) != expected:
+            found.append(f"decide: {call} has {len(call.arguments)} arguments, expected {expected}")
     return found
 
 

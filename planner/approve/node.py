@@ -150,9 +150,9 @@ class _ApproveClient:
                 f"the bridge did not confirm the answer within {ANSWER_TIMEOUT_S:g} s; "
                 f"see /{self._request.agent}/safety/receipts for its outcome"
             )
-        told: Any = sent.result()
-        _print(told.message)
-        return EXIT_OK if told.success else EXIT_FAILED
+        response: Any = sent.result()
+        _print(response.message)
+        return EXIT_OK if response.success else EXIT_FAILED
 
     def _save_picture(self, question: Question, path: Path) -> None:
         """Saves the picture of this very question.

@@ -53,17 +53,17 @@ def attend(agents: Sequence[str], *, through_skills: bool, namespace: str = "/")
             publisher.attend(agents)
             print(f"attending {', '.join(agents)} until Ctrl-C", flush=True)
             topic = skill_topic if through_skills else safety_topic
-            told: dict[str, list[str]] = {}
+            printed: dict[str, list[str]] = {}
             while not ends():
                 executor.spin_once(timeout_sec=POLL_S)
                 for agent in agents:
-                    ears = node.get_subscriptions_info_by_topic(topic(agent))
-                    names = sorted({ear.node_name for ear in ears})
-                    if names != told.get(agent):
+                    subscribers = node.get_subscriptions_info_by_topic(topic(agent))
+                    names = sorted({subscriber.node_name for subscriber in subscribers})
+                    if names != printed.get(agent):
                         print(
                             f"{agent}: received by {', '.join(names) or 'nobody yet'}", flush=True
                         )
-                    told[agent] = names
+                    printed[agent] = names
     finally:
         publisher.destroy()
         executor.shutdown()

@@ -184,8 +184,8 @@ def _add_rooms(lexicon: Lexicon, catalogue: Catalogue) -> None:
     for room in catalogue.rooms.values():
         for phrase in (room.name, *room.aliases):
             lexicon.add(NounKind.ROOM, phrase, (room.name,))
-    for phrase, wanted in ROOM_WORDS.items():
-        names = {catalogue.room_name(word) for word in wanted} - {None}
+    for phrase, meanings in ROOM_WORDS.items():
+        names = {catalogue.room_name(word) for word in meanings} - {None}
         if names:
             lexicon.add(NounKind.ROOM, phrase, (name for name in names if name is not None))
 
@@ -219,8 +219,8 @@ def _add_objects(lexicon: Lexicon, catalogue: Catalogue) -> None:
             lexicon.add(NounKind.OBJECT, phrase, (item.name,))
         for group in item.groups:
             groups.setdefault(group, set()).add(item.name)
-    for phrase, wanted in OBJECT_WORDS.items():
-        names = {catalogue.object_name(word) for word in wanted} - {None}
+    for phrase, meanings in OBJECT_WORDS.items():
+        names = {catalogue.object_name(word) for word in meanings} - {None}
         if names:
             lexicon.add(NounKind.OBJECT, phrase, (name for name in names if name is not None))
     for group, members in groups.items():

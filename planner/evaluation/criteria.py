@@ -115,7 +115,7 @@ class CriteriaJudge:
             Whether anything about the criteria has changed.
         """
         stale = {ground for name in changed for ground in self._of.get(name, ())}
-        if not scene.told and any(name != self._robot for name in changed):
+        if not scene.has_edges and any(name != self._robot for name in changed):
             # An entity between two others can break a ray from one down to the other.
             stale.update(g for g in self._truth if g[0] in _PLACEMENTS)
         before = self._progress

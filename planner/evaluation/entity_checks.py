@@ -159,9 +159,9 @@ def _unfit(predicate: str, k: int, name: str, fact: EntityFacts) -> str:
         return f"{name} has no inside"
     asked = asked_state(predicate)
     if asked is not None:
-        wanted = default_states().affordance_of[asked[0]]
-        if wanted not in fact.affordances:
-            return f"{name} is not {wanted}"
+        affordance = default_states().affordance_of[asked[0]]
+        if affordance not in fact.affordances:
+            return f"{name} is not {affordance}"
     return ""
 
 

@@ -216,7 +216,7 @@ class Evaluator:
         Returns:
             False if this is uncertain; then each state must be processed.
         """
-        if self._criteria is not None or self._scene.told:
+        if self._criteria is not None or self._scene.has_edges:
             return False
         if not shadows_nothing(self._cast, self._scene, reach):
             return False

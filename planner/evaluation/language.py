@@ -377,11 +377,11 @@ class _Reading:
         return tuple(ties)
 
     def _arguments(self, entry: _Tied, where: str) -> tuple[int | str, ...]:
-        given, wanted = entry.arg_indices, len(entry.proposition_indices)
-        if len(given) < wanted and len(set(given)) == 1:
-            return given[:1] * wanted  # PARTNR-D25: the paper's own example has one too few.
-        if len(given) != wanted:
-            raise self._error(where, f"{len(given)} arguments for {wanted} propositions")
+        given, expected = entry.arg_indices, len(entry.proposition_indices)
+        if len(given) < expected and len(set(given)) == 1:
+            return given[:1] * expected  # PARTNR-D25: the paper's own example has one too few.
+        if len(given) != expected:
+            raise self._error(where, f"{len(given)} arguments for {expected} propositions")
         return given
 
     def _argument(self, proposition: Proposition, argument: int | str, where: str) -> int:

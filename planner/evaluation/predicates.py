@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
+from planner.evaluation.edges import edge_in_room, edge_inside, edge_on
 from planner.evaluation.scene import EPSILON_M, Scene
-from planner.evaluation.told import told_in_room, told_inside, told_on
 from planner.world.geometry import Box, Vec3
 from planner.world.states import default_states
 from planner.world.vocabulary import floor_name
@@ -49,8 +49,8 @@ def key_points(box: Box) -> Iterator[Vec3]:
 
 def on_top_of(scene: Scene, name: str) -> frozenset[str]:
     """Everything that an entity is on top of; the floor of its room if it lies on that."""
-    if scene.told:
-        return told_on(scene.entities, name)
+    if scene.has_edges:
+        return edge_on(scene.entities, name)
     below = scene.first_below(name)
     floor = floor_under(scene, name)
     return below if floor is None else below | {floor}
@@ -62,8 +62,8 @@ def floor_under(scene: Scene, name: str) -> str | None:
     Judged by height, because rays from a cup at the edge of a table would hit the floor too. Things
     on the bottom board of a shelf or in a basket are not on the floor.
     """
-    if scene.told:
-        return next((on for on in told_on(scene.entities, name) if on.startswith("floor_")), None)
+    if scene.has_edges:
+        return next((on for on in edge_on(scene.entities, name) if on.startswith("floor_")), None)
     box = scene.box(name)
     if box is None or not -ON_FLOOR_M - EPSILON_M <= box.minimum_m[2] <= ON_FLOOR_M + EPSILON_M:
         return None
@@ -87,8 +87,8 @@ def is_inside(scene: Scene, name: str, receptacle: str) -> bool:
     entity's underside must be in it: then its lower corners' rays hit the walls, however far it
     sticks out.
     """
-    if scene.told:
-        return told_inside(scene.entities, name, receptacle)
+    if scene.has_edges:
+        return edge_inside(scene.entities, name, receptacle)
     box = scene.box(name)
     if box is None or name == receptacle:
         return False
@@ -127,8 +127,8 @@ def _is_within(point_m: Vec3, box: Box) -> bool:
 
 def is_in_room(scene: Scene, name: str, room: str) -> bool:
     """At least a quarter of the nine key points lie in the room's volume: three of them."""
-    if scene.told:
-        return told_in_room(scene.entities, name, room)
+    if scene.has_edges:
+        return edge_in_room(scene.entities, name, room)
     box = scene.box(name)
     if box is None:
         return False
@@ -162,8 +162,8 @@ def is_clustered(scene: Scene, names: Sequence[str], threshold_m: float = 0.5) -
 def has_state(scene: Scene, predicate: str, name: str) -> bool:
     """Whether a state is as asked; without the affordance both of a pair are false."""
     states = default_states()
-    state, wanted = states.predicates[predicate]
+    state, value = states.predicates[predicate]
     entity = scene.entities.get(name)
     if entity is None or states.affordance_of[state] not in entity.affordances:
         return False
-    return bool((entity.states or {}).get(state, False)) is wanted
+    return bool((entity.states or {}).get(state, False)) is value

@@ -48,10 +48,10 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
             return _gap_m(scene, b, a) < CLOSE_M
         return _gap_m(scene, a, b) < CLOSE_M or _gap_m(scene, b, a) < CLOSE_M
     if relation == "FACING":
-        return _faces(a, b, has_front=not scene.told)
-    if scene.told and a.kind is EntityKind.FURNITURE:
+        return _faces(a, b, has_front=not scene.has_edges)
+    if scene.has_edges and a.kind is EntityKind.FURNITURE:
         return (relation, other) in scene.house.fixed_edges.get(one, ())
-    if scene.told and b.kind is not EntityKind.FURNITURE:
+    if scene.has_edges and b.kind is not EntityKind.FURNITURE:
         return (is_inside if relation == "INSIDE" else is_on_top)(scene, one, other)
     if b.kind is EntityKind.AGENT:
         return False
@@ -73,13 +73,13 @@ def _box(scene: Scene, entity: EntityState) -> Box:
 def _is_in(scene: Scene, entity: EntityState, room: str) -> bool:
     if entity.kind is EntityKind.OBJECT:
         return is_in_room(scene, entity.name, room)
-    if entity.kind is EntityKind.FURNITURE or scene.told:
+    if entity.kind is EntityKind.FURNITURE or scene.has_edges:
         return entity.room == room
     return scene.in_room(world_box(entity).center_m, room)
 
 
 def _is_on_floor(scene: Scene, entity: EntityState) -> bool:
-    if scene.told and entity.kind is EntityKind.FURNITURE:
+    if scene.has_edges and entity.kind is EntityKind.FURNITURE:
         # What stands on a rug also stands on the floor.
         edges = scene.house.fixed_edges.get(entity.name, ())
         return not any(other in scene.house.furniture_by_name for _, other in edges)

@@ -204,17 +204,17 @@ class Scene:
     Attributes:
         house: the layout.
         entities: by name.
-        told: whether relations come from the world's edges instead of from boxes.
+        has_edges: whether relations come from the world's edges instead of from boxes.
     """
 
     def __init__(self, house: House, entities: Mapping[str, EntityState]) -> None:
         self.house = house
-        self.told = house.graph is not None
+        self.has_edges = house.graph is not None
         self.entities: dict[str, EntityState] = {}
         self._boxes: dict[str, Box] = {}
         # Of things with a hollow or a top.
         self._shapes: dict[str, ThingShape] = {}
-        if self.told:
+        if self.has_edges:
             # Boxes are computed on demand.
             self.entities.update(entities)
             return
@@ -232,7 +232,7 @@ class Scene:
             BrokenStateError: if a pose or size is impossible in a house; entities before it have
                 been updated.
         """
-        if self.told:
+        if self.has_edges:
             for entity in changed:
                 self.entities[entity.name] = entity
                 self._boxes.pop(entity.name, None)
@@ -284,7 +284,7 @@ class Scene:
 
     def box(self, name: str) -> Box | None:
         """The axis-aligned box around an entity (PARTNR-D8); None if it has none."""
-        if self.told:
+        if self.has_edges:
             box, entity = self._boxes.get(name), self.entities.get(name)
             if box is None and entity is not None:
                 box = self._boxes[name] = world_box(entity)
@@ -299,7 +299,7 @@ class Scene:
         """(x_min, y_min, x_max, y_max) of what rays can hit of an entity; None for agents."""
         entity = self.entities.get(name)
         kinds = (EntityKind.OBJECT, EntityKind.FURNITURE)
-        if self.told or entity is None or entity.kind not in kinds:
+        if self.has_edges or entity is None or entity.kind not in kinds:
             return None
         if name in self._pieces:
             return self._pieces[name].reach_m

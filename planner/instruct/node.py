@@ -263,8 +263,8 @@ class _InstructClient:
         )
 
     def _emit(self, kind: Kind, line: str, **fields: Any) -> None:
-        told = fields or {"text": line}
-        self._show(Event(kind, self._story.now_s, line, told))
+        shown = fields or {"text": line}
+        self._show(Event(kind, self._story.now_s, line, shown))
 
 
 def _has_input() -> bool:

@@ -281,8 +281,8 @@ def detect_gpus() -> tuple[float, int]:
         return 0.0, 0
     query = [program, "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
     try:
-        told = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True).stdout
-        sizes = [float(line) / 1024 for line in told.split()]
+        ended = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True)
+        sizes = [float(line) / 1024 for line in ended.stdout.split()]
     except (OSError, ValueError, subprocess.SubprocessError):
         return 0.0, 0
     sizes = [size for size in sizes if math.isfinite(size) and size > 0]

@@ -403,7 +403,7 @@ class RecorderNode(Node):
             PlannerError: if it cannot be written, or there is no space for the first bag.
             ExternalShutdownException: if asked to stop while waiting.
         """
-        told = False
+        logged = False
         try:
             while True:
                 place = _new_folder(folder)
@@ -412,10 +412,10 @@ class RecorderNode(Node):
                 except DiskFullError as error:
                     if place == folder:
                         raise
-                    if not told:
+                    if not logged:
                         text = f"{error}; recording continues when there is space"
                         self.get_logger().error(text)
-                        told = True
+                        logged = True
                 if not self.context.ok():
                     raise ExternalShutdownException
                 time.sleep(SPACE_POLL_S)

@@ -67,9 +67,9 @@ def _difference(judged: Judged) -> str:
         first = [-1 if p.first_step is None else p.first_step for p in now.propositions]
         pairs = zip(live.propositions, first, strict=False)
         differ = [
-            f"part {number} at step {step}, live {told[1]}"
-            for number, (told, step) in enumerate(pairs)
-            if told[1] != step
+            f"part {number} at step {step}, live {recorded[1]}"
+            for number, (recorded, step) in enumerate(pairs)
+            if recorded[1] != step
         ]
         if differ:
             return f"DIFFERENT from live: {', '.join(differ)}"

@@ -198,8 +198,8 @@ def _print_table(judged: Sequence[Judged], *, partial: bool) -> None:
             print(printable(f"why {j.verdict.episode_id}: {j.verdict.explanation}"))
         criteria = j.verdict.criteria
         if criteria is not None and j.verdict.propositions:
-            told = f"criteria {criteria_word(criteria)}. {criteria.explanation}".rstrip()
-            print(printable(f"{j.verdict.episode_id}: {told}"))
+            line = f"criteria {criteria_word(criteria)}. {criteria.explanation}".rstrip()
+            print(printable(f"{j.verdict.episode_id}: {line}"))
 
 
 def _gap(gap: StateGap) -> str:

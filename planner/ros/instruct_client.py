@@ -165,15 +165,15 @@ class InstructClient:
             self._ask_for_result(answer)
 
     @staticmethod
-    def _on_ended(answer: Future[Any], told: Any) -> None:
-        reason = why_no_result(told)
-        if told is None or told.status == GoalStatus.STATUS_UNKNOWN:
+    def _on_ended(answer: Future[Any], response: Any) -> None:
+        reason = why_no_result(response)
+        if response is None or response.status == GoalStatus.STATUS_UNKNOWN:
             # Its server has ended and another one answered.
             answer.set_result(None)
         elif reason:
             answer.set_exception(PlannerError(f"the task planner gave no result: {reason}"))
         else:
-            answer.set_result(told.result)
+            answer.set_result(response.result)
 
     async def pause(self, seconds: float) -> None:
         """Sleeps without blocking the executor."""

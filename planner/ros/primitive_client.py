@@ -99,10 +99,10 @@ class PrimitiveClient:
     def base(self) -> Pose | None:
         """The newest pose reported by the bridge or the memory."""
         believed = self._located()
-        told = self._base
-        if told is None or (believed is not None and believed[1] > told[1]):
+        reported = self._base
+        if reported is None or (believed is not None and believed[1] > reported[1]):
             return believed[0] if believed is not None else None
-        return told[0]
+        return reported[0]
 
     def now_s(self) -> float:
         """Seconds on the node's clock."""

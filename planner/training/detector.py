@@ -106,7 +106,7 @@ def train_detector(
         _load_weights(start / CHECKPOINT, net, recipe.device)
     begin = _resume(folder, recipe, net, optimiser, schedule)
     batches = _batches((frames, more), classes, recipe, begin)
-    started, told = time.monotonic(), _Means()
+    started, means = time.monotonic(), _Means()
     net.train()
     for step in range(begin, recipe.steps):
         batch = next(batches)
@@ -116,9 +116,9 @@ def train_detector(
         torch.nn.utils.clip_grad_norm_(net.parameters(), 5.0)
         optimiser.step()
         schedule.step()
-        told.add(measures)
+        means.add(measures)
         if (step + 1) % 20 == 0:
-            on_progress(Progress(step + 1, *told.take(), time.monotonic() - started))
+            on_progress(Progress(step + 1, *means.take(), time.monotonic() - started))
         if (step + 1) % recipe.save_every == 0 or step + 1 == recipe.steps:
             _save(folder, recipe, step + 1, net, optimiser, schedule)
     net.eval()

@@ -50,14 +50,14 @@ def train_memory_model(
     """
     classes = sorted(default_catalogue().objects)
 
-    def told(progress: Progress) -> None:
+    def report(progress: Progress) -> None:
         on_progress(
             f"step {progress.step}: loss {progress.loss:.3f}, cells right "
             f"{progress.there_right:.2f}, classes {progress.class_right:.2f}, "
             f"middles {progress.offset_m * 100:.1f} cm, {progress.elapsed_s:.0f} s"
         )
 
-    weights = train_detector(frames, classes, folder, network, told, more=more, start=start)
+    weights = train_detector(frames, classes, folder, network, report, more=more, start=start)
     notes = {
         "frames": str(len(frames)),
         "more_frames": str(len(more)),

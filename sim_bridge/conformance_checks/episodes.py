@@ -37,9 +37,9 @@ def before_any_episode(trial: Trial) -> None:
 
 def agents_of_the_episode(trial: Trial) -> None:
     """The agents are those of the episode, in its order; unknown ones are refused."""
-    wanted = tuple(agent.uid for agent in trial.setting.episode.agents)
-    expect(trial.backend.agents == wanted, f"agents are {trial.backend.agents}, not {wanted}")
-    for agent in wanted:
+    expected = tuple(agent.uid for agent in trial.setting.episode.agents)
+    expect(trial.backend.agents == expected, f"agents are {trial.backend.agents}, not {expected}")
+    for agent in expected:
         can = trial.backend.capabilities(agent)
         expect(can.reach_m > 0 and can.radius_m > 0, f"{agent} has no reach or radius")
         known = trial.backend.world_state() is not None

@@ -59,15 +59,18 @@ def cameras_give_frames(trial: Trial) -> None:
     )
     seen = trial.look(cameras)
     for name, frame in seen.cameras.items():
-        lens = frame.intrinsics
-        shape = (lens.height_px, lens.width_px)
+        intrinsics = frame.intrinsics
+        shape = (intrinsics.height_px, intrinsics.width_px)
         expect(frame.rgb.shape == (*shape, 3), f"{name}: colours have the shape {frame.rgb.shape}")
         expect(frame.rgb.dtype == np.uint8, f"{name}: colours are {frame.rgb.dtype}")
         expect(frame.depth_m.shape == shape, f"{name}: depth has the shape {frame.depth_m.shape}")
         expect(frame.depth_m.dtype == np.float32, f"{name}: depth is {frame.depth_m.dtype}")
         good = bool(np.isfinite(frame.depth_m).all() and (frame.depth_m >= 0).all())
         expect(good, f"{name}: depth is negative or not finite; nothing measured is 0")
-        expect(lens.fx_px > 0 and lens.fy_px > 0, f"{name}: the focal length is not above 0")
+        expect(
+            intrinsics.fx_px > 0 and intrinsics.fy_px > 0,
+            f"{name}: the focal length is not above 0",
+        )
         expect((frame.instances is not None) == can.ground_truth, f"{name}: instance ids")
         if frame.instances is not None:
             expect(frame.instances.shape == shape, f"{name}: ids are {frame.instances.shape}")
@@ -226,9 +229,9 @@ def _measured(
 
 
 def _points(frame: CameraFrame, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> FloatArray:
-    lens, z = frame.intrinsics, frame.depth_m[rows, columns].astype(np.float64)
-    x = (columns - lens.cx_px) / lens.fx_px * z
-    y = (rows - lens.cy_px) / lens.fy_px * z
+    intrinsics, z = frame.intrinsics, frame.depth_m[rows, columns].astype(np.float64)
+    x = (columns - intrinsics.cx_px) / intrinsics.fx_px * z
+    y = (rows - intrinsics.cy_px) / intrinsics.fy_px * z
     in_camera = np.stack([x, y, z], axis=1)
     points: FloatArray = in_camera @ frame.pose.rotation().T + np.asarray(frame.pose.position_m)
     return points

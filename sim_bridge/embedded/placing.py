@@ -220,11 +220,11 @@ def _surface_spot(
     return Spot(support, (x, y, z, owner.yaw_rad + turned_rad))
 
 
-def _positions(center: float, half: float, wanted: float) -> FloatArray:
-    """Candidates along one axis: the wanted position itself, then a regular grid."""
+def _positions(center: float, half: float, preferred: float) -> FloatArray:
+    """Candidates along one axis: the preferred position itself, then a regular grid."""
     count = max(1, int(2 * half / PITCH_M) + 1)
     line = np.linspace(center - half, center + half, count)
-    return np.concatenate([[min(max(wanted, center - half), center + half)], line])
+    return np.concatenate([[min(max(preferred, center - half), center + half)], line])
 
 
 def _extent(size_m: Vec3, yaw_rad: float) -> tuple[float, float]:

@@ -43,15 +43,15 @@ class Renderer(Protocol):
 
 def visible_geoms(scene: Scene, view: View) -> NDArray[np.bool_]:
     """Which geoms may appear: their bounding spheres are in the frustum and not hidden."""
-    lens = view.intrinsics
+    intrinsics = view.intrinsics
     rotation = view.pose.rotation()
     relative = (scene.data.geom_xpos - np.asarray(view.pose.position_m)) @ rotation
     radius = scene.model.geom_rbound
     x, y, z = relative.T
     visible: NDArray[np.bool_] = (z > view.near_m - radius) & (z < view.far_m + radius)
     for across, pixels, focal in (
-        (x, lens.width_px, lens.fx_px),
-        (y, lens.height_px, lens.fy_px),
+        (x, intrinsics.width_px, intrinsics.fx_px),
+        (y, intrinsics.height_px, intrinsics.fy_px),
     ):
         slope = pixels / 2 / focal
         visible &= np.abs(across) < z * slope + radius * math.hypot(1.0, slope)
@@ -127,10 +127,10 @@ class OpenGLRenderer:
             self._scene,
         )
         _aim(self._scene, view)
-        lens = view.intrinsics
-        rectangle = mujoco.MjrRect(0, 0, lens.width_px, lens.height_px)
-        rgb = np.empty((lens.height_px, lens.width_px, 3), np.uint8)
-        raw = np.empty((lens.height_px, lens.width_px), np.float32)
+        intrinsics = view.intrinsics
+        rectangle = mujoco.MjrRect(0, 0, intrinsics.width_px, intrinsics.height_px)
+        rgb = np.empty((intrinsics.height_px, intrinsics.width_px, 3), np.uint8)
+        raw = np.empty((intrinsics.height_px, intrinsics.width_px), np.float32)
         ids = np.empty_like(rgb)
         flags = self._scene.flags
         flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = 0
@@ -214,7 +214,7 @@ def _gl_context(name: Literal["egl", "osmesa"], width_px: int, height_px: int) -
 
 def _aim(scene: mujoco.MjvScene, view: View) -> None:
     rotation = view.pose.rotation()
-    lens = view.intrinsics
+    intrinsics = view.intrinsics
     for camera in (scene.camera[0], scene.camera[1]):
         camera.pos = view.pose.position_m
         camera.forward = rotation[:, 2]
@@ -223,8 +223,8 @@ def _aim(scene: mujoco.MjvScene, view: View) -> None:
         camera.frustum_near = view.near_m
         camera.frustum_far = view.far_m
         camera.frustum_center = 0.0
-        camera.frustum_width = view.near_m * lens.width_px / 2 / lens.fx_px
-        camera.frustum_top = view.near_m * lens.height_px / 2 / lens.fy_px
+        camera.frustum_width = view.near_m * intrinsics.width_px / 2 / intrinsics.fx_px
+        camera.frustum_top = view.near_m * intrinsics.height_px / 2 / intrinsics.fy_px
         camera.frustum_bottom = -camera.frustum_top
 
 
@@ -244,9 +244,9 @@ class RayRenderer:
     def render(self, scene: Scene, view: View) -> Images:
         """The images of a view of the current scene."""
         scene.sync()
-        lens = view.intrinsics
-        shape = (lens.height_px, lens.width_px)
-        rays = _pixel_rays(lens)
+        intrinsics = view.intrinsics
+        shape = (intrinsics.height_px, intrinsics.width_px)
+        rays = _pixel_rays(intrinsics)
         directions = np.ascontiguousarray(rays @ view.pose.rotation().T)
         hits = np.empty(len(rays), np.int32)
         ranges = np.empty(len(rays), np.float64)
@@ -273,13 +273,13 @@ class RayRenderer:
         return
 
 
-def _pixel_rays(lens: Intrinsics) -> FloatArray:
+def _pixel_rays(intrinsics: Intrinsics) -> FloatArray:
     """(h * w, 3) unit directions of all pixels in the optical frame."""
-    columns, rows = np.meshgrid(np.arange(lens.width_px), np.arange(lens.height_px))
+    columns, rows = np.meshgrid(np.arange(intrinsics.width_px), np.arange(intrinsics.height_px))
     rays = np.stack(
         [
-            (columns - lens.cx_px) / lens.fx_px,
-            (rows - lens.cy_px) / lens.fy_px,
+            (columns - intrinsics.cx_px) / intrinsics.fx_px,
+            (rows - intrinsics.cy_px) / intrinsics.fy_px,
             np.ones(columns.shape),
         ],
         axis=-1,

@@ -74,7 +74,7 @@ def script_action(line: str) -> Action:
     if verb is None:
         raise PlannerError(f"{line[:60]!r}: there is no action {word}")
     names = [f"{word_of(word)}_{number}" for word, number in _ARGUMENT.findall(match[2])]
-    wanted = _ARGUMENTS.get(verb, 1)
-    if len(names) != wanted:
-        raise PlannerError(f"{line[:60]!r}: {verb} takes {wanted} arguments, got {len(names)}")
+    expected = _ARGUMENTS.get(verb, 1)
+    if len(names) != expected:
+        raise PlannerError(f"{line[:60]!r}: {verb} takes {expected} arguments, got {len(names)}")
     return Action(verb, *names)

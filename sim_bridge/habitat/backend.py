@@ -225,8 +225,8 @@ class HabitatBackend(KinematicBackend):
         self, agent: str, names: Sequence[str], max_distance_m: float, min_fraction: float
     ) -> bool:
         """Whether `sightings` would report any of some entities with this share of the view."""
-        wanted = set(names)
-        return any(s.name in wanted for s in self.sightings(agent, max_distance_m, min_fraction))
+        searched = set(names)
+        return any(s.name in searched for s in self.sightings(agent, max_distance_m, min_fraction))
 
 
 def sighted(world: KinematicWorld, frame: CameraFrame) -> list[Sighting]:

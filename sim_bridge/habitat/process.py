@@ -35,13 +35,13 @@ class HabitatGoneError(HabitatError):
     """The process of habitat-sim has ended or does not answer; a new one must be started."""
 
 
-def interpreter(wanted: str) -> str:
+def interpreter(requested: str) -> str:
     """The Python that runs habitat-sim: the named one, the environment's, or this one.
 
     Raises:
         HabitatError: if none of them could have habitat_sim.
     """
-    named = wanted or os.environ.get("PLANNER_HABITAT_PYTHON", "")
+    named = requested or os.environ.get("PLANNER_HABITAT_PYTHON", "")
     if named:
         if not os.access(named, os.X_OK) or not Path(named).is_file():
             raise HabitatError(f"habitat python: {named} is no program that can be run; {INSTALL}")

@@ -99,13 +99,13 @@ def _exactly(connection: socket.socket, count: int) -> bytes:
     return b"".join(parts)
 
 
-def graphics_device(wanted: int | None) -> int:
+def graphics_device(device: int | None) -> int:
     """A valid `gpu_device_id`: -1 renders on the CPU.
 
     habitat-sim aborts for a device that does not exist.
     """
-    if wanted is not None:
-        return wanted
+    if device is not None:
+        return device
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
     return 0 if not hidden and Path("/dev/nvidia0").exists() else -1
 

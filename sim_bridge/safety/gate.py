@@ -441,10 +441,10 @@ class SafetyGate:
         health, idle = self._robot.health(agent), not self._is_busy(guard)
         # Without power it lies on the ground already.
         rests = health.docked or not health.powered
-        wanted, rule = what_rests(reasons, idle=idle, alone=alone, docked=rests)
-        if wanted == (Command.SIT,) and rule is Rule.BATTERY and self._sent_home(agent, guard):
+        commands, rule = what_rests(reasons, idle=idle, alone=alone, docked=rests)
+        if commands == (Command.SIT,) and rule is Rule.BATTERY and self._sent_home(agent, guard):
             return
-        for command in wanted:
+        for command in commands:
             if command in guard.rested:
                 continue
             if guard.order is not None:

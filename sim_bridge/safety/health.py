@@ -132,8 +132,8 @@ class Supervised(Protocol):
 
 def unsupervised_methods(backend: Backend) -> list[str]:
     """The methods of `Supervised` that a backend lacks, sorted by name."""
-    wanted = {name for name in vars(Supervised) if not name.startswith("_")}
-    return sorted(name for name in wanted if not callable(getattr(backend, name, None)))
+    required = {name for name in vars(Supervised) if not name.startswith("_")}
+    return sorted(name for name in required if not callable(getattr(backend, name, None)))
 
 
 @runtime_checkable

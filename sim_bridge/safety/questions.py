@@ -161,18 +161,18 @@ def pixel_of(view: CameraFrame, point_m: Vec3) -> tuple[int, int] | None:
     x, y, z = view.pose.inverse().apply(point_m)
     if z <= 0.05:
         return None
-    lens = view.intrinsics
-    u, v = round(lens.fx_px * x / z + lens.cx_px), round(lens.fy_px * y / z + lens.cy_px)
-    return (u, v) if 0 <= u < lens.width_px and 0 <= v < lens.height_px else None
+    camera = view.intrinsics
+    u, v = round(camera.fx_px * x / z + camera.cx_px), round(camera.fy_px * y / z + camera.cy_px)
+    return (u, v) if 0 <= u < camera.width_px and 0 <= v < camera.height_px else None
 
 
 def point_at(view: CameraFrame, pixel: tuple[int, int]) -> Vec3 | None:
     """What a pixel of a picture shows, in the map; None where nothing was measured."""
-    lens, (u, v) = view.intrinsics, pixel
-    if not (0 <= u < lens.width_px and 0 <= v < lens.height_px):
+    camera, (u, v) = view.intrinsics, pixel
+    if not (0 <= u < camera.width_px and 0 <= v < camera.height_px):
         return None
     depth_m = float(view.depth_m[v, u])
     if depth_m <= 0:
         return None
-    x, y = (u - lens.cx_px) / lens.fx_px * depth_m, (v - lens.cy_px) / lens.fy_px * depth_m
+    x, y = (u - camera.cx_px) / camera.fx_px * depth_m, (v - camera.cy_px) / camera.fy_px * depth_m
     return view.pose.apply((x, y, depth_m))

@@ -144,5 +144,5 @@ def zone_ahead(
 def speed_limit(options: SafetyOptions, *, careful: bool) -> SpeedLimit:
     """Rule 9: speed limit; `careful` near people and while carrying."""
     motion = options.motion
-    wanted = motion.careful_speed_m_s if careful else motion.speed_m_s
-    return SpeedLimit(min(wanted, motion.hard_cap_m_s), motion.turn_speed_rad_s)
+    limit_m_s = motion.careful_speed_m_s if careful else motion.speed_m_s
+    return SpeedLimit(min(limit_m_s, motion.hard_cap_m_s), motion.turn_speed_rad_s)

@@ -67,19 +67,19 @@ class Cameras:
         """Takes the requested pictures."""
         now_s = time.monotonic()
         with self._lock:
-            wanted = {
+            due = {
                 name
                 for name, at_s in self._requested_s.items()
                 if now_s - at_s < REQUEST_LIFETIME_S
             }
         if HAND in self._options.cameras and now_s - self._hand_taken_s >= HAND_PERIOD_S:
-            wanted.add(HAND)
-        if not wanted:
+            due.add(HAND)
+        if not due:
             return
-        if HAND in wanted:
+        if HAND in due:
             self._hand_taken_s = now_s
         try:
-            taken, trouble = self.take(sorted(wanted)), ""
+            taken, trouble = self.take(sorted(due)), ""
         except PlannerError as error:
             taken, trouble = {}, str(error)
         with self._lock:

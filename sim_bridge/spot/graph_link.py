@@ -54,9 +54,9 @@ class GraphLink:
         response = self._call(
             lambda: client.upload_graph(lease=lease(), graph=self.map.graph, timeout=timeout)
         )
-        wanted = {*response.unknown_waypoint_snapshot_ids, *response.unknown_edge_snapshot_ids}
+        unknown_ids = {*response.unknown_waypoint_snapshot_ids, *response.unknown_edge_snapshot_ids}
         for kind, snapshot in self.map.snapshots():
-            if snapshot.id not in wanted:
+            if snapshot.id not in unknown_ids:
                 continue
             send = (
                 client.upload_waypoint_snapshot

@@ -44,10 +44,10 @@ class KeepalivePolicy:
         Raises:
             Error: of the SDK, if it is not known to be there.
         """
-        policy, wanted = Policy(), self._safety.keepalive
+        policy, limits = Policy(), self._safety.keepalive
         policy.name = self._name
-        policy.add_record_event_action([], wanted.warn_after_s)
-        policy.add_controlled_motors_off_action(wanted.motors_off_after_s)
+        policy.add_record_event_action([], limits.warn_after_s)
+        policy.add_controlled_motors_off_action(limits.motors_off_after_s)
         policy.add_associated_lease(lease)
         old = self._strays() if self._stray else []
         self._stray = True

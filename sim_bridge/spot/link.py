@@ -230,9 +230,9 @@ class SpotLink:
 
     def images(self, names: list[str], quality: int) -> list[Any]:
         """Pictures of one moment."""
-        wanted = [build_image_request(name, quality_percent=quality) for name in names]
+        images = [build_image_request(name, quality_percent=quality) for name in names]
         timeout = self._safety.timeouts.image_s
-        found = self.call(lambda: self._images.get_image(wanted, timeout=timeout), Channel.PICTURES)
+        found = self.call(lambda: self._images.get_image(images, timeout=timeout), Channel.PICTURES)
         return list(found)
 
     def lease_book(self) -> LeaseEntry:
@@ -347,10 +347,10 @@ class SpotLink:
     def power(self, *, on: bool) -> None:
         """Requests motor power; the state shows whether it came on."""
         kinds = power_pb2.PowerCommandRequest
-        wanted = kinds.REQUEST_ON_MOTORS if on else kinds.REQUEST_OFF_MOTORS
+        power_kind = kinds.REQUEST_ON_MOTORS if on else kinds.REQUEST_OFF_MOTORS
         timeout = self._safety.timeouts.command_s
         power = self._power[self._channel]
-        self.send(lambda lease: power.power_command(wanted, lease=lease, timeout=timeout))
+        self.send(lambda lease: power.power_command(power_kind, lease=lease, timeout=timeout))
 
     def command(
         self, command: Any, ttl_s: float | None = None, answer_s: float | None = None

@@ -151,8 +151,8 @@ class MapModel:
                 raise RefusalError(
                     PrimitiveCode.CLOSED, "the furniture is closed", furniture=support.parent
                 )
-        wanted = point_m if reference_m is None else _beside(reference_m, base)
-        spot = find_spot(self._world, agent, _held(agent), support, wanted, None)
+        near_m = point_m if reference_m is None else _beside(reference_m, base)
+        spot = find_spot(self._world, agent, _held(agent), support, near_m, None)
         if spot is not None:
             return spot
         if agent.distance_m(point_m) > agent.body.reach_m:

@@ -100,12 +100,12 @@ class Client(Node):
             lambda done: self._on_result(request, done.result())
         )
 
-    def _on_result(self, request: Request, told: Any) -> None:
-        reason = why_no_result(told)
+    def _on_result(self, request: Request, response: Any) -> None:
+        reason = why_no_result(response)
         if reason:
             self._end(request, f"no result: {reason}", success=False)
         else:
-            result = told.result
+            result = response.result
             self._end(request, f"{result.code} {result.text}", success=result.code == 0)
 
     def _end(self, request: Request, outcome: str, *, success: bool) -> None:

@@ -98,9 +98,9 @@ class _Reading:
         for goal in self._goals:
             if goal.function != "is_next_to":
                 continue
-            mine = self._rooms_at(goal.selection.names, goal.step)
+            own = self._rooms_at(goal.selection.names, goal.step)
             theirs = self._rooms_at(goal.candidates, goal.step)
-            if not mine & theirs:
+            if not own & theirs:
                 raise UnclearError("what shall be next to each other is sent to different rooms")
 
     def _rooms_at(self, names: Sequence[str], step: int) -> set[str]:

@@ -49,8 +49,8 @@ class Scene:
 
     def rooms_of_class(self, classes: Iterable[str]) -> list[str]:
         """The rooms of any of these classes, in the house's order."""
-        wanted = set(classes)
-        return [name for name, class_name in self.rooms.items() if class_name in wanted]
+        chosen = set(classes)
+        return [name for name, class_name in self.rooms.items() if class_name in chosen]
 
 
 def scene_of(episode: Episode, house: House) -> Scene:

@@ -108,19 +108,19 @@ class _Abilities:
         shut = any(h.name == item.part and h.joint is not None for h in piece.interiors)
         return f"no agent can open {piece.name}, where {name} is" if shut else ""
 
-    def _cannot_become(self, name: str, state: str, wanted: bool) -> str:
-        word = f"{'' if wanted else 'not '}{state.replace('_', ' ')}"
-        ways = skills_that_make(state, value=wanted)
-        if any(self._can_be_done(skill, name, state, wanted) for skill in ways):
+    def _cannot_become(self, name: str, state: str, value: bool) -> str:
+        word = f"{'' if value else 'not '}{state.replace('_', ' ')}"
+        ways = skills_that_make(state, value=value)
+        if any(self._can_be_done(skill, name, state, value) for skill in ways):
             return ""
         return f"no agent can make {name} {word}"
 
-    def _can_be_done(self, skill: StateSkill, name: str, state: str, wanted: bool) -> bool:
+    def _can_be_done(self, skill: StateSkill, name: str, state: str, value: bool) -> bool:
         """Whether an agent has the skill, and what it needs exists."""
         if skill.primitive not in self._can:
             return False
         needs, others = skill.needs, [e for n, e in self._entities.items() if n != name]
-        if skill.sets.get(state) is not wanted:
+        if skill.sets.get(state) is not value:
             # What is poured from is empty afterwards (PARTNR-D37).
             given = default_states().affordance_of[next(iter(skill.sets))]
             into = [e for e in others if e.kind is EntityKind.OBJECT and given in e.affordances]

@@ -192,8 +192,8 @@ def _conflict(
         one.predicate in default_states().predicates
         and other.predicate in default_states().predicates
     ):
-        state, wanted = default_states().predicates[one.predicate]
-        if default_states().predicates[other.predicate] == (state, not wanted):
+        state, value = default_states().predicates[one.predicate]
+        if default_states().predicates[other.predicate] == (state, not value):
             return f"{' or '.join(shared)} would have to be the opposite of what is asked"
         return ""
     if one.predicate in _PLACING and other.predicate in _PLACING:

@@ -336,9 +336,9 @@ def lint_files(paths: Sequence[Path], processes: int = 0) -> Iterator[FileReport
         paths: episode files.
         processes: number of processes; 0 = one per core, if there are enough files.
     """
-    wanted = processes or min(os.cpu_count() or 1, len(paths) // _FILES_A_PROCESS)
-    if wanted <= 1:
+    workers = processes or min(os.cpu_count() or 1, len(paths) // _FILES_A_PROCESS)
+    if workers <= 1:
         yield from map(Linter().lint, paths)
         return
-    with ProcessPoolExecutor(wanted) as pool:
+    with ProcessPoolExecutor(workers) as pool:
         yield from pool.map(_lint_here, map(str, paths), chunksize=50)

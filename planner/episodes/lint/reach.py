@@ -46,8 +46,8 @@ def _why_not(
     for thing in chain_of(entities, name):
         around = thing.parent or ""
     if proposition.predicate in default_states().predicates:
-        state, wanted = default_states().predicates[proposition.predicate]
-        if (entity.states or {}).get(state) is wanted:
+        state, value = default_states().predicates[proposition.predicate]
+        if (entity.states or {}).get(state) is value:
             return ""
         return unreachable.get(name) or unreachable.get(around, "")
     places = proposition.lists[1] if len(proposition.lists) > 1 else ()

@@ -80,8 +80,8 @@ class _Needs:
         self.counts[class_name] = max(self.counts.get(class_name, 0), count)
 
     def require(self, room: str, furniture: str, count: int) -> None:
-        wanted = min(count, MAX_PIECES_OF_A_CLASS)
-        self.pieces[room][furniture] = max(self.pieces[room][furniture], wanted)
+        needed = min(count, MAX_PIECES_OF_A_CLASS)
+        self.pieces[room][furniture] = max(self.pieces[room][furniture], needed)
 
     def rooms_of(self, class_name: str) -> list[str]:
         return [f"{class_name}_{index}" for index in range(self.counts.get(class_name, 0))]

@@ -74,12 +74,12 @@ def balance(trace: EpisodeTrace) -> Measure:
     s_i counts the successful actions of agent i that advance the task: entries of the checklist
     that it did, or without a checklist interactions with a target. If all are idle it is 0.
     """
-    wanted = {name for group, _ in targets(trace) for name in group}
+    named = {name for group, _ in targets(trace) for name in group}
     if trace.episode.reference.subtasks:
         counts = Counter(line.agent for line in trace.subtasks)
     else:
         counts = Counter(
-            line.agent for line, call in done(trace, INTERACTIONS) if call.arguments[0] in wanted
+            line.agent for line, call in done(trace, INTERACTIONS) if call.arguments[0] in named
         )
     return _balanced(trace, counts)
 

@@ -183,8 +183,8 @@ def _can_do(proposition: TracedProposition, call: SkillCall) -> bool:
 def _carries(trace: EpisodeTrace, line: CallLine, call: SkillCall, step: int) -> bool:
     if line.ended_step < step or call.name != SkillName.PLACE:
         return False
-    mine = (hold for hold in trace.holds if hold.agent == line.agent and hold.step <= step)
-    return call.arguments[0] in {hold.hand: hold.entity for hold in mine}.values()
+    holds = (hold for hold in trace.holds if hold.agent == line.agent and hold.step <= step)
+    return call.arguments[0] in {hold.hand: hold.entity for hold in holds}.values()
 
 
 METRICS = (

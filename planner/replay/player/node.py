@@ -147,7 +147,7 @@ def _run(player: Player, publishers: BagPublishers, display: Display) -> None:
 def _opening(
     bag: Bag, topics: Mapping[str, Outgoing], clock: ClockMode, options: PlayOptions
 ) -> str:
-    told = {
+    clock_words = {
         ClockMode.NONE: "no /clock",
         ClockMode.BAG: "the bag's own /clock",
         ClockMode.MADE: "/clock from the time of receipt",
@@ -156,7 +156,7 @@ def _opening(
     open_ = " (still being written)" if bag.is_open else " (cut short)" if bag.cut_short else ""
     return (
         f"{bag.folder}{open_}: {clock_text(bag.end_ns - bag.start_ns)} min, "
-        f"{len(topics)} of {len(bag.topics)} topics, {rate}, {told}"
+        f"{len(topics)} of {len(bag.topics)} topics, {rate}, {clock_words}"
     )
 
 

@@ -36,10 +36,10 @@ def memory_of(
 ) -> Memory | None:
     """Follows the memory; None if the bag has none of its topics."""
     history = _History()
-    told: list[Event[MemoryState] | Event[MemoryEdits]] = [*snapshots, *updates]
+    events: list[Event[MemoryState] | Event[MemoryEdits]] = [*snapshots, *updates]
     # An update before the snapshot that contains it, so that none is applied twice.
-    told.sort(key=lambda e: (e.received_ns, isinstance(e.content, MemoryState)))
-    for event in told:
+    events.sort(key=lambda e: (e.received_ns, isinstance(e.content, MemoryState)))
+    for event in events:
         t_s = clock.at(event.stamp_s, event.received_ns)
         if isinstance(event.content, MemoryState):
             history.take_snapshot(event.received_ns, t_s, event.content)

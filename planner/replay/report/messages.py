@@ -314,8 +314,8 @@ def world_facts(content: Any) -> WorldFacts:
 
 def read_event(read: Callable[[Any], T], received_ns: int, content: Any) -> Event[T]:
     """A message with its stamp, converted by `read`."""
-    told = getattr(content, "header", content)
-    stamp = getattr(told, "stamp", None)
+    stamped = getattr(content, "header", content)
+    stamp = getattr(stamped, "stamp", None)
     return Event(received_ns, None if stamp is None else seconds(stamp), read(content))
 
 

@@ -123,10 +123,10 @@ def _shown(report: Report) -> dict[str, Any]:
     """The document for the page: prompts without the part they share with the previous one."""
     document: dict[str, Any] = _REPORT.dump_python(report, mode="json")
     left = _TEXT_CHARACTERS
-    for bag, told in zip(document["bags"], report.bags, strict=True):
+    for bag, shown in zip(document["bags"], report.bags, strict=True):
         # The part of the previous prompt that the page has, which may have been cut.
         before = ""
-        for row, call in zip(bag["model_calls"], told.model_calls, strict=True):
+        for row, call in zip(bag["model_calls"], shown.model_calls, strict=True):
             short = _shortened(call, before, left)
             row.update(short)
             left -= len(short["prompt"]) + len(short["reply"])

@@ -18,7 +18,7 @@ class ProgressBar:
         """Takes the title, printable text."""
         self._title = title
         self._stream = stream
-        self._begun_s = self._told_s = time.monotonic()
+        self._begun_s = self._shown_s = time.monotonic()
         self._shown = False
 
     def show(self, share: float) -> None:
@@ -26,9 +26,9 @@ class ProgressBar:
         now_s = time.monotonic()
         if not self._stream.isatty() or now_s - self._begun_s < _AFTER_S:
             return
-        if now_s - self._told_s < _EVERY_S:
+        if now_s - self._shown_s < _EVERY_S:
             return
-        self._told_s, self._shown = now_s, True
+        self._shown_s, self._shown = now_s, True
         done = round(min(max(share, 0.0), 1.0) * _CELLS)
         self._stream.write(f"\r{self._title} [{'#' * done}{'.' * (_CELLS - done)}] {share:4.0%}")
         self._stream.flush()

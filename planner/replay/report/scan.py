@@ -72,12 +72,12 @@ def scan(bag: Bag, plan: Plan, progress: Callable[[int], None] = lambda _: None)
     sequences: defaultdict[str, array[int]] = defaultdict(lambda: array("Q"))
     events: dict[str, list[Event[object]]] = {topic: [] for topic in plan.fields}
     unreadable: dict[str, tuple[int, str]] = {}
-    told_ns = 0
+    reported_ns = 0
     for topic, (_, sequence, received_ns, _, data) in bag.every():
         received[topic].append(received_ns)
         sequences[topic].append(sequence)
-        if received_ns - told_ns > _PROGRESS_NS:
-            told_ns = received_ns
+        if received_ns - reported_ns > _PROGRESS_NS:
+            reported_ns = received_ns
             progress(received_ns)
         take, read = plan.bytes_of.get(topic), plan.fields.get(topic)
         if take is None and read is None:

@@ -196,8 +196,8 @@ class _Judging:
     def _judged_live(self, received_ns: int, episode_id: str) -> list[Judgement]:
         """The live judgements of the run that starts, up to its verdict."""
         found: list[Judgement] = []
-        for told_ns, judgement in self._live:
-            if told_ns < received_ns or judgement.episode_id != episode_id:
+        for published_ns, judgement in self._live:
+            if published_ns < received_ns or judgement.episode_id != episode_id:
                 continue
             if found and judgement.step < found[-1].step:
                 # The same episode started again.

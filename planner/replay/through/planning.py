@@ -282,8 +282,8 @@ class _PlannerReplay:
             for agents, texts in rendered_turn(self._choice, context, recorded):
                 with model.replying(texts):
                     decision = await planner.decide(replace(context, idle=agents))
-                wanted = {a: call for a, call in recorded.calls.items() if a in agents}
-                if not _is_same(decision.calls, wanted, context.belief):
+                expected = {a: call for a, call in recorded.calls.items() if a in agents}
+                if not _is_same(decision.calls, expected, context.belief):
                     return None
         except ModelError:
             return None
@@ -291,10 +291,10 @@ class _PlannerReplay:
 
 
 def _is_same(
-    made: Mapping[str, SkillCall], wanted: Mapping[str, SkillCall], belief: Belief
+    made: Mapping[str, SkillCall], expected: Mapping[str, SkillCall], belief: Belief
 ) -> bool:
     return {a: canonical_call(c, belief) for a, c in made.items()} == {
-        a: canonical_call(c, belief) for a, c in wanted.items()
+        a: canonical_call(c, belief) for a, c in expected.items()
     }
 
 

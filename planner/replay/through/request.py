@@ -74,8 +74,8 @@ def read_request(words: Sequence[str]) -> tuple[Request, Mapping[str, str]]:
     """
     given: dict[str, str] = {}
     for word in words:
-        name, told, value = word.partition(":=")
-        if not told and name != EVALUATOR:
+        name, separator, value = word.partition(":=")
+        if not separator and name != EVALUATOR:
             raise PlannerError(f"--through {word}: expected NAME:=VALUE or {EVALUATOR}")
         if name in given:
             raise PlannerError(f"--through {name}: is given twice")

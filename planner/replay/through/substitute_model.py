@@ -92,7 +92,7 @@ def _team_turn(context: Context, recorded: RecordedDecision) -> str:
     lines = [THOUGHT]
     for number, agent in enumerate(context.task.agents):
         if agent not in calls:
-            raise ModelError(f"{agent} was told nothing, which a team's turn cannot say")
+            raise ModelError(f"{agent} was given no call, which a team's turn cannot say")
         lines.append(f"{agent_label(number)}: {_named(calls[agent], context.belief, Naming.NAMES)}")
     return "\n".join(lines)
 

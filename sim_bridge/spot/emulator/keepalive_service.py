@@ -42,20 +42,20 @@ def _modify_policy(machine: Machine, request: Any, response: Any) -> None:
 
 
 def _read(machine: Machine, request: Any) -> Policy:
-    wanted = request.to_add
+    added = request.to_add
 
     def first_s(kind: str) -> float | None:
-        after = [seconds_of(action.after) for action in wanted.actions if action.HasField(kind)]
+        after = [seconds_of(action.after) for action in added.actions if action.HasField(kind)]
         return min(after, default=None)
 
     return Policy(
         number=machine.next_number(),
-        name=wanted.name,
+        name=added.name,
         client=request.header.client_name,
         last_s=machine.now_s,
         motors_off_s=first_s("controlled_motors_off"),
-        message=wanted,
-        leases=tuple((lease.epoch, tuple(lease.sequence)) for lease in wanted.associated_leases),
+        message=added,
+        leases=tuple((lease.epoch, tuple(lease.sequence)) for lease in added.associated_leases),
         stale_s=first_s("lease_stale"),
     )
 

@@ -50,31 +50,31 @@ class WorldObjects:
 
     def _mutate(self, machine: Machine, request: Any, response: Any) -> None:
         """Adds, changes or deletes objects of clients; detected objects cannot be changed."""
-        wanted, action = request.mutation.object, request.mutation.action
-        own = wanted.id in self._added or wanted.id in machine.no_go
-        if action != _ACTIONS.ACTION_ADD and wanted.id in _seen_ids(machine):
+        changed, action = request.mutation.object, request.mutation.action
+        own = changed.id in self._added or changed.id in machine.no_go
+        if action != _ACTIONS.ACTION_ADD and changed.id in _seen_ids(machine):
             response.status = _REPLY.STATUS_NO_PERMISSION
-        elif action != _ACTIONS.ACTION_ADD and wanted.id and not own:
+        elif action != _ACTIONS.ACTION_ADD and changed.id and not own:
             response.status = _REPLY.STATUS_INVALID_MUTATION_ID
         elif action == _ACTIONS.ACTION_DELETE:
-            gone = self._added.pop(wanted.id, None) or machine.no_go.pop(wanted.id, None)
+            gone = self._added.pop(changed.id, None) or machine.no_go.pop(changed.id, None)
             response.status = _REPLY.STATUS_OK if gone else _REPLY.STATUS_INVALID_MUTATION_ID
-        elif wanted.HasField("nogo_region_properties"):
-            self._keep_out(machine, wanted, response)
+        elif changed.HasField("nogo_region_properties"):
+            self._keep_out(machine, changed, response)
         else:
-            number = wanted.id if own else _next_free(machine)
-            until_s = machine.now_s + (seconds_of(wanted.object_lifetime) or _LIFETIME_S)
-            self._added[number] = (wanted, until_s)
+            number = changed.id if own else _next_free(machine)
+            until_s = machine.now_s + (seconds_of(changed.object_lifetime) or _LIFETIME_S)
+            self._added[number] = (changed, until_s)
             response.mutated_object_id, response.status = number, _REPLY.STATUS_OK
         machine.world.no_go = [region for _, region, _ in machine.no_go.values()]
 
-    def _keep_out(self, machine: Machine, wanted: Any, response: Any) -> None:
-        if not wanted.nogo_region_properties.HasField("box"):
+    def _keep_out(self, machine: Machine, changed: Any, response: Any) -> None:
+        if not changed.nogo_region_properties.HasField("box"):
             response.status = _REPLY.STATUS_INVALID_WORLD_OBJECT
             return
-        number = wanted.id if wanted.id in machine.no_go else _next_free(machine)
-        until_s = machine.now_s + (seconds_of(wanted.object_lifetime) or _LIFETIME_S)
-        machine.no_go[number] = (wanted, _region(machine, wanted), until_s)
+        number = changed.id if changed.id in machine.no_go else _next_free(machine)
+        until_s = machine.now_s + (seconds_of(changed.object_lifetime) or _LIFETIME_S)
+        machine.no_go[number] = (changed, _region(machine, changed), until_s)
         response.mutated_object_id, response.status = number, _REPLY.STATUS_OK
 
     def _list(self, machine: Machine, request: Any, response: Any) -> None:
@@ -98,7 +98,7 @@ class WorldObjects:
         since_s = seconds_of(request.timestamp_filter)
         for shown in found:
             kind = not request.object_type or any(
-                shown.HasField(_KINDS[wanted]) for wanted in request.object_type if wanted in _KINDS
+                shown.HasField(_KINDS[code]) for code in request.object_type if code in _KINDS
             )
             if kind and seconds_of(shown.acquisition_time) >= since_s:
                 response.world_objects.add().CopyFrom(shown)
@@ -116,9 +116,9 @@ def _next_free(machine: Machine) -> int:
     return number
 
 
-def _region(machine: Machine, wanted: Any) -> Polygon:
+def _region(machine: Machine, changed: Any) -> Polygon:
     """A region on the map's ground."""
-    where = wanted.nogo_region_properties.box
+    where = changed.nogo_region_properties.box
     middle = frames.in_map(machine, where.frame_name, pose_of(where.frame_name_tform_box))
     x, y = where.box.size.x / 2, where.box.size.y / 2
     return Polygon([middle.apply((a, b, 0.0))[:2] for a, b in ((x, y), (-x, y), (-x, -y), (x, -y))])

@@ -99,7 +99,7 @@ class BagPublishers:
         if make_clock:
             self._clock = node.create_publisher(Clock, CLOCK, qos.CLOCK)
         self.damaged = 0
-        self._told: bytes | None = None
+        self._clock_message: bytes | None = None
 
     def send(self, cue: Cue) -> None:
         """Publishes a message of the bag."""
@@ -107,7 +107,7 @@ class BagPublishers:
         if writer is not None:
             writer.send(cue.data)
         if cue.topic == CLOCK:
-            self._told = cue.data
+            self._clock_message = cue.data
         elif self.wants_raw(cue.topic):
             self._send_raw(cue)
 
@@ -130,17 +130,17 @@ class BagPublishers:
         if self._clock is None:
             return
         seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
-        self._told = serialize_message(Clock(clock=Time(sec=seconds, nanosec=nanoseconds)))
-        self._publish_clock(self._clock, self._told)
+        self._clock_message = serialize_message(Clock(clock=Time(sec=seconds, nanosec=nanoseconds)))
+        self._publish_clock(self._clock, self._clock_message)
 
     def repeat_clock(self) -> None:
         """Publishes the last clock again, the bag's or a generated one."""
-        if self._told is None:
+        if self._clock_message is None:
             return
         if self._clock is not None:
-            self._publish_clock(self._clock, self._told)
+            self._publish_clock(self._clock, self._clock_message)
         elif CLOCK in self._writers:
-            self._writers[CLOCK].send(self._told)
+            self._writers[CLOCK].send(self._clock_message)
 
     @property
     def _all(self) -> list[_Writer]:

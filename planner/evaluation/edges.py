@@ -1,6 +1,6 @@
-"""Relations as the world states them, for worlds of edges: parent, relation and room.
+"""Relations in worlds of edges: parent, relation and room, as the state has them.
 
-The counterpart of the boxes and rays in `predicates`, used for scenes with `told`.
+The counterpart of the boxes and rays in `predicates`, used for scenes with `has_edges`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from planner.world.vocabulary import Relation
 Entities = Mapping[str, EntityState]
 
 
-def told_on(entities: Entities, name: str) -> frozenset[str]:
+def edge_on(entities: Entities, name: str) -> frozenset[str]:
     """What an entity is on: the floor of its room, furniture or a thing."""
     entity = entities.get(name)
     if entity is None or entity.relation is not Relation.ON or entity.parent is None:
@@ -21,7 +21,7 @@ def told_on(entities: Entities, name: str) -> frozenset[str]:
     return frozenset({entity.parent})
 
 
-def told_inside(entities: Entities, name: str, receptacle: str) -> bool:
+def edge_inside(entities: Entities, name: str, receptacle: str) -> bool:
     """Whether an entity is in another one, or on or in something that is."""
     return any(
         entity.parent == receptacle and entity.relation is Relation.WITHIN
@@ -29,7 +29,7 @@ def told_inside(entities: Entities, name: str, receptacle: str) -> bool:
     )
 
 
-def told_in_room(entities: Entities, name: str, room: str) -> bool:
+def edge_in_room(entities: Entities, name: str, room: str) -> bool:
     """Whether an entity is anywhere in a room."""
     entity = entities.get(name)
     return entity is not None and entity.room == room
