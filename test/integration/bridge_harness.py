@@ -13,7 +13,7 @@ from typing import Any
 import rclpy
 from action_msgs.msg import GoalStatus
 from diagnostic_msgs.msg import DiagnosticStatus
-from nursery import Node, ending
+from node_processes import Node, ending
 from planner_msgs.action import ExecutePrimitive
 from planner_msgs.msg import WorldState as WorldMessage
 from rclpy.action import ActionClient

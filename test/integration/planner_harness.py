@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge_harness import Client
-from nursery import Node
+from node_processes import Node
 from planner_msgs.action import ExecuteSkill, FollowInstruction
 from planner_msgs.msg import WorldGraph
 from rclpy.action import ActionClient, ActionServer

@@ -7,7 +7,7 @@ import graph_kitchen as kitchen
 import pytest
 from bridge_harness import Bridge, Client, bridge
 from diagnostic_msgs.msg import DiagnosticArray
-from nursery import ending, running
+from node_processes import ending, running
 from planner_msgs.srv import LoadEpisode
 
 from planner.episodes.episode_file import write_episode

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bridge_harness import BEST_EFFORT, LATCHED, Bridge, Client, bridge, write_world
-from nursery import Node
+from node_processes import Node
 from planner_msgs.msg import WorldGraph, WorldState
 from planner_msgs.srv import StepWorld
 from rclpy.qos import QoSProfile

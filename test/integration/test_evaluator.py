@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from bridge_harness import LATCHED, PATIENCE_S, Client, bridge, write_world
-from nursery import running
+from node_processes import running
 from planner_msgs.msg import Evaluation, WorldGraph
 from planner_msgs.msg import WorldState as WorldMessage
 from std_srvs.srv import Trigger

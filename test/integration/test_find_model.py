@@ -8,7 +8,7 @@ from typing import Any
 
 from bridge_harness import Client, bridge, write_world
 from model_server import Handler, Server, says
-from nursery import running
+from node_processes import running
 from planner_msgs.action import ExecuteSkill
 from planner_msgs.msg import PlannerTrace
 from rclpy.action import ActionClient

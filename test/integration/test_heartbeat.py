@@ -11,7 +11,7 @@ import pytest
 from bridge_harness import LATCHED, PATIENCE_S, Bridge, Client, bridge, refusals, write_world
 from diagnostic_msgs.msg import DiagnosticStatus
 from executive import Executive, attend_command, attending
-from nursery import running
+from node_processes import running
 from planner_harness import Instructions, belief_of_house, planner_alone, script
 from planner_msgs.msg import Heartbeat, WorldGraph
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bridge_harness import LATCHED, Client
-from nursery import Node
+from node_processes import Node
 from planner_msgs.msg import WorldGraph, WorldGraphNode, WorldInfo
 
 from planner.world.share import config_dir

@@ -12,7 +12,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from memory_harness import Listener, edit
-from nursery import Node, running
+from node_processes import Node, running
 from planner_harness import Instructions, Start, script
 from planner_msgs.action import ExecuteSkill
 from planner_msgs.msg import Evaluation, InstructStatus, Operation

@@ -12,7 +12,7 @@ from bridge_harness import Client, bridge, write_world
 from chat_server import chat_server
 from diagnostic_msgs.msg import DiagnosticArray
 from memory_harness import EVENTS, Listener, counts, edit
-from nursery import running
+from node_processes import running
 from planner_msgs.msg import Entity, Operation, PlannerTrace, SkillReport
 from planner_msgs.srv import LoadEpisode, LoadMemory, QueryMemory, SaveMemory
 

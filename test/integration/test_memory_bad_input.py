@@ -19,7 +19,7 @@ from bridge_harness import Client
 from chat_server import chat_server
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from memory_harness import Listener, counts, edit
-from nursery import running
+from node_processes import running
 from planner_msgs.msg import Entity, Operation
 from planner_msgs.srv import QueryMemory
 from sensor_msgs.msg import CameraInfo, Image

@@ -11,7 +11,7 @@ import pytest
 from bridge_harness import LATCHED, PATIENCE_S, Bridge, Client, bridge, write_world
 from diagnostic_msgs.msg import DiagnosticArray
 from executive import attend_command
-from nursery import ending, running
+from node_processes import ending, running
 from planner_msgs.msg import Evaluation, WorldState
 from std_srvs.srv import Trigger
 

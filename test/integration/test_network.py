@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from bridge_harness import Client, bridge, write_world
-from nursery import Node, running
+from node_processes import Node, running
 from std_srvs.srv import Trigger
 
 from planner.environment import ros_environment

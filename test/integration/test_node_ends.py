@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from bridge_harness import Client, write_world
-from nursery import running
+from node_processes import running
 
 from planner.world.episode import Episode
 from planner.world.house import House

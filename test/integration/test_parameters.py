@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from bridge_harness import Client
-from nursery import running
+from node_processes import running
 from rcl_interfaces.msg import Parameter, ParameterDescriptor, ParameterType
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
 from rclpy.parameter import parameter_value_to_python

@@ -15,7 +15,7 @@ from pathlib import Path
 import graph_kitchen as kitchen
 import pytest
 from bridge_harness import Client, write_world
-from nursery import running
+from node_processes import running
 from planner_harness import LATCHED, Instructions, script
 from planner_msgs.msg import Evaluation, SkillReport, WorldGraph
 from planner_msgs.srv import LoadEpisode

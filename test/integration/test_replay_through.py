@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from bridge_harness import LATCHED, Client, write_world
-from nursery import running
+from node_processes import running
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation
 from rclpy.action import ActionClient

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from bridge_harness import Client
-from nursery import running
+from node_processes import running
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation, SkillReport
 from rclpy.action import ActionClient

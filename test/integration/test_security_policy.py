@@ -21,7 +21,7 @@ import graph_kitchen as kitchen
 import pytest
 from bridge_harness import Client, bridge, write_world
 from dds_graph import DdsGraph
-from nursery import running
+from node_processes import running
 from std_srvs.srv import Trigger
 from test_spot_external import StandIn
 

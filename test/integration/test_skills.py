@@ -18,7 +18,7 @@ from action_msgs.msg import GoalStatus
 from bridge_harness import BEST_EFFORT, LATCHED, PATIENCE_S, Client, bridge, write_world
 from geometry_msgs.msg import PointStamped
 from nav_msgs.msg import Odometry
-from nursery import Node
+from node_processes import Node
 from planner_msgs.action import ExecuteSkill
 from planner_msgs.msg import SkillReport, WorldGraph
 from planner_msgs.srv import LoadEpisode

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from bridge_harness import Client, bridge, write_world
-from nursery import running
+from node_processes import running
 from planner_msgs.msg import Evaluation
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.topic_endpoint_info import TopicEndpointInfo

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from bridge_harness import Client, write_world
-from nursery import Node, ending
+from node_processes import Node, ending
 from rclpy.qos import DurabilityPolicy
 from shown_topics import COMPRESSED, IMAGE, Shown, in_foxglove, in_rviz, panels, placed_panels
 

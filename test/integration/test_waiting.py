@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from bridge_harness import Client, bridge
-from nursery import Node, running
+from node_processes import Node, running
 
 ALONE: dict[str, tuple[dict[str, object], str]] = {
     "memory": ({}, "/world/state of a simulator's bridge, and pictures of an agent"),
