@@ -36,7 +36,7 @@ class WaitingNotice:
         if not missing:
             self._timer.cancel()
             if self._last_logged:
-                self._node.get_logger().info("nothing is missing any more")
+                self._node.get_logger().info("all inputs have arrived")
         elif missing != self._last_logged:
             self._node.get_logger().info(f"waiting for {', and '.join(missing)}")
         self._last_logged = missing

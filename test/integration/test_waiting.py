@@ -47,7 +47,7 @@ def test_a_recorder_alone_says_what_it_waits_for(client: Client, tmp_path: Path)
         line = line_with(client, node, "waiting for ")
         assert "waiting for a topic in the namespace /a" in line
         with running("evaluator", namespace="/a"):
-            line_with(client, node, "nothing is missing any more")
+            line_with(client, node, "all inputs have arrived")
 
 
 def test_names_are_those_of_the_namespace(client: Client) -> None:
@@ -60,4 +60,4 @@ def test_what_has_come_is_no_longer_waited_for(client: Client) -> None:
     with running("evaluator") as node:
         line_with(client, node, "waiting for ")
         with bridge():
-            line_with(client, node, "nothing is missing any more")
+            line_with(client, node, "all inputs have arrived")
