@@ -19,10 +19,10 @@ from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind, Relation
 
 # The cost of opening a door, or of reaching the floor, in metres of walking.
-OPENING_M = 4.0
-FLOOR_M = 6.0
-UNLIKELY_M = 1.5
-CROWDED_M = 3.0
+OPENING_COST_M = 4.0
+FLOOR_COST_M = 6.0
+UNLIKELY_COST_M = 1.5
+CROWDED_COST_M = 3.0
 # On surfaces smaller than this, things are put down one at a time.
 TIGHT_M2 = 0.35
 # Furniture closer than this counts as next to each other.
@@ -317,13 +317,13 @@ class JobMaker:
         relation, furniture = spot
         cost = self._cost(thing, furniture)
         if furniture.startswith("floor_"):
-            return cost + FLOOR_M
+            return cost + FLOOR_COST_M
         if relation is Relation.WITHIN and self._facts.is_closed(furniture):
-            cost += OPENING_M
+            cost += OPENING_COST_M
         if self._facts.free_fraction(thing, relation, furniture) < 0.4:
-            cost += CROWDED_M
-        cost += CROWDED_M / 2 * self._promised[spot]
-        return cost + (0.0 if self._is_usual(thing, relation, furniture) else UNLIKELY_M)
+            cost += CROWDED_COST_M
+        cost += CROWDED_COST_M / 2 * self._promised[spot]
+        return cost + (0.0 if self._is_usual(thing, relation, furniture) else UNLIKELY_COST_M)
 
     def _is_usual(self, thing: str, relation: Relation, furniture: str) -> bool:
         node = self._facts.node(thing)

@@ -23,7 +23,7 @@ MAX_ROUNDS = 2
 # Repeated searches of the whole house, each only if it may show something new.
 MAX_SEARCHES = 4
 # An agent outside the team that moved at least this far may have put something down.
-STIRRED_M = 0.5
+DISTURBED_MIN_M = 0.5
 # A walk that timed out counts as blocked this often: enough for each of two agents to step back.
 BLOCKED_PER_TIMEOUT = 3
 # Failures in one task before it is given up.
@@ -316,7 +316,7 @@ class Notes:
     def meet(self, stranger: str, position_m: Vec3) -> None:
         """Records the position of an agent outside the team."""
         at_m = self.strangers.setdefault(stranger, position_m)
-        self.stirred |= math.dist(at_m, position_m) > STIRRED_M
+        self.stirred |= math.dist(at_m, position_m) > DISTURBED_MIN_M
 
     def search_again(self, missing: Iterable[str]) -> bool:
         """Marks places as not looked at where another look may reveal a missing thing.

@@ -17,9 +17,9 @@ from planner.world.vocabulary import Relation, floor_name
 
 # Costs of looking at furniture, looking around in a room and opening something, in metres of
 # walking; from their average durations.
-LOOK_M = 2.5
-AROUND_M = 5.0
-OPEN_M = 7.0
+LOOK_COST_M = 2.5
+LOOK_AROUND_COST_M = 5.0
+OPEN_COST_M = 7.0
 # How a class's likelihood is split between the places that the catalogue names and all others,
 # estimated from where the goals' things lie in the training episodes.
 NAMED, INSIDE, OUTSIDE, FLOORS = 0.43, 0.14, 0.35, 0.08
@@ -364,9 +364,9 @@ class Search:
 
     def _effort_m(self, look: Look) -> float:
         if self._places[look].piece is None:
-            return AROUND_M
+            return LOOK_AROUND_COST_M
         opens = look.inside and self._facts.is_closed(look.furniture)
-        return LOOK_M + (OPEN_M if opens else 0.0)
+        return LOOK_COST_M + (OPEN_COST_M if opens else 0.0)
 
     def _worth(self, look: Look) -> float:
         effort = self._walk_m(look.furniture) + self._effort_m(look)

@@ -17,15 +17,15 @@ from planner.world.vocabulary import Relation
 
 # Walking that it is worth to leave a job to an agent with fewer abilities, while there are jobs
 # that only this one can do.
-SPARE_M = 30.0
+SPECIALIST_COST_M = 30.0
 # Walking that it is worth not to use the same furniture at the same time.
-ELBOW_M = 2.0
+SHARED_FURNITURE_COST_M = 2.0
 # Bonus for continuing a job already begun, larger than differences in distance.
-BEGUN_M = 20.0
+CONTINUE_BONUS_M = 20.0
 # Other agents closer than this to a target may be obstructing it.
-IN_THE_WAY_M = 2.5
+OBSTRUCTION_M = 2.5
 # After being blocked this often in a row, assume that the other agent cannot get away.
-PATIENCE = 2
+MAX_BLOCKED = 2
 
 
 class Distances:
@@ -210,9 +210,9 @@ class Team:
         spot = self._facts.spot(job.thing)
         here = spot[1] if spot is not None else job.thing
         if any(self._notes.at.get(a) == here for a in self._context.running if a != agent):
-            cost += ELBOW_M
+            cost += SHARED_FURNITURE_COST_M
         if self._notes.doing.get(agent) == job.thing:
-            cost -= BEGUN_M
+            cost -= CONTINUE_BONUS_M
         others = [a for a in self._context.task.agents if a != agent]
         special = [
             j
@@ -220,7 +220,7 @@ class Team:
             if self.able(agent, j.skill) and not all(self.able(a, j.skill) for a in others)
         ]
         if others and special and job not in special:
-            cost += SPARE_M
+            cost += SPECIALIST_COST_M
         return cost
 
     def _give(self, agent: str, job: Job) -> bool:
@@ -255,8 +255,8 @@ class Team:
         If two block each other, only one steps back: the agent named first waits longer.
         """
         agents = self._context.task.agents
-        patience = PATIENCE + len(agents) - 1 - agents.index(agent)
-        if self._notes.blocked[agent] < patience or len(agents) < 2:
+        max_blocked = MAX_BLOCKED + len(agents) - 1 - agents.index(agent)
+        if self._notes.blocked[agent] < max_blocked or len(agents) < 2:
             return None
         room = self._room_away_from(agent, target)
         if room is None:
@@ -273,7 +273,7 @@ class Team:
         near = [
             other
             for other in self._context.task.agents
-            if other != agent and planar_m(facts.position_m(other), mine) < IN_THE_WAY_M
+            if other != agent and planar_m(facts.position_m(other), mine) < OBSTRUCTION_M
         ]
 
         def cost(room: str) -> tuple[bool, float]:
@@ -281,7 +281,7 @@ class Team:
             return (any(self._distance(other, room) < own for other in near), own)
 
         rooms = [room.name for room in facts.layout.rooms if room.name not in self._retreats]
-        away = [name for name in rooms if planar_m(facts.position_m(name), here) > IN_THE_WAY_M]
+        away = [name for name in rooms if planar_m(facts.position_m(name), here) > OBSTRUCTION_M]
         return min(away, key=cost, default=None)
 
     def _make_way(self) -> None:
@@ -292,7 +292,7 @@ class Team:
                 if who == agent or not facts.known(target):
                     continue
                 gap = planar_m(facts.position_m(agent), facts.position_m(target))
-                room = self._room_away_from(agent, target) if gap <= IN_THE_WAY_M else None
+                room = self._room_away_from(agent, target) if gap <= OBSTRUCTION_M else None
                 if room is None:
                     continue
                 self._idle.remove(agent)
