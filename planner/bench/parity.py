@@ -40,7 +40,7 @@ _PANS_RAD = (0.9, 0.0, -0.9)
 _THINGS, _JOINTS = 3, 3
 # Range of distances between two agents that face each other.
 _MET_M = (1.2, 2.2)
-_PATIENCE_S = 300.0
+_TIMEOUT_S = 300.0
 _Entry = TypeVar("_Entry")
 
 
@@ -160,7 +160,7 @@ class _Body:
         """Carries out a primitive and measures the path."""
         backend = self.backend
         handle = backend.start(AGENT, primitive)
-        for _ in range(round(_PATIENCE_S / STEP_S)):
+        for _ in range(round(_TIMEOUT_S / STEP_S)):
             result = backend.poll(handle).result
             if result is not None:
                 return result
@@ -170,7 +170,7 @@ class _Body:
             self.walked_m += math.dist(at_m, self.at_m)
             self.at_m = at_m
             self.evaluator.update(state)
-        raise PlannerError(f"a {primitive.name} did not end in {_PATIENCE_S:.0f} s")
+        raise PlannerError(f"a {primitive.name} did not end in {_TIMEOUT_S:.0f} s")
 
 
 def compare_backends(first: Backend, second: Backend, house: House, seed: int) -> Parity:

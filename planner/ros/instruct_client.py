@@ -122,8 +122,8 @@ class InstructClient:
         while not answer.done():
             if self._ends.lost_server(self._servers):
                 break
-            patience_s = accept_timeout_s(self._servers)
-            if not self.is_accepted and time.monotonic() - sent_s > patience_s:
+            timeout_s = accept_timeout_s(self._servers)
+            if not self.is_accepted and time.monotonic() - sent_s > timeout_s:
                 break
             self._ask_again_for_result(answer)
             await self.pause(_POLL_PERIOD_S)

@@ -67,12 +67,12 @@ class Instructions:
         goal = FollowInstruction.Goal(instruction=instruction, **fields)
         ends = ActionPeers(self.client.node, "/instruct")
         while True:
-            patience_s, began_s = accept_timeout_s(ends.servers()), time.monotonic()
+            timeout_s, began_s = accept_timeout_s(ends.servers()), time.monotonic()
             sent = self.action.send_goal_async(
                 goal, feedback_callback=lambda m: self.feedback.append(m.feedback)
             )
             self.client.wait(
-                lambda s=sent, p=patience_s, b=began_s: s.done() or time.monotonic() > b + p,
+                lambda s=sent, p=timeout_s, b=began_s: s.done() or time.monotonic() > b + p,
                 "acceptance",
             )
             if sent.done():

@@ -139,10 +139,10 @@ def test_who_was_busy_relays_what_has_come_before_it_sends_a_goal(client: Client
         # Nothing is spun from here on: its thread is at something else.
         time.sleep(0.5)
         ear.take()
-        patience_s = time.monotonic() + PATIENCE_S
+        deadline_s = time.monotonic() + PATIENCE_S
         heard: list[Heartbeat] = []
         while not heard:
-            assert time.monotonic() < patience_s
+            assert time.monotonic() < deadline_s
             time.sleep(0.2)
             assert not ear.take()
             relay.relay_pending()

@@ -30,7 +30,7 @@ from planner.ros.heartbeat import HeartbeatPublisher, safety_topic
 
 AGENT = "agent_0"
 # After this time the client gives up on a goal.
-PATIENCE_S = 15.0
+RESULT_TIMEOUT_S = 15.0
 GOAL_TIMEOUT_S = 5.0
 _PAUSE_S = 1.0
 
@@ -64,7 +64,7 @@ class Client(Node):
         now_s = time.time()
         request = self._request
         if request is not None:
-            if now_s - request.sent_s > PATIENCE_S:
+            if now_s - request.sent_s > RESULT_TIMEOUT_S:
                 self._end(request, "client gave up", success=False)
             elif self.leaves and self._handle is not None:
                 self._handle.cancel_goal_async()

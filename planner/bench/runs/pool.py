@@ -20,7 +20,7 @@ from planner.bench.runs.worker import EpisodeWorker, Outcome, failed_row
 from planner.world.errors import PlannerError
 
 _READY = "ready"
-_PATIENCE_S = 5.0
+_JOIN_TIMEOUT_S = 5.0
 
 
 @dataclass(slots=True)
@@ -49,10 +49,10 @@ class _Worker:
         """Ends the process, which exits by itself when its pipe is closed."""
         self.pipe.close()
         if not at_once:
-            self.process.join(_PATIENCE_S)
+            self.process.join(_JOIN_TIMEOUT_S)
         if self.process.is_alive():
             self.process.terminate()
-            self.process.join(_PATIENCE_S)
+            self.process.join(_JOIN_TIMEOUT_S)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()

@@ -26,8 +26,8 @@ from planner.replay.player.layouts import is_type_name, same_layout
 from planner.replay.player.options import ClockMode, PlayOptions, chosen_topics, span_of
 from planner.replay.player.player import Player
 from planner.replay.player.publishers.node import (
-    PATIENCE_S,
-    PATIENCE_UNLIMITED_S,
+    ACKNOWLEDGE_S,
+    ACKNOWLEDGE_UNPACED_S,
     BagPublishers,
     Outgoing,
 )
@@ -82,9 +82,9 @@ def play(bag: Bag, options: PlayOptions) -> int:
         pictures = dict(_outgoing(raw_topics(bag.topics), chosen.pictures, display))
         if not topics and not pictures:
             raise PlannerError(f"{bag.folder}: nothing of it can be published")
-        patience_s = PATIENCE_UNLIMITED_S if options.rate is None else PATIENCE_S
+        acknowledge_s = ACKNOWLEDGE_UNPACED_S if options.rate is None else ACKNOWLEDGE_S
         publishers = BagPublishers(
-            node, topics, pictures, make_clock=clock is ClockMode.MADE, patience_s=patience_s
+            node, topics, pictures, make_clock=clock is ClockMode.MADE, acknowledge_s=acknowledge_s
         )
         _wait_for_subscribers(node, publishers, options)
         latched = {t: outgoing.qos.latched for t, outgoing in (pictures | topics).items()}

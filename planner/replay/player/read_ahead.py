@@ -10,7 +10,7 @@ from planner.replay.player.cues import Cue
 
 MAX_BYTES = 64 << 20
 MAX_CUES = 50_000
-_PATIENCE_S = 0.2
+_WAIT_S = 0.2
 
 
 class ReadAhead:
@@ -69,7 +69,7 @@ class ReadAhead:
     def __iter__(self) -> Iterator[Cue]:
         """All cues; waits for each."""
         while True:
-            cue = self.head(_PATIENCE_S)
+            cue = self.head(_WAIT_S)
             if cue is not None:
                 self.take()
                 yield cue

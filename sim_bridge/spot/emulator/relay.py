@@ -278,10 +278,10 @@ class _Lane:
         faults = self._relay.faults
         way_s = faults.round_trip_s / 2 + faults.jitter_s * self._random.random()
         lost = self._lost(max(1, -(-size // PACKET_BYTES)))
-        patience_s = faults.round_trip_s + RETRANSMISSION_S
+        retransmit_s = faults.round_trip_s + RETRANSMISSION_S
         while lost:
-            way_s += patience_s
-            patience_s = min(2 * patience_s, MAX_RETRANSMISSION_S)
+            way_s += retransmit_s
+            retransmit_s = min(2 * retransmit_s, MAX_RETRANSMISSION_S)
             lost = self._lost(lost)
         self._last_s = max(self._last_s, max(self._loop.time(), self._open_s) + way_s)
         return self._last_s

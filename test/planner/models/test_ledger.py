@@ -71,11 +71,11 @@ def test_what_a_server_does_not_say_counts_nothing() -> None:
     assert account.cached_share == 0.0
 
 
-def patient(model: Model, patience_s: float = 5.0) -> tuple[RetryingModel, list[str]]:
+def patient(model: Model, wait_s: float = 5.0) -> tuple[RetryingModel, list[str]]:
     said: list[str] = []
     made = RetryingModel(
         model,
-        wait_s=patience_s,
+        wait_s=wait_s,
         retries=Retries(max_count=0),
         on_wait=said.append,
         first_wait_s=0.001,

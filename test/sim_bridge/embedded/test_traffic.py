@@ -42,13 +42,13 @@ def _traffic(house: House, seed: int) -> Counter[PrimitiveCode]:
     choose = random.Random(seed)
     walks: dict[str, tuple[Handle, float]] = {}
     codes: Counter[PrimitiveCode] = Counter()
-    patience_s = EmbeddedOptions().durations.default_timeout
+    timeout_s = EmbeddedOptions().durations.default_timeout
     for _ in range(STEPS):
         for agent in backend.agents:
             if agent in walks:
                 handle, began_s = walks[agent]
                 result = backend.poll(handle).result
-                assert result or backend.now_s() - began_s <= patience_s + 1
+                assert result or backend.now_s() - began_s <= timeout_s + 1
                 if result is None:
                     continue
                 codes[result.code] += 1

@@ -34,7 +34,7 @@ _LARGE = {
 }
 # Waits for readers that have not acknowledged what is in the history: a late message is better than
 # a lost one, but one reader must not hold up all the others.
-PATIENCE_S, PATIENCE_UNLIMITED_S = 0.02, 1.0
+ACKNOWLEDGE_S, ACKNOWLEDGE_UNPACED_S = 0.02, 1.0
 # After this many messages, acknowledgements are checked without waiting.
 _LOOK_AFTER = 10
 _AT_ONCE = Duration(seconds=0)
@@ -78,7 +78,7 @@ class BagPublishers:
         pictures: Mapping[str, Outgoing],
         *,
         make_clock: bool,
-        patience_s: float = PATIENCE_S,
+        acknowledge_s: float = ACKNOWLEDGE_S,
     ) -> None:
         """Advertises all topics.
 
@@ -87,13 +87,13 @@ class BagPublishers:
             topics: by their names in the bag.
             pictures: topics of raw pictures by the names of their compressed topics.
             make_clock: whether `tick` publishes `/clock`.
-            patience_s: how long a slow reader is waited for.
+            acknowledge_s: how long a slow reader is waited for.
         """
         self._writers = {
-            topic: _Writer(node, outgoing, patience_s) for topic, outgoing in topics.items()
+            topic: _Writer(node, outgoing, acknowledge_s) for topic, outgoing in topics.items()
         }
         self._raw = {
-            topic: _Writer(node, outgoing, patience_s) for topic, outgoing in pictures.items()
+            topic: _Writer(node, outgoing, acknowledge_s) for topic, outgoing in pictures.items()
         }
         self._clock: Publisher[Clock] | None = None
         if make_clock:
@@ -189,7 +189,7 @@ class BagPublishers:
 class _Writer:
     """One topic."""
 
-    def __init__(self, node: Node, outgoing: Outgoing, patience_s: float) -> None:
+    def __init__(self, node: Node, outgoing: Outgoing, acknowledge_s: float) -> None:
         profile = _profile(outgoing)
         self.name = outgoing.name
         self.publisher: Publisher[Any] = node.create_publisher(
@@ -199,7 +199,7 @@ class _Writer:
         self.is_slow = False
         self._reliable = outgoing.qos.reliable
         self._kept = profile.depth
-        self._patience = Duration(seconds=patience_s)
+        self._acknowledge = Duration(seconds=acknowledge_s)
         # Number of messages sent since everything was last known to have arrived.
         self._open = 0
         self._impatient_until_s = 0.0
@@ -224,7 +224,7 @@ class _Writer:
             self._open = 0
             if time.monotonic() - self._sent_s[0] >= _ASKED_EVERY_S:
                 return
-            if not self.publisher.wait_for_all_acked(self._patience):
+            if not self.publisher.wait_for_all_acked(self._acknowledge):
                 self.is_slow = True
                 self._impatient_until_s = time.monotonic() + _SLOW_READER_S
 

@@ -11,7 +11,7 @@ from planner.replay.player.cues import Cue, CueKind
 from planner.replay.player.read_ahead import ReadAhead
 from planner.world.errors import PlannerError
 
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 
 
 def cues(count: int, size: int = 10) -> Iterator[Cue]:
@@ -20,7 +20,7 @@ def cues(count: int, size: int = 10) -> Iterator[Cue]:
 
 def drain(ahead: ReadAhead) -> list[int]:
     found = []
-    while (head := ahead.head(PATIENCE_S)) is not None:
+    while (head := ahead.head(TIMEOUT_S)) is not None:
         found.append(head.stamp_ns)
         ahead.take()
     assert ahead.ended
@@ -43,7 +43,7 @@ def test_no_more_is_read_than_fits() -> None:
             yield cue
 
     ahead = ReadAhead(endless(), max_bytes=500)
-    ahead.wait_until_full(PATIENCE_S)
+    ahead.wait_until_full(TIMEOUT_S)
     # One more is in the reader's hand.
     assert len(made) <= 51
     ahead.close()
@@ -52,7 +52,7 @@ def test_no_more_is_read_than_fits() -> None:
 
 def test_the_next_one_stays_until_it_is_taken() -> None:
     ahead = ReadAhead(cues(2))
-    assert ahead.head(PATIENCE_S) is ahead.head(PATIENCE_S)
+    assert ahead.head(TIMEOUT_S) is ahead.head(TIMEOUT_S)
     assert drain(ahead) == [0, 1]
 
 
@@ -60,7 +60,7 @@ def test_nothing_yet_is_not_the_end() -> None:
     go = threading.Event()
 
     def late() -> Iterator[Cue]:
-        go.wait(PATIENCE_S)
+        go.wait(TIMEOUT_S)
         yield from cues(1)
 
     ahead = ReadAhead(late())
@@ -78,10 +78,10 @@ def test_an_error_comes_after_what_was_read_before_it(error: Exception) -> None:
 
     ahead = ReadAhead(broken())
     for stamp in range(2):
-        head = ahead.head(PATIENCE_S)
+        head = ahead.head(TIMEOUT_S)
         assert head is not None
         assert head.stamp_ns == stamp
         ahead.take()
     with pytest.raises(type(error)):
-        ahead.head(PATIENCE_S)
+        ahead.head(TIMEOUT_S)
     ahead.close()

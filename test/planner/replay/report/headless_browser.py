@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-_PATIENCE_S = 60.0
+_TIMEOUT_S = 60.0
 _FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -128,7 +128,7 @@ class Browser:
 
     def wait(self, script: str) -> None:
         """Waits until an expression is true."""
-        until_s = time.monotonic() + _PATIENCE_S
+        until_s = time.monotonic() + _TIMEOUT_S
         while not self.run(script):
             if time.monotonic() > until_s:
                 raise TimeoutError(script)
@@ -156,7 +156,7 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
-            if not select.select([self._read], [], [], _PATIENCE_S)[0]:
+            if not select.select([self._read], [], [], _TIMEOUT_S)[0]:
                 raise TimeoutError("the browser says nothing")
             got = os.read(self._read, 1 << 20)
             if not got:
