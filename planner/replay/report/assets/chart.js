@@ -1,4 +1,4 @@
-// Charts over the time of a run. Each draws itself anew where its width or the part in view changes.
+// Charts over the time of a run. Each is redrawn when its width or the visible range changes.
 
 import { clock, el, svg } from "./dom.js";
 import { timeTicks } from "./timeline.js";
@@ -25,7 +25,7 @@ export function responsive(timeline, draw) {
     const now = Math.round(entries[0].contentRect.width);
     if (now === width) return;
     width = now;
-    // Not while the observer is at work: what is drawn has a size again.
+    // Deferred: redrawing inside the callback would notify the observer again.
     requestAnimationFrame(again);
   }).observe(box);
   timeline.onView(again);

@@ -1,4 +1,4 @@
-// Several bags side by side: one line each, metrics with intervals, paired tests, differences.
+// Several bags side by side: one row each, metrics with intervals, paired tests, differences.
 
 import { badge, clock, el, grid, number, percent, section, svg } from "./dom.js";
 
@@ -28,7 +28,7 @@ export function comparisonSection(report, open) {
   return section("comparison", `${bags.length} bags`, null, ...parts);
 }
 
-// Shown at once; all others on demand.
+// Metrics shown by default; the others on demand.
 const FIRST = ["success", "percent_complete", "sim_steps", "planning_cycles", "skill_success", "task_offloading"];
 
 function metrics(comparison) {

@@ -1,7 +1,7 @@
-// Making elements from data. All text of a bag passes through here as text, never as markup.
+// Creates elements from data. Text from a bag is inserted as text here, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
-// Control characters, and those that turn the direction of text around.
+// Control characters and bidirectional overrides.
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** A text with what cannot be seen made visible. */
@@ -45,7 +45,7 @@ export function svg(tag, attributes, ...children) {
 
 /** Seconds as minutes and seconds, with hours where there are some. */
 export function clock(t, digits = 0) {
-  // Rounded first: 59.96 s is a minute, and not 0:60.
+  // Rounded first: 59.96 s is 1:00, not 0:60.
   const whole = Math.max(0, Number(t.toFixed(digits)));
   const hours = Math.floor(whole / 3600);
   const minutes = Math.floor((whole % 3600) / 60);

@@ -1,4 +1,4 @@
-// A house from above: rooms, walls, doors, furniture. Metres; the map's y is upwards, SVG's down.
+// A house from above: rooms, walls, doors, furniture. In metres; y is up in the map and down in SVG.
 
 import { svg } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// Calls of agents as bars over time: what failed, and where the planner decided anew.
+// Agents' calls as bars over time, with failures and the planner's decisions.
 
 import { clipTo, cursor, responsive, scale, timeAxis } from "./chart.js";
 import { clock, svg, table } from "./dom.js";

@@ -1,4 +1,4 @@
-// Puts the page together from the data that stand in it.
+// Builds the page from the data embedded in it.
 
 import { comparisonSection } from "./comparison.js";
 import { legend } from "./chart.js";

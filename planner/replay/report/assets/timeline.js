@@ -1,4 +1,4 @@
-// The run's time: one cursor that everything on the page follows, and the part that is in view.
+// The run's time: a cursor that all parts of the page follow, and the visible range.
 
 /** Time of a run: `t` is the cursor, `from` and `to` what charts show of it. */
 export class Timeline {
