@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Make this checkout runnable: virtual environment, ROS 2 and all libraries at the pinned
 # versions, our interface packages, and the package itself. Safe to repeat; each step is
-# skipped while the content of its inputs stays the same.
+# skipped while the contents of its inputs are unchanged.
 #
 #   PYTHON=python3.12 scripts/setup.sh      # choose the interpreter
-#   PLANNER_APT=no scripts/setup.sh         # never call apt, only say what is missing
+#   PLANNER_APT=no scripts/setup.sh         # never call apt, only print what is missing
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 venv=$root/.venv
 
-# A sourced ROS of a distribution must not leak into an environment that brings its own.
+# A sourced ROS distribution must not leak into this environment, which has its own.
 unset PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH \
   LD_LIBRARY_PATH VIRTUAL_ENV ROS_DISTRO _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
@@ -25,8 +25,8 @@ fresh() { # STAMP HASH: is this step done for these inputs?
 stamp() { printf '%s\n' "$2" > "$venv/.stamp-$1"; }
 
 # ---- which Python ------------------------------------------------------------------------
-# Complete = can make virtual environments and has the headers that the interfaces compile
-# against. Distributions pack both separately.
+# Complete = it has venv and the headers that the interfaces are compiled against. Distributions
+# package both separately.
 probe='
 import sys, sysconfig, pathlib
 assert (3, 11) <= sys.version_info[:2] <= (3, 13)
@@ -88,7 +88,7 @@ system_packages() {
 # ---- steps -------------------------------------------------------------------------------
 identity() { "$1" -c 'import sys; print(sys.base_prefix, sys.version)'; } # of an interpreter
 
-environment_stands() { # made here, for the Python asked for now, if any
+environment_is_current() { # made here, for the requested Python, if any
   [ -x "$venv/bin/python" ] && fresh environment "$root" &&
     { [ -z "${PYTHON:-}" ] || [ "$(identity "$venv/bin/python")" = "$(identity "$PYTHON")" ]; }
 }
@@ -99,21 +99,21 @@ make_environment() {
   "$python" -m venv "$venv"
 }
 
-# uv does in seconds what takes pip a minute, but reads none of pip's settings: where those name
-# an index or a proxy of one's own, pip it is.
-pip_is_set_up() { "$venv/bin/python" -m pip config list | grep -qE '\.(index-url|no-index|proxy)='; }
+# uv takes seconds instead of a minute, but does not read pip's settings: where those name an index
+# or a proxy, pip is used.
+pip_is_configured() { "$venv/bin/python" -m pip config list | grep -qE '\.(index-url|no-index|proxy)='; }
 
 install_libraries() {
   local pip=("$venv/bin/python" -m pip install -qq --disable-pip-version-check -c constraints.txt)
   local fast=("$venv/bin/uv" pip install -q --system-certs --python "$venv/bin/python" -c constraints.txt)
   say "libraries and ROS 2 (constraints.txt)"
   "${pip[@]}" uv
-  # A set-up that was cut short may have left half of it, which pip takes for the whole.
+  # An interrupted set-up may have left a part of uv, which pip takes for an installed one.
   "$venv/bin/uv" --version > /dev/null 2>&1 || "${pip[@]}" --force-reinstall --no-deps uv
-  if pip_is_set_up; then fast=("${pip[@]}"); fi
-  "${fast[@]}" pip setuptools cffi # without build isolation, what the build itself imports
-  # compat: this folder itself on Python's path. The default finder comes after the path, where
-  # any folder called planner (a checkout seen from its parent folder) would hide the package.
+  if pip_is_configured; then fast=("${pip[@]}"); fi
+  "${fast[@]}" pip setuptools cffi # imported by the build, which is not isolated
+  # compat puts this folder on Python's path. The default finder comes after the path, where any
+  # folder called planner (such as a checkout, seen from its parent) would hide the package.
   PYTHONWARNINGS=ignore "${fast[@]}" --no-build-isolation --config-settings editable_mode=compat -e '.[ros,dev]'
 }
 
@@ -129,15 +129,15 @@ main() {
   local libraries compiled interfaces started=$SECONDS
   libraries=$(hash_of pyproject.toml constraints.txt setup.py setup.cfg scripts/setup.sh)
   compiled=$(hash_of sim_bridge/embedded/*.[ch] sim_bridge/embedded/compiled_build.py)
-  # Of the pins, only those of ROS and NumPy end up in the compiled interfaces.
+  # Only the pins of ROS and NumPy affect the compiled interfaces.
   interfaces=$(hash_of msgs shims scripts/build_interfaces.sh)$(grep -E '^(ros-|numpy=)' constraints.txt | sha256sum)
-  if environment_stands && fresh libraries "$libraries" && is_compiled "$compiled" && fresh interfaces "$interfaces"; then
+  if environment_is_current && fresh libraries "$libraries" && is_compiled "$compiled" && fresh interfaces "$interfaces"; then
     return 0
   fi
   choose_python
   system_packages
-  if ! environment_stands; then
-    choose_python # again: its missing parts have just been installed
+  if ! environment_is_current; then
+    choose_python # again, now that its missing parts are installed
     make_environment
     stamp environment "$root"
   fi
@@ -151,7 +151,7 @@ main() {
   say "ready after $((SECONDS - started)) s: .venv/bin/planner"
 }
 
-# Two set-ups of one checkout at the same time would tread on each other.
+# One set-up of a checkout at a time.
 exec 9> "$root/.setup.lock"
 flock 9
 main
