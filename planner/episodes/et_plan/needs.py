@@ -124,15 +124,15 @@ class NeedsReader:
         if isinstance(ref, str) and ref not in scene.rests:
             raise UnplaceableError(f"neither criteria nor plan show where a {word[:60]} is")
         named = (n for n, other in scene.words.items() if self.is_room(other))
-        wanted = room_hint(word) or _USUAL_ROOM.get(self._known(word).class_name)
-        same = (n for n in named if wanted in (None, self._known(scene.words[n]).class_name))
+        room_class = room_hint(word) or _USUAL_ROOM.get(self._known(word).class_name)
+        same = (n for n in named if room_class in (None, self._known(scene.words[n]).class_name))
         room = next(same, None)
-        if room is None and wanted is None:
+        if room is None and room_class is None:
             raise UnplaceableError(f"the plan does not say which room {word[:60]} is in")
         needs.notes.append(f"which room {word} is in is not said")
         if room is not None:
             return numbers[room]
-        needs.rooms[-1] = wanted or ""
+        needs.rooms[-1] = room_class or ""
         return -1
 
     def _parent(

@@ -65,11 +65,11 @@ class GraphLayout:
         room = self.room_of(number)
         return NodePlace(room, None) if room is not None else None
 
-    def _places(self, number: int, wanted: WordKind) -> Iterator[NodePlace]:
+    def _places(self, number: int, place_kind: WordKind) -> Iterator[NodePlace]:
         for name, relation in (("INSIDE", Relation.WITHIN), ("ON", Relation.ON)):
             for kind, other in self._on.get(number, ()):
                 word = self.known.get(other)
-                if kind == name and word is not None and word.kind is wanted:
+                if kind == name and word is not None and word.kind is place_kind:
                     yield NodePlace(other, relation)
 
     def _holder(self, number: int) -> NodePlace | None:
