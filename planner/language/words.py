@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -138,6 +139,7 @@ class Occasion(StrEnum):
     MAKE_TEA = "make_tea"
 
 
+@cache
 def _known_kind(word: str) -> str:
     if word in GENERIC_KINDS:
         return word

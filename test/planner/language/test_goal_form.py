@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,7 @@ KINDS = st.sampled_from(["cup", "sofa", "toy", "thing", "living room", "floor", 
 STATES = st.sampled_from(["dirty", "powered on", "filled with water", "open"])
 
 
+@cache
 def phrases(depth: int) -> st.SearchStrategy[NounPhrase]:
     plain = _descriptions(depth)
     return plain | st.tuples(plain, plain).map(lambda both: OneOf(one_of=both))
@@ -148,7 +150,7 @@ def requests(draw: st.DrawFn) -> Request:
             return Prepare(occasion=occasion, people=people, at=draw(st.none() | phrases(1)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.lists(st.lists(requests(), min_size=1, max_size=2), max_size=3),
     st.lists(requests(), max_size=1),
