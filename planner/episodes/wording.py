@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from planner.language.plurals import plural_of
 from planner.world.catalogue import Catalogue
 
 # Hyphens and apostrophes belong to words (c-clamp, let's); other marks are tokens.
@@ -54,8 +55,6 @@ ROOM_WORDS: Mapping[str, tuple[str, ...]] = {
 
 # Nouns without a countable singular: "the bread" is all of it.
 MASS_NOUNS = frozenset({"toy food", "bread", "toy fruits", "spectacles", "food"})
-# Irregular plurals.
-IRREGULAR_PLURALS = {"shelf": "shelves", "knife": "knives", "glass": "glasses"}
 PLURAL_ONLY = frozenset({"shelves", "spectacles", "scissors", "toy fruits"})
 
 NUMBER_WORDS = {
@@ -109,23 +108,6 @@ def tokens(text: str) -> list[str]:
     for token in _TOKEN.findall(text.lower().replace("\u2019", "'").replace("_", " ")):
         found += SPELLING.get(token, token).split()
     return found
-
-
-def plural_of(phrase: str) -> str:
-    """The regular English plural of a phrase's head: its last word, or the one before "of"."""
-    head, of, tail = phrase.partition(" of ")
-    first, space, last = head.rpartition(" ")
-    if last in IRREGULAR_PLURALS:
-        last = IRREGULAR_PLURALS[last]
-    elif last.endswith(("s", "x", "z", "ch", "sh")):
-        last += "es"
-    elif last.endswith("y") and last[-2:-1] not in "aeiou":
-        last = last[:-1] + "ies"
-    elif last.endswith(("ato", "ero")):
-        last += "es"
-    else:
-        last += "s"
-    return first + space + last + of + tail
 
 
 @dataclass

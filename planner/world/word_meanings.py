@@ -7,7 +7,7 @@ purposes, affordances and states ("edible", "faucet", "dirty").
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -70,8 +70,7 @@ class WordMeanings:
             for group in item.groups:
                 self.groups[group] = self.groups.get(group, frozenset()) | {item.name}
         for group, members in self.groups.items():
-            for word in {group, group.removesuffix("s")}:
-                self.add(word, Meaning(objects=members))
+            self._add_all({group, _one_of_group(group)}, Meaning(objects=members))
         collective = set(self._meanings)
         for thing in catalogue.objects.values():
             # toy_food is not food.
@@ -94,6 +93,11 @@ class WordMeanings:
         key = word_key(phrase)
         self._meanings[key] = self._meanings.get(key, Meaning()) | meaning
 
+    @property
+    def phrases(self) -> Mapping[str, Meaning]:
+        """The meaning of each phrase as it is."""
+        return self._meanings
+
     def knows(self, phrase: str) -> bool:
         """Whether a phrase has a meaning as it is, not only as a plural."""
         return word_key(phrase) in self._meanings
@@ -105,6 +109,13 @@ class WordMeanings:
             if form in self._meanings:
                 return self._meanings[form]
         return None
+
+
+def _one_of_group(group: str) -> str:
+    for ending, instead in (("ies", "y"), ("shes", "sh"), ("s", "")):
+        if group.endswith(ending):
+            return group.removesuffix(ending) + instead
+    return group
 
 
 def _heads(name: str) -> set[str]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from planner.episodes.goals.scene import Piece, Scene, Thing
 from planner.episodes.partnr.goals import derive
-from planner.episodes.wording import build_lexicon, plural_of, tokens
+from planner.episodes.wording import build_lexicon, tokens
 from planner.world.catalogue import default_catalogue
 
 LEXICON = build_lexicon(default_catalogue())
@@ -328,12 +328,3 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
 
 def test_tokens_correct_known_misspellings() -> None:
     assert tokens("The laundary room, c-clamp!") == ["the", "laundry", "room", ",", "c-clamp", "!"]
-
-
-@pytest.mark.parametrize(
-    ("singular", "plural"),
-    [("cup", "cups"), ("toy fire truck", "toy fire trucks"), ("knife", "knives"), ("box", "boxes"),
-     ("chest of drawers", "chests of drawers"), ("toy", "toys"), ("tomato", "tomatoes")],
-)  # fmt: skip
-def test_plurals(singular: str, plural: str) -> None:
-    assert plural_of(singular) == plural
