@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import graph_kitchen as kitchen
@@ -105,11 +106,17 @@ class Stack:
                     embedded, self.house, self.episode, planner, acting=self.agents
                 )
 
+    @cached_property
     def known_at_first(self) -> set[str]:
         """What the memory knows after the first look."""
         with self.prepared(PlannerChoice("expert")) as run:
             run.steps.begin()
             return set(run.memory.belief(0.0).nodes)
+
+    @cached_property
+    def expert_run(self) -> tuple[Ended, list[Event]]:
+        """The expert without ROS, whose calls models reply."""
+        return in_process(self, PlannerChoice("expert"))
 
     def load(self, known: set[str]) -> None:
         """Loads the world again; returns when the memory has seen what agents see first."""
@@ -125,15 +132,28 @@ class Stack:
         self.client.wait(is_ready, f"a memory that knows {sorted(known)}")
 
 
-# At every change: two agents, and the world without pictures.
-AT_EVERY_CHANGE = ("cup_and_apple", GRAPH)
-WORLDS = [
-    name if name in AT_EVERY_CHANGE else pytest.param(name, marks=pytest.mark.slow)
-    for name in (*ASKED, GRAPH)
+# At every change: all planners in the world without pictures; with pictures and two agents one
+# that knows the goal, one that reads changes of the memory, and one that reads summaries.
+WITH_PICTURES_AT_EVERY_CHANGE = ("expert", "react", "partnr_react")
+
+
+def _is_fast(world: str, planner: str) -> bool:
+    return world == GRAPH or (world == "cup_and_apple" and planner in WITH_PICTURES_AT_EVERY_CHANGE)
+
+
+CASES = [
+    pytest.param(
+        world,
+        planner,
+        id=f"{world}-{planner}",
+        marks=() if _is_fast(world, planner) else pytest.mark.slow,
+    )
+    for world in (*ASKED, GRAPH)
+    for planner in PLANNERS.names()
 ]
 
 
-@pytest.fixture(scope="module", params=WORLDS)
+@pytest.fixture(scope="module")
 def stack(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
@@ -231,14 +251,14 @@ def replies(events: Sequence[Event], *, bare: bool) -> list[str]:
     return [f"{thought}{e.call}\n{END_OF_TURN}" for e in events if e.result is None]
 
 
-@pytest.mark.parametrize("planner", PLANNERS.names())
+@pytest.mark.parametrize(("stack", "planner"), CASES, indirect=["stack"])
 def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: str) -> None:
     part = PLANNERS.get(planner)
     options: dict[str, str] = {}
     parameters: dict[str, str] = {}
     model = ""
     if part.needs_model:
-        _, events = in_process(stack, PlannerChoice("expert"))
+        _, events = stack.expert_run
         model = script(stack.folder / f"{planner}.txt", *replies(events, bare=part.bare_replies))
         parameters["model"] = model
     if any(option.name == "traces" for option in part.options):
@@ -246,7 +266,7 @@ def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: 
         with TraceStore(stack.folder / "traces.db") as store:
             store.add([SolvedTask("Bring the book to the kitchen.", "Navigate[book_0]")])
     expected, _ = in_process(stack, PlannerChoice(planner, options=options), model)
-    found = over_ros(stack, planner, stack.known_at_first(), **parameters)
+    found = over_ros(stack, planner, stack.known_at_first, **parameters)
     assert (found.code, found.text) == (expected.code, expected.text)
     costs = found.evidence.keys() - expected.evidence.keys()
     assert bool(costs) is part.needs_model
