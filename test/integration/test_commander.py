@@ -20,10 +20,11 @@ PATIENCE_S = 120.0
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A whole stack with a task that an instruction without words carries out; gives its log."""
     log = tmp_path_factory.mktemp("up") / "up.log"
-    words = ["episode:=night_light_0", "planner:=expert", "pace:=10.0", "cameras:=hand"]
+    # The world goes on while programs start: few pictures, or it does little else than draw.
+    words = ["episode:=night_light_0", "planner:=expert", "pace:=5.0", "cameras:=hand"]
     with log.open("w") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "planner.cli", "up", *words, "camera_hz:=5.0"],
+            [sys.executable, "-m", "planner.cli", "up", *words, "camera_hz:=1.0"],
             stdout=file,
             stderr=subprocess.STDOUT,
         )
