@@ -76,12 +76,13 @@ def look_while(graph: DdsGraph, goes_on: Callable[[], bool], what: str) -> None:
 
 
 def a_whole_run(graph: DdsGraph, world: Path, folder: Path) -> None:
-    """`planner up` with all it can start, and then with the operator's commands beside it."""
+    """`planner up` with all that it can start, beside it a narrator and the operator's commands."""
     words = ("up", "planner:=expert", f"episode:={world}", "paced:=false", "use_sim_time:=true")
-    with planner(*words, "narrate:=true", f"record:={folder / 'run'}") as up:
-        look_while(graph, lambda: up.poll() is None, "the run")
-        assert up.returncode == 0
-    with planner(*words):
+    with planner(*words, "camera_hz:=2", "record_image_hz:=1.0", f"record:={folder / 'run'}"):
+        with running("narrator", episode=world, record=folder / "run") as narrates:
+            look_while(graph, lambda: narrates.poll() is None, "the run")
+            assert narrates.returncode == 0
+        # Nothing is left to do: it asks, and hears that.
         with planner("instruct", "", "--wait", "60") as gives:
             look_while(graph, lambda: gives.poll() is None, "the instruction")
             assert gives.returncode == 0
@@ -105,7 +106,7 @@ def attended(graph: DdsGraph) -> set[str]:
 
 
 def a_tour(graph: DdsGraph, house: Path) -> None:
-    fast = ("paced:=false", "use_sim_time:=true")
+    fast = ("paced:=false", "use_sim_time:=true", "camera_hz:=2")
     with planner("up", "planner:=tour", f"house:={house}", *fast) as up:
         look_while(graph, lambda: up.poll() is None, "the tour")
         assert up.returncode == 0
