@@ -244,6 +244,15 @@ def slice_names(name: str, slices: Slices) -> tuple[str, ...]:
     return tuple(f"{slices.class_name}_{first + k}" for k in range(slices.count))
 
 
+def sliced_from(name: str) -> str | None:
+    """The thing that a slice comes from: `tomato_slice_5` from `tomato_1`; None if no slice."""
+    class_name, _, number = name.rpartition("_")
+    for item in default_catalogue().objects.values():
+        if item.slices is not None and item.slices.class_name == class_name and number.isdecimal():
+            return f"{item.name}_{int(number) // item.slices.count}"
+    return None
+
+
 def word_key(word: str) -> str:
     """The lookup key of a word or phrase: lower case, with single spaces between words."""
     # People write "toy fire truck" and "c clamp", class names toy_fire_truck and c-clamp.

@@ -10,7 +10,8 @@ from __future__ import annotations
 from planner.evaluation.task import GateRelation
 from planner.planning.expert.choice import narrowed
 from planner.planning.expert.facts import Facts, in_memory_names, spots_of
-from planner.planning.expert.jobs import Job, JobMaker, Work
+from planner.planning.expert.job import Job, Work
+from planner.planning.expert.jobs import JobMaker
 from planner.planning.expert.location_hints import location_hints
 from planner.planning.expert.notes import MAX_FAILURES, MAX_FAULTS, MAX_ROUNDS, Notes
 from planner.planning.expert.progress import Progress

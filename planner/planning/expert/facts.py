@@ -98,6 +98,15 @@ class Facts:
         """Where on or in furniture, or on a floor, a thing is, in or on whatever other things."""
         return self.spot(self.base(thing))
 
+    def holders(self, thing: str) -> tuple[str, ...]:
+        """What a thing is on or in, from the inside out, down to furniture or a floor."""
+        found: list[str] = []
+        spot = self.spot(thing)
+        while spot is not None and spot[1] not in found:
+            found.append(spot[1])
+            spot = self.spot(spot[1]) if self.is_thing(spot[1]) else None
+        return tuple(found)
+
     def holder(self, thing: str) -> str | None:
         """The agent holding a thing, if any."""
         node = self.node(thing)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from planner.evaluation.task import Predicate
+from planner.planning.expert.changes import Changes
 from planner.planning.expert.choice import Cost, things_for
 from planner.planning.expert.facts import Facts, Spot, fulfils, spots_of
+from planner.planning.expert.job import Job, Work
 from planner.planning.expert.notes import Notes
 from planner.planning.expert.progress import Progress
 from planner.planning.goal import PLACING, Subgoal
 from planner.world.catalogue import default_catalogue
 from planner.world.skill import SkillName
-from planner.world.state_skills import StateSkill, skills_that_make
-from planner.world.states import default_states
-from planner.world.vocabulary import EntityKind, Relation
+from planner.world.vocabulary import Relation
 
 # The cost of opening a door, or of reaching the floor, in metres of walking.
 OPENING_COST_M = 4.0
@@ -27,45 +26,6 @@ CROWDED_COST_M = 3.0
 TIGHT_M2 = 0.35
 # Furniture closer than this counts as next to each other.
 BESIDE_FURNITURE_M = 0.4
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One thing for one agent to do with one object.
-
-    Attributes:
-        thing: the goal's name of the object, or of furniture whose state changes.
-        skill: Place to move it to `spot`, otherwise the skill that changes its state, or that of
-            `beside` with the object in the hand.
-        beside: what to put it next to, if that is already in place.
-        after: the thing that is being brought next to this one and must be put down first.
-        subgoal: the proposition that it serves; -1 for moving something out of the way.
-    """
-
-    thing: str
-    skill: str
-    subgoal: int
-    spot: Spot | None = None
-    beside: str | None = None
-    after: str | None = None
-
-    def __str__(self) -> str:
-        if self.skill != SkillName.PLACE or self.spot is None:
-            return f"{self.skill} {self.thing}"
-        near = f" next to {self.beside or self.after}" if self.beside or self.after else ""
-        return f"bring {self.thing} {_WORD[self.spot[0]]} {self.spot[1]}{near}"
-
-
-_WORD = {Relation.ON: "onto", Relation.WITHIN: "into", Relation.HELD: "to"}
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What can be done now, what has to be found first, and what seems impossible."""
-
-    jobs: list[Job]
-    missing: list[str]
-    stuck: dict[int, str]
 
 
 class JobMaker:
@@ -82,7 +42,9 @@ class JobMaker:
     ) -> None:
         """Takes narrowed subgoals; `able` says whether any agent of the task has a skill."""
         self._subgoals, self._progress = subgoals, progress
-        self._facts, self._notes, self._cost, self._able = facts, notes, cost, able
+        self._facts, self._notes, self._cost = facts, notes, cost
+        firsts = frozenset(n for w in progress.goal.subgoals for n in w.first)
+        self._changes = Changes(facts, notes, cost, able, firsts)
         self._open = progress.open_subgoals()
         self._jobs: list[Job] = []
         self._missing: dict[str, None] = {}
@@ -95,7 +57,7 @@ class JobMaker:
         """Everything that could be done now, state changes before moves of the same thing."""
         for subgoal in self._open:
             if subgoal.state is not None:
-                self._change(subgoal)
+                self._change(subgoal, *subgoal.state)
             elif subgoal.predicate in PLACING:
                 for thing in self._things(subgoal):
                     self._placing[thing].append(subgoal)
@@ -104,10 +66,14 @@ class JobMaker:
                 self._next_to(subgoal)
             elif subgoal.predicate is Predicate.IS_CLUSTERED:
                 self._clustered(subgoal)
-        movable = dict.fromkeys((*self._placing, *self._neighbours))
-        for thing in movable:
-            self._move(thing)
-        return Work(self._largest_first(), list(self._missing), self._stuck)
+        changes = self._changes
+        for thing in dict.fromkeys((*self._placing, *self._neighbours)):
+            if thing not in changes.in_use:
+                self._move(thing)
+        changes.slice_or_search(self._missing)
+        changes.settle()
+        self._jobs[:0] = changes.jobs
+        return Work(self._largest_first(), list(changes.missing), changes.stuck | self._stuck)
 
     def _largest_first(self) -> list[Job]:
         """Sorts by size where space is scarce: the largest thing would not fit later."""
@@ -143,62 +109,11 @@ class JobMaker:
                 usable.append(thing)
         return usable
 
-    # ---- states -------------------------------------------------------------------------
-
-    def _change(self, subgoal: Subgoal) -> None:
-        ways = skills_that_make(subgoal.state[0], value=subgoal.state[1]) if subgoal.state else []
-        if not ways:
-            self._stuck[subgoal.index] = f"nobody can make {subgoal} true"
-            return
-        skill = next((way for way in ways if self._has_places(way)), ways[-1])
-        if not self._able(skill.name):
-            self._stuck[subgoal.index] = f"no agent here has the skill {skill.name} for {subgoal}"
-            return
+    def _change(self, subgoal: Subgoal, state: str, value: bool) -> None:
         chosen, missing = things_for(subgoal, self._facts, self._progress, self._notes, self._cost)
         self._missing.update(dict.fromkeys(missing))
         for thing in chosen:
-            if self._notes.unusable(thing, skill.name, SkillName.NAVIGATE, SkillName.PICK):
-                self._stuck[subgoal.index] = self._notes.why.get(thing, f"{skill.name} failed")
-            elif skill.needs.hand is not None:
-                self._with_hand(subgoal, skill, thing)
-            else:
-                self._jobs.append(Job(thing, skill.name, subgoal.index))
-
-    def _has_places(self, skill: StateSkill) -> bool:
-        """Whether the furniture that the skill needs nearby exists."""
-        pieces = self._facts.layout.furniture
-        return all(
-            any(need.is_kind(p.class_name, p.affordances) for p in pieces)
-            for need in skill.needs.near
-        )
-
-    def _with_hand(self, subgoal: Subgoal, skill: StateSkill, thing: str) -> None:
-        """Puts a tool or a source into the hand; `thing` itself if it is to be emptied."""
-        state, value = subgoal.state or ("", True)
-        empties, hand = skill.sets.get(state) is not value, skill.needs.hand
-        given, made = next(iter(skill.sets.items()))
-        needed = default_states().affordance_of[given]
-        others = [
-            node
-            for node in self._facts.belief.of_kind(EntityKind.OBJECT)
-            if node.name != thing
-            and (
-                needed in node.affordances and node.states.get(given, False) is not made
-                if empties or hand is None
-                else hand.is_kind(node.class_name, node.affordances)
-                and hand.has_states(node.states)
-            )
-        ]
-        if not others:
-            lacking = "nothing to pour into" if empties or hand is None else f"not {hand.what}"
-            self._stuck[subgoal.index] = f"there is {lacking}"
-            return
-        goal_things = {n for w in self._progress.goal.subgoals for n in w.first}
-        other = min(
-            others, key=lambda n: (n.name in goal_things, self._cost(thing, n.name), n.name)
-        )
-        source, sink = (thing, other.name) if empties else (other.name, thing)
-        self._jobs.append(Job(source, skill.name, subgoal.index, beside=sink))
+            self._changes.change(thing, state, subgoal.index, value=value)
 
     # ---- neighbours ---------------------------------------------------------------------
 

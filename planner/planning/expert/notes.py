@@ -80,6 +80,7 @@ class Notes:
         shut: furniture that turned out to be closed, whatever the belief says.
         beside: pairs that a skill put next to each other, and the furniture they are on.
         choice: the spot chosen for a thing, kept while it can be used.
+        holders: for a thing and a skill, where it is or will be put so that the skill can be used.
         value: the value chosen for a tie.
         found_in: the room in which each thing of the goal was first seen.
         seen: the goal's things that have been located since the current search of the house began.
@@ -113,6 +114,7 @@ class Notes:
     shut: set[str] = field(default_factory=set)
     beside: dict[frozenset[str], str] = field(default_factory=dict)
     choice: dict[str, Spot] = field(default_factory=dict)
+    holders: dict[tuple[str, str], str] = field(default_factory=dict)
     value: dict[int, str] = field(default_factory=dict)
     found_in: dict[str, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
@@ -306,6 +308,7 @@ class Notes:
         self.bad_things.clear()
         self.tries.clear()
         self.choice.clear()
+        self.holders.clear()
         return True
 
     def find(self, thing: str, room: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planner.planning.expert.facts import Facts
-from planner.planning.expert.jobs import Job
+from planner.planning.expert.job import Job
 from planner.planning.expert.notes import Look, Notes
 from planner.world.skill import SkillCall, SkillName
 from planner.world.state_skills import Needs, state_skill

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from planner.parts.kinds import SKILLS
 from planner.planning.expert.facts import Facts, Spot, planar_m
-from planner.planning.expert.jobs import Job, Work
+from planner.planning.expert.job import Job, Work
 from planner.planning.expert.notes import Look, Notes
 from planner.planning.expert.search import Likelihood, Search
 from planner.planning.expert.steps import Steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.planning.expert.facts import Facts
-from planner.planning.expert.jobs import Job
+from planner.planning.expert.job import Job
 from planner.planning.expert.notes import MAX_TRIES, Look, Notes
 from planner.planning.expert.search import Likelihood, Search
 from planner.planning.expert.steps import Steps
