@@ -190,7 +190,13 @@ def check_place(
     middle = (x, y, z + thing.size_m[2] / 2)
     check_reach(agent, middle)
     top = (x, y, z + thing.size_m[2])
-    check_view(rays, agent, [middle, top], frozenset())
+    if isinstance(support.owner, Thing):
+        # What already lies on a plate may hide the spot behind it, but not the plate.
+        holder = support.owner
+        points = [middle, top, *view_points(holder)]
+        check_view(rays, agent, points, frozenset({holder.instance_id}))
+    else:
+        check_view(rays, agent, [middle, top], frozenset())
     return spot, hand
 
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from planner.episodes.lint.rules import LintFinding, Rule
 from planner.evaluation.task import Evaluation, Predicate, Proposition
 from planner.world.agents import default_bodies
+from planner.world.catalogue import default_catalogue, slice_names, sliced_from
 from planner.world.episode import Episode
 from planner.world.geometry import Vec3
 from planner.world.house import House, ObjectPlacement
 from planner.world.primitive import PrimitiveName
 from planner.world.receptacle import base_placement, known_shape
 from planner.world.state import EntityState
-from planner.world.state_skills import StateSkill, skills_that_make
+from planner.world.state_skills import Condition, StateSkill, default_state_skills, skills_that_make
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind, floor_name
 
@@ -56,10 +58,35 @@ class _Abilities:
     def __init__(self, episode: Episode, house: House, entities: Mapping[str, EntityState]) -> None:
         bodies = default_bodies()
         self._can = {p for agent in episode.agents for p in bodies[agent.kind].primitives}
-        self._house = house
-        self._entities = entities
+        self._house, self._at_start = house, frozenset(entities)
+        self._entities = dict(entities)
         self._objects = {item.name: item for item in episode.objects}
+        for item in episode.objects:
+            self._add_slices(item)
         self._floors = {floor_name(room.name) for room in house.rooms}
+
+    def _add_slices(self, item: ObjectPlacement) -> None:
+        """Adds what a thing can become, as if it already were at its place."""
+        cls = default_catalogue().objects.get(item.class_name)
+        if cls is None or cls.slices is None or item.name not in self._entities:
+            return
+        slices = default_catalogue().objects[cls.slices.class_name]
+        for name in slice_names(item.name, cls.slices):
+            made = {"name": name, "class_name": slices.name, "size_m": slices.size_m}
+            self._objects.setdefault(name, item.model_copy(update=made))
+            entity = self._entities[item.name]
+            can = tuple(slices.affordances)
+            self._entities.setdefault(
+                name,
+                replace(
+                    entity,
+                    name=name,
+                    class_name=slices.name,
+                    size_m=slices.size_m,
+                    affordances=can,
+                    states=default_states().initial(can, slices.states),
+                ),
+            )
 
     def lacking(self, proposition: Proposition, at_start: Mapping[str, frozenset[str]]) -> str:
         """Why too few of the first list can satisfy a proposition; "" if enough can."""
@@ -76,6 +103,9 @@ class _Abilities:
         return reasons[0] if possible < proposition.number else ""
 
     def _why_not(self, proposition: Proposition, name: str) -> str:
+        whole = sliced_from(name)
+        if name not in self._at_start and whole is not None and not self._can_be_sliced(whole):
+            return f"no agent can slice {whole}"
         if proposition.predicate in default_states().predicates:
             return self._cannot_become(name, *default_states().predicates[proposition.predicate])
         if proposition.predicate is Predicate.IS_NEXT_TO:
@@ -109,13 +139,27 @@ class _Abilities:
         return f"no agent can open {piece.name}, where {name} is" if shut else ""
 
     def _cannot_become(self, name: str, state: str, value: bool) -> str:
-        word = f"{'' if value else 'not '}{state.replace('_', ' ')}"
-        ways = skills_that_make(state, value=value)
-        if any(self._can_be_done(skill, name, state, value) for skill in ways):
+        if self._can_become(name, state, value, ()):
             return ""
-        return f"no agent can make {name} {word}"
+        return f"no agent can make {name} {'' if value else 'not '}{state.replace('_', ' ')}"
 
-    def _can_be_done(self, skill: StateSkill, name: str, state: str, value: bool) -> bool:
+    def _can_become(self, name: str, state: str, value: bool, within: tuple[str, ...]) -> bool:
+        """Whether a skill can change a state; `within` are the states it would be needed for."""
+        return state not in within and any(
+            self._can_be_done(skill, name, state, value, (*within, state))
+            for skill in skills_that_make(state, value=value)
+        )
+
+    def _can_be_sliced(self, whole: str) -> bool:
+        return any(
+            skill.divides and self._can_be_done(skill, whole, state, value, (state,))
+            for skill in default_state_skills().values()
+            for state, value in skill.sets.items()
+        )
+
+    def _can_be_done(
+        self, skill: StateSkill, name: str, state: str, value: bool, within: tuple[str, ...]
+    ) -> bool:
         """Whether an agent has the skill, and what it needs exists."""
         if skill.primitive not in self._can:
             return False
@@ -125,14 +169,28 @@ class _Abilities:
             given = default_states().affordance_of[next(iter(skill.sets))]
             into = [e for e in others if e.kind is EntityKind.OBJECT and given in e.affordances]
             return bool(into) and self._is_movable(name)
-        for need in (*needs.near, *needs.at):
-            if not any(need.is_kind(e.class_name, e.affordances) for e in others):
-                return False
-        hand = needs.hand
-        return hand is None or any(
-            hand.is_kind(e.class_name, e.affordances) and hand.has_states(e.states)
-            for e in others
-            if e.kind is EntityKind.OBJECT
+        things = [e for e in others if e.kind is EntityKind.OBJECT]
+        hand = (needs.hand,) if needs.hand is not None else ()
+        return all(
+            any(self._can_serve(e, need, within) for e in group)
+            for need, group in (
+                *((need, others) for need in (*needs.near, *needs.at)),
+                *((need, things) for need in hand),
+            )
+        )
+
+    def _can_serve(self, entity: EntityState, need: Condition, within: tuple[str, ...]) -> bool:
+        """Whether something is what a skill needs, or can become so."""
+        if not need.is_kind(entity.class_name, entity.affordances):
+            return False
+        states, affordance_of = entity.states or {}, default_states().affordance_of
+        return all(
+            states.get(state, False) is value
+            or (
+                affordance_of[state] in entity.affordances
+                and self._can_become(entity.name, state, value, within)
+            )
+            for state, value in need.states.items()
         )
 
     def _no_room(self, predicate: str, name: str, place: str) -> str:

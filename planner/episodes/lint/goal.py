@@ -68,11 +68,22 @@ def _meaning(proposition: Proposition) -> tuple[object, ...]:
 
 
 def _kept_apart(evaluation: Evaluation, i: int, j: int) -> bool:
-    """Whether a constraint makes two propositions use different things."""
+    """Whether constraints make two propositions, or what each is tied to, use different things."""
+    ones, others = _tied_to(evaluation, i), _tied_to(evaluation, j)
     return any(
-        tie.kind is TieKind.DIFFERENT and {i, j} <= {member for member, _ in tie.members}
+        tie.kind is TieKind.DIFFERENT and ones & {*tie.members} and others & {*tie.members}
         for tie in evaluation.ties
     )
+
+
+def _tied_to(evaluation: Evaluation, i: int) -> set[tuple[int, int]]:
+    """The arguments of a proposition, and those that must be the same as its first one."""
+    same = [
+        {*tie.members}
+        for tie in evaluation.ties
+        if tie.kind is TieKind.SAME and (i, 0) in tie.members
+    ]
+    return {(i, 0), (i, 1)}.union(*same)
 
 
 def _before(evaluation: Evaluation) -> set[tuple[int, int]]:

@@ -15,7 +15,7 @@ from planner.episodes.recipes.file import Recipe, Things, read_recipes, recipe_f
 from planner.episodes.recipes.goal import Target, evaluation_of, targets, task_types
 from planner.episodes.wording import Lexicon, Noun, NounKind, build_lexicon
 from planner.houses.clutter import ObjectRequest, Unplaced, place_objects
-from planner.world.catalogue import Catalogue, default_catalogue
+from planner.world.catalogue import Catalogue, default_catalogue, slice_names
 from planner.world.episode import (
     EPISODE_VERSION,
     AgentPlacement,
@@ -110,6 +110,7 @@ class _Building:
         places = {label: self._place(label) for label in recipe.places}
         things = self._placed()
         names = {**places, **{label: [t.name for t in items] for label, items in things.items()}}
+        names |= {label: self._slices(things[whole]) for whole, label in recipe.slices.items()}
         asked = [item for items in things.values() for item in items]
         found = targets(recipe, names)
         self._check(found)
@@ -130,7 +131,7 @@ class _Building:
                 "evaluation": evaluation_of(found, {item.name: item.parent for item in asked}),
             }
         )
-        rehearsal = arrangements(self._house, objects, found, self._rng)
+        rehearsal = arrangements(self._house, self._sliced(objects), found, self._rng)
         if rehearsal is None:
             raise RecipeError(recipe, "no arrangement of its things was found that meets the goal")
         return Built(episode, self._house.split, found, tuple(rehearsal))
@@ -210,6 +211,31 @@ class _Building:
             hard = [failed[0].request is not request for _, request in labelled]
             labelled = [labelled[i] for i in sorted(range(len(hard)), key=hard.__getitem__)]
         raise RecipeError(self._recipe, reason)
+
+    def _slices(self, things: Sequence[ObjectPlacement]) -> list[str]:
+        """The names of the slices that things become."""
+        names: list[str] = []
+        for item in things:
+            slices = self._catalogue.objects[item.class_name].slices
+            if slices is None:
+                raise RecipeError(self._recipe, f"{item.class_name} has no slices")
+            names += slice_names(item.name, slices)
+        return names
+
+    def _sliced(self, objects: Sequence[ObjectPlacement]) -> list[ObjectPlacement]:
+        """The objects once what the goal wants sliced has become slices."""
+        lying = list(objects)
+        classes = {self._recipe.things[label].class_name for label in self._recipe.slices}
+        for item in [item for item in lying if item.class_name in classes]:
+            lying.remove(item)
+            for name in self._slices([item]):
+                kind = (name.rpartition("_")[0],)
+                request = ObjectRequest(kind, Relation(item.relation), (item.parent,))
+                (outcome,) = place_objects(self._house, [request], self._rng, lying)
+                if isinstance(outcome, Unplaced):
+                    raise RecipeError(self._recipe, outcome.reason)
+                lying.append(outcome.model_copy(update={"name": name}))
+        return lying
 
     def _check(self, found: Sequence[Target]) -> None:
         for target in found:

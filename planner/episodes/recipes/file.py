@@ -96,6 +96,7 @@ class Recipe(FileModel):
     """One episode: the words, what lies where, and what must hold in the end.
 
     Attributes:
+        slices: labels of the slices that things become, by the label of these things.
         seed: determines the arrangement.
         clear: labels of places without clutter, if the instruction is about everything there.
         goal: lines that may be satisfied in any order.
@@ -108,15 +109,17 @@ class Recipe(FileModel):
     seed: int = 0
     things: dict[Label, Things] = Field(default_factory=dict)
     places: dict[Label, Place] = Field(default_factory=dict)
+    slices: dict[Label, Label] = Field(default_factory=dict)
     clear: tuple[Label, ...] = ()
     goal: tuple[GoalSpec, ...] = ()
     steps: tuple[tuple[GoalSpec, ...], ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Recipe:
-        both = set(self.things) & set(self.places)
-        if both:
-            raise ValueError(f"{min(both)!r} is both a thing and a place")
+        labels = [*self.things, *self.places, *self.slices.values()]
+        twice = {label for label in labels if labels.count(label) > 1}
+        if twice:
+            raise ValueError(f"two things or places have the label {min(twice)!r}")
         if not self.goal and not self.steps:
             raise ValueError("needs a goal or steps")
         if len(self.steps) == 1:
@@ -129,7 +132,7 @@ class Recipe(FileModel):
                 seen.append(str(holder))
                 item = self.things[str(holder)]
         used = {label for _, spec in self.specs() for label in (*spec.things, *spec.at)}
-        unknown = (used | set(self.clear)) - set(self.things) - set(self.places)
+        unknown = (used | set(self.clear)) - set(labels) | set(self.slices) - set(self.things)
         if unknown:
             raise ValueError(f"{min(unknown)!r} is neither among things nor among places")
         return self

@@ -18,6 +18,7 @@ Cost = Callable[[str, str], float]
 _BAD = 10_000.0
 _KEPT = -100_000.0
 _UNKNOWN = 1_000.0
+_BEGUN = -20.0
 
 
 def narrowed(
@@ -101,9 +102,10 @@ def _same(
 
 
 def _failure_cost(subgoal: Subgoal, argument: int, value: str, notes: Notes) -> float:
-    """The penalty of a value because of earlier failures with it."""
+    """The penalty of a value because of earlier failures with it; negative if it is in work."""
     if argument == 0:
-        return _BAD if notes.unusable(value, SkillName.PICK) else 0.0
+        begun = _BEGUN if notes.has_begun(value) else 0.0
+        return _BAD if notes.unusable(value, SkillName.PICK) else begun
     bad = {(thing, spot) for _, thing, spot in notes.bad_spots if spot[1] == value}
     spoilt = {thing for thing, spot in bad if notes.is_bad_spot(thing, spot)}
     return _BAD * len(spoilt & set(subgoal.first))
@@ -194,7 +196,7 @@ def things_for(
         target = subgoal.second[0] if subgoal.second else name
         spoilt = _BAD * notes.unusable(name, SkillName.PICK, SkillName.NAVIGATE)
         held = -50.0 if facts.holder(name) is not None else 0.0
-        begun = -20.0 if name in notes.choice else 0.0
+        begun = _BEGUN if notes.has_begun(name) else 0.0
         return (
             cost(name, target) + spoilt + held + begun + _UNKNOWN * (name in promised),
             subgoal.first.index(name),

@@ -81,6 +81,7 @@ class Notes:
         beside: pairs that a skill put next to each other, and the furniture they are on.
         choice: the spot chosen for a thing, kept while it can be used.
         holders: for a thing and a skill, where it is or will be put so that the skill can be used.
+        freeing: what an agent is putting down in order to open something.
         value: the value chosen for a tie.
         found_in: the room in which each thing of the goal was first seen.
         seen: the goal's things that have been located since the current search of the house began.
@@ -115,6 +116,7 @@ class Notes:
     beside: dict[frozenset[str], str] = field(default_factory=dict)
     choice: dict[str, Spot] = field(default_factory=dict)
     holders: dict[tuple[str, str], str] = field(default_factory=dict)
+    freeing: dict[str, str] = field(default_factory=dict)
     value: dict[int, str] = field(default_factory=dict)
     found_in: dict[str, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
@@ -294,6 +296,10 @@ class Notes:
     def cannot(self, agent: str, thing: str, *skills: str) -> bool:
         """Whether an agent has failed too often with one of the skills on a thing."""
         return any((agent, thing, skill) in self.bad_things for skill in skills)
+
+    def has_begun(self, thing: str) -> bool:
+        """Whether a place was chosen for a thing, in the end or to change its states there."""
+        return thing in self.choice or any(thing == lower for lower, _ in self.holders)
 
     def is_bad_spot(self, thing: str, spot: Spot) -> bool:
         """Whether every agent failed to put a thing there."""

@@ -109,7 +109,8 @@ class Team:
     def assign(self, work: Work) -> None:
         """Fills `calls` as long as there is something to do."""
         for agent in list(self._idle):
-            self._go_on_with_load(agent, work)
+            if not self._goes_on_freeing_hand(agent):
+                self._go_on_with_load(agent, work)
         self._share_out(work)
         if work.missing:
             self._search(work.missing)
@@ -142,8 +143,19 @@ class Team:
 
     def _frees_hand_for(self, agent: str, call: SkillCall) -> bool:
         """Puts something down first if a call needs a free hand and there is none."""
-        full = call.name == SkillName.OPEN and self._facts.free_hands(agent) < 1
-        return full and self.put_down(agent, self._facts.held_by(agent)[0])
+        if call.name != SkillName.OPEN or self._facts.free_hands(agent) > 0:
+            return False
+        # Where nothing can be put down on what is opened, this takes more than one call.
+        self._notes.freeing[agent] = self._facts.held_by(agent)[0]
+        return self._goes_on_freeing_hand(agent)
+
+    def _goes_on_freeing_hand(self, agent: str) -> bool:
+        """Continues to put down what was in the way of opening something."""
+        held = self._notes.freeing.get(agent)
+        if held in self._facts.held_by(agent) and held and self.put_down(agent, held):
+            return True
+        self._notes.freeing.pop(agent, None)
+        return False
 
     def put_down(self, agent: str, held: str) -> bool:
         """Starts freeing a hand; False if there is no place left for the load."""

@@ -1,22 +1,35 @@
-"""TEACh's twelve kinds of tasks as programs of skill calls, carried out and judged.
+"""TEACh's twelve kinds of tasks: as programs of skill calls, and planned by the expert.
 
 The goals are judged from the simulator's truth, which starts without the slices that they name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from household_kitchen import kitchen_episode, kitchen_house
 from skill_world import World
 
+from planner.app.embedded_run import run_embedded
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
+from planner.planning.expert.expert import Expert
 from planner.world.house import House
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import EmbeddedOptions
 
 
 @pytest.fixture(scope="module")
 def kitchen() -> House:
     return kitchen_house()
+
+
+@pytest.fixture(scope="module")
+def backend() -> Iterator[EmbeddedBackend]:
+    made = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+    yield made
+    made.close()
 
 
 def _sliced(thing: str) -> list[str]:
@@ -154,3 +167,14 @@ def test_a_task_is_carried_out_and_judged(kitchen: House, task: str) -> None:
         assert result.succeeded, f"{call}: {result.text}"
         judge.update(world.state)
     assert judge.progress.percent_complete == 1
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_expert_plans_it_from_the_goal(
+    kitchen: House, backend: EmbeddedBackend, task: str
+) -> None:
+    wanted = _goal(TASKS[task][1])
+    episode = kitchen_episode(kitchen).model_copy(update={"evaluation": wanted})
+    result = run_embedded(backend, kitchen, episode, Expert, images=False)
+    assert result.verdict.success, result.verdict.explanation
+    assert result.reason == "done"
