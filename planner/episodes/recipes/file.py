@@ -117,9 +117,11 @@ class Recipe(FileModel):
     @model_validator(mode="after")
     def _consistent(self) -> Recipe:
         labels = [*self.things, *self.places, *self.slices.values()]
-        twice = {label for label in labels if labels.count(label) > 1}
-        if twice:
-            raise ValueError(f"two things or places have the label {min(twice)!r}")
+        both = set(self.things) & set(self.places)
+        if both:
+            raise ValueError(f"{min(both)!r} is both a thing and a place")
+        if len(set(labels)) < len(labels):
+            raise ValueError("slices need labels of their own")
         if not self.goal and not self.steps:
             raise ValueError("needs a goal or steps")
         if len(self.steps) == 1:

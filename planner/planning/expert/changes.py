@@ -22,13 +22,14 @@ from planner.world.state_skills import (
     StateSkill,
     default_state_skills,
     skills_that_make,
+    state_skill,
 )
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind, Relation
 
 # How many kinds of things are searched for at the same time if any of many would serve.
 MAX_KINDS_SOUGHT = 3
-# Chosen holders are kept unless another one is this much closer.
+# The cost of a holder that has no room at the moment, in metres of walking.
 _UNSUITABLE_M = 1_000.0
 
 
@@ -92,14 +93,13 @@ class Changes:
 
     def settle(self) -> None:
         """Drops jobs that would undo what another one needs, such as a device that is on."""
-        skills = {skill.name: skill for skill in default_state_skills().values()}
         self.jobs = [
             job
             for job in self.jobs
-            if job.skill not in skills
+            if (skill := state_skill(job.skill)) is None
             or not any(
                 (job.beside or job.thing, state, not value) in self._wanted
-                for state, value in skills[job.skill].sets.items()
+                for state, value in skill.sets.items()
             )
         ]
 

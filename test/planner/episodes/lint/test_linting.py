@@ -311,6 +311,23 @@ def test_what_only_looks_wrong_passes(spoil: Example, tmp_path: Path) -> None:
     assert _rules(document, tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "tool"), [("tomato_slices_0", "knife"), ("water_plant_0", "watering_can")]
+)
+def test_what_a_skill_needs_may_be_made_but_must_be_there(
+    name: str, tool: str, tmp_path: Path
+) -> None:
+    document = json.loads(PATHS[name].read_text(encoding="utf-8"))
+    assert _rules(document, tmp_path) == []
+    fillable = ("cup", "glass", "vase", "pot", "bottle")
+    document["objects"] = [
+        item
+        for item in document["objects"]
+        if item["class_name"] != tool and not item["class_name"].startswith(fillable)
+    ]
+    assert Rule.UNSOLVABLE in _rules(document, tmp_path)
+
+
 def test_every_shipped_episode_passes() -> None:
     reports = list(lint_files(list(PATHS.values())))
     assert len(reports) == len(PATHS) >= 64

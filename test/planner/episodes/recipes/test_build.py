@@ -150,6 +150,7 @@ def test_a_rooms_later_step_is_gated_for_it_may_be_passed_through() -> None:
         ({"things": {"plate": {"class_name": "plate"}}}, "either on_top or inside"),
         ({"places": {"tables": {}}}, "furniture or room"),
         ({"places": {"plate": {"room": "kitchen"}}}, "both a thing and a place"),
+        ({"slices": {"plate": "tables"}}, "labels of their own"),
     ],
 )
 def test_a_bad_recipe_is_refused(changes: dict[str, Any], reason: str) -> None:
@@ -240,3 +241,18 @@ def test_the_command_builds_and_lists(tmp_path: Path, capsys: pytest.CaptureFixt
     assert lines[0].split() == ["NAME", "HOUSE", "TYPES", "GOALS", "INSTRUCTION"]
     (demo,) = [line.split() for line in lines if line.startswith("demo_dinner ")]
     assert demo[1:4] == ["train_6", "spatial,temporal,heterogeneous", "6"]
+
+
+def test_slices_belong_to_what_they_come_from() -> None:
+    things = {
+        "bread": {"class_name": "bread", "on_top": "counter", "room": "kitchen"},
+        "plate": {"class_name": "plate", "on_top": "counter", "room": "kitchen"},
+    }
+    goal = [{"predicate": "is_on_top", "things": ["toast"], "number": 2, "at": ["plate"]}]
+    more: dict[str, Any] = {"things": things, "goal": goal}
+    built = build(_recipe(**more, slices={"bread": "toast"}))
+    assert built.targets[0].names == tuple(f"bread_slice_{k}" for k in range(10))
+    assert "bread_0" in {item.name for item in built.episode.objects}
+    assert "bread_0" not in built.rehearsal[0]
+    with pytest.raises(RecipeError, match="plate has no slices"):
+        build(_recipe(**more, slices={"plate": "toast"}))
