@@ -50,16 +50,15 @@ class BridgeTrial(BaseTrial):
         Raises:
             PlannerError: if the run could not be set up.
         """
-        words = (self.schedule, self._folder, self._safety)
         harness: RobotHarness
         if self.schedule.form is Form.SIM:
             from planner.bad_day.sim_harness import SimHarness
 
-            harness = SimHarness(*words, self._domain)
+            harness = SimHarness(self._folder, self._safety, self._domain)
         else:
             from planner.bad_day.spot_harness import SpotHarness
 
-            harness = SpotHarness(*words)
+            harness = SpotHarness(self.schedule, self._folder, self._safety)
         with harness as robot:
             try:
                 return self._run(robot)

@@ -13,7 +13,7 @@ from planner.bad_day.calls.node import Operator
 from planner.bad_day.harness import READY_S, Faults
 from planner.bad_day.motion import Motion, Sample
 from planner.bad_day.safety_rules import safety_rules
-from planner.bad_day.schedule import RECOVERY, Event, Schedule
+from planner.bad_day.schedule import RECOVERY, Event
 from planner.bad_day.watching.node import Watcher
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_house
@@ -43,10 +43,8 @@ class SimHarness:
 
     truth_delay_s = TRUTH_DELAY_S
 
-    def __init__(
-        self, schedule: Schedule, folder: Path, rules: Mapping[str, Any], domain: int
-    ) -> None:
-        self._schedule, self._folder, self._rules = schedule, folder, rules
+    def __init__(self, folder: Path, rules: Mapping[str, Any], domain: int) -> None:
+        self._folder, self._rules = folder, rules
         self.house = load_house(default_house())
         self.faults: Faults = NoFaults()
         self.environment: Mapping[str, str] = {}

@@ -50,7 +50,6 @@ class Body(FileModel):
     reach_height_m: tuple[float, float]
     hands: Annotated[int, Field(ge=1, le=MAX_HANDS)] = 1
     hand_m: Vec3
-    hand_reach_s: Positive
     primitives: tuple[KnownPrimitive, ...]
     cameras: dict[Literal["hand", "body"], CameraMount]
     parts: tuple[Part, ...]

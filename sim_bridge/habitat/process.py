@@ -83,7 +83,6 @@ class HabitatProcess:
         Raises:
             HabitatError: if it does not start, has no habitat_sim, or one without Bullet.
         """
-        self._call_s = call_s
         self._fault = ""
         with _shared_file(memory_bytes) as shared:
             self.memory = mmap.mmap(shared.fileno(), memory_bytes)

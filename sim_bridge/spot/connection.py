@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -145,6 +145,3 @@ def _prompt(client: type[Any], within_s: float) -> type[Any]:
             return super().call(*arguments, **named)
 
     return Prompt
-
-
-Lines = Mapping[Channel, Connection]

@@ -45,7 +45,6 @@ class Watcher:
         # Both, since a world at rest sends no states.
         self.now_s = self._stamp_s = self.clock_s = 0.0
         self._time = WorldTime()
-        self.beginnings = 0
         self.heard = 0
         # By agent.
         self.moving: dict[str, list[Motion]] = {}
@@ -68,7 +67,6 @@ class Watcher:
         if state.stamp_s < self._stamp_s:
             # Another episode, or a restarted bridge.
             self._places.clear()
-            self.beginnings += 1
         self._stamp_s = state.stamp_s
         at_s = self._time.of(state.stamp_s) if self._clock is None else self._clock()
         self.heard += 1

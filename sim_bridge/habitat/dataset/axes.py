@@ -19,30 +19,12 @@ def to_habitat(point_m: Vec3) -> Vec3:
     return (x, z, -y)
 
 
-def from_habitat(point_m: Vec3) -> Vec3:
-    """A point or direction of Habitat's in ours."""
-    x, y, z = point_m
-    return (x, -z, y)
-
-
 def points_to_habitat(points_m: FloatArray) -> FloatArray:
     """(n, 3) points of ours in Habitat's axes."""
     turned: FloatArray = points_m[:, [0, 2, 1]] * (1.0, 1.0, -1.0)
     return turned
 
 
-def points_from_habitat(points_m: FloatArray) -> FloatArray:
-    """(n, 3) points of Habitat's axes in ours."""
-    turned: FloatArray = points_m[:, [0, 2, 1]] * (1.0, -1.0, 1.0)
-    return turned
-
-
 def yaw_to_habitat(yaw_rad: float) -> Wxyz:
     """A rotation about our z as Habitat's quaternion (w, x, y, z)."""
     return (math.cos(yaw_rad / 2), 0.0, math.sin(yaw_rad / 2), 0.0)
-
-
-def yaw_from_habitat(rotation: Wxyz) -> float:
-    """The rotation about our z of Habitat's quaternion (w, x, y, z); tilts are dropped."""
-    w, x, y, z = rotation
-    return math.atan2(2 * (w * y + x * z), 1 - 2 * (x * x + y * y))
