@@ -6,7 +6,6 @@ Also compares a memory that receives only skill results with the true state.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from types import TracebackType
 from typing import Self
 
 from planner.app.backend_port import BackendPort
@@ -46,12 +45,7 @@ class SkillWorld:
         """Returns the world."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Closes the simulator."""
         self.backend.close()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Protocol, Self
 
 from planner.bad_day.calls.node import Operator
@@ -52,12 +51,7 @@ class RobotHarness(Protocol):
     def __enter__(self) -> Self:
         """Begins."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Ends."""
 
     def arguments(self) -> dict[str, str]:

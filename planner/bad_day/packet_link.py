@@ -21,8 +21,8 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
+from planner.world.closing import ClosedOnExit
 from planner.world.errors import PlannerError
 
 _TUN = Path("/dev/net/tun")
@@ -90,7 +90,7 @@ class End:
         return frames
 
 
-class PacketLink:
+class PacketLink(ClosedOnExit):
     """Two ends and the faulty link between them; `faults` may be changed while it runs."""
 
     def __init__(self, faults: PacketFaults | None = None, seed: int = 0) -> None:
@@ -121,17 +121,6 @@ class PacketLink:
             self._take_down()
             raise
         self._thread.start()
-
-    def __enter__(self) -> PacketLink:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Removes the link and both namespaces; no process may be running in them."""

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from planner.bad_day.calls.node import Operator
@@ -53,12 +52,7 @@ class SimHarness:
     def __enter__(self) -> SimHarness:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._watcher.close()
 
     def arguments(self) -> dict[str, str]:

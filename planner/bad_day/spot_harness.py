@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from planner.bad_day.calls.node import Operator
@@ -57,12 +56,7 @@ class SpotHarness:
         self._pump.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.stand_still()
         self.emulator.close()
 

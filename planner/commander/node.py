@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import rclpy
@@ -26,6 +25,7 @@ from planner.ros.skill_client import SkillClient
 from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
 from planner.world import topics
+from planner.world.closing import ClosedOnExit
 from planner.world.entity import Entity
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
@@ -59,7 +59,7 @@ class Answer:
     entities: tuple[Entity, ...]
 
 
-class Commander:
+class Commander(ClosedOnExit):
     """Commands a running stack, one task at a time; close it, or use it as a context manager.
 
     Callbacks run in a separate thread. While a skill is running, the commander sends heartbeats for
@@ -192,17 +192,6 @@ class Commander:
         self._heartbeat.destroy()
         self._node.destroy_node()
         rclpy.try_shutdown()
-
-    def __enter__(self) -> Commander:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _begin(self) -> None:
         if not self._over.is_set():

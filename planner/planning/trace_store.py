@@ -11,11 +11,11 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
 from planner.planning.instruction import normal
+from planner.world.closing import ClosedOnExit
 from planner.world.embedding import Embedder, HashedWords, Vectors
 from planner.world.errors import FileError, PlannerError
 
@@ -61,7 +61,7 @@ class EvaluatedError(PlannerError):
     """A trace whose instruction is used for evaluation."""
 
 
-class TraceStore:
+class TraceStore(ClosedOnExit):
     """The store; use it with `with`."""
 
     def __init__(self, path: Path, embedder: Embedder | None = None) -> None:
@@ -102,19 +102,6 @@ class TraceStore:
                 path, "", "there is no trace store; create one with planner bench examples"
             )
         return cls(path, embedder)
-
-    def __enter__(self) -> TraceStore:
-        """Returns the store."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Closes the file."""
-        self.close()
 
     def close(self) -> None:
         """Closes the file."""

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Annotated, Literal
 
 from pydantic import Field, ValidationError
@@ -193,12 +192,7 @@ class RowFile:
         """Returns the object itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Closes the file."""
         self._stream.close()
 

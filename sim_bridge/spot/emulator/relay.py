@@ -10,8 +10,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
 
+from planner.world.closing import ClosedOnExit
 from planner.world.errors import PlannerError
 from sim_bridge.spot.emulator.faults import LinkFaults
 
@@ -26,7 +26,7 @@ _HELD_BYTES = 8 << 20
 _START_S = 10.0
 
 
-class LinkRelay:
+class LinkRelay(ClosedOnExit):
     """Forwards every TCP connection from `port` to `target_port`, with the faults of `faults`.
 
     Bytes are delayed without limiting the bandwidth. TLS is not touched. The relay runs in a thread
@@ -68,17 +68,6 @@ class LinkRelay:
         self._loop.call_soon(ready.set)
         self._thread.start()
         ready.wait(_START_S)
-
-    def __enter__(self) -> LinkRelay:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def faults(self) -> LinkFaults:

@@ -6,10 +6,10 @@ import math
 import tempfile
 from concurrent import futures
 from pathlib import Path
-from types import TracebackType
 
 import grpc
 
+from planner.world.closing import ClosedOnExit
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -57,7 +57,7 @@ USER, PASSWORD = "user", "emulated-robot"
 _THREADS = 8
 
 
-class SpotEmulator:
+class SpotEmulator(ClosedOnExit):
     """Speaks Spot's protocol on a port of this machine.
 
     With a `SteppedClock` nothing moves by itself, and the same calls give the same answers.
@@ -151,17 +151,6 @@ class SpotEmulator:
         )
         self.port = own_port if self.link is None else self.link.port
         self._server.start()
-
-    def __enter__(self) -> SpotEmulator:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def load(self, house: House, episode: Episode, seed: int) -> None:
         """Loads another house; the robot lies switched off at the episode's start.
