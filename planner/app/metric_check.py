@@ -16,7 +16,7 @@ from planner.evaluation.metrics.measure import Measure
 from planner.evaluation.metrics.metric import Kind, Metric, MetricRecord
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder
-from planner.parts.check import Finding, Report, Verdict
+from planner.parts.check import Finding, Report, Verdict, checked
 from planner.parts.kinds import METRICS
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.planning.planner_choice import PlannerChoice, make_planner
@@ -60,10 +60,10 @@ def check_metric(name: str, house: House, episode: Episode) -> Report:
     busy = _trace(house, episode, expert)
     idle = _trace(house, episode, lambda _: _Idle())
     measures: list[Measure] = []
-    findings = [_of("is_named_as_asked_for", lambda: _name(metric, name))]
+    findings = [checked("is_named_as_asked_for", lambda: _name(metric, name))]
     for what, trace in (("a_whole_episode", busy), ("an_episode_without_a_call", idle)):
-        findings.append(_of(f"measures_{what}", partial(_measured, metric, trace, measures)))
-    findings.append(_of("measures_the_same_again", lambda: _repeats(metric, busy)))
+        findings.append(checked(f"measures_{what}", partial(_measured, metric, trace, measures)))
+    findings.append(checked("measures_the_same_again", lambda: _repeats(metric, busy)))
     none = all(measure.value is None for measure in measures)
     verdict = Verdict.SKIPPED if none else Verdict.PASSED
     text = "neither episode has what it measures; name another" if none else ""
@@ -81,15 +81,6 @@ def _trace(house: House, episode: Episode, make: Callable[[Task], Planner]) -> E
         backend.close()
     acting = backend_agents(episode)
     return traced(builder, episode, result, planner=planner, seed=episode.seed, acting=acting)
-
-
-def _of(check: str, run: Callable[[], str]) -> Finding:
-    try:
-        problem = run()
-    # Whatever another package's metric raises is a finding, not the end of the check.
-    except Exception as error:
-        problem = f"raised {error!r}"
-    return Finding(check, Verdict.FAILED if problem else Verdict.PASSED, problem)
 
 
 def _name(metric: MetricRecord, name: str) -> str:

@@ -14,7 +14,7 @@ from planner.app.embedded_run import prepare_embedded
 from planner.app.run import End, RunResult
 from planner.models.chat import ChatModel
 from planner.parts.calls import roles_of
-from planner.parts.check import Finding, Report, Verdict
+from planner.parts.check import Report, checked
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.episode import Episode
@@ -87,7 +87,7 @@ def check_planner(
     agents = tuple(placement.uid for placement in episode.agents)
     part = choice.part
     make(Task(episode.instruction, agents, episode.evaluation))
-    findings = [_of("is_named_as_asked_for", lambda: _name(make, episode, agents, choice.name))]
+    findings = [checked("is_named_as_asked_for", lambda: _name(make, episode, agents, choice.name))]
     watched: list[_Watched] = []
 
     def watch(task: Task) -> Planner:
@@ -99,24 +99,17 @@ def check_planner(
         run = prepare_embedded(
             backend, house, episode, watch, images=False, all_known=part.needs_full_memory
         )
-        findings.append(_of("ends_an_episode", lambda: _ends(run.run())))
+        findings.append(checked("ends_an_episode", lambda: _ends(run.run())))
     finally:
         backend.close()
     seen = watched[0]
-    findings.append(_of("decides_for_idle_agents_with_whole_calls", lambda: _none(seen.problems)))
+    findings.append(
+        checked("decides_for_idle_agents_with_whole_calls", lambda: _none(seen.problems))
+    )
     last = seen.last
     if last is not None:
-        findings.append(_of("takes_free_text", lambda: _takes_text(make, last, agents)))
+        findings.append(checked("takes_free_text", lambda: _takes_text(make, last, agents)))
     return Report(tuple(findings))
-
-
-def _of(check: str, run: Callable[[], str]) -> Finding:
-    try:
-        problem = run()
-    except Exception as error:
-        # Any other exception is a finding, not the end of the check.
-        problem = f"raised {error!r}"
-    return Finding(check, Verdict.FAILED if problem else Verdict.PASSED, problem)
 
 
 def _name(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,7 +24,7 @@ from planner.models.replies.turn_grammar import (
 )
 from planner.models.replies.turn_parser import read_turn
 from planner.parts.calls import parse_call
-from planner.parts.check import Finding, Report, Verdict
+from planner.parts.check import Finding, Report, Verdict, checked
 from planner.parts.kinds import SKILLS
 from planner.planning.full_view import full_belief
 from planner.skills.part import SkillPart
@@ -85,9 +85,9 @@ def check_skill(
         belief = full_belief(world.state)
         calls = [given] if given is not None else list(_calls(name, part, belief))
         findings = [
-            _of("is_named_as_calls_can_name_it", partial(_names, name, part)),
-            _of("reads_its_calls_as_it_writes_them", partial(_round_trip, name, part, calls)),
-            _of("refuses_wrong_arguments", partial(_refusals, name, part, world, belief)),
+            checked("is_named_as_calls_can_name_it", partial(_names, name, part)),
+            checked("reads_its_calls_as_it_writes_them", partial(_round_trip, name, part, calls)),
+            checked("refuses_wrong_arguments", partial(_refusals, name, part, world, belief)),
             _offered(name, part, calls, belief),
         ]
         agent = world.agent_for(part)
@@ -96,19 +96,10 @@ def check_skill(
             return Report((*findings, Finding("ends_its_calls", Verdict.SKIPPED, reason)))
         tried: list[_Tried] = []
         ends = partial(_ends, tried, world, part, agent, calls, tuple(before))
-        findings.append(_of("ends_with_a_code_and_evidence", ends))
+        findings.append(checked("ends_with_a_code_and_evidence", ends))
         findings.append(_effects(part, tried))
         findings.append(_cancels(world, agent, tried))
     return Report(tuple(findings))
-
-
-def _of(check: str, run: Callable[[], str]) -> Finding:
-    try:
-        problem = run()
-    except Exception as error:
-        # Any other exception is a finding, not the end of the check.
-        problem = f"raised {error!r}"
-    return Finding(check, Verdict.FAILED if problem else Verdict.PASSED, problem)
 
 
 def _names(name: str, part: SkillPart) -> str:
@@ -202,7 +193,7 @@ def _offered(name: str, part: SkillPart, calls: Sequence[SkillCall], belief: Bel
     check = "can_be_called_by_a_model"
     if not (part.partnr_text or part.epm_text):
         return Finding(check, Verdict.SKIPPED, "no dialogue offers it: it has no text for prompts")
-    return _of(check, partial(_reads_replies, name, part, calls, belief))
+    return checked(check, partial(_reads_replies, name, part, calls, belief))
 
 
 def _reads_replies(name: str, part: SkillPart, calls: Sequence[SkillCall], belief: Belief) -> str:
@@ -309,7 +300,7 @@ def _cancels(world: SkillWorld, agent: str, tried: Sequence[_Tried]) -> Finding:
         executor.cancel()
         for _ in range(_STOP_STEPS):
             if executor.result is not None:
-                return _of(check, partial(_stopped, world, agent, executor.result))
+                return checked(check, partial(_stopped, world, agent, executor.result))
             world.backend.step(DT_S)
             executor.step()
         return Finding(check, Verdict.FAILED, f"{one.call} goes on after its cancellation")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -21,6 +22,16 @@ class Finding:
     check: str
     verdict: Verdict
     text: str = ""
+
+
+def checked(check: str, problem: Callable[[], str]) -> Finding:
+    """The finding of a check that returns what is wrong, or ""."""
+    try:
+        found = problem()
+    # Whatever another package's part raises is a finding, not the end of the check.
+    except Exception as error:
+        found = f"raised {error!r}"
+    return Finding(check, Verdict.FAILED if found else Verdict.PASSED, found)
 
 
 @dataclass(frozen=True, slots=True)
