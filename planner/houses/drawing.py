@@ -16,9 +16,9 @@ from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import Episode
 from planner.world.floor_grid import WALL_THICKNESS_M, door_corners
 from planner.world.footprints import furniture_corners, object_corners
-from planner.world.geometry import FloatArray, Pose
+from planner.world.geometry import FloatArray
 from planner.world.house import Door, Furniture, House, ObjectPlacement, Room
-from planner.world.shapes import Part, is_round_from_above
+from planner.world.shapes import outline_from_above
 from planner.world.vocabulary import Relation
 
 Colour = tuple[int, int, int]
@@ -37,7 +37,6 @@ _AGENTS: tuple[Colour, ...] = ((214, 40, 57), (29, 98, 201), (20, 140, 84), (148
 # Drawn larger and scaled down, for antialiasing.
 _OVERSAMPLING = 2
 _DOT_M = 0.05
-_CIRCLE_STEPS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +129,7 @@ class _Plan:
         for part in sorted(piece.parts, key=lambda p: p.center[2] + p.size[2] / 2):
             colour = _rgb(part.rgb)
             edge = _mixed(colour, (0, 0, 0), 0.3)
-            self._polygon(_from_above(part, piece.pose), colour, edge)
+            self._polygon(outline_from_above(part, piece.pose), colour, edge)
         self._line([*outline, outline[0]], _mixed(_INK, (255, 255, 255), 0.35), 0.012)
         self._front(piece)
 
@@ -331,18 +330,6 @@ class _Plan:
         r = radius_m * self._frame.pixels_per_m
         width = max(1, round(0.015 * self._frame.pixels_per_m))
         self._draw.ellipse((x - r, y - r, x + r, y + r), fill=fill, outline=outline, width=width)
-
-
-def _from_above(part: Part, pose: Pose) -> list[tuple[float, float]]:
-    """The outline of a part from above, in the map frame."""
-    hx, hy = part.size[0] / 2, part.size[1] / 2
-    if is_round_from_above(part):
-        turns = (math.tau * i / _CIRCLE_STEPS for i in range(_CIRCLE_STEPS))
-        local = [(hx * math.cos(t), hy * math.sin(t)) for t in turns]
-    else:
-        local = [(-hx, -hy), (hx, -hy), (hx, hy), (-hx, hy)]
-    x, y, _ = part.center
-    return [pose.apply((x + dx, y + dy, 0.0))[:2] for dx, dy in local]
 
 
 def _two_lines(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from planner.world.files import FileModel
-from planner.world.geometry import Vec3
+from planner.world.geometry import Pose, Vec3
 
 Fraction3 = tuple[float, float, float]
 Size3 = tuple[
@@ -55,6 +55,8 @@ _WALL_SHARE = 0.04
 _FLOOR_SHARE = 0.3
 # Number of boxes that form the wall of an open cylinder.
 _STAVES = 12
+# Corners of a circle drawn from above.
+_CIRCLE_STEPS = 24
 
 
 class Axis(StrEnum):
@@ -164,3 +166,15 @@ def _rounded(part: Part, size: Vec3) -> Vec3:
         across = min(across, size[along])
     x, y, z = (size[i] if i == along else across for i in range(3))
     return (x, y, z)
+
+
+def outline_from_above(part: Part, pose: Pose) -> list[tuple[float, float]]:
+    """The outline of a part from above, in the map; `pose` is the furniture's."""
+    hx, hy = part.size[0] / 2, part.size[1] / 2
+    if is_round_from_above(part):
+        turns = (math.tau * i / _CIRCLE_STEPS for i in range(_CIRCLE_STEPS))
+        local = [(hx * math.cos(t), hy * math.sin(t)) for t in turns]
+    else:
+        local = [(-hx, -hy), (hx, -hy), (hx, hy), (-hx, hy)]
+    x, y, _ = part.center
+    return [pose.apply((x + dx, y + dy, 0.0))[:2] for dx, dy in local]

@@ -18,14 +18,12 @@ from planner.replay.report.document import (
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.floor_grid import WALL_THICKNESS_M, door_corners
 from planner.world.footprints import furniture_corners
-from planner.world.geometry import Pose
 from planner.world.house import Door, Furniture, House, Room
-from planner.world.shapes import Part, is_round_from_above
+from planner.world.shapes import outline_from_above
 
 # Wider openings have no door leaf.
 _LEAF_M = 1.05
 _ARC_STEPS = 8
-_CIRCLE_STEPS = 16
 # A house this much higher than wide is rotated.
 _HIGH = 1.2
 _HALLWAY = "hallway"
@@ -129,19 +127,10 @@ def _piece(piece: Furniture) -> PlanPiece:
         class_name=piece.class_name,
         center_m=(round(piece.x_m, 3), round(piece.y_m, 3)),
         outline_m=_points([(float(x), float(y)) for x, y in outline]),
-        parts=tuple(PlanPart(_points(_from_above(p, piece.pose)), _hex(p.rgb)) for p in parts),
+        parts=tuple(
+            PlanPart(_points(outline_from_above(p, piece.pose)), _hex(p.rgb)) for p in parts
+        ),
     )
-
-
-def _from_above(part: Part, pose: Pose) -> list[Point]:
-    hx, hy = part.size[0] / 2, part.size[1] / 2
-    if is_round_from_above(part):
-        turns = (math.tau * i / _CIRCLE_STEPS for i in range(_CIRCLE_STEPS))
-        local = [(hx * math.cos(t), hy * math.sin(t)) for t in turns]
-    else:
-        local = [(-hx, -hy), (hx, -hy), (hx, hy), (-hx, hy)]
-    x, y, _ = part.center
-    return [pose.apply((x + dx, y + dy, 0.0))[:2] for dx, dy in local]
 
 
 def _points(points: Sequence[Point]) -> tuple[Point, ...]:
