@@ -384,7 +384,7 @@ class Supervisor:
         number = _ESCALATION[stop.step]
         for child in running:
             if stop.step > 0:
-                self._log(f"{child.command.name} is still there: {number.name}")
+                self._log(f"{child.command.name} is still running: sending {number.name}")
             if child.process is not None:
                 _signal_group(child.process.pid, number)
         stop.step += 1

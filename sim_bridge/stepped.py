@@ -171,7 +171,7 @@ class SteppedBackend(ABC, Generic[World]):
     def poll(self, handle: Handle) -> PrimitiveStatus:
         """The status of a primitive."""
         if not 0 <= handle < len(self._primitives):
-            raise PlannerError(f"this world gave out no primitive {handle}")
+            raise PlannerError(f"unknown primitive handle: {handle}")
         return self._primitives[handle].status
 
     def cancel(self, handle: Handle) -> None:

@@ -250,7 +250,7 @@ class EvaluatorNode(ManagedNode):
             file = LatchFile(self._folder, task.episode_id)
             latched = file.read(self._mode, state.step, _asked(task))
         if latched is not None:
-            self.get_logger().info(f"goes on from step {latched.step}")
+            self.get_logger().info(f"continues from step {latched.step}")
             self._unseen_states = state.step - latched.step
             self._seen_from_step = 0
         latches = latched.latches if latched else None

@@ -274,8 +274,8 @@ class MemoryNode(ManagedNode):
             self._worker = BackgroundUpdater(updater, self._made.trigger)
         self._pictures.begin(layout, clock_s)
         self.get_logger().info(
-            f"{layout.name}, {episode}: {len(self._memory.snapshot().entities)} entities, "
-            f"update {self._memory.sequence}"
+            f"memory of {layout.name}, episode {episode}: "
+            f"{len(self._memory.snapshot().entities)} entities after update {self._memory.sequence}"
         )
         self._publish_all()
 

@@ -514,7 +514,7 @@ class TaskPlannerNode(ManagedNode):
             async with asyncio.timeout(FINISH_TIMEOUT_S):
                 self._log(f"judged: {await judged}")
         except TimeoutError:
-            self._log("the judge does not answer")
+            self._log("the evaluator does not respond")
 
     def _publish_status(self, status: InstructionStatus) -> None:
         """Publishes the status of the newest instruction."""

@@ -238,7 +238,7 @@ class SkillExecutorNode(ManagedNode):
     def _take_on(self, name: str, kind: str, layout: House) -> None:
         capabilities = capabilities_of(kind)
         if capabilities is None:
-            self._log_once(f"{name}: there is no kind of body {kind!r} in config/agents.yaml")
+            self._log_once(f"{name}: config/agents.yaml has no body of kind {kind!r}")
             return
         # Created before the actions, so that a client that finds these can send heartbeats.
         heartbeat = HeartbeatRelay(self, name)

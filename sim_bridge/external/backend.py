@@ -220,7 +220,7 @@ class ExternalBackend:
     def poll(self, handle: Handle) -> PrimitiveStatus:
         """The refusal of a primitive."""
         if not 0 <= handle < len(self._results):
-            raise PlannerError(f"this world gave out no primitive {handle}")
+            raise PlannerError(f"unknown primitive handle: {handle}")
         return PrimitiveStatus("refused", 0.0, self._results[handle])
 
     def cancel(self, handle: Handle) -> None:

@@ -187,7 +187,7 @@ class SafetyGate:
     def poll(self, handle: Handle) -> PrimitiveStatus:
         """How a primitive stands."""
         if not 0 <= handle < len(self._entries):
-            raise PlannerError(f"this world gave out no primitive {handle}")
+            raise PlannerError(f"unknown primitive handle: {handle}")
         entry = self._entries[handle]
         if entry.end is not None:
             return entry.end

@@ -89,7 +89,7 @@ class Motion:
             PlannerError: for an unknown handle.
         """
         if not 0 <= handle < len(self._handles):
-            raise PlannerError(f"this world gave out no primitive {handle}")
+            raise PlannerError(f"unknown primitive handle: {handle}")
         return self._handles[handle].status
 
     def end(self, code: PrimitiveCode, text: str, *, rule: int = 0, **evidence: str) -> bool:

@@ -224,8 +224,8 @@ def test_a_node_that_will_not_end_is_killed_in_the_end() -> None:
         assert run.end() == 0
     told = [line for line in run.lines if "mule" in line][-3:]
     assert told == [
-        "planner: mule is still there: SIGTERM",
-        "planner: mule is still there: SIGKILL",
+        "planner: mule is still running: sending SIGTERM",
+        "planner: mule is still running: sending SIGKILL",
         "planner: mule stopped, killed by SIGKILL",
     ]
 
