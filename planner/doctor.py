@@ -298,10 +298,10 @@ def _launch() -> Iterable[Finding]:
 
 
 def _extras() -> Iterable[Finding]:
-    wanted = extra_requirements()
+    extras = extra_requirements()
     for extra in _EXTRAS:
         title = f"extra {extra}"
-        versions = {name: _version(name) for name in wanted.get(extra, ())}
+        versions = {name: _version(name) for name in extras.get(extra, ())}
         missing = sorted(name for name, version in versions.items() if version is None)
         if missing:
             cure = _installed(extra)

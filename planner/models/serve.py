@@ -191,19 +191,19 @@ def plan_for(size: ModelSize, memory_gib: float, gpus: int, context: int) -> Pla
     Raises:
         PlannerError: if all GPUs together are too small.
     """
-    wanted = min(context, size.context or context)
+    desired = min(context, size.context or context)
     count = 1
     while count <= gpus:
         cache_gib = count * (memory_gib * UTILIZATION - OVERHEAD_GIB) - size.weights_gib
         tokens = int(cache_gib * GIB / size.kv_bytes)
-        if tokens >= min(wanted, MIN_CONTEXT):
-            fits = wanted if tokens >= wanted else tokens // 16 * 16
+        if tokens >= min(desired, MIN_CONTEXT):
+            fits = desired if tokens >= desired else tokens // 16 * 16
             sequences = max(1, min(MAX_SEQUENCES, tokens // fits))
             last = count * 2 > gpus
-            if fits == wanted or last:
+            if fits == desired or last:
                 return Plan(count, fits, sequences, cache_gib)
         count *= 2
-    needed = size.weights_gib + wanted * size.kv_bytes / GIB
+    needed = size.weights_gib + desired * size.kv_bytes / GIB
     raise PlannerError(
         f"the model needs about {needed:.0f} GiB beside {OVERHEAD_GIB:g} GiB for each GPU, and "
         f"{gpus} of {memory_gib:.0f} GiB do not have that: take a smaller or a quantized (AWQ, "

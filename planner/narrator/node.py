@@ -62,7 +62,7 @@ class NarratorNode(Node):
         waits = self._declare()
         self.succeeded = False
         self._may_move = dict.fromkeys(self._agents or (ATTENDED if waits else ()), not waits)
-        self._told_to_wait = False
+        self._logged_wait = False
         self._frames = FrameTree(self, self._on_frames)
         self._paths = AgentPaths(self._frames)
         self._looked_s = 0.0
@@ -204,9 +204,9 @@ class NarratorNode(Node):
             return
         idle = [agent for agent, may_move in self._may_move.items() if not may_move]
         if idle:
-            if not self._told_to_wait:
+            if not self._logged_wait:
                 self._log(f"{', '.join(idle)}: claim, power_on and stand; then the task begins")
-            self._told_to_wait = True
+            self._logged_wait = True
             return
         self._timer.cancel()
         if self.executor is not None:

@@ -29,8 +29,8 @@ def parse_call(text: str) -> SkillCall:
         return SkillCall(name, (inside.strip(),))
     words = [part.strip() for part in inside.split(",")] if inside.strip() else []
     if len(words) != len(roles):
-        wanted = ", ".join(role.value for role in roles) or "nothing"
-        reason = f"{name} takes {len(roles)} arguments ({wanted}), not {len(words)}"
+        roles_text = ", ".join(role.value for role in roles) or "nothing"
+        reason = f"{name} takes {len(roles)} arguments ({roles_text}), not {len(words)}"
         raise CallError(SkillCode.WRONG_ARGUMENTS, reason)
     return SkillCall(name, tuple(None if w in ("None", "none") else w for w in words))
 

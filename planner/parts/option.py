@@ -65,8 +65,13 @@ class Option:
         if kind is float and type(value) is int:
             value = float(value)
         if type(value) is not kind or not isinstance(value, OptionValue):
-            wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-            raise OptionError(self.name, f"expected {wanted[kind]}, got {value!r}")
+            expected = {
+                bool: "true or false",
+                int: "a whole number",
+                float: "a number",
+                str: "text",
+            }
+            raise OptionError(self.name, f"expected {expected[kind]}, got {value!r}")
         if isinstance(value, float) and not math.isfinite(value):
             raise OptionError(self.name, f"expected a finite number, got {value}")
         if isinstance(value, int | float) and not isinstance(value, bool):

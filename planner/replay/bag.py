@@ -287,11 +287,11 @@ class Bag:
     ) -> Iterator[tuple[StoredChannel, StoredMessage]]:
         names = set(topics)
         for file in self._files:
-            wanted = {n: c for n, c in file.channels.items() if not names or c.topic in names}
-            if not wanted:
+            chosen = {n: c for n, c in file.channels.items() if not names or c.topic in names}
+            if not chosen:
                 continue
-            for message in file.messages(frozenset(wanted), start_ns, end_ns):
-                yield wanted[message.channel_id], message
+            for message in file.messages(frozenset(chosen), start_ns, end_ns):
+                yield chosen[message.channel_id], message
 
 
 def _topics(files: Sequence[Storage]) -> dict[str, TopicInfo]:

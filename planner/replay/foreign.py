@@ -139,10 +139,10 @@ class UnpackedFile(Storage):
         return self._file.attachments()
 
     def messages(
-        self, wanted: frozenset[int], start_ns: int | None, end_ns: int | None
+        self, channel_ids: frozenset[int], start_ns: int | None, end_ns: int | None
     ) -> Iterator[StoredMessage]:
         """As `Storage`."""
-        yield from self._file.messages(wanted, start_ns, end_ns)
+        yield from self._file.messages(channel_ids, start_ns, end_ns)
 
 
 class PackedMessages(Storage):
@@ -159,10 +159,10 @@ class PackedMessages(Storage):
         return self._file.attachments()
 
     def messages(
-        self, wanted: frozenset[int], start_ns: int | None, end_ns: int | None
+        self, channel_ids: frozenset[int], start_ns: int | None, end_ns: int | None
     ) -> Iterator[StoredMessage]:
         """As `Storage`."""
-        for message in self._file.messages(wanted, start_ns, end_ns):
+        for message in self._file.messages(channel_ids, start_ns, end_ns):
             try:
                 data = unpacked_zstd(message.data, MAX_RECORD_BYTES)
             except DamagedError as error:
@@ -197,12 +197,12 @@ class SqliteFile(Storage):
         return {}
 
     def messages(
-        self, wanted: frozenset[int], start_ns: int | None, end_ns: int | None
+        self, channel_ids: frozenset[int], start_ns: int | None, end_ns: int | None
     ) -> Iterator[StoredMessage]:
         """As `Storage`, in the order of receipt."""
         reader = self._opened()
         try:
-            connections = [c for c in reader.connections if c.id in wanted]
+            connections = [c for c in reader.connections if c.id in channel_ids]
             rows = iter(reader.messages(connections, start_ns, end_ns))
             while (row := self._checked(lambda: next(rows, None))) is not None:
                 connection, received_ns, data = row

@@ -131,11 +131,11 @@ class McapFile(Storage):
             raise self._unreadable(error) from None
 
     def messages(
-        self, wanted: frozenset[int], start_ns: int | None, end_ns: int | None
+        self, channel_ids: frozenset[int], start_ns: int | None, end_ns: int | None
     ) -> Iterator[StoredMessage]:
         """As `Storage`, in the order in which they were written.
 
-        Only chunks with wanted channels are read: most of a bag is pictures.
+        Only chunks with these channels are read: most of a bag is pictures.
         """
         start = start_ns or 0
         end = _AFTER_EVER if end_ns is None else end_ns
@@ -144,12 +144,12 @@ class McapFile(Storage):
                 for piece in self.contents.pieces:
                     if piece.end_ns < start or piece.start_ns >= end:
                         continue
-                    if piece.channels is not None and wanted.isdisjoint(piece.channels):
+                    if piece.channels is not None and channel_ids.isdisjoint(piece.channels):
                         continue
                     stream.seek(piece.offset)
                     data = exactly(stream, piece.length)
                     chunk = unpacked_chunk(data) if piece.is_chunk else data
-                    yield from mcap_records.messages(chunk, wanted, start, end)
+                    yield from mcap_records.messages(chunk, channel_ids, start, end)
         except OSError as error:
             raise self._unreadable(error.strerror or error) from None
         except DamagedError as error:

@@ -192,7 +192,7 @@ def unpacked_zstd(packed: memoryview | bytes, max_bytes: int) -> bytes:
 
 
 def messages(
-    chunk: bytes, wanted: frozenset[int], start_ns: int, end_ns: int
+    chunk: bytes, channel_ids: frozenset[int], start_ns: int, end_ns: int
 ) -> Iterator[StoredMessage]:
     """Messages of some channels received from `start_ns` on and before `end_ns`.
 
@@ -212,7 +212,7 @@ def messages(
                 if size < MESSAGE_BYTES:
                     raise DamagedError("a message is cut off")
                 channel_id, sequence, received_ns, published_ns = _MESSAGE(chunk, at)
-                if channel_id in wanted and start_ns <= received_ns < end_ns:
+                if channel_id in channel_ids and start_ns <= received_ns < end_ns:
                     data = view[at + MESSAGE_BYTES : after]
                     yield StoredMessage(channel_id, sequence, received_ns, published_ns, data)
             at = after

@@ -85,7 +85,7 @@ class Storage(ABC):
 
     @abstractmethod
     def messages(
-        self, wanted: frozenset[int], start_ns: int | None, end_ns: int | None
+        self, channel_ids: frozenset[int], start_ns: int | None, end_ns: int | None
     ) -> Iterator[StoredMessage]:
         """Messages of some channels, received from `start_ns` on and before `end_ns`.
 

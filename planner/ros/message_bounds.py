@@ -97,8 +97,8 @@ def _field(name: str, text: str, owners: Owners) -> _Field:
         fields = _fields_of(inner, (*owners, (text, "")))
         return _Field(name, array is not None, count, None, fields)
     bound = bound_of(owners)
-    wanted = (Text,) if _STRINGS.match(text) else (Stamp,) if text == _TIME else (Number,)
-    if not isinstance(bound, (*wanted, Unbounded)):
+    allowed = (Text,) if _STRINGS.match(text) else (Stamp,) if text == _TIME else (Number,)
+    if not isinstance(bound, (*allowed, Unbounded)):
         raise TypeError(f"{owners[0]}: expected a bound for {text}, got {bound}")
     return _Field(name, array is not None, count, bound)
 

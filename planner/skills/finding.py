@@ -122,17 +122,17 @@ class _Search:
                 for room in rooms
                 if room.name in head.names or room.class_name in head.meaning.rooms
             ]
-            wanted = [*clause.places, *clause.features]
+            places = [*clause.places, *clause.features]
             rest = Words(
                 head.names - {room.name for room in rooms}, _without_rooms(head), unknown=()
             )
             if not rest.is_empty:
-                wanted.append(rest)
-            if not wanted:
+                places.append(rest)
+            if not places:
                 found += [room.name for room in named or (rooms if head.is_any else [])]
                 continue
             allowed = {room.name for room in named or rooms}
-            for words in wanted:
+            for words in places:
                 found += self._rooms_with(words, allowed, is_guess=description.is_guess)
         return list(dict.fromkeys(found))
 

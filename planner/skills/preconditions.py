@@ -93,10 +93,10 @@ def _read(attempt: Attempt) -> Arguments:
     return Arguments(target=found[0], entities=found)
 
 
-def _check_points(attempt: Attempt, wanted: int) -> None:
+def _check_points(attempt: Attempt, count: int) -> None:
     """Checks that given points match the call's entities in number."""
-    if attempt.points is not None and len(attempt.points) != wanted:
-        sentence = f"The call names {wanted} entities and brings {len(attempt.points)} points."
+    if attempt.points is not None and len(attempt.points) != count:
+        sentence = f"The call names {count} entities and brings {len(attempt.points)} points."
         raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
 
 

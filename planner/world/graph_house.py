@@ -225,12 +225,12 @@ class _Builder:
 
     def _support(self, number: int) -> tuple[str, int]:
         """What a thing is inside of, or else on, or else the floor of its room."""
-        for wanted in (EdgeKind.INSIDE, EdgeKind.ON):
+        for edge_kind in (EdgeKind.INSIDE, EdgeKind.ON):
             for kind, other in self._below.get(number, ()):
-                if kind == wanted and (
+                if kind == edge_kind and (
                     other in self._pieces or "GRABBABLE" in self._nodes[other].properties
                 ):
-                    return wanted, other
+                    return edge_kind, other
         return EdgeKind.ON, self._room_of(number)
 
     def _by_parent(self, relation: str, parent: int) -> tuple[Vec3, Vec3]:

@@ -54,8 +54,8 @@ class StandIns:
         for name in self._names:
             if name in belief.nodes or not self._may_change(name):
                 continue
-            wanted = name.rpartition("_")[0]
-            match = next((node for node in free if node.class_name == wanted), None)
+            class_name = name.rpartition("_")[0]
+            match = next((node for node in free if node.class_name == class_name), None)
             if match is None or (name in self._given and match.name not in self._handled):
                 continue
             free.remove(match)

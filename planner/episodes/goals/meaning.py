@@ -148,8 +148,10 @@ class _Reading:
             rooms = self._scene.rooms_of_class(classes)
             used = {thing.room for thing in self._scene.objects} if occasion.here else set()
             self._room_context = [room for room in rooms if room in used] or rooms
-        wanted = {name for noun in occasion.nouns for name in noun.classes}
-        self._owed |= {thing.name for thing in self._scene.objects if thing.class_name in wanted}
+        class_names = {name for noun in occasion.nouns for name in noun.classes}
+        self._owed |= {
+            thing.name for thing in self._scene.objects if thing.class_name in class_names
+        }
 
     @staticmethod
     def _is_preview(things: Things) -> bool:

@@ -1,7 +1,7 @@
 """What is wrong with ET-Plan-Bench's criteria in the world as it is at the start.
 
 What nobody moves has to be so already: furniture in its room, and where a thing is that the
-reference plan does not bring there. A task whose things already are where they are wanted asks for
+reference plan does not bring there. A task whose things already are where they belong asks for
 nothing.
 """
 
@@ -92,14 +92,14 @@ class _AtStart:
         return entity is not None and entity.kind is EntityKind.OBJECT
 
     def _is_done(self, bound: Mapping[str, str]) -> bool:
-        """Whether all that the plan places, wherever it is wanted, is there."""
-        wanted = [
+        """Whether all that the plan places, wherever it goes, is there."""
+        grounds = [
             ground
             for triple in self._criteria.success
             if triple[0] in _PLACEMENTS and ROBOT not in triple
             if (ground := _ground(triple, bound))[1] in self._moved
         ]
-        return bool(wanted) and all(self._holds(ground) for ground in wanted)
+        return bool(grounds) and all(self._holds(ground) for ground in grounds)
 
     def _holds(self, ground: _Ground) -> bool:
         if ground not in self._truth:

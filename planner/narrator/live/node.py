@@ -150,8 +150,8 @@ class StorySubscriber:
         pairs = list(zip(message.agents, message.calls, strict=False))
         new = [(agent, call) for agent, call in pairs if call and self._calls.get(agent) != call]
         reasons = {agent: story.reason_of(message.plan, agent, call) for agent, call in new}
-        told = any(reasons.values()) or story.has_only_calls(message.plan, dict(pairs))
-        if message.plan not in ("", self._plan) and not told:
+        shown = any(reasons.values()) or story.has_only_calls(message.plan, dict(pairs))
+        if message.plan not in ("", self._plan) and not shown:
             line = story.reason_line(stamp_s, message.plan)
             self._emit(Event(Kind.PLAN, stamp_s, line, {"plan": message.plan}))
         self._plan = message.plan

@@ -125,8 +125,8 @@ class _Draft:
             self.base.add(message.world_s, _base(message))
             return
         named = tuple(str(name) for name in message.content.name)
-        wanted = self._names[message.topic] = self._names[message.topic] or named
-        positions = _in_order(wanted, named, message)
+        order = self._names[message.topic] = self._names[message.topic] or named
+        positions = _in_order(order, named, message)
         if positions is not None:
             self._parts[message.topic].add(message.world_s, positions)
 
@@ -181,13 +181,13 @@ def _pose(p: Any, q: Any) -> Pose:
 
 
 def _in_order(
-    wanted: tuple[str, ...], named: tuple[str, ...], message: Received
+    order: tuple[str, ...], named: tuple[str, ...], message: Received
 ) -> tuple[float, ...] | None:
     """A message's positions in the order of the first message's names; None if it lacks some."""
     if len(message.content.position) != len(named):
         return None
     positions = dict(zip(named, map(float, message.content.position), strict=True))
-    return tuple(positions[n] for n in wanted) if positions.keys() >= set(wanted) else None
+    return tuple(positions[n] for n in order) if positions.keys() >= set(order) else None
 
 
 def _known(base: _Base | None) -> _Base:

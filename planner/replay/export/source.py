@@ -103,10 +103,10 @@ class Source:
         Raises:
             FileError: if the bag cannot be read, or a message does not match its type.
         """
-        wanted = [topic for topic in topics if topic in self.types]
-        if not wanted:
+        present = [topic for topic in topics if topic in self.types]
+        if not present:
             return
-        for message in self.bag.messages(wanted, start_ns=self._clock.begin_ns):
+        for message in self.bag.messages(present, start_ns=self._clock.begin_ns):
             stamp_ns = stamp_of(message.content)
             clock_ns = self._clock.at(message.received_ns)
             if not stamp_ns or (self.simulated and stamp_ns > clock_ns + _OTHER_CLOCK_NS):

@@ -25,9 +25,9 @@ class Lateness:
 
     def quantile_s(self, share: float) -> float:
         """The delay that this share of the messages did not exceed, rounded up to a step."""
-        wanted, found = share * self.count, 0
+        rank, found = share * self.count, 0
         for step, count in enumerate(self._counts):
             found += count
-            if found >= wanted:
+            if found >= rank:
                 return min(step * self._STEP_S, self.max_s)
         return self.max_s

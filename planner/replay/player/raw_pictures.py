@@ -34,18 +34,18 @@ def raw_topics(topics: Mapping[str, TopicInfo]) -> dict[str, TopicInfo]:
 
 
 def with_raw_pictures(
-    cues: Iterator[Cue], wanted: Callable[[str], bool], unpack: Callable[[bytes], bytes]
+    cues: Iterator[Cue], has_subscribers: Callable[[str], bool], unpack: Callable[[bytes], bytes]
 ) -> Iterator[Cue]:
     """Adds the raw picture to cues of compressed ones.
 
     Args:
         cues: of a bag.
-        wanted: whether the raw form of a compressed topic has subscribers.
+        has_subscribers: whether the raw form of a compressed topic has subscribers.
         unpack: decompresses a picture, both serialised; a `PlannerError` from it means that its
             data are damaged.
     """
     for cue in cues:
-        if cue.data and wanted(cue.topic):
+        if cue.data and has_subscribers(cue.topic):
             try:
                 yield replace(cue, raw=unpack(cue.data))
                 continue
