@@ -60,7 +60,7 @@ class PolledSubscription:
         topic: str,
         profile: QoSProfile,
         group: PolledGroup,
-        on_lost: Callable[[int], None],
+        on_lost: Callable[[int], None] | None,
     ) -> None:
         """Subscribes.
 
@@ -70,7 +70,9 @@ class PolledSubscription:
             topic: its name.
             profile: its depth limits the queue.
             group: shared by all polled subscriptions of the node.
-            on_lost: gets the number of messages that the middleware reports as lost.
+            on_lost: gets the number of messages that the middleware reports as lost. With None the
+                executor serves no events of the subscription. Fast DDS wakes a wait for events of
+                a reader that has unread messages, so an executor that blocks would never rest.
         """
         self._subscription = node.create_subscription(
             message_type,
@@ -79,7 +81,9 @@ class PolledSubscription:
             profile,
             callback_group=group,
             raw=True,
-            event_callbacks=SubscriptionEventCallbacks(message_lost=_counter(on_lost)),
+            event_callbacks=SubscriptionEventCallbacks(message_lost=_counter(on_lost))
+            if on_lost is not None
+            else SubscriptionEventCallbacks(use_default_callbacks=False),
         )
         self._type = message_type
 

@@ -18,7 +18,7 @@ class WorldClock:
     def __init__(self, node: Node) -> None:
         """Subscribes without waking the node's executor."""
         self._ticks = PolledSubscription(
-            node, Clock, topics.CLOCK, qos.STATE_INPUT, PolledGroup(), lambda _lost: None
+            node, Clock, topics.CLOCK, qos.STATE_INPUT, PolledGroup(), on_lost=None
         )
         self._has_ticks = False
         self._now_s = 0.0
