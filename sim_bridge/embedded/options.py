@@ -9,7 +9,6 @@ from pydantic import Field
 
 from planner.world.files import FileModel, read_model
 from planner.world.share import config_dir
-from planner.world.state_skills import StateSkill
 
 Seconds = Annotated[float, Field(gt=0, le=600)]
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -20,26 +19,16 @@ class Durations(FileModel):
     """Simulated seconds of each action; walking and turning follow the body's speeds.
 
     This is the cost table of PARTNR-D50 and is published with results. Changes of
-    states take the catalogue's times unless given here.
+    states take the times of config/catalogue/states.yaml.
     """
 
     pick: Seconds = 2.0
     place: Seconds = 2.0
     open: Seconds = 3.0
     close: Seconds = 3.0
-    clean: Seconds | None = None
-    fill: Seconds | None = None
-    pour: Seconds | None = None
-    power: Seconds | None = None
     look_dwell: Seconds = 0.25
     patience: Seconds = 20.0
     default_timeout: Seconds = 120.0
-
-    def of(self, skill: StateSkill) -> float:
-        """The seconds of a skill that changes states."""
-        given = {"power_on": self.power, "power_off": self.power}
-        given |= {"clean": self.clean, "fill": self.fill, "pour": self.pour}
-        return given.get(skill.primitive) or skill.duration_s
 
 
 class Noise(FileModel):
@@ -62,8 +51,6 @@ class WorldOptions(FileModel):
     """The settings common to all simulated worlds."""
 
     version: Literal[1] = 1
-    require_faucet_for_fill: bool = True
-    require_faucet_for_clean: bool = False
     durations: Durations = Durations()
     noise: Noise = Noise()
 

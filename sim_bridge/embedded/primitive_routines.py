@@ -216,7 +216,7 @@ def _change_state(context: RoutineContext) -> Routine:
     arguments = (skill, context.target_m, context.primitive.tolerance_m, context.primitive.hand)
     check_state_change(world, context.rays(), agent, *arguments)
     yield from _face(context, context.target_m)
-    yield from _spend(agent, world.options.durations.of(skill), skill.primitive)
+    yield from _spend(agent, skill.duration_s, skill.primitive)
     entity = check_state_change(world, context.rays(), agent, *arguments)
     change_states(world, agent, skill, entity, context.primitive.hand)
     state, value = next(iter(skill.sets.items()))

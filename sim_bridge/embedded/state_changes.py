@@ -140,18 +140,11 @@ def _check_needs(
     entity: Thing | Piece,
     hand: Hand | None,
 ) -> None:
-    needs, options = skill.needs, world.options
-    if skill.divides and isinstance(entity, Thing):
-        if not world.shows_new_things:
-            raise RefusalError(PrimitiveCode.NOT_ABLE, "things do not become others in this world")
-        if world.base_of(entity).relation is Relation.HELD:
-            raise RefusalError(PrimitiveCode.NEED_UNMET, f"{entity.name} is in a hand")
-    near = needs.near
-    if skill.primitive == "fill" and not options.require_faucet_for_fill:
-        near = ()
-    if skill.primitive == "clean" and options.require_faucet_for_clean:
-        near = (*near, _FAUCET)
-    for condition in near:
+    needs = skill.needs
+    divided = entity if skill.divides and isinstance(entity, Thing) else None
+    if divided is not None and world.base_of(divided).relation is Relation.HELD:
+        raise RefusalError(PrimitiveCode.NEED_UNMET, f"{divided.name} is in a hand")
+    for condition in needs.near:
         if not any(_meets(one, condition) for one in _in_reach(world, agent)):
             code = PrimitiveCode.NEED_UNMET
             if Affordance.FAUCET in condition.affordances:
@@ -166,9 +159,6 @@ def _check_needs(
         if not any(_meets(one, condition) for one in _under(world, entity)):
             text = f"{entity.name} is not on or in {condition.what}"
             raise RefusalError(PrimitiveCode.NEED_UNMET, text, entity=entity.name)
-
-
-_FAUCET = Condition(what="faucet", affordances=(Affordance.FAUCET,))
 
 
 def _check_hand(held: Thing | None, condition: Condition) -> None:

@@ -174,8 +174,6 @@ class KinematicWorld:
         self._dirty: set[str] = set()
         # Counts divisions of things: indices over all things must be rebuilt then.
         self.division = 0
-        # Whether pictures can show what was not there at first.
-        self.shows_new_things = True
         self._catalogue = catalogue
         self._ids = ids = iter(range(1, 1 << 24))
         self.pieces = {

@@ -253,7 +253,7 @@ def _change(act: Act) -> Routine:
     action = Action(verb, name)
     skill = default_state_skills().get(act.primitive.name)
     if skill is not None:
-        seconds = act.durations.of(skill)
+        seconds = skill.duration_s
     else:
         seconds = act.durations.open if verb is Verb.OPEN else act.durations.close
     return (yield from _attempt(act, action, seconds, lambda: apply(world, act.who, action)))

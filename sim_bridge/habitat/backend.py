@@ -14,7 +14,8 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.observation import CameraFrame, Sighting
-from planner.world.primitive import Primitive, PrimitiveCode
+from planner.world.primitive import Capabilities, Primitive, PrimitiveCode
+from planner.world.state_skills import default_state_skills
 from sim_bridge.backend import Handle
 from sim_bridge.embedded.kinematic import KinematicBackend
 from sim_bridge.embedded.views import Images, View
@@ -83,6 +84,13 @@ class HabitatBackend(KinematicBackend):
         """Why habitat-sim is gone; empty while it runs, and before it is needed."""
         return self._sandbox.process.fault if self._sandbox is not None else self._fault
 
+    def capabilities(self, agent: str) -> Capabilities:
+        """What the agent's body can do; nothing becomes several things, as the scene is fixed."""
+        body = self._agent(agent).body
+        dividing = {skill.primitive for skill in default_state_skills().values() if skill.divides}
+        able = frozenset(body.primitives) - dividing
+        return body.capabilities(ground_truth=True, primitives=able)
+
     # Episodes
 
     def reset(self, house: House, episode: Episode, seed: int) -> None:
@@ -96,7 +104,6 @@ class HabitatBackend(KinematicBackend):
         self._revive()
         known = self._house_data(house)
         world = KinematicWorld(known.ground, episode, seed, self._catalogue, self._options)
-        world.shows_new_things = False
         # The previous world is restored if habitat-sim cannot load this one.
         self._next_scene = HabitatScene(world, self._alive, known.dataset, self._catalogue)
         return world

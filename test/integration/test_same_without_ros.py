@@ -6,7 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from bridge_harness import Client
+from bridge_harness import Client, write_world
+from household_kitchen import kitchen_episode, kitchen_house
 from node_processes import running
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation, SkillReport
@@ -104,3 +105,14 @@ def test_a_shipped_episode_is_done_the_same_with_and_without_ros(tmp_path: Path)
 @pytest.mark.slow
 def test_two_agents_do_the_same_with_and_without_ros(tmp_path: Path) -> None:
     _is_the_same("desk_tidy_0", tmp_path, agents=2)
+
+
+@pytest.mark.slow
+def test_slices_are_the_same_with_and_without_ros(tmp_path: Path) -> None:
+    # They exist neither at the start nor in the bag's first states.
+    house = kitchen_house()
+    slices = [f"tomato_slice_{k}" for k in range(4)]
+    wanted = {"objects": slices, "receptacles": ["bowl_0"], "number": 2}
+    goal = {"propositions": [{"function_name": "is_inside", "args": wanted}]}
+    episode = kitchen_episode(house).model_copy(update={"evaluation": goal})
+    _is_the_same(str(write_world(tmp_path, house, episode)), tmp_path)

@@ -16,6 +16,7 @@ from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.sensing import optical_rotation
 from sim_bridge.habitat.backend import HabitatBackend
 from sim_bridge.habitat.options import HabitatOptions
@@ -53,7 +54,7 @@ def backend(orders: Path, cache: Path) -> Iterator[HabitatBackend]:
 def finish(
     backend: HabitatBackend, name: str, target: tuple[float, float, float]
 ) -> PrimitiveResult:
-    handle = backend.start("agent_0", Primitive(PrimitiveName(name), target))
+    handle = backend.start("agent_0", Primitive(name, target))
     for _ in range(3000):
         result = backend.poll(handle).result
         if result is not None:
@@ -86,6 +87,19 @@ def test_a_thing_is_walked_to_and_looked_at(
     assert sighting.pixel == (191.5, 191.5)
     assert backend.sees_any("agent_0", [first], 100.0, 0.5)
     assert not backend.sees_any("agent_0", [small_house.furniture[1].name], 100.0, 0.5)
+
+
+def test_nobody_slices_where_the_scene_is_fixed(
+    backend: HabitatBackend, small_house: House, small_episode: Episode
+) -> None:
+    person = small_episode.agents[0].model_copy(update={"kind": AgentKind.HUMAN})
+    episode = small_episode.model_copy(update={"agents": (person,)})
+    backend.reset(small_house, episode, 0)
+    able = backend.capabilities("agent_0").primitives
+    assert "slice" not in able
+    assert {"clean", "dust"} <= able
+    result = finish(backend, "slice", a_thing(backend, small_house))
+    assert (result.code, result.text) == (PrimitiveCode.NOT_ABLE, "a human cannot slice")
 
 
 def test_what_the_simulator_loses_is_told_once_and_reset_finds_another(
