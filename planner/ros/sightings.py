@@ -10,14 +10,13 @@ from planner_msgs.msg import Entity, EntityList
 from rclpy.node import Node
 
 from planner.ros import qos
-from planner.ros.conversions import header, point_m, point_message, seconds, time_message
+from planner.ros.conversions import header, point_message, seconds, time_message
 from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
+from planner.world.memory_wire import sightings_record
 from planner.world.observation import Sighting
 
 _MAP = "map"
-# There are no pixels: what is seen at all is seen whole, in the middle of the view.
-_FRACTION, _PIXEL = 1.0, (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ class SightingsInput:
         def receive(message: EntityList) -> None:
             stamp_s = seconds(message.header.stamp)
             if is_due(stamp_s):
-                on_seen(Seen(stamp_s, tuple(map(_sighting, message.entities))))
+                on_seen(Seen(stamp_s, sightings_record(message)))
 
         topic = topics.of_agent(agent, topics.SIGHTINGS)
         self._subscription = node.create_subscription(EntityList, topic, receive, qos.IMAGE_INPUT)
@@ -98,9 +97,3 @@ class SightingsInput:
     def destroy(self) -> None:
         """Removes the subscription."""
         self._node.destroy_subscription(self._subscription)
-
-
-def _sighting(message: Entity) -> Sighting:
-    return Sighting(
-        message.name, _FRACTION, message.seen_distance_m, _PIXEL, point_m(message.position)
-    )

@@ -13,6 +13,7 @@ from typing import Any
 from planner.world.belief import Source
 from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
 from planner.world.geometry import Vec3
+from planner.world.observation import Sighting
 from planner.world.skill import SkillCode, SkillResult
 from planner.world.wire import hands_record
 
@@ -47,6 +48,23 @@ def entity_record(message: Any) -> Entity:
         source=Source.SEEN if seen_s else Source.TOLD,
         stamp_s=seen_s,
         seen_s=seen_s or None,
+    )
+
+
+def sightings_record(message: Any) -> tuple[Sighting, ...]:
+    """The sightings in a planner_msgs/EntityList of a world without pictures.
+
+    There are no pixels: what is seen at all is seen whole, in the middle of the view.
+    """
+    return tuple(
+        Sighting(
+            seen.name,
+            1.0,
+            float(seen.seen_distance_m),
+            (0.0, 0.0),
+            (float(seen.position.x), float(seen.position.y), float(seen.position.z)),
+        )
+        for seen in message.entities
     )
 
 

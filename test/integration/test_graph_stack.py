@@ -6,14 +6,18 @@ import json
 import os
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import graph_kitchen as kitchen
+import pytest
 
 from planner.replay.bag import Bag
 from planner.replay.judging import judge
 from planner.replay.runs import Request
+from planner.replay.through.cli import run_through
 from planner.world.entity import OperationKind
+from planner.world.errors import FileError
 from planner.world.house_checks import load_house
 from planner.world.memory_wire import change_record
 
@@ -35,6 +39,20 @@ def episode_file(folder: Path) -> Path:
     path = folder / "task.episode.json"
     path.write_text(json.dumps(task), encoding="utf-8")
     return path
+
+
+def _check_replay(bag: Path, out: Path) -> None:
+    """The recorded sightings through the same memory: it learns the same."""
+    given = {"bag": bag, "start": 0.0, "duration": None}
+    assert run_through(Namespace(through=["memory:=privileged"], output=out, **given)) == 0
+    (world,) = json.loads((out / "summary.json").read_text())["worlds"]
+    seen = world["pictures"]["agent_0"]
+    assert 0 < seen["looked_at"] <= seen["recorded"]
+    assert world["losses"] == {}
+    assert world["at_the_end"]["replayed"] == world["at_the_end"]["live"]
+    assert world["at_the_end"]["replayed"]["recall"] == 1.0
+    with pytest.raises(FileError, match=r"pictures of depth and colour.*/agent_0/sightings"):
+        run_through(Namespace(through=["memory:=learned"], output=None, **given))
 
 
 def test_a_run_without_pictures_is_remembered_recorded_and_judged(tmp_path: Path) -> None:
@@ -62,6 +80,7 @@ def test_a_run_without_pictures_is_remembered_recorded_and_judged(tmp_path: Path
     (judged,) = judge(bag.folder, Request())
     assert (judged.agrees, judged.verdict.success) == (True, True)
     assert not [topic for topic in bag.topics if "/image" in topic]
+    _check_replay(bag.folder, tmp_path / "through")
     # Nothing is known of the kitchen's things before the robot is there, nor of the fridge's
     # before it is open.
     changes = [change_record(m.content) for m in bag.messages(("/memory/updates",))]

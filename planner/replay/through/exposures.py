@@ -14,10 +14,17 @@ from typing import Any
 import numpy as np
 
 from planner.memory.hand_view import hand_observation
-from planner.replay.through.recorded import COLOUR, DEPTH, INSTANCES, PictureReceived
+from planner.replay.through.recorded import (
+    COLOUR,
+    DEPTH,
+    INSTANCES,
+    SIGHTINGS,
+    PictureReceived,
+)
 from planner.world.errors import PlannerError
 from planner.world.frame_links import FrameLinks
 from planner.world.geometry import Pose
+from planner.world.memory_wire import sightings_record
 from planner.world.observation import CameraFrame, Intrinsics, Observation
 from planner.world.picture_codec import decode_colour, decode_depth, decode_instances
 
@@ -78,21 +85,31 @@ class Observer:
         agent, stamp_s = exposure.agent, exposure.stamp_s
         content = {kind: taken.raw.content() for kind, taken in exposure.pictures.items()}
         # Look up frames before decoding pictures, which takes longer.
-        first = next(iter(content.values()))
-        names = (f"{agent}/base_link", f"{agent}/odom", f"{agent}/hand", first.header.frame_id)
-        poses = [self._frames.pose(name, stamp_s) for name in names]
-        if any(pose is None for pose in poses):
+        base, odom, hand = (
+            self._frames.pose(f"{agent}/{frame}", stamp_s)
+            for frame in ("base_link", "odom", "hand")
+        )
+        if base is None or odom is None or hand is None:
             return None
-        base, odom, hand, optical = (pose for pose in poses if pose is not None)
+        optical = frame = sightings = None
+        if SIGHTINGS in content:
+            sightings = sightings_record(content[SIGHTINGS])
+        else:
+            first = next(iter(content.values()))
+            optical = self._frames.pose(first.header.frame_id, stamp_s)
+            if optical is None:
+                return None
+            frame = _frame(content, self._lenses[agent], optical)
         return hand_observation(
             agent,
             stamp_s,
-            _frame(content, self._lenses[agent], optical),
+            frame,
             base=base,
             odom=odom,
             hand=hand,
             optical=optical,
             opening=self.hands.get(agent, 1.0),
+            sightings=sightings,
         )
 
 

@@ -26,6 +26,7 @@ from planner.replay.through.recorded import (
     LINKS,
     LISTS,
     RESULTS,
+    SIGHTINGS,
     CameraTopics,
     EntityChangeReceived,
     EntityListReceived,
@@ -53,6 +54,7 @@ from planner.world.vocabulary import AgentKind, EntityKind
 _BACKWARDS_S = 0.5
 _EQUAL_S = 1e-6
 _KEPT_STATES = 128
+_SIGHTINGS = (SIGHTINGS,)
 
 
 @dataclass
@@ -95,12 +97,14 @@ def replay_memory(
         PlannerError: if the memory cannot be made, or the bag lacks its inputs.
     """
     updaters = _Updaters(request)
-    kinds = (DEPTH, INSTANCES) if updaters.needs_truth else (DEPTH, COLOUR)
+    kinds = updaters.kinds(recorded)
     cameras = [] if request.updater == NO_UPDATER else _usable_cameras(recorded, kinds)
     if updaters.needs_truth and not recorded.has(STATES):
         reason = f"is not in the bag, which the memory {request.updater} looks at"
         raise FileError(recorded.bag.folder, STATES, reason)
-    intrinsics = {camera.agent: _intrinsics(recorded, camera) for camera in cameras}
+    intrinsics = {
+        camera.agent: _intrinsics(recorded, camera) for camera in cameras if kinds != _SIGHTINGS
+    }
     topics = (STATES, LINKS, FIXED_LINKS, CHANGES, LISTS, RESULTS)
     run = _Run(recorded, request, updaters, kinds, intrinsics)
     for event in recorded.events(topics, kinds if cameras else (), hands=True):
@@ -137,12 +141,12 @@ class _Updaters:
         self.classes: dict[int, str] = {}
         self._truth: Callable[[], WorldState | None] = _no_state
         self._make: MakeUpdater | None = None
-        self.needs_truth, self.foreign_names = False, False
+        self.needs_truth, self.foreign_names, self._needs_pictures = False, False, True
         if request.updater == NO_UPDATER:
             return
         part = UPDATERS.get(request.updater)
         self.needs_truth = part.reads_truth(request.model.model)
-        self.foreign_names = not part.true_names
+        self.foreign_names, self._needs_pictures = not part.true_names, part.needs_pictures
         self._make = load_updater(
             UpdaterRequest(
                 name=request.updater,
@@ -153,6 +157,13 @@ class _Updaters:
                 options=read_options(part.options, request.options),
             )
         )
+
+    def kinds(self, recorded: Recorded) -> tuple[str, ...]:
+        """The kinds of pictures that the updater reads in this bag."""
+        pictures = any(SIGHTINGS not in camera.pictures for camera in recorded.cameras)
+        if not self._needs_pictures and recorded.cameras and not pictures:
+            return _SIGHTINGS
+        return (DEPTH, INSTANCES) if self.needs_truth else (DEPTH, COLOUR)
 
     def updater(
         self, layout: House, truth: Callable[[], WorldState | None]

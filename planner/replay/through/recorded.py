@@ -20,6 +20,7 @@ from planner.world.memory_wire import change_record, entity_record, stamp_second
 from planner.world.serialized import first_stamp_of, stamp_of
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.state import WorldState
+from planner.world.topics import SIGHTINGS as SIGHTINGS_TOPIC
 from planner.world.wire import graph_record
 
 LINKS, FIXED_LINKS = "/tf", "/tf_static"
@@ -62,7 +63,7 @@ class StaticTransformsReceived:
 
 @dataclass(frozen=True, slots=True)
 class PictureReceived:
-    """A picture of an agent's camera, not deserialised yet; `kind` is of `CameraTopics`."""
+    """A picture, or sightings, of an agent, not deserialised yet; `kind` is of `CameraTopics`."""
 
     received_ns: int
     agent: str
@@ -157,11 +158,13 @@ Event: TypeAlias = (
     | MessageReceived
 )
 
-DEPTH, INSTANCES, COLOUR = "depth", "instances", "colour"
+DEPTH, INSTANCES, COLOUR, SIGHTINGS = "depth", "instances", "colour", "sightings"
 _PICTURE_TOPICS = {
     DEPTH: ("depth_registered/{}/image", ("", "/compressedDepth", "/compressed")),
     INSTANCES: ("instances/{}/image", ("", "/compressed")),
     COLOUR: ("camera/{}/image", ("", "/compressed")),
+    # What an agent sees in a world without pictures.
+    SIGHTINGS: (SIGHTINGS_TOPIC, ("",)),
 }
 
 
@@ -170,7 +173,7 @@ class CameraTopics:
     """The topics of one agent's camera in the bag.
 
     Attributes:
-        pictures: by their kind.
+        pictures: by their kind; sightings count as one.
         infos: of camera_info; the first one available is used.
     """
 
