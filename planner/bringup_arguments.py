@@ -77,7 +77,12 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("memory_model", "", "the memory's model: a folder, or a server's name for it"),
     Argument("memory_url", "", "address of a server that takes pictures, for memory:=vlm, .../v1"),
     Argument("memory_second", "", "folder: a LoRA adapter for vlm, SigLIP beside open-vocabulary"),
-    Argument("house", "", "name or file of the house; empty = the episode's, or the backend's own"),
+    Argument(
+        "house",
+        "",
+        "name or file of the house, or for backend:=graph of a scene graph; empty = the "
+        "episode's, or the backend's own",
+    ),
     Argument("episode", "", "name or file of the episode; empty = only the house"),
     Argument("seed", "0", "random seed; 0 = the episode's"),
     Argument("agents", "0", f"number of agents, 1 to {MAX_AGENTS}; 0 = as the episode says"),

@@ -15,6 +15,7 @@ from shapely.geometry.base import BaseGeometry
 from shapely.ops import linemerge, unary_union
 
 from planner.world.catalogue import Catalogue
+from planner.world.errors import PlannerError
 from planner.world.floor_grid import WALL_THICKNESS_M, door_corners
 from planner.world.geometry import Vec3
 from planner.world.house import House
@@ -40,7 +41,13 @@ class Slab:
 
 
 def structure_slabs(house: House, catalogue: Catalogue) -> Iterator[Slab]:
-    """All slabs of a house: floor and ceiling of each room, walls, and what closes each opening."""
+    """All slabs of a house: floor and ceiling of each room, walls, and what closes each opening.
+
+    Raises:
+        PlannerError: for a scene graph, which has no walls.
+    """
+    if house.graph is not None:
+        raise PlannerError(f"{house.name} is a scene graph, which only the backend graph runs")
     for room in house.rooms:
         rgb = catalogue.rooms[room.class_name].floor_rgb
         for x0, y0, x1, y1 in _rectangles(room.shape):

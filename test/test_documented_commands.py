@@ -303,6 +303,9 @@ ELSEWHERE: Mapping[str, str] = {
     "planner check backend graph --house my_graph.json": (
         "test/sim_bridge/graph/test_backend.py::test_it_conforms_in_a_foreign_graph"
     ),
+    "planner houses check my_graph.json": (
+        "test/planner/houses/test_houses_cli.py::test_a_scene_graph_is_checked_and_drawn"
+    ),
     **dict.fromkeys(
         (
             (

@@ -279,7 +279,10 @@ class _Builder:
 
 def _door(name: str, rooms: Sequence[Room], center_m: tuple[float, float]) -> Door:
     names = tuple(room.name for room in rooms)
-    return Door(name=name, rooms=names, center_m=center_m, yaw_rad=0.0, width_m=0.9)
+    (x0, y0), (x1, y1) = _middle(rooms[0]), _middle(rooms[-1])
+    # The wall between two rooms is across the line that joins them.
+    yaw_rad = math.pi / 2 if abs(x1 - x0) > abs(y1 - y0) else 0.0
+    return Door(name=name, rooms=names, center_m=center_m, yaw_rad=yaw_rad, width_m=0.9)
 
 
 def _box(node: GraphNode) -> tuple[Vec3, Vec3] | None:

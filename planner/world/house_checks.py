@@ -61,7 +61,12 @@ class Finding:
 
 
 def check_house(house: House, catalogue: Catalogue) -> list[Finding]:
-    """All problems of a house, in the order of the file; empty for a valid one."""
+    """All problems of a house, in the order of the file; empty for a valid one.
+
+    A scene graph, which has classes of its own and no walls, was checked when it was read.
+    """
+    if house.graph is not None:
+        return []
     pairs = [
         *_class_findings(house, catalogue),
         *_room_findings(house),
@@ -292,13 +297,8 @@ def _cached_episode(
 
 
 def _unusable(house: House, catalogue: Catalogue) -> list[Finding]:
-    """The findings that prevent loading; for a foreign house, only unknown classes.
-
-    A graph has classes of its own.
-    """
-    if house.graph is not None:
-        return []
-    if house.foreign:
+    """The findings that prevent loading; for a foreign house, only unknown classes."""
+    if house.foreign and house.graph is None:
         return [Finding(field, reason) for field, reason in _class_findings(house, catalogue)]
     return check_house(house, catalogue)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import graph_kitchen as kitchen
 import pytest
 from PIL import Image
 
@@ -20,6 +21,20 @@ def test_generate_check_and_draw(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["houses", "draw", str(file), "-o", str(picture), "--scale", "30"]) == 0
     with Image.open(picture) as image:
         assert image.width > 200
+
+
+def test_a_scene_graph_is_checked_and_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, picture = kitchen.written(tmp_path), tmp_path / "home.png"
+    assert main(["houses", "check", str(path)]) == 0
+    assert "sound, 2 rooms" in capsys.readouterr().out
+    assert main(["houses", "draw", str(path), "-o", str(picture), "--scale", "30"]) == 0
+    assert picture.stat().st_size > 0
+    broken = kitchen.graph()
+    broken["edges"].append(kitchen.edge(kitchen.PEAR, "ON", 99))
+    assert main(["houses", "check", str(kitchen.written(tmp_path, broken))]) == 1
+    assert capsys.readouterr().out.endswith("edges.8.to_id: there is no node 99\n")
 
 
 def test_generate_prints_the_house(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -1,15 +1,18 @@
 """A scene graph as a house: nothing fitted, nothing lost, each entity in a place of its own."""
 
+import math
 from pathlib import Path
 
 import graph_kitchen as kitchen
 import pytest
 from graph_kitchen import APPLE, FRIDGE, KITCHEN, LIVING, edge, node
 
-from planner.world.errors import FileError
+from planner.world.catalogue import default_catalogue
+from planner.world.errors import FileError, PlannerError
 from planner.world.house import house_json
-from planner.world.house_checks import house_from_json, load_house
+from planner.world.house_checks import check_house, house_from_json, load_house
 from planner.world.vocabulary import Affordance, Relation
+from sim_bridge.embedded.backend import EmbeddedBackend
 
 
 def test_nodes_become_rooms_furniture_and_things_by_their_own_names(tmp_path: Path) -> None:
@@ -78,6 +81,24 @@ def test_the_house_says_itself_what_it_was_made_of(tmp_path: Path) -> None:
     assert house_from_json(house_json(house), "told") == house
     assert house.graph is not None
     assert {e.relation_type for e in house.graph.edges} == {"ON", "INSIDE"}
+
+
+def test_openings_are_in_the_wall_between_their_rooms(tmp_path: Path) -> None:
+    document = kitchen.graph()
+    beside = load_house(kitchen.written(tmp_path, document))
+    assert [door.yaw_rad for door in beside.doors] == [math.pi / 2]
+    for number, (node_, depth) in enumerate(zip(document["nodes"], (0.0, 4.0), strict=False)):
+        box = {"center": [1.0, 1.5, depth], "size": [5.0, 3.0, 4.0]}
+        document["nodes"][number] = {**node_, "bounding_box": box}
+    behind = load_house(kitchen.written(tmp_path, document))
+    assert [door.yaw_rad for door in behind.doors] == [0.0]
+
+
+def test_it_is_sound_as_it_is_and_has_no_walls_for_a_simulator(tmp_path: Path) -> None:
+    house = load_house(kitchen.written(tmp_path))
+    assert check_house(house, default_catalogue()) == []
+    with pytest.raises(PlannerError, match=r"^home is a scene graph, which only the backend graph"):
+        EmbeddedBackend().reset(house, kitchen.task(house), 0)
 
 
 def test_a_graph_without_rooms_is_refused(tmp_path: Path) -> None:
