@@ -74,8 +74,8 @@ class SpotStack:
 
     def stand(self) -> None:
         for name in ("claim", "power_on", "stand"):
-            told = self.client.call(Trigger, f"/{ROBOT}/{name}")
-            assert told.success, told.message
+            response = self.client.call(Trigger, f"/{ROBOT}/{name}")
+            assert response.success, response.message
 
     def add(self, executable: str, **parameters: object) -> Process:
         """Starts another of our nodes in the same world."""
@@ -124,8 +124,8 @@ def spot_stack(folder: Path, house: House, episode: Episode, safety: str) -> Ite
             "BOSDYN_CLIENT_USERNAME": emulator.user,
             "BOSDYN_CLIENT_PASSWORD": emulator.password,
         }
-        told = {"backend": "spot", "episode": world, "safety_config": rules, "cameras": "''"}
-        with bridge(environment, **told) as process:
+        parameters = {"backend": "spot", "episode": world, "safety_config": rules, "cameras": "''"}
+        with bridge(environment, **parameters) as process:
             client = Client()
             stack = SpotStack(emulator, relay, process, client, world, house)
             try:

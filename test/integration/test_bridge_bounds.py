@@ -129,12 +129,12 @@ def test_an_approval_at_a_senseless_place_leaves_a_receipt(
 ) -> None:
     place = PointStamped()
     place.header.frame_id, place.point.x = "map", 1e18
-    told = client.call(
+    response = client.call(
         AnswerQuestion, "/agent_0/safety/answer", approve=True, has_target=True, target=place
     )
-    assert not told.success
+    assert not response.success
     client.wait(lambda: refusals(receipts), "the receipt")
-    assert "point.x: 1e+18 is outside" in refusals(receipts)[-1].message == told.message
+    assert "point.x: 1e+18 is outside" in refusals(receipts)[-1].message == response.message
 
 
 def test_a_result_that_nobody_knows_is_no_success(client: Client) -> None:

@@ -90,14 +90,14 @@ def test_a_thing_is_fetched_over_ros(client: Client) -> None:
 def test_feedback_tells_phase_progress_and_place(client: Client) -> None:
     goal = client.start("navigate", LIVING_ROOM)
     goal.result()
-    told = [message.feedback for message in goal.feedback]
-    assert len(told) >= 5
-    progress = [feedback.progress for feedback in told]
+    feedbacks = [message.feedback for message in goal.feedback]
+    assert len(feedbacks) >= 5
+    progress = [feedback.progress for feedback in feedbacks]
     assert progress == sorted(progress)
     assert 0.0 <= progress[0] < progress[-1] <= 1.0
-    assert all(feedback.phase for feedback in told)
-    assert {feedback.pose.header.frame_id for feedback in told} == {"map"}
-    assert told[-1].pose.pose.position.x > told[0].pose.pose.position.x + 1.0
+    assert all(feedback.phase for feedback in feedbacks)
+    assert {feedback.pose.header.frame_id for feedback in feedbacks} == {"map"}
+    assert feedbacks[-1].pose.pose.position.x > feedbacks[0].pose.pose.position.x + 1.0
 
 
 @pytest.mark.parametrize(

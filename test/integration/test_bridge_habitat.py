@@ -49,11 +49,11 @@ def test_the_bridge_outlives_its_simulator(world: Path, settings: Path, orders: 
     with bridge(backend="habitat", episode=world, backend_config=settings) as running:
         client = Client()
         pictures = client.listen(CameraInfo, "/agent_0/camera/hand/camera_info")
-        told = client.listen(DiagnosticArray, "/diagnostics")
+        diagnostics = client.listen(DiagnosticArray, "/diagnostics")
         client.wait(lambda: pictures, "pictures")
 
         def lost() -> str:
-            statuses = {s.name: s for m in told[-1:] for s in m.status}
+            statuses = {s.name: s for m in diagnostics[-1:] for s in m.status}
             found = statuses.get("bridge: world")
             warns = found is not None and found.level == DiagnosticStatus.WARN
             return str(found.message) if warns else ""

@@ -71,5 +71,5 @@ def test_a_house_that_is_not_there_is_told_once() -> None:
     with planner_up("house:=atlantis") as process:
         output = process.communicate()[0]
     assert process.returncode == EXIT_USAGE, output
-    (told,) = [line for line in output.splitlines() if "error: " in line]
-    assert "atlantis" in told
+    (error,) = [line for line in output.splitlines() if "error: " in line]
+    assert "atlantis" in error

@@ -105,12 +105,12 @@ def test_a_question_comes_with_its_picture_target_and_time_limit(client: Client)
 
 def test_an_answer_that_names_no_question_leaves_a_receipt(client: Client) -> None:
     receipts = client.receipts()
-    told = answer(client, "", approve=True)
-    assert not told.success
-    assert "question_id is empty" in told.message
+    response = answer(client, "", approve=True)
+    assert not response.success
+    assert "question_id is empty" in response.message
     client.wait(lambda: refusals(receipts), "the receipt")
     (receipt,) = refusals(receipts)
-    assert (receipt.name, receipt.message) == (f"{AGENT}: safety/answer", told.message)
+    assert (receipt.name, receipt.message) == (f"{AGENT}: safety/answer", response.message)
 
 
 def test_the_services_that_name_no_question_are_gone(client: Client) -> None:

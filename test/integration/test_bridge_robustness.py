@@ -115,8 +115,8 @@ def test_a_client_that_died_before_its_goal_was_read_sets_no_agent_moving(world:
             asker.kill()
             asker.wait(30)
             running.process.send_signal(signal.SIGCONT)
-        told = "the process of a client of this action has died"
-        client.wait(lambda: told in running.log, "the line in the log")
+        expected = "the process of a client of this action has died"
+        client.wait(lambda: expected in running.log, "the line in the log")
         client.idle(0.5)
         assert heard[-1].twist.twist.linear.x == 0.0
         assert client.do("look", (1.0, 1.4, 0.0)).code == PrimitiveCode.SUCCESS
@@ -173,9 +173,9 @@ def test_a_second_bridge_finds_the_first_and_leaves(world: Path) -> None:
     with bridge(episode=world) as first:
         second = Bridge(episode=world)
         assert second.ended() == EXIT_CONFIGURATION
-        (told,) = [line for line in second.log.splitlines() if "error" in line]
-        assert "another bridge" in told
-        assert "ROS_DOMAIN_ID" in told
+        (error,) = [line for line in second.log.splitlines() if "error" in line]
+        assert "another bridge" in error
+        assert "ROS_DOMAIN_ID" in error
         assert "Traceback" not in second.log
         assert first.process.poll() is None
 
@@ -216,8 +216,8 @@ def test_it_ends_cleanly_when_asked_to(world: Path, number: int) -> None:
 def test_what_cannot_be_is_told_in_one_line(parameters: dict[str, object], says: str) -> None:
     refused = Bridge(**parameters)
     assert refused.ended() == EXIT_CONFIGURATION
-    (told,) = [line for line in refused.log.splitlines() if line.startswith("error: ")]
-    assert says in told
+    (error,) = [line for line in refused.log.splitlines() if line.startswith("error: ")]
+    assert says in error
     assert "Traceback" not in refused.log
 
 
@@ -227,10 +227,10 @@ def test_a_world_without_a_renderer_goes_on_without_pictures(world: Path, tmp_pa
     with bridge(episode=world, backend_config=settings) as running:
         client = Client()
         pictures = client.listen(CameraInfo, "/agent_0/camera/hand/camera_info")
-        told = client.listen(DiagnosticArray, "/diagnostics")
+        diagnostics = client.listen(DiagnosticArray, "/diagnostics")
 
         def warned() -> bool:
-            statuses = {s.name: s for m in told[-1:] for s in m.status}
+            statuses = {s.name: s for m in diagnostics[-1:] for s in m.status}
             found = statuses.get("bridge: pictures")
             return found is not None and found.level == DiagnosticStatus.WARN
 

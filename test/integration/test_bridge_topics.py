@@ -224,8 +224,8 @@ def test_the_robot_description_has_the_frames_and_the_joints(client: Client) -> 
         links = {link.attrib["name"] for link in robot.iter("link")}
 
         def below_base(links: set[str] = links) -> bool:
-            told = {link.child_frame_id for m in (fixed, *moving) for link in m.transforms}
-            return links <= told
+            children = {link.child_frame_id for m in (fixed, *moving) for link in m.transforms}
+            return links <= children
 
         client.wait(below_base, "a frame for every link")
         joints = client.hear(JointState, f"/{agent}/joint_states")
@@ -235,15 +235,15 @@ def test_the_robot_description_has_the_frames_and_the_joints(client: Client) -> 
 def test_the_world_tells_what_it_is_made_of(
     client: Client, world: Path, small_house: House, small_episode: Episode
 ) -> None:
-    told = client.hear(WorldInfo, "/world/info", LATCHED)
-    assert House.model_validate_json(told.house_json) == small_house
-    episode = Episode.model_validate_json(told.episode_json)
+    info = client.hear(WorldInfo, "/world/info", LATCHED)
+    assert House.model_validate_json(info.house_json) == small_house
+    episode = Episode.model_validate_json(info.episode_json)
     assert episode.model_copy(update={"house": "small"}) == small_episode
-    assert (told.backend, told.simulated, told.house) == ("embedded", True, "small")
-    assert (list(told.agents), list(told.bodies)) == (list(AGENTS), ["robot", "human"])
-    assert (told.time_mode, told.rate, told.idle_time) == ("paced", 1.0, "run")
-    assert told.version
-    # Each world that is loaded is told, a bare house with no episode; nothing is overwritten.
+    assert (info.backend, info.simulated, info.house) == ("embedded", True, "small")
+    assert (list(info.agents), list(info.bodies)) == (list(AGENTS), ["robot", "human"])
+    assert (info.time_mode, info.rate, info.idle_time) == ("paced", 1.0, "run")
+    assert info.version
+    # Each loaded world is published, a bare house with no episode; nothing is overwritten.
     heard = client.listen(WorldInfo, "/world/info", EVERYTHING)
     before = len(client.wait(lambda: heard, "/world/info"))
     bare = str(world.parent / "small.json")
@@ -273,10 +273,10 @@ def test_all_stamps_are_of_the_simulated_clock(client: Client) -> None:
 
 def test_people_are_told_where_they_are(client: Client) -> None:
     """Rules 9 and 12 of docs/spot.md: the partner is a person, the robot is none."""
-    told = client.hear(PoseArray, "/people", BEST_EFFORT)
-    assert told.header.frame_id == "map"
+    people = client.hear(PoseArray, "/people", BEST_EFFORT)
+    assert people.header.frame_id == "map"
     partner = client.state().entities["agent_1"].pose.position_m
-    assert [(p.position.x, p.position.y) for p in told.poses] == [pytest.approx(partner[:2])]
+    assert [(p.position.x, p.position.y) for p in people.poses] == [pytest.approx(partner[:2])]
 
 
 def test_a_late_joiner_gets_what_stands(client: Client) -> None:

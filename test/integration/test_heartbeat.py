@@ -66,13 +66,13 @@ def test_a_goal_that_nobody_attends_is_refused_and_says_what_to_do(
     world: Bridge, client: Client
 ) -> None:
     receipts = client.receipts()
-    told = client.do("navigate", WALK)
-    assert told.code == PrimitiveCode.NOT_ALLOWED
-    assert "run `planner attend agent_0`" in told.text
-    evidence = {item.key: item.value for item in told.evidence}
-    assert (told.rule, evidence) == (8, {"reason": "NOT_ATTENDED"})
+    result = client.do("navigate", WALK)
+    assert result.code == PrimitiveCode.NOT_ALLOWED
+    assert "run `planner attend agent_0`" in result.text
+    evidence = {item.key: item.value for item in result.evidence}
+    assert (result.rule, evidence) == (8, {"reason": "NOT_ATTENDED"})
     client.wait(lambda: refusals(receipts), "the receipt")
-    assert refusals(receipts)[-1].message == told.text
+    assert refusals(receipts)[-1].message == result.text
 
 
 def test_a_goal_goes_on_while_its_executive_is_heard_and_ends_when_it_hangs(
@@ -84,10 +84,10 @@ def test_a_goal_goes_on_while_its_executive_is_heard_and_ends_when_it_hangs(
         client.idle(1.5)
         assert walk.feedback, "it is under way"
         executive.lives.clear()
-        told = walk.result()
-        assert told.code == PrimitiveCode.NOT_ALLOWED
-        assert {i.key: i.value for i in told.evidence}["reason"] == "EXECUTIVE_LOST"
-        assert executive.publisher.executive in told.text
+        result = walk.result()
+        assert result.code == PrimitiveCode.NOT_ALLOWED
+        assert {i.key: i.value for i in result.evidence}["reason"] == "EXECUTIVE_LOST"
+        assert executive.publisher.executive in result.text
 
 
 def test_a_goodbye_ends_the_attendance_at_once(world: Bridge, client: Client) -> None:
@@ -133,47 +133,51 @@ def test_the_skill_executor_relays_what_planners_say(
 
 def test_who_was_busy_relays_what_has_come_before_it_sends_a_goal(client: Client) -> None:
     relay = HeartbeatRelay(client.node, "agent_7")
-    ear = HeartbeatSubscription(client.node, safety_topic("agent_7"), lambda _everyone: None)
+    subscription = HeartbeatSubscription(
+        client.node, safety_topic("agent_7"), lambda _everyone: None
+    )
     with attending("agent_7", through_skills=True) as executive:
-        client.wait(ear.take, "the first that is relayed")
+        client.wait(subscription.take, "the first that is relayed")
         # Nothing is spun from here on: its thread is at something else.
         time.sleep(0.5)
-        ear.take()
+        subscription.take()
         deadline_s = time.monotonic() + PATIENCE_S
-        heard: list[Heartbeat] = []
-        while not heard:
+        beats: list[Heartbeat] = []
+        while not beats:
             assert time.monotonic() < deadline_s
             time.sleep(0.2)
-            assert not ear.take()
+            assert not subscription.take()
             relay.relay_pending()
             time.sleep(0.2)
-            heard = ear.take()
-        assert {beat.executive for beat in heard} == {executive.publisher.executive}
-    ear.destroy()
+            beats = subscription.take()
+        assert {beat.executive for beat in beats} == {executive.publisher.executive}
+    subscription.destroy()
     relay.destroy()
 
 
 def test_the_middleware_tells_of_who_is_late_and_of_who_has_gone(client: Client) -> None:
     silences: list[bool] = []
-    ear = HeartbeatSubscription(client.node, safety_topic("agent_8"), silences.append)
+    subscription = HeartbeatSubscription(client.node, safety_topic("agent_8"), silences.append)
     with attending("agent_8") as late:
-        client.wait(ear.take, "a beat")
+        client.wait(subscription.take, "a beat")
         silences.clear()
         late.lives.clear()
         # The deadline is missed, and the lease of the last publisher runs out.
         client.wait(lambda: set(silences) == {False, True}, "the word of the silence")
         late.lives.set()
-        client.wait(ear.take, "a beat")
+        client.wait(subscription.take, "a beat")
         with attending("agent_8") as other:
             client.wait(
-                lambda: other.publisher.executive in {beat.executive for beat in ear.take()},
+                lambda: (
+                    other.publisher.executive in {beat.executive for beat in subscription.take()}
+                ),
                 "the other one",
             )
             client.idle(0.2)
             silences.clear()
         client.wait(lambda: False in silences, "that one of two has gone")
     client.wait(lambda: True in silences, "that nobody is left")
-    ear.destroy()
+    subscription.destroy()
 
 
 def test_the_planner_attends_its_agents_from_the_instruction_to_its_end(
@@ -184,8 +188,8 @@ def test_the_planner_attends_its_agents_from_the_instruction_to_its_end(
     replay = script(tmp_path / "script", *replies)
     with planner_alone(tmp_path, small_house, client) as start:
         start(planner="react", model=replay, max_questions=1, answer_wait=1.0)
-        told = Instructions(client).follow("Go to the table.", agents=[ROBOT])
-        assert told.code == InstructionCode.DONE
+        result = Instructions(client).follow("Go to the table.", agents=[ROBOT])
+        assert result.code == InstructionCode.DONE
         client.wait(lambda: beats and beats[-1].leaving, "the goodbye")
     assert not any(beat.leaving for beat in beats[:-1])
     # A second of waiting for an answer, in which nothing was asked of the agent.

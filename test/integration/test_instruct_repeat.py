@@ -99,9 +99,9 @@ def test_the_same_goal_is_one_run_and_another_is_refused(
     client.wait(answers.get_subscription_count, "somebody who hears the answer")
     answers.publish(String(data="the round one"))
     for handle in (first, again):
-        told = result(handle)
-        assert told.status == GoalStatus.STATUS_SUCCEEDED
-        assert told.result.code == InstructionCode.DONE
+        response = result(handle)
+        assert response.status == GoalStatus.STATUS_SUCCEEDED
+        assert response.result.code == InstructionCode.DONE
     assert len(begun) == 1
     # Also once it has ended.
     made.append(send(GOAL, number))

@@ -67,7 +67,7 @@ def test_a_node_alone_activates_itself_and_can_be_taken_down_and_up(
 ) -> None:
     heard = client.listen(DiagnosticArray, "/diagnostics", 50)
 
-    def told(label: str) -> DiagnosticStatus:
+    def status(label: str) -> DiagnosticStatus:
         def newest() -> DiagnosticStatus | None:
             found = [s for m in heard for s in m.status if s.name == f"{name}: state"]
             return found[-1] if found and found[-1].message == label else None
@@ -76,13 +76,13 @@ def test_a_node_alone_activates_itself_and_can_be_taken_down_and_up(
 
     with running(name) as process:
         until_active(client, name)
-        assert told("active").level == DiagnosticStatus.OK
+        assert status("active").level == DiagnosticStatus.OK
         assert change(client, name, "deactivate") == "inactive"
-        assert told("inactive").level == DiagnosticStatus.WARN
+        assert status("inactive").level == DiagnosticStatus.WARN
         assert change(client, name, "cleanup", "configure", "activate") == "active"
-        assert told("active").level == DiagnosticStatus.OK
+        assert status("active").level == DiagnosticStatus.OK
         assert change(client, name, "shutdown") == "finalized"
-        assert told("finalized").level == DiagnosticStatus.WARN
+        assert status("finalized").level == DiagnosticStatus.WARN
         assert process.poll() is None
     assert process.wait() == 0
     assert "Traceback" not in process.log
@@ -205,17 +205,17 @@ def test_an_inactive_task_planner_ends_its_instruction_and_takes_no_other(
 ) -> None:
     asks = script(tmp_path / "script", "Ask[which cup]", "Ask[which cup]")
     alone(planner="react", model=asks, max_questions=1, answer_wait=3600)
-    told = client.listen(InstructStatus, "/instruct/status", LATCHED)
+    statuses = client.listen(InstructStatus, "/instruct/status", LATCHED)
     instructions = Instructions(client)
     running_one = instructions.send("Bring the cup.", agents=["agent_0"])
-    client.wait(lambda: told and told[-1].state == InstructStatus.WAITING, "the question")
+    client.wait(lambda: statuses and statuses[-1].state == InstructStatus.WAITING, "the question")
     assert change(client, "task_planner", "deactivate") == "inactive"
     result, _ = instructions.result(running_one)
     assert (result.code, result.text) == (
         InstructionCode.CANCELED,
         "task_planner was deactivated",
     )
-    client.wait(lambda: told[-1].state == InstructStatus.CANCELED, "its end in the status")
+    client.wait(lambda: statuses[-1].state == InstructStatus.CANCELED, "its end in the status")
     refused = instructions.follow("Bring the cup.", agents=["agent_0"])
     assert refused.code == InstructionCode.NOT_READY
     assert refused.text == ("task_planner is inactive: `ros2 lifecycle set /task_planner activate`")

@@ -83,9 +83,9 @@ def test_what_a_camera_shows_is_remembered_and_told(client: Client, world: Path)
         assert sequences == [*range(1, len(sequences) + 1)]
         last = listener.lists[-1]
         assert last.sequence == sequences[-1]
-        (told,) = [e for e in last.entities if e.name == "cup_0"]
-        assert told.description.startswith("cup")
-        assert 0.2 <= told.seen_distance_m <= 6
+        (cup,) = [e for e in last.entities if e.name == "cup_0"]
+        assert cup.description.startswith("cup")
+        assert 0.2 <= cup.seen_distance_m <= 6
 
 
 def test_actions_change_the_graph_and_failures_are_heard(client: Client, world: Path) -> None:
@@ -115,8 +115,8 @@ def test_of_a_still_world_only_ages_are_told_and_rarely(client: Client, world: P
         # What still came of the look is over after two that differ in nothing but times.
         client.wait(lambda: _differ_in_times_only(listener), "two alike", limit=90.0)
         heard.clear()
-        told = len(listener.graphs)
-        client.wait(lambda: len(listener.graphs) >= told + 2, "its ages", limit=90.0)
+        before = len(listener.graphs)
+        client.wait(lambda: len(listener.graphs) >= before + 2, "its ages", limit=90.0)
         assert _differ_in_times_only(listener)
         own = [m for m in heard if any(s.name == "memory: entities" for s in m.status)]
         assert len(own) > 2

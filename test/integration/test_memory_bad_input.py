@@ -214,21 +214,23 @@ def test_depth_with_nan_and_zeros_is_counted_and_teaches_nothing(
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "reason"),
     [
         ({"depth": "mono8"}, "'mono8' is no depth encoding"),
         ({"made": "16UC1", "depth": "32FC1"}, "agent_0: an image of 64x64 32FC1"),
         ({"colour": "yuv422"}, "'yuv422' is no colour encoding"),
     ],
 )
-def test_wrong_encodings_are_counted_by_name(seat: Seat, wrong: dict[str, str], told: str) -> None:
-    seat.rejects(told, lambda: seat.camera.show(**wrong))
+def test_wrong_encodings_are_counted_by_name(
+    seat: Seat, wrong: dict[str, str], reason: str
+) -> None:
+    seat.rejects(reason, lambda: seat.camera.show(**wrong))
     assert seat.things() == ["vase"]
 
 
 def test_mismatched_stamps_are_counted_and_teach_nothing(seat: Seat) -> None:
-    told = "pictures without the others of their stamp"
-    seat.rejects(told, lambda: seat.camera.show(late_s=0.1))
+    reason = "pictures without the others of their stamp"
+    seat.rejects(reason, lambda: seat.camera.show(late_s=0.1))
     assert seat.things() == ["vase"]
 
 

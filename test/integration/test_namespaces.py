@@ -73,7 +73,7 @@ def test_two_stacks_move_and_judge_their_own_worlds(
             stack.enter_context(bridge(namespace=name, episode=task, rate=8.0, agents=1))
             stack.enter_context(running("evaluator", namespace=name, episode=task))
         judged = {n: client.listen(Evaluation, f"{n}/evaluation") for n in ("/a", "/b")}
-        told = client.listen(DiagnosticArray, "/diagnostics")
+        diagnostics = client.listen(DiagnosticArray, "/diagnostics")
         for heard in judged.values():
             client.wait(lambda heard=heard: heard, "the judge")
 
@@ -91,7 +91,7 @@ def test_two_stacks_move_and_judge_their_own_worlds(
         assert answers["/a"].message.startswith("success")
         assert answers["/b"].message.startswith("failure  percent_complete: 0.00")
 
-        # As `planner up` does: recorders end last, once the verdicts were told.
+        # As `planner up` does: recorders end last, once the verdicts were diagnostics.
         client.wait(lambda: all(results.values()), "both verdicts")
 
         # Nothing of either stack lies outside its namespace, and each has its own time.
@@ -100,13 +100,13 @@ def test_two_stacks_move_and_judge_their_own_worlds(
         assert {"/a/tf", "/b/tf", "/a/clock", "/b/clock"} <= set(names)
         services = [name for name, _ in client.node.get_service_names_and_types()]
         assert [n for n in services if not n.startswith(("/a/", "/b/", "/client/"))] == []
-        statuses = {status.name for message in told for status in message.status}
+        statuses = {status.name for message in diagnostics for status in message.status}
         client.wait(
             lambda: (
                 {"/a/bridge: world", "/b/bridge: world"}
-                <= {status.name for message in told for status in message.status}
+                <= {status.name for message in diagnostics for status in message.status}
             ),
-            f"both bridges' statuses; told: {statuses}",
+            f"both bridges' statuses; received: {statuses}",
         )
     # Bags hold the names without the namespace, so that all that reads bags finds them.
     for name, success in (("a", True), ("b", False)):

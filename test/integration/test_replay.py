@@ -133,8 +133,8 @@ def test_nodes_hear_what_was_recorded(tmp_path: Path, client: Client, rate: str)
     assert texts(spoken) == [str(n) for n in range(COUNT)]
     assert texts(states) == ["idle", "busy", "done"]
     assert [message.transforms[0].child_frame_id for message in fixed] == ["a", "b"]
-    told = [message.clock.sec + message.clock.nanosec / 1e9 for message in times]
-    assert told == [pytest.approx(50 + n) for n in range(COUNT // 10)]
+    clock_s = [message.clock.sec + message.clock.nanosec / 1e9 for message in times]
+    assert clock_s == [pytest.approx(50 + n) for n in range(COUNT // 10)]
 
 
 def test_a_late_joiner_hears_the_latched_state(tmp_path: Path, client: Client) -> None:
@@ -191,10 +191,10 @@ def test_keys_pause_step_and_end(tmp_path: Path, client: Client) -> None:
         started.press(" ++++")
         client.wait(lambda: len(spoken) > 35, "going on")
         started.press("q")
-        status, told = started.ended()
-    assert status == 0, told
+        status, output = started.ended()
+    assert status == 0, output
     assert len(spoken) < 100
-    assert "next picture" in told
+    assert "next picture" in output
 
 
 def test_a_made_clock_tells_when_messages_were_received(tmp_path: Path, client: Client) -> None:
@@ -231,9 +231,9 @@ def test_nodes_that_look_through_a_camera_get_raw_pictures_of_compressed_ones(
         # Who comes later gets the next ones.
         depths = client.listen(Image, "/depth/image", qos.IMAGE_INPUT)
         client.wait(lambda: len(colours) >= 30 and depths, "all pictures")
-        status, told = started.ended()
-    assert status == 0, told
-    assert "1 compressed pictures are damaged" in told
+        status, output = started.ended()
+    assert status == 0, output
+    assert "1 compressed pictures are damaged" in output
     seen = np.frombuffer(colours[-1].data, np.uint8).reshape(8, 16, 3)
     assert colours[-1].encoding == "rgb8"
     assert colours[-1].header.frame_id == "lens"

@@ -92,13 +92,13 @@ class Story:
 
     def _stream(self, kind: type, topic: str) -> list[Any]:
         """Frames, encodings and shapes, heard best effort and reliably."""
-        told = []
+        contents = []
         for qos in (BEST_EFFORT, RELIABLE):
             message = self._client.hear(kind, f"/agent_0/{topic}", qos)
             fields = ("encoding", "height", "width", "step", "child_frame_id")
-            told.append([message.header.frame_id, *(getattr(message, f, None) for f in fields)])
-        assert told[0] == told[1]
-        return told[0]
+            contents.append([message.header.frame_id, *(getattr(message, f, None) for f in fields)])
+        assert contents[0] == contents[1]
+        return contents[0]
 
     def _stays(self) -> dict[str, Any]:
         """What a late joiner gets."""
@@ -150,13 +150,13 @@ def stories(
     tmp_path_factory: pytest.TempPathFactory, small_house: House, task: Episode
 ) -> tuple[Story, Story]:
     world = write_world(tmp_path_factory.mktemp("world"), small_house, task)
-    told = []
+    stories = []
     for backend in ("embedded", "spot_emulator"):
         with bridge(backend=backend, episode=world, time_mode="fast"):
             client = Client()
-            told.append(Story(small_house, task, client))
+            stories.append(Story(small_house, task, client))
             client.close()
-    return told[0], told[1]
+    return stories[0], stories[1]
 
 
 def test_names_types_and_quality_of_service_are_the_same(stories: tuple[Story, Story]) -> None:

@@ -1,7 +1,7 @@
 """Rule 8 before an emulated Spot in real time: executives that hang, and one that thinks long.
 
 SPOT-F6.4: the robot stands within 0.7 s of the last heartbeat. How long it takes is measured on the
-emulator's own steps; the margin is for the ear of this test, which hears beats a little late.
+emulator's own steps; the margin allows for the delay with which this test receives heartbeats.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def test_a_client_that_hangs_halts_its_robot_and_then_loses_it(
         walk = stack.client.start("navigate", FAR)
         hang(stack, executive.pid)
         with stopped(executive.pid):
-            told = walk.result()
-            assert told.code == PrimitiveCode.NOT_ALLOWED
-            assert {i.key: i.value for i in told.evidence}["reason"] == "EXECUTIVE_LOST"
+            result = walk.result()
+            assert result.code == PrimitiveCode.NOT_ALLOWED
+            assert {i.key: i.value for i in result.evidence}["reason"] == "EXECUTIVE_LOST"
         assert stack.emulator.machine.posture is Posture.STANDING
         # The goodbye of an orderly end is heard at once.
         stack.client.wait(lambda: "attend" in stack.attended_by, "attendance")

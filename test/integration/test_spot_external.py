@@ -195,7 +195,7 @@ def asks_first_and_heeds_people(client: Client) -> None:
     tell = client.node.create_publisher(PoseArray, "/people", 1)
     states = client.listen(DiagnosticStatus, "/agent_0/safety/state", LATCHED)
 
-    def told(key: str) -> str:
+    def value(key: str) -> str:
         return next(v.value for v in states[-1].values if v.key == key) if states else ""
 
     def say(frame: str, x_m: float) -> None:
@@ -205,11 +205,11 @@ def asks_first_and_heeds_people(client: Client) -> None:
     def warned(words: str, frame: str = "", x_m: float = 0.0) -> bool:
         if frame:
             say(frame, x_m)
-        return words in told("warns")
+        return words in value("warns")
 
     client.wait(lambda: warned("in the frame 'kitchen'; report them in 'map'", "kitchen"), "it")
     client.wait(lambda: warned("poses[0].position.x: 1e+18", "map", 1e18), "the place")
-    client.wait(lambda: warned("", "map") and not told("warns"), "persons in the map")
+    client.wait(lambda: warned("", "map") and not value("warns"), "persons in the map")
     client.wait(lambda: warned("start the tracker again"), "the tracker's silence")
     client.node.destroy_publisher(tell)
 
@@ -226,9 +226,9 @@ def asks_first_and_heeds_people(client: Client) -> None:
     pick = client.start("pick", (2.5, 1.5, 0.5))
     client.wait(lambda: picture and target, "what is asked")
     client.wait(
-        lambda: told("asks") == "pick (unknown to perception): a person is near", "the question"
+        lambda: value("asks") == "pick (unknown to perception): a person is near", "the question"
     )
-    client.wait(lambda: questions and questions[-1].question_id == told("asks_id"), "its id")
+    client.wait(lambda: questions and questions[-1].question_id == value("asks_id"), "its id")
     assert (picture[-1].height, picture[-1].header.frame_id) == (24, "agent_0/hand_optical_frame")
     assert picture[-1].header.stamp == questions[-1].issued
     assert (target[-1].header.frame_id, target[-1].point.x) == ("map", 2.5)

@@ -86,7 +86,7 @@ def test_services_answer_at_the_end_and_a_stop_is_heard_meanwhile(
         # What it is let finish is answered at its end.
         monkeypatch.undo()
         for name in ("power_on", "stand", "sit", "power_off"):
-            told = client.call(Trigger, f"/agent_0/{name}")
-            assert told.success, told.message
+            response = client.call(Trigger, f"/agent_0/{name}")
+            assert response.success, response.message
         assert machine.motors is Motors.OFF
         client.close()

@@ -109,25 +109,25 @@ def test_a_task_from_words_to_verdict(stack: Callable[..., Stack], client: Clien
     nodes = stack()
     traces = client.listen(PlannerTrace, "/planner/trace", 100)
     verdicts = client.listen(Evaluation, "/evaluation/result", LATCHED)
-    told = client.listen(InstructStatus, "/instruct/status", EVERYTHING)
+    statuses = client.listen(InstructStatus, "/instruct/status", EVERYTHING)
     instructions = Instructions(client)
-    client.wait(lambda: told, "the status before anything is asked")
-    assert told[0].state == InstructStatus.IDLE
+    client.wait(lambda: statuses, "the status before anything is asked")
+    assert statuses[0].state == InstructStatus.IDLE
     handle = instructions.send("Bring the cup to the living room.")
     result, status = instructions.result(handle)
     assert result.code == InstructionCode.DONE, nodes["planner"].log
     assert status == GoalStatus.STATUS_SUCCEEDED
     client.wait(lambda: verdicts, "the verdict")
     assert verdicts[0].status == Evaluation.SUCCEEDED
-    client.wait(lambda: told[-1].state == InstructStatus.DONE, "the status of the end")
-    assert {status.state for status in told[1:-1]} == {InstructStatus.RUNNING}
-    assert {status.id for status in told[1:]} == {bytes(handle.goal_id.uuid).hex()}
-    assert all(json.loads(status.goal) == GOAL for status in told[1:])
-    stamps = [seconds(status.header.stamp) for status in told]
+    client.wait(lambda: statuses[-1].state == InstructStatus.DONE, "the status of the end")
+    assert {status.state for status in statuses[1:-1]} == {InstructStatus.RUNNING}
+    assert {status.id for status in statuses[1:]} == {bytes(handle.goal_id.uuid).hex()}
+    assert all(json.loads(status.goal) == GOAL for status in statuses[1:])
+    stamps = [seconds(status.header.stamp) for status in statuses]
     assert stamps == sorted(stamps)
     assert 0 < stamps[-1] < 10_000
-    assert any("Pick" in call for status in told for call in status.calls)
-    last = told[-1]
+    assert any("Pick" in call for status in statuses for call in status.calls)
+    last = statuses[-1]
     assert (last.text, last.house, last.episode_id) == (result.text, "small", "small")
     assert list(last.agents) == ["agent_0", "agent_1"]
     assert last.evidence == result.evidence
@@ -250,8 +250,8 @@ def test_partnrs_planner_names_things_and_tells_its_cell(
     assert result.code == InstructionCode.DONE
     assert [call for _, call in begun] == ["Navigate[table_0]"]
     client.wait(lambda: len(traces) == 2, "the traces")
-    told = {item.key: item.value for item in traces[1].parameters}
-    assert (told["control"], told["memory_source"]) == ("single", "summary")
+    parameters = {item.key: item.value for item in traces[1].parameters}
+    assert (parameters["control"], parameters["memory_source"]) == ("single", "summary")
     assert "cup_0: table_0 in" in traces[1].prompt
 
 
@@ -268,12 +268,12 @@ def test_a_question_is_answered_over_its_topic_or_left_after_the_limit(
     answers = client.node.create_publisher(String, "/instruct/answer", 10)
     traces = client.listen(PlannerTrace, "/planner/trace", 100)
     instructions = Instructions(client)
-    told = client.listen(InstructStatus, "/instruct/status", EVERYTHING)
+    statuses = client.listen(InstructStatus, "/instruct/status", EVERYTHING)
     handle = instructions.send("Go to the table.", agents=["agent_0"])
     client.wait(
         lambda: any(f.plan == "question: which table" for f in instructions.feedback), "a question"
     )
-    client.wait(lambda: answers.get_subscription_count() > 0, "the planner's ear")
+    client.wait(lambda: answers.get_subscription_count() > 0, "the planner's subscription")
     answers.publish(String(data="the round one"))
     result, _ = instructions.result(handle)
     assert result.code == InstructionCode.DONE, node.log
@@ -281,12 +281,12 @@ def test_a_question_is_answered_over_its_topic_or_left_after_the_limit(
     assert "the round one" in traces[1].prompt
     assert "No answer came." in traces[2].prompt
     evidence = {item.key: item.value for item in result.evidence}
-    client.wait(lambda: told[-1].state == InstructStatus.DONE, "the status of the end")
-    waited = [s.question for s in told if s.state == InstructStatus.WAITING]
+    client.wait(lambda: statuses[-1].state == InstructStatus.DONE, "the status of the end")
+    waited = [s.question for s in statuses if s.state == InstructStatus.WAITING]
     assert list(dict.fromkeys(waited)) == ["which table", "and which cup"]
     dialogue = ["which table", "the round one", "and which cup", ""]
-    assert list(told[-1].dialogue) == dialogue
-    assert (told[-1].planner, told[-1].model) == ("react", "scripted")
+    assert list(statuses[-1].dialogue) == dialogue
+    assert (statuses[-1].planner, statuses[-1].model) == ("react", "scripted")
     assert evidence["questions"] == "2"
     assert evidence["model_calls"] == "3"
     assert evidence["memory_source"] == "deltas"
