@@ -1,8 +1,8 @@
 """Renders labelled views of random places in random houses, for training detectors.
 
 Each shard is one house: a shipped training house, or one generated from a seed that no shipped
-house uses; never a held-out one. Its objects are placed anew several times, and some furniture
-stands open. The hand camera of a robot or person looks at things from where a body can stand.
+house uses; never a held-out one. Its objects are rearranged several times, and some furniture
+is open. The hand camera of a robot or person looks at things from where a body can stand.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parsed.add_argument(
             "--seed", type=int, default=0, help="random seed of houses and places (default 0)"
         )
-    builder = actions.add_parser("build", help="make our own episodes anew from their recipes")
+    builder = actions.add_parser("build", help="rebuild our own episodes from their recipes")
     builder.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="default: config/episodes of the planner"
     )

@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     hssd.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: hssd-SCENE.json")
 
     actions.add_parser("list", help="the shipped houses")
-    actions.add_parser("ship", help="make the shipped houses anew from their recipes")
+    actions.add_parser("ship", help="rebuild the shipped houses from their recipes")
 
 
 Exporter = Callable[[House, Path, Path | None], str]

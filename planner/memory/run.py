@@ -35,7 +35,7 @@ def open_memory(
 ) -> Memory:
     """The memory of a run, which goes on where its store ended.
 
-    A world whose clock is behind the store began anew: then the old file is set aside under
+    A world whose clock is behind the store has restarted: then the old file is set aside under
     a number and a fresh list begins.
 
     Args:

@@ -122,7 +122,7 @@ def open_model(choice: ModelChoice, episode_id: str = "", seed: int = 0) -> Retr
 
     Args:
         choice: which one.
-        episode_id: for parts made anew for each episode.
+        episode_id: for parts that are made for each episode.
         seed: likewise.
 
     Raises:

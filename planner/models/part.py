@@ -65,7 +65,7 @@ class ModelPart:
         source: what users write after the name and a colon, such as `FOLDER`; "" = nothing.
         source_is_path: whether that is a path, which command lines make absolute.
         needs_url: whether it is behind a server.
-        per_episode: whether it is made anew for each episode of a run, because its replies are
+        per_episode: whether a new one is made for each episode of a run, because its replies are
             scripted.
         takes_pictures: whether messages may have images.
         holds_grammar: whether its replies always follow the grammar.

@@ -216,7 +216,7 @@ class TaskPlannerNode(ManagedNode):
         before_s, self._world_s = self._world_s, self._clock_of_world.now_s
         if self._world_s < before_s - BACKWARDS_S:
             text = (
-                f"the world began anew: its time went from {before_s:.1f} s back to "
+                f"the world restarted: its time went from {before_s:.1f} s back to "
                 f"{self._world_s:.1f} s; give the instruction again"
             )
             self._abort(Outcome(InstructionCode.WORLD_LOST, text))

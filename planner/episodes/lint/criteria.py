@@ -1,8 +1,7 @@
-"""What is wrong with ET-Plan-Bench's criteria in the world as it is at the start.
+"""Finds errors in ET-Plan-Bench's criteria, given the initial state of the world.
 
-What nobody moves has to be so already: furniture in its room, and where a thing is that the
-reference plan does not bring there. A task whose things already are where they belong asks for
-nothing.
+Criteria about what nobody moves must hold from the start: the room of furniture, and the place of
+things that the reference plan does not move. A task whose things are at their goals is empty.
 """
 
 from __future__ import annotations

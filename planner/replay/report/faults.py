@@ -72,7 +72,7 @@ def faults_of(scanned: Scanned, clock: WorldClock) -> tuple[Fault, ...]:
                 faults.add("refused", said_of.level, said_of.name, _refusal(said_of), t_s)
     for restart in clock.restarts:
         text = f"the world's clock went back from {restart.from_stamp_s:g} s to "
-        text += f"{restart.to_stamp_s:g} s: the world was loaded anew"
+        text += f"{restart.to_stamp_s:g} s: the world was loaded again"
         faults.add("restart", Level.WARNING, "clock", text, restart.t_s)
     for topic, (count, reason) in sorted(scanned.unreadable.items()):
         text = f"{count} messages could not be read: {reason}"

@@ -2,7 +2,7 @@
 
     PLANNER_PARTNR_CODE=CHECKOUT PYTHONPATH=test/planner/evaluation python -m published_table COMMIT
 
-writes it anew from a checkout at that commit. The outcomes are data; none of that code is in it.
+regenerates it from a checkout at that commit. The outcomes are data; none of that code is in it.
 The first line tells its origin; each other one is a task, its worlds as sums of powers of two over
 the task's atoms in hexadecimal, which propositions count after each step, the steps in which they
 first did (-1 = never), and whether the published code then failed with an error.

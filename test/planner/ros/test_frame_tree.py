@@ -86,4 +86,4 @@ def test_a_memory_that_skills_told_of_later_moments_is_kept_while_frames_wait_to
         topics.hear["/tf"](links(stamp_s, 0.0))
     assert ended == []
     topics.hear["/tf"](links(0.1, 0.0))
-    assert ended == [pytest.approx(0.1)], "the world's time began anew"
+    assert ended == [pytest.approx(0.1)], "the world's time restarted"
