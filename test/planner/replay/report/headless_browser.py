@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import select
@@ -133,11 +132,6 @@ class Browser:
             if time.monotonic() > until_s:
                 raise TimeoutError(script)
             time.sleep(0.02)
-
-    def screenshot(self, path: Path) -> None:
-        """Keeps what the window shows as PNG."""
-        found = self._call("Page.captureScreenshot", format="png")
-        path.write_bytes(base64.b64decode(found["data"]))
 
     def _call(self, method: str, **parameters: Any) -> dict[str, Any]:
         self._number += 1
