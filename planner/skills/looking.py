@@ -40,20 +40,26 @@ class Stop:
     Attributes:
         away_m: distance from the furniture; None for where its contents are within reach.
         points: to look at, in the map.
+        before_m: a point of the furniture to stand at, instead of its middle.
     """
 
     away_m: float | None
     points: tuple[Vec3, ...]
+    before_m: Vec3 | None = None
 
 
 def stops(piece: Furniture, openness: float) -> tuple[Stop, ...]:
     """Where to look at furniture from: as a whole, then at what that does not show."""
     everything: list[Vec3] = []
+    ends: list[Vec3] = []
     under: list[Vec3] = []
     bins: list[Vec3] = []
     for surface in piece.surfaces:
         points = _across(piece, surface.center, surface.size)
         everything += points
+        if len(points) > 2 and piece.joints and not ends:
+            # An egg at the end of a long counter is too small to be seen from its middle.
+            ends = [points[0], points[-1]]
         if surface.clearance < _LOW_M or surface.center[2] > _HIGH_M:
             under += points
     for hollow in piece.interiors:
@@ -67,6 +73,7 @@ def stops(piece: Furniture, openness: float) -> tuple[Stop, ...]:
         elif not hollow.moves:
             under += points
     found = [Stop(None, tuple(everything or [piece.box.center_m]))]
+    found += [Stop(None, (end,), before_m=end) for end in ends]
     found += [Stop(CLOSE_M, tuple(bins))] if bins else []
     found += [Stop(BACK_M, tuple(under))] if under else []
     return tuple(found)

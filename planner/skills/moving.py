@@ -158,7 +158,13 @@ def _visit(attempt: Attempt, piece: Furniture, *, opens: bool) -> Motion:
     result = yield from _look_at(attempt, first, stand, phase)
     for stop in more:
         # A blocked way to a further viewpoint does not undo what was seen so far.
-        elsewhere = scene.ground.to_look(piece, attempt.base, stop.away_m or 0.0)
+        elsewhere = (
+            scene.ground.at_furniture(
+                piece, attempt.base, scene.capabilities.reach_m, stop.before_m
+            )
+            if stop.away_m is None
+            else scene.ground.to_look(piece, attempt.base, stop.away_m)
+        )
         if result.succeeded and elsewhere is not None:
             walked = yield from attempt.walk(elsewhere.point_m, phase, elsewhere.yaw_rad)
             if walked.succeeded:

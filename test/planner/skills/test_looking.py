@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.app.embedded_run import run_embedded
-from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.planner import AgentResult, Context, Decision
 from planner.skills.ground import to_map
 from planner.skills.looking import stops
 from planner.world.catalogue import default_catalogue
@@ -13,7 +13,8 @@ from planner.world.episode import Episode
 from planner.world.house import Furniture, House
 from planner.world.house_checks import load_house
 from planner.world.skill import SkillCall, SkillName
-from planner.world.vocabulary import Relation
+from planner.world.states import default_states
+from planner.world.vocabulary import AgentKind, Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
@@ -41,9 +42,17 @@ class Explorer:
         return Decision(dict.fromkeys(context.idle, call))
 
 
-def _episode(piece: Furniture, part: str, share: tuple[float, float]) -> Episode:
-    """A cup at `share` of the half extents of a surface or hollow, as seen from its middle."""
-    size = default_catalogue().objects["cup"].size_m
+def _episode(
+    piece: Furniture,
+    part: str,
+    share: tuple[float, float],
+    class_name: str = "cup",
+    kind: AgentKind = AgentKind.ROBOT,
+    house: str = HOUSE,
+) -> Episode:
+    """A thing at `share` of the half extents of a surface or hollow, as seen from its middle."""
+    cls = default_catalogue().objects[class_name]
+    size = cls.size_m
     surface = next((s for s in piece.surfaces if s.name == part), None)
     if surface is not None:
         (x, y, z), extent = surface.center, surface.size
@@ -53,27 +62,28 @@ def _episode(piece: Furniture, part: str, share: tuple[float, float]) -> Episode
         z -= hollow.size[2] / 2
     free = [max(0.0, (extent[i] - size[i]) / 2 - 0.02) for i in (0, 1)]
     place = to_map(piece, (x + share[0] * free[0], y + share[1] * free[1], z))
-    cup = {
-        "name": "cup_0",
-        "class_name": "cup",
+    name = f"{class_name}_0"
+    thing = {
+        "name": name,
+        "class_name": class_name,
         "size_m": size,
         "pose": (*place, piece.yaw_rad),
         "parent": piece.name,
         "relation": Relation.ON if surface is not None else Relation.WITHIN,
         "part": part,
-        "states": {"clean": True, "filled": False},
+        "states": default_states().initial(cls.affordances),
     }
     return Episode.model_validate(
         {
             "version": 1,
-            "episode_id": "one_cup",
-            "house": HOUSE,
-            "instruction": "Look for the cup.",
-            "agents": [{"uid": "agent_0", "kind": "robot"}],
-            "objects": [cup],
+            "episode_id": "one_thing",
+            "house": house,
+            "instruction": f"Look for the {class_name}.",
+            "agents": [{"uid": "agent_0", "kind": kind}],
+            "objects": [thing],
             "evaluation": {
                 "propositions": [
-                    {"function_name": "is_on_floor", "args": {"objects": ["cup_0"], "number": 1}}
+                    {"function_name": "is_on_floor", "args": {"objects": [name], "number": 1}}
                 ]
             },
         }
@@ -106,17 +116,28 @@ def test_a_look_shows_what_is_there(
 ) -> None:
     piece = house.furniture_by_name[furniture]
     hollows = [hollow for hollow in piece.interiors if hollow.name == part]
-    explorer = Explorer(furniture, opens=any(hollow.joint for hollow in hollows))
+    opens = any(hollow.joint for hollow in hollows)
+    assert "cup_0" in _explored(house, furniture, _episode(piece, part, share), opens=opens)
 
-    def make(_task: Task) -> Explorer:
-        return explorer
 
+@pytest.mark.parametrize("kind", [AgentKind.ROBOT, AgentKind.HUMAN])
+@pytest.mark.parametrize("end", [-1.0, 1.0])
+def test_a_look_shows_an_egg_at_the_end_of_a_long_counter(kind: AgentKind, end: float) -> None:
+    house = load_house("train_6")
+    counter = house.furniture_by_name["counter_0"]
+    episode = _episode(counter, "top", (-0.45, end), "egg", kind, house.name)
+    assert "egg_0" in _explored(house, "counter_0", episode, opens=False)
+
+
+def _explored(house: House, furniture: str, episode: Episode, *, opens: bool) -> frozenset[str]:
+    """What is known after a look at furniture."""
+    explorer = Explorer(furniture, opens=opens)
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
     try:
-        run_embedded(backend, house, _episode(piece, part, share), make, images=False)
+        run_embedded(backend, house, episode, lambda _: explorer, images=False)
     finally:
         backend.close()
-    assert "cup_0" in explorer.known
+    return explorer.known
 
 
 def test_where_to_look_from_follows_from_the_furniture(house: House) -> None:
@@ -134,3 +155,5 @@ def test_where_to_look_from_follows_from_the_furniture(house: House) -> None:
     assert away("wardrobe_0") == [None]
     assert away("wardrobe_0", 1.0) == [None, 1.2]
     assert away("nightstand_0", 1.0) == [None]
+    # A long counter is looked at from its middle and from both ends.
+    assert away("counter_1") == [None, None, None]
