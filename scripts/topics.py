@@ -28,7 +28,7 @@ PARAMETERS: Mapping[str, Mapping[str, str]] = {
     "narrator": {"episode": EPISODE},
     "tour": {},
 }
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 # Every node has them.
 STANDARD = ("/rosout", "/parameter_events")
 HEAD = """# Topics
@@ -140,7 +140,7 @@ def running_nodes() -> Iterator[list[Any]]:
         executor = SingleThreadedExecutor()
         for node in nodes:
             executor.add_node(node)
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while not all(map(has_met_an_agent, above)):
             if time.monotonic() > deadline:
                 raise TimeoutError("not all nodes found the agent")

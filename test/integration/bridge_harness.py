@@ -30,7 +30,7 @@ from planner.world.state_updates import UpdateDecoder
 from planner.world.wire import state_update
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 LATCHED = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
@@ -64,7 +64,7 @@ class Bridge:
         return self.process.log
 
     def ready(self) -> Bridge:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while "time is" not in self.log:
             assert self.process.poll() is None, self.log
             assert time.monotonic() < deadline, self.log
@@ -75,7 +75,7 @@ class Bridge:
         """Sends a signal, if one is given, and returns the exit status."""
         if number is not None:
             self.process.send_signal(number)
-        return self.process.wait(PATIENCE_S)
+        return self.process.wait(TIMEOUT_S)
 
 
 @contextmanager
@@ -111,7 +111,7 @@ class Client:
         rclpy.shutdown(context=self.context)
 
     def wait(
-        self, met: Callable[[], Any], what: str = "something", limit: float = PATIENCE_S
+        self, met: Callable[[], Any], what: str = "something", limit: float = TIMEOUT_S
     ) -> Any:
         deadline = time.monotonic() + limit
         while not (value := met()):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bridge_harness import LATCHED, PATIENCE_S, Client, Pursuit, asking_bridge
+from bridge_harness import LATCHED, TIMEOUT_S, Client, Pursuit, asking_bridge
 from PIL import Image as Picture
 from planner_msgs.msg import ApprovalQuestion
 from std_srvs.srv import Trigger
@@ -64,7 +64,7 @@ def approve(*words: str) -> tuple[int, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     return done.returncode, done.stdout

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 PAGE = Path(__file__).parents[2] / "docs" / "python_api.md"
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield log
     finally:
         process.terminate()
-        process.wait(PATIENCE_S)
+        process.wait(TIMEOUT_S)
         print(log.read_text())
 
 
@@ -43,17 +43,17 @@ def program(code: str) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S * 2,
+        timeout=TIMEOUT_S * 2,
         check=False,
     )
 
 
 def test_the_code_of_the_page_runs(stack: Path) -> None:
     (code,) = re.findall(r"```python skip\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    until_s = time.monotonic() + PATIENCE_S
+    until_s = time.monotonic() + TIMEOUT_S
     while "task_planner" not in stack.read_text() and time.monotonic() < until_s:
         time.sleep(0.1)
-    done = program(code.replace("Commander()", f"Commander(wait_s={PATIENCE_S})"))
+    done = program(code.replace("Commander()", f"Commander(wait_s={TIMEOUT_S})"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("Ended(succeeded=True, code='SUCCESS', text='Successful")
     assert "lamp" in done.stdout.splitlines()[1]
@@ -63,19 +63,19 @@ def test_tasks_end_are_stopped_and_refused(stack: Path) -> None:
     code = f"""
 from planner.commander.node import Commander
 from planner.world.errors import PlannerError
-with Commander(wait_s={PATIENCE_S}) as robots:
+with Commander(wait_s={TIMEOUT_S}) as robots:
     robots.instruct("")
-    print(robots.wait({PATIENCE_S}).code)
+    print(robots.wait({TIMEOUT_S}).code)
     robots.skill("Explore[kitchen_0]")
     try:
         robots.instruct("Sing.")
     except PlannerError as error:
         print(error)
     robots.stop()
-    ended = robots.wait({PATIENCE_S})
+    ended = robots.wait({TIMEOUT_S})
     print(ended.succeeded, ended.code)
     robots.skill("Navigate[no_such_place]")
-    print(robots.wait({PATIENCE_S}).code)
+    print(robots.wait({TIMEOUT_S}).code)
     try:
         robots.skill("Dance[]")
     except PlannerError as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bridge_harness import LATCHED, PATIENCE_S, Client, bridge, write_world
+from bridge_harness import LATCHED, TIMEOUT_S, Client, bridge, write_world
 from node_processes import running
 from planner_msgs.msg import Evaluation, WorldGraph
 from planner_msgs.msg import WorldState as WorldMessage
@@ -171,7 +171,7 @@ def test_a_task_is_followed_and_judged_when_it_is_said_to_be_over(
         assert "failure  percent_complete: 0.50" in answer.message
         assert '"apple_0 on top of table_1" was done before "cup_0' in answer.message
         process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE_S) == 0
+        assert process.wait(TIMEOUT_S) == 0
 
 
 def believed(state: WorldState, stamp_s: float) -> Belief:
@@ -213,9 +213,9 @@ def test_a_world_that_nobody_knows_is_judged_as_it_is_believed(
         assert (verdict.variant, verdict.start_s) == ("perceived", 500.0)
         assert [p.first_step for p in verdict.propositions] == [30, 60]
         process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE_S) == 0
+        assert process.wait(TIMEOUT_S) == 0
     with running("evaluator", world="perceived") as process:
-        assert process.wait(PATIENCE_S) == EXIT_CONFIGURATION
+        assert process.wait(TIMEOUT_S) == EXIT_CONFIGURATION
         said = process.log
         assert "set the parameter `episode`" in said
 
@@ -286,10 +286,10 @@ def test_a_verdict_reaches_a_recorder_that_is_held_up_while_the_judge_ends(
             client.idle(1.0)
         finally:
             recorder.send_signal(signal.SIGCONT)
-        assert process.wait(PATIENCE_S) == 0
+        assert process.wait(TIMEOUT_S) == 0
         client.idle(0.5)
         recorder.send_signal(signal.SIGINT)
-        assert recorder.wait(PATIENCE_S) == 0
+        assert recorder.wait(TIMEOUT_S) == 0
     (verdict,) = live_verdicts(Bag(folder))
     assert (verdict.episode_id, verdict.success) == ("small", False)
 
@@ -310,7 +310,7 @@ def test_what_was_achieved_survives_the_death_of_the_node(
         on_table(world, "cup_0", place, -0.2)
         latest(client, heard, lambda m: m.percent_complete == 0.5)
         process.send_signal(signal.SIGKILL)
-        process.wait(PATIENCE_S)
+        process.wait(TIMEOUT_S)
     heard.clear()
     on_table(world, "apple_0", place, 0.2)
     with running("evaluator", **given) as process:
@@ -350,7 +350,7 @@ def test_criteria_are_judged_and_survive_the_death_of_the_node(
         on_table(world, "apple_0", place, 0.2)
         latest(client, heard, lambda m: m.percent_complete == 0.5)
         process.send_signal(signal.SIGKILL)
-        process.wait(PATIENCE_S)
+        process.wait(TIMEOUT_S)
     heard.clear()
     world.put("apple_0", 1.5, 1.5, 0.0)
     on_table(world, "cup_0", place, -0.2)
@@ -382,7 +382,7 @@ def test_a_broken_goal_is_told_at_the_start(
     goal = {"propositions": [{**GOAL["propositions"][0], "function_name": "is_above"}]}
     broken = small_episode.model_copy(update={"evaluation": goal})
     with running("evaluator", episode=write_world(tmp_path, small_house, broken)) as process:
-        assert process.wait(PATIENCE_S) == EXIT_CONFIGURATION
+        assert process.wait(TIMEOUT_S) == EXIT_CONFIGURATION
         output = process.log
     assert "evaluation.propositions.0" in output
     assert "is_above" in output

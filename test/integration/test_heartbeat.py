@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bridge_harness import LATCHED, PATIENCE_S, Bridge, Client, bridge, refusals, write_world
+from bridge_harness import LATCHED, TIMEOUT_S, Bridge, Client, bridge, refusals, write_world
 from diagnostic_msgs.msg import DiagnosticStatus
 from executive import Executive, attend_command, attending
 from node_processes import running
@@ -107,7 +107,7 @@ def test_the_command_attends_until_it_is_ended(world: Bridge, client: Client) ->
         walk.cancel()
         assert walk.result().code == PrimitiveCode.CANCELED
         command.send_signal(signal.SIGINT)
-        assert command.wait(PATIENCE_S) == 0
+        assert command.wait(TIMEOUT_S) == 0
         assert command.stdout is not None
         assert "agent_0: received by bridge" in command.stdout.read()
         client.wait(lambda: not attended_by(states), "the goodbye")
@@ -141,7 +141,7 @@ def test_who_was_busy_relays_what_has_come_before_it_sends_a_goal(client: Client
         # Nothing is spun from here on: its thread is at something else.
         time.sleep(0.5)
         subscription.take()
-        deadline_s = time.monotonic() + PATIENCE_S
+        deadline_s = time.monotonic() + TIMEOUT_S
         beats: list[Heartbeat] = []
         while not beats:
             assert time.monotonic() < deadline_s

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bridge_harness import PATIENCE_S, Client
+from bridge_harness import TIMEOUT_S, Client
 from planner_harness import Process, Start, script
 
 from planner.world.instruct import InstructionCode
@@ -170,7 +170,7 @@ def test_the_narrator_ends_without_a_verdict_where_there_is_no_goal(
     narrator = Process(
         "narrator", instruction="Go to the table.", house=house, record=tmp_path / "out"
     )
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     client.wait(lambda: narrator.process.poll() is not None or time.monotonic() > deadline)
     assert narrator.process.wait(1) == status, narrator.log
     last = narrator.log.splitlines()[-1]

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from bridge_harness import LATCHED, PATIENCE_S, Bridge, Client, bridge, write_world
+from bridge_harness import LATCHED, TIMEOUT_S, Bridge, Client, bridge, write_world
 from diagnostic_msgs.msg import DiagnosticArray
 from executive import attend_command
 from node_processes import ending, running
@@ -124,7 +124,7 @@ def test_one_bridge_a_namespace(task: Path) -> None:
     with bridge(namespace="/a", episode=task):
         second = Bridge(namespace="/a", episode=task)
         with ending(second.process):
-            assert second.process.wait(PATIENCE_S) == EXIT_CONFIGURATION
+            assert second.process.wait(TIMEOUT_S) == EXIT_CONFIGURATION
         assert "another bridge runs in ROS domain" in second.log
         assert "namespace /a" in second.log
 
@@ -138,4 +138,4 @@ def test_a_command_reaches_the_stack_of_its_namespace(task: Path) -> None:
         lines = iter(command.stdout.readline, "")
         assert any(line == "agent_0: received by bridge\n" for line in lines)
         command.send_signal(signal.SIGINT)
-        assert command.wait(PATIENCE_S) == 0
+        assert command.wait(TIMEOUT_S) == 0

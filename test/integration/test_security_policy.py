@@ -32,7 +32,7 @@ from planner.world.house import House
 
 # The runs come before the first test, on a machine that others keep busy.
 pytestmark = pytest.mark.timeout(900)
-PATIENCE_S = 150.0
+TIMEOUT_S = 150.0
 LOOK_S = 0.05
 GOAL = {
     "propositions": [
@@ -68,7 +68,7 @@ def graph(
 
 
 def look_while(graph: DdsGraph, goes_on: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while goes_on():
         assert time.monotonic() < deadline, f"{what} did not end; nodes: {sorted(graph.found)}"
         graph.look()
@@ -170,7 +170,7 @@ def a_robot_of_others(
 
 
 def look_while_waiting(graph: DdsGraph, client: Client, done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not done():
         assert time.monotonic() < deadline
         client.executor.spin_once(timeout_sec=0.005)

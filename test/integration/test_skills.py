@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from action_msgs.msg import GoalStatus
-from bridge_harness import BEST_EFFORT, LATCHED, PATIENCE_S, Client, bridge, write_world
+from bridge_harness import BEST_EFFORT, LATCHED, TIMEOUT_S, Client, bridge, write_world
 from geometry_msgs.msg import PointStamped
 from nav_msgs.msg import Odometry
 from node_processes import Node
@@ -45,7 +45,7 @@ class Skills:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(PATIENCE_S)
+        self.process.wait(TIMEOUT_S)
 
 
 class Caller(Client):
@@ -259,7 +259,7 @@ def test_a_caller_that_dies_leaves_no_agent_moving(caller: Caller) -> None:
     assert time.monotonic() - began < 2.0
     assert caller.reports[-1].code == SkillCode.CANCELED
     assert caller.speed() == 0
-    child.wait(PATIENCE_S)
+    child.wait(TIMEOUT_S)
 
 
 def test_a_killed_node_stops_its_agents_and_comes_back(
@@ -269,7 +269,7 @@ def test_a_killed_node_stops_its_agents_and_comes_back(
     caller.begin("Navigate[table_1]")
     caller.wait(lambda: caller.speed() > 0, "movement")
     nodes[-1].process.send_signal(signal.SIGKILL)
-    nodes[-1].process.wait(PATIENCE_S)
+    nodes[-1].process.wait(TIMEOUT_S)
     caller.wait(lambda: caller.speed() == 0, "the bridge's stop", limit=3.0)
     nodes.append(Skills(episode=episode_file, use_sim_time="true"))
     caller.wait(lambda: nodes[-1].serving, "the new node")
