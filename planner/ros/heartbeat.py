@@ -24,7 +24,6 @@ from rclpy.subscription import Subscription
 from planner.ros import qos
 from planner.ros.conversions import time_message
 from planner.ros.message_bounds import bounds_of
-from planner.ros.polled_subscription import PolledGroup
 from planner.world import topics
 from planner.world.bounds import OutOfBounds
 
@@ -161,8 +160,10 @@ class HeartbeatRelay:
 class HeartbeatSubscription:
     """Heartbeats of one agent, queued until they are taken.
 
-    They are polled, so that no other callback of the node delays one. Deadline and liveliness
-    events come through the executor.
+    `take` reads them from the middleware, so that no other callback of the node delays one. The
+    executor only keeps them for the next call: one that waits for the subscription's events, but
+    not for its messages, would never rest while a message is unread. Deadline and liveliness events
+    come through the executor.
     """
 
     def __init__(self, node: Node, topic: str, on_silence: Callable[[bool], None]) -> None:
@@ -170,6 +171,7 @@ class HeartbeatSubscription:
         self._node, self._topic = node, node.resolve_topic_name(topic)
         self._bounds = bounds_of(Heartbeat)
         self._last_problem: OutOfBounds | None = None
+        self._received: list[Heartbeat] = []
 
         def late(missed: QoSRequestedDeadlineMissedInfo) -> None:
             if missed.total_count_change > 0:
@@ -182,9 +184,8 @@ class HeartbeatSubscription:
         self._subscription = node.create_subscription(
             Heartbeat,
             topic,
-            _never_called,
+            self._received.append,
             qos.HEARTBEAT_INPUT,
-            callback_group=PolledGroup(),
             event_callbacks=SubscriptionEventCallbacks(
                 deadline=late,
                 liveliness=changed,
@@ -194,8 +195,11 @@ class HeartbeatSubscription:
 
     def take(self) -> list[Heartbeat]:
         """Valid messages since the last call, oldest first."""
-        taken = []
+        messages, taken = self._received[:], []
+        self._received.clear()
         while (message := _taken(self._subscription)) is not None:
+            messages.append(message)
+        for message in messages:
             problem = self._bounds.problem(message, 0.0)
             if not message.executive:
                 problem = problem or OutOfBounds("executive", 'expected the sender\'s name, got ""')
@@ -238,7 +242,3 @@ def _incompatible_qos_logger(
         )
 
     return say
-
-
-def _never_called(_message: Heartbeat) -> None:
-    raise AssertionError("the executor served a polled subscription")

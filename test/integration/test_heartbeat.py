@@ -155,6 +155,30 @@ def test_who_was_busy_relays_what_has_come_before_it_sends_a_goal(client: Client
     relay.destroy()
 
 
+def test_untaken_heartbeats_are_kept_and_let_the_executor_rest(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ear = HeartbeatSubscription(client.node, safety_topic("agent_6"), lambda _everyone: None)
+    with attending("agent_6"):
+        client.wait(ear.take, "a beat")
+        asked: list[object] = []
+        can_execute = client.executor.can_execute
+
+        # The executor asks about each entity before each wait.
+        def counted(entity: object) -> bool:
+            asked.append(entity)
+            return can_execute(entity)
+
+        monkeypatch.setattr(client.executor, "can_execute", counted)
+        client.idle(0.5)
+        waits = len(asked) / len(set(asked))
+        numbers = [beat.sequence for beat in client.wait(ear.take, "the beats since")]
+    # Fifty for the time limits of `idle`, and one for each beat.
+    assert waits < 200
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    ear.destroy()
+
+
 def test_the_middleware_tells_of_who_is_late_and_of_who_has_gone(client: Client) -> None:
     silences: list[bool] = []
     subscription = HeartbeatSubscription(client.node, safety_topic("agent_8"), silences.append)
