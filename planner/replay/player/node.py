@@ -77,7 +77,7 @@ def play(bag: Bag, options: PlayOptions) -> int:
         display.print_line(f"{topic} is left out: ROS allows no such name")
     with _node() as node, terminal_controls() as controls:
         if options.paused and not isinstance(controls, Keyboard):
-            raise PlannerError("--pause: keys to continue need a terminal, and there is none")
+            raise PlannerError("--pause: there is no terminal to continue from")
         topics = dict(_outgoing(bag.topics, chosen.names, display))
         pictures = dict(_outgoing(raw_topics(bag.topics), chosen.pictures, display))
         if not topics and not pictures:
