@@ -85,6 +85,36 @@ def test_primitives_change_the_edges_and_fail_with_the_precondition_by_name(
     assert (pear.parent, pear.relation, pear.room) == ("bowl_12", Relation.WITHIN, "kitchen_1")
 
 
+def test_who_reaches_for_one_thing_last_finds_it_held(tmp_path: Path) -> None:
+    house = load_house(kitchen.written(tmp_path))
+    backend = GraphBackend()
+    backend.reset(house, bare_episode(house, 2), 1)
+
+    def both(name: PrimitiveName) -> list[PrimitiveResult | None]:
+        state = backend.world_state()
+        assert state is not None
+        target_m = state.entities["bowl_12"].box.center_m
+        primitive = Primitive(name, target_m, tolerance_m=0.01)
+        started = [backend.start(agent, primitive) for agent in backend.agents]
+        while not all(backend.poll(handle).done for handle in started):
+            backend.step(TICK_S)
+        return [backend.poll(handle).result for handle in started]
+
+    assert all(result and result.succeeded for result in both(PrimitiveName.NAVIGATE))
+    first, second = both(PrimitiveName.PICK)
+    assert first is not None
+    assert second is not None
+    assert first.code is PrimitiveCode.SUCCESS
+    assert (second.code, second.evidence) == (
+        PrimitiveCode.HELD_BY_OTHER,
+        {"precondition": "not held"},
+    )
+    unknown = backend.start("agent_7", Primitive(PrimitiveName.NAVIGATE, (0.0, 0.0, 0.0)))
+    result = backend.poll(unknown).result
+    assert result is not None
+    assert result.code is PrimitiveCode.UNKNOWN_AGENT
+
+
 class SeesGhosts(GraphBackend):
     """It says that it sees what is not there."""
 
