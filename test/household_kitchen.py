@@ -64,6 +64,7 @@ def kitchen_house() -> House:
         counter,
         _piece("oven", 2.0, 4.5, -math.pi / 2),
         _piece("sink", 4.0, 0.4, math.pi / 2),
+        _piece("shelves", 5.75, 2.5, math.pi),
     )
     things = [_on_top(n, table, *at) for n, at in TABLE_THINGS.items()]
     things += [_on_top(n, counter, *at) for n, at in COUNTER_THINGS.items()]

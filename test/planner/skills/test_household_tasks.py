@@ -132,6 +132,11 @@ TASKS: dict[str, tuple[list[str], list[tuple[str, list[str], list[str], int]]]] 
         [_moved("plate_0", "counter_0"), _moved("plate_1", "counter_0")],
         [("is_on_top", ["plate_0", "plate_1"], ["counter_0"], 2)],
     ),
+    # None of TEACh's: furniture has states, too.
+    "dust the shelves": (
+        ["Navigate[napkin_0]", "Pick[napkin_0]", "Navigate[shelves_0]", "Dust[shelves_0]"],
+        [("is_dusted", ["shelves_0"], [], 1)],
+    ),
     "2 slices of tomato in the bowl": (
         [
             *_sliced("tomato_0"),
