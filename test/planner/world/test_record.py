@@ -44,6 +44,8 @@ def test_it_has_no_other_fields() -> None:
         Place(1.0)  # type: ignore[call-arg]
 
 
+# It starts a type checker without a cache of its own.
+@pytest.mark.slow
 def test_type_checkers_let_nobody_write_to_it(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
