@@ -91,7 +91,7 @@ def test_a_node_alone_activates_itself_and_can_be_taken_down_and_up(
 def test_without_autostart_a_node_waits_for_its_operator(client: Client) -> None:
     with running("evaluator", autostart=False) as process:
         assert state(client, "evaluator") == "unconfigured"
-        assert "unconfigured: `autostart` is off" in process.log
+        client.wait(lambda: "unconfigured: `autostart` is off" in process.log, "the log line")
         client.idle(1.5)
         assert state(client, "evaluator") == "unconfigured"
         assert change(client, "evaluator", "configure", "activate") == "active"
