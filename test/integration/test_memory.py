@@ -226,11 +226,13 @@ def test_what_cannot_be_read_costs_only_itself(client: Client, world: Path) -> N
         listener.until_known("table_0")
         publisher = client.node.create_publisher(SkillReport, "/skills/results", EVENTS)
         client.wait(lambda: publisher.get_subscription_count() > 0, "a memory that listens")
-        for call, code in (("rm -rf /", 0), ("Pick[cup_0]", 4711), ("Pick[]", 0), ("", 0)):
-            publisher.publish(SkillReport(agent="agent_0", call=call, code=code))
         statuses = client.listen(DiagnosticArray, "/diagnostics")
 
         def counted() -> bool:
+            # Again and again: a memory that listens may not yet be known to listen.
+            for call, code in (("rm -rf /", 0), ("Pick[cup_0]", 4711), ("Pick[]", 0), ("", 0)):
+                publisher.publish(SkillReport(agent="agent_0", call=call, code=code))
+            client.idle(0.3)
             values = [
                 value.key
                 for message in statuses
