@@ -19,6 +19,7 @@ from planner.world.vocabulary import Relation
 # Ids of entities that only criteria name start here.
 _FIRST_OWN = 100_000
 _RELATIONS = {"ON": Relation.ON, "INSIDE": Relation.WITHIN}
+_ON_FLOORS = frozenset({"rug"})
 _USUAL_ROOM = {"bed": "bedroom", "toilet": "bathroom", "shower": "bathroom", "fridge": "kitchen"}
 
 
@@ -140,6 +141,8 @@ class NeedsReader:
     ) -> tuple[int, Relation | None]:
         """What a thing is initially on or in: furniture, another thing, or somewhere in a room."""
         rest = scene.rests.get(ref)
+        if scene.words[ref] in _ON_FLOORS and rest is not None:
+            return self._room(scene, ref, numbers, needs), Relation.ON
         if rest is None:
             return self._room(scene, ref, numbers, needs), None
         if self.is_room(scene.words[rest.parent]):
