@@ -32,7 +32,8 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
     FACING: in the same room, centres less than 5.00 m apart, and the front of furniture or agents
         is not turned away; a graph does not have the fronts of furniture.
     """
-    floor = other.startswith(floor_name(""))
+    # A floor lamp is an entity itself.
+    floor = other not in state.entities and other.startswith(floor_name(""))
     other = other.removeprefix(floor_name("")) if floor else other
     a, b = state.entities.get(one), state.entities.get(other)
     if a is None or b is None or one == other:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from planner.world.geometry import Vec3
+from planner.world.receptacle import ThingShape, known_shape
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind, Relation, floor_name
 from sim_bridge.graph.actions import Action, Precondition, Verb
@@ -169,7 +170,16 @@ def _free_spot(world: GraphWorld, who: Agent, node: Node, relation: Relation) ->
     if node.kind is EntityKind.ROOM:
         return (who.x_m + 0.8 * u, who.y_m + 0.8 * v, 0.0)
     if node.kind is EntityKind.OBJECT:
-        return (u * depth, v * width, height if relation is Relation.ON else height / 4)
+        shape = known_shape(node.class_name, node.size_m)
+        # A graph's classes are its own.
+        if world.start.house.graph is not None or shape == ThingShape():
+            return (u * depth, v * width, height if relation is Relation.ON else height / 4)
+        if shape.hollow is not None and (relation is Relation.WITHIN or shape.top is None):
+            (x, y, z), size = shape.hollow.center, shape.hollow.size
+            return (x + 0.8 * u * size[0], y + 0.8 * v * size[1], z - size[2] / 2)
+        if shape.top is not None:
+            (x, y, z), (along, across) = shape.top.center, shape.top.size
+            return (x + 0.8 * u * along, y + 0.8 * v * across, z)
     piece = node.piece
     if piece is not None and relation is Relation.ON and piece.surfaces:
         top = piece.surfaces[0]

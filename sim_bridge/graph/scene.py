@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode
 from planner.world.errors import FileError
-from planner.world.geometry import Vec3
+from planner.world.geometry import Pose, Vec3
 from planner.world.graph_file import HOLDS, EdgeKind, GraphNode, label
 from planner.world.graph_house import affordances_of
 from planner.world.hands import Hands
@@ -130,8 +130,9 @@ class _Reader:
             contents.setdefault(parent, []).append(name)
             x, y, z, _ = things[name].pose
             if parent in things:
-                px, py, pz, _ = things[parent].pose
-                x, y, z = x - px, y - py, z - pz
+                # Things keep no yaw here, so that it is their holder's frame that counts.
+                px, py, pz, yaw_rad = things[parent].pose
+                x, y, z = Pose.planar(px, py, yaw_rad, pz).inverse().apply((x, y, z))
             at_m[name] = (x, y, z)
         return Start(
             house=self._house,

@@ -114,6 +114,21 @@ def test_rooms_and_furniture_that_is_only_a_top(lab) -> None:
     assert not true(lab, "CLOSE", "apple_0", "nothing_0")
 
 
+def test_a_floor_lamp_is_no_floor(make_lab) -> None:
+    lamp = (
+        make_lab(())
+        .house.furniture_by_name["table_0"]
+        .model_copy(
+            update={"name": "floor_lamp_0", "class_name": "floor_lamp", "x_m": 5.0, "y_m": 8.0}
+        )
+    )
+    lab = make_lab(("apple_0",), extra=(lamp,))
+    lab.on("apple_0", "floor_lamp_0")
+    assert true(lab, "ON", "apple_0", "floor_lamp_0")
+    lab.at("agent_0", 5.0, 7.0)
+    assert true(lab, "CLOSE", "agent_0", "floor_lamp_0")
+
+
 def test_navigation_and_manipulation_and_its_explanation(lab) -> None:
     run = Run(lab, APPLE_IN_CABINET)
     start = run.judge.progress

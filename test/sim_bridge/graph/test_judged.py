@@ -10,11 +10,20 @@ from graph_kitchen import APPLE_TO_FRIDGE, PUT_IN
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.predicates import Variant
+from planner.evaluation.relations import holds
+from planner.evaluation.scene import Scene
 from planner.evaluation.task import Evaluation
-from planner.world.episode import ROBOT, Criteria
+from planner.world.catalogue import default_catalogue
+from planner.world.episode import ROBOT, Criteria, Episode
+from planner.world.geometry import Pose
+from planner.world.house import House, ObjectPlacement
 from planner.world.house_checks import load_house
+from planner.world.receptacle import known_shape
+from planner.world.vocabulary import Relation
 from sim_bridge.graph.acting import act
-from sim_bridge.graph.actions import script_action
+from sim_bridge.graph.actions import Action, Verb, script_action
+from sim_bridge.graph.scene import start_of
+from sim_bridge.graph.world import GraphWorld
 
 APPLE_IN_FRIDGE = Criteria(
     variables={"A": ("apple_13",), "C": ("fridge_10",), "D": ("kitchen_1",)},
@@ -109,3 +118,36 @@ def test_what_is_put_into_a_room_lies_on_its_floor(tmp_path: Path) -> None:
     lines = (*APPLE_TO_FRIDGE, "[walk] <livingroom> (2)", "[put] <apple> (13) <livingroom> (2)")
     assert _holds(tmp_path, "is_on_floor", APPLE, *lines)
     assert _holds(tmp_path, "is_in_room", {**APPLE, "rooms": ["livingroom_2"]}, *lines)
+
+
+@pytest.mark.parametrize(("holder", "yaw_rad"), [("pan", 0.0), ("pan", -1.57), ("plate", 2.0)])
+def test_in_a_house_things_are_in_the_hollow_or_on_the_top_of_others(
+    small_house: House, small_episode: Episode, holder: str, yaw_rad: float
+) -> None:
+    size_m = default_catalogue().objects[holder].size_m
+    frame = Pose.planar(2.6, 3.3, yaw_rad, 0.42)
+    shape = known_shape(holder, size_m)
+    part = shape.hollow or shape.top
+    assert part is not None
+    at = frame.apply((*part.center[:2], shape.rests_m[0]))
+    relation = Relation.ON if shape.hollow is None else Relation.WITHIN
+    big = ObjectPlacement(
+        name=f"{holder}_0", class_name=holder, size_m=size_m, pose=(2.6, 3.3, 0.42, yaw_rad),
+        parent="table_0", relation=Relation.ON, part="top",
+    )  # fmt: skip
+    egg = ObjectPlacement(
+        name="egg_0", class_name="egg", size_m=(0.058, 0.044, 0.044), pose=(*at, 0.0),
+        parent=big.name, relation=relation, part=part.name,
+    )  # fmt: skip
+    objects = (*small_episode.objects, big, egg)
+    episode = small_episode.model_copy(update={"objects": objects})
+    world = GraphWorld(start_of(small_house, episode, default_catalogue()), episode, 0)
+    asked = "ON" if relation is Relation.ON else "INSIDE"
+    for name in ("egg_0", "apple_0"):
+        if name == "apple_0":
+            for verb, target in ((Verb.WALK, name), (Verb.GRAB, name), (Verb.WALK, big.name)):
+                assert act(world, "agent_0", Action(verb, target)) is None
+            put = Verb.PUT if relation is Relation.ON else Verb.PUTIN
+            assert act(world, "agent_0", Action(put, name, big.name)) is None
+        state = world.snapshot()
+        assert holds(Scene(small_house, state.entities), state, asked, name, big.name)
