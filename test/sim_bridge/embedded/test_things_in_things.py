@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import strategies as st
+from random_cases import random_cases
 
 from planner.world.episode import Episode
 from planner.world.errors import FileError
@@ -12,7 +14,7 @@ from planner.world.geometry import Vec3
 from planner.world.house import House, ObjectPlacement
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.state import EntityState
-from planner.world.vocabulary import Relation
+from planner.world.vocabulary import EntityKind, Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
@@ -189,3 +191,57 @@ def test_impossible_holders_are_refused(
     with pytest.raises(FileError, match=reason) as caught:
         World(small_house, laid(small_episode, first, second))
     assert "objects.mixing_bowl_" in str(caught.value)
+
+
+def tree(world: World) -> dict[str, tuple[str, ...]]:
+    """What each thing is in or on or held by, up to furniture, a floor or an agent."""
+    state = world.backend.world_state()
+    assert state is not None
+    found: dict[str, tuple[str, ...]] = {}
+    for name, entity in state.entities.items():
+        if entity.kind is not EntityKind.OBJECT:
+            continue
+        way = [name]
+        while (holder := state.entities.get(way[-1])) is not None and holder.parent is not None:
+            assert holder.parent not in way, f"{holder.parent} is in or on itself"
+            way.append(holder.parent)
+        found[name] = tuple(way[1:])
+    return found
+
+
+def within(world: World, name: str, holder: str) -> Vec3:
+    """Where a thing is in the frame of another one."""
+    frame = world.entity(holder).pose.inverse()
+    return frame.apply(world.entity(name).pose.position_m)
+
+
+step = st.tuples(st.integers(0, 3), st.integers(0, 4), st.sampled_from(["ON", "WITHIN"]))
+
+
+@random_cases(3, 60, st.lists(step, min_size=1, max_size=5))
+def test_whatever_is_moved_nothing_is_lost_and_loads_come_along(
+    small_house: House, small_episode: Episode, steps: list[tuple[int, int, str]]
+) -> None:
+    world = World(small_house, laid(small_episode, BOWL, PLATE))
+    things = ("apple_0", "cup_0", "mixing_bowl_0", "plate_0")
+    places = (*things, "table_1")
+    everything = set(tree(world))
+    for which, where, relation in steps:
+        thing, place = things[which], places[where]
+        before = tree(world)
+        loads = {name: within(world, name, thing) for name in before if thing in before[name]}
+        taken = world.fetch(thing).succeeded
+        if taken:
+            assert tree(world)[thing][0] == "agent_0"
+            done = world.put(Relation[relation], place)
+            if not done.succeeded:
+                assert tree(world)[thing][0] == "agent_0"
+                world.do(PrimitiveName.NAVIGATE, world.middle("table_0"))
+                back = world.do(PrimitiveName.PLACE, world.middle("table_0"), relation=Relation.ON)
+                assert back.succeeded or tree(world)[thing][0] == "agent_0"
+        after = tree(world)
+        assert set(after) == everything
+        for name, at in loads.items():
+            assert after[name][0] == before[name][0]
+            assert thing in after[name]
+            assert within(world, name, thing) == pytest.approx(at, abs=1e-6)
