@@ -195,9 +195,10 @@ class _Abilities:
 
     def _no_room(self, predicate: str, name: str, place: str) -> str:
         """Why a thing does not fit on or in a place, even alone; "" if it does."""
-        item = self._objects[name]
-        if place in self._floors:
+        # A graph has no sizes that count.
+        if place in self._floors or self._house.graph is not None:
             return ""
+        item = self._objects[name]
         piece = self._house.furniture_by_name.get(place)
         if piece is None:
             return self._no_room_at_thing(predicate, item, place)

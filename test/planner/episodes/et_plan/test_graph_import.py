@@ -12,7 +12,8 @@ from graph_tasks import CATEGORIES, write_tasks
 from planner.app.reference_play import play_reference
 from planner.cli import main
 from planner.episodes.et_plan.graph_import import import_into_graphs
-from planner.episodes.imported import Imported
+from planner.episodes.imported import Imported, write_imported
+from planner.episodes.lint.linting import Linter
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
 
@@ -135,3 +136,22 @@ def test_without_calls_there_is_nothing_to_play(tmp_path: Path) -> None:
     bare = made.model_copy(update={"criteria": None})
     with pytest.raises(PlannerError, match="there is no reference plan"):
         play_reference(bare, result.houses[made.house])
+
+
+def test_things_hold_things_that_no_catalogue_has(tmp_path: Path) -> None:
+    plan = [
+        "[walk] <kitchen> (1)",
+        "[walk] <gadget> (3)",
+        "[grab] <gadget> (3)",
+        "[walk] <gizmo> (5)",
+        "[putin] <gadget> (3) <gizmo> (5)",
+        "[grab] <gizmo> (5)",
+        "[walk] <fridge> (6)",
+        "[putin] <gizmo> (5) <fridge> (6)",
+    ]
+    steps = "STEP_1: (INSIDE, gadget, gizmo) STEP_2: (CLOSE, robot, fridge)(INSIDE, gizmo, fridge)"
+    result = _imported(tmp_path, _line(steps, plan))
+    write_imported(result, tmp_path / "out")
+    assert Linter().lint(tmp_path / "out" / "tasks-1.json").errors == 0
+    assert result.episodes[0].evaluation is not None
+    assert _played(result) == [""]
