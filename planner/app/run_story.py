@@ -185,8 +185,7 @@ class RunStory:
         for name, stamp_s in found.items():
             node = nodes.get(name)
             if node is not None:
-                sight = story.Sighting(name, node.relation, node.parent or "", node.room or "")
-                sights.setdefault(stamp_s, []).append(sight)
+                sights.setdefault(stamp_s, []).append(story.Sighting.of(node, nodes))
         for stamp_s, seen in sights.items():
             for event in story.seen_events(stamp_s, seen):
                 self.say(event.line)

@@ -10,6 +10,9 @@ from enum import StrEnum
 
 from pydantic import JsonValue
 
+from planner.world.belief import BeliefNode
+from planner.world.hands import holding_hand_words
+from planner.world.skill import SUCCESS_TEXT
 from planner.world.vocabulary import Relation
 
 _BAR_CELLS = 20
@@ -74,23 +77,36 @@ def clock(stamp_s: float) -> str:
     return f"{int(stamp_s) // 60:02d}:{int(stamp_s) % 60:02d}"
 
 
-_RELATION_WORDS = {Relation.ON: "on", Relation.WITHIN: "in", Relation.HELD: "in the hand of"}
+_RELATION_WORDS = {Relation.ON: "on", Relation.WITHIN: "in"}
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """An object just found: its name, what it rests on, and the room; "" = unknown."""
+    """An object just found: its name, what it rests on or who holds it, and the room; "" = unknown.
+
+    `hand` is that of a holder with more than one, in words.
+    """
 
     name: str
     relation: Relation | None
     parent: str
     room: str
+    hand: str = ""
+
+    @classmethod
+    def of(cls, node: BeliefNode, nodes: Mapping[str, BeliefNode]) -> Sighting:
+        """The sighting of an object in a belief."""
+        holder = nodes.get(node.parent or "")
+        hand = holding_hand_words(holder.hands, node.name) if holder is not None else ""
+        return cls(node.name, node.relation, node.parent or "", node.room or "", hand)
 
     def __str__(self) -> str:
         if self.relation is None or not self.parent:
             return self.name
         if self.parent.startswith("floor_"):
             return f"{self.name} on the floor"
+        if self.relation is Relation.HELD:
+            return f"{self.name} in {self.hand or 'the hand'} of {self.parent}"
         return f"{self.name} {_RELATION_WORDS[self.relation]} {self.parent}"
 
 
@@ -147,9 +163,10 @@ def moving_line(stamp_s: float, agent: str) -> str:
 
 
 def ended_line(stamp_s: float, agent: str, call: str, code: int, text: str) -> str:
-    """How a call ended, with the reason of a failure."""
+    """How a call ended: the reason of a failure, or what a success says besides, such as a hand."""
     if code == 0:
-        return f"{clock(stamp_s)}  {agent}  did     {call}"
+        more = one_line(text.removeprefix(SUCCESS_TEXT)) if text.startswith(SUCCESS_TEXT) else ""
+        return f"{clock(stamp_s)}  {agent}  did     {call}{': ' if more else ''}{more}"
     return f"{clock(stamp_s)}  {agent}  FAILED  {call}: {one_line(text)}"
 
 

@@ -16,7 +16,7 @@ from planner.ros.conversions import header, point_message, pose_message
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Pose, Vec3
-from planner.world.hands import held_things
+from planner.world.hands import held_words
 from planner.world.house import House
 from planner.world.vocabulary import EntityKind
 
@@ -126,7 +126,7 @@ class BeliefMarkers:
         body.pose.position = point_message((x, y, 0.5))
         body.scale = _size((0.5, 0.5, 1.0))
         yield body
-        held = " and ".join(held_things(node.hands))
+        held = held_words(node.hands)
         words = f"{node.name}, holds {held}" if held else node.name
         yield _text("agent names", number, words, (x, y, 1.0 + 2 * _TEXT_M))
         if len(way) > 1:

@@ -16,7 +16,7 @@ from planner.skills.team import Team
 from planner.world.agents import CameraMount, default_bodies
 from planner.world.belief import Belief
 from planner.world.geometry import Pose, Vec3
-from planner.world.hands import Hand, Hands, free_hand, hand_holding, hand_words, held_things
+from planner.world.hands import Hand, Hands, free_hand, hand_holding, held_things, held_words
 from planner.world.house import Furniture, House
 from planner.world.primitive import (
     Capabilities,
@@ -131,18 +131,9 @@ class Attempt:
             return None
         return hand_holding(self.hands, thing) or free_hand(self.hands)
 
-    def in_hand(self, thing: str) -> str:
-        """A held thing and its hand in words, such as "cup_0 in the left hand".
-
-        A body with one hand has no words for it.
-        """
-        hand = self.hand_for(thing)
-        return thing if hand is None else f"{thing} in {hand_words(hand, len(self.hands))}"
-
     def already_holding(self) -> str:
         """The sentence for hands that are all full."""
-        loads = " and ".join(self.in_hand(thing) for thing in self.held) or "an object"
-        return f"The agent is already holding {loads}."
+        return f"The agent is already holding {held_words(self.hands) or 'an object'}."
 
     @property
     def camera(self) -> CameraMount:

@@ -67,3 +67,18 @@ def with_thing(hands: Hands, hand: Hand, thing: str | None) -> Hands:
 def hand_words(hand: Hand, count: int) -> str:
     """A hand of a body with `count` hands in words: "the hand", or "the left hand"."""
     return f"the {hand} hand" if count > 1 else "the hand"
+
+
+def holding_hand_words(hands: Hands, thing: str) -> str:
+    """The hand that holds a thing, in words; "" unless there is more than one hand."""
+    hand = hand_holding(hands, thing)
+    return hand_words(hand, len(hands)) if hand is not None and len(hands) > 1 else ""
+
+
+def held_words(hands: Hands) -> str:
+    """What is held: "cup_0 in the right hand and jug_0 in the left hand", or "cup_0" with one hand.
+
+    "" for empty hands.
+    """
+    words = ((thing, holding_hand_words(hands, thing)) for thing in held_things(hands))
+    return " and ".join(f"{thing} in {hand}" if hand else thing for thing, hand in words)

@@ -94,10 +94,7 @@ class StorySubscriber:
             return
         nodes = graph_record(deserialize_message(data, WorldGraph)).nodes
         known = {name: stamp_s for name, stamp_s in self._found.items() if name in nodes}
-        sights = [
-            story.Sighting(node.name, node.relation, node.parent or "", node.room or "")
-            for node in map(nodes.__getitem__, known)
-        ]
+        sights = [story.Sighting.of(nodes[name], nodes) for name in known]
         for event in story.seen_events(self.at(max(known.values(), default=0.0)), sights):
             self._emit(event)
         for name in known:

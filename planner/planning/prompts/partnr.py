@@ -12,7 +12,7 @@ from planner.models.replies.turn_grammar import is_speakable
 from planner.parts.kinds import SKILLS
 from planner.planning.offered import OTHERS, in_order, is_able
 from planner.world.belief import Belief, BeliefNode
-from planner.world.hands import hand_holding, hand_words
+from planner.world.hands import holding_hand_words
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillName
 from planner.world.states import default_states
@@ -224,10 +224,8 @@ def _by_class(node: BeliefNode) -> tuple[str, int, str]:
 def _in_hand(node: BeliefNode, belief: Belief) -> str:
     """In which hand a held thing is, where its holder has more than one."""
     holder = belief.nodes.get(node.parent or "")
-    hand = hand_holding(holder.hands, node.name) if holder is not None else None
-    if holder is None or hand is None or len(holder.hands) == 1:
-        return ""
-    return f" in {hand_words(hand, len(holder.hands))}"
+    words = holding_hand_words(holder.hands, node.name) if holder is not None else ""
+    return f" in {words}" if words else ""
 
 
 def _where(node: BeliefNode, belief: Belief, agent: str) -> str:

@@ -10,9 +10,10 @@ from planner.replay.export import rerun_paths
 from planner.replay.export.rerun_stream import MAP, Recording
 from planner.replay.export.source import Received, Source
 from planner.replay.states import STATES, recorded_states
-from planner.world.hands import held_things
+from planner.world.hands import held_words
 from planner.world.state import EntityState
 from planner.world.vocabulary import EntityKind
+from planner.world.wire import hands_record
 
 TF, TF_STATIC = "/tf", "/tf_static"
 WORLD_GRAPH = "/world_graph"
@@ -121,7 +122,7 @@ class Truth:
         if entity.openness:
             words.append(f"{100 * entity.openness:.0f} % open")
         if entity.holding:
-            words.append(f"holds {' and '.join(held_things(entity.hands))}")
+            words.append(f"holds {held_words(entity.hands)}")
         label = f"{entity.name}: {', '.join(words)}" if words else entity.name
         is_agent = entity.kind is EntityKind.AGENT
         place = entity.pose.apply((0.0, 0.0, entity.size_m[2] / 2))
@@ -212,7 +213,7 @@ def graph_text(nodes: list[Any], parents: Mapping[str, tuple[str, str]]) -> str:
         if node.openness > 0:
             words.append(f"{100 * node.openness:.0f} % open")
         if node.holding:
-            words.append(f"holds {' and '.join(held_things(node.hands))}")
+            words.append(f"holds {held_words(hands_record(node))}")
         line = f"{kind} {node.name}"
         if relation and kind != "furniture":
             line += f", {relation} {parent}"

@@ -196,13 +196,17 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an object is from a time on; x and y are meaningful if `holder` is "" = not held."""
+    """Where an object is from a time on; x and y are meaningful if `holder` is "" = not held.
+
+    `hand` is that of a holder with more than one, in words.
+    """
 
     t_s: float
     x_m: float
     y_m: float
     parent: str
     holder: str
+    hand: str = ""
 
 
 @dataclass(frozen=True, slots=True)

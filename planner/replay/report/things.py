@@ -10,6 +10,7 @@ from planner.memory.scores import Placed
 from planner.replay.report.clock import WorldClock
 from planner.replay.report.document import Place, Thing
 from planner.replay.report.frames import PathPoint, add_point
+from planner.world.hands import holding_hand_words
 from planner.world.state import EntityState, WorldState, chain_of
 from planner.world.vocabulary import EntityKind, Relation
 
@@ -27,6 +28,7 @@ class Location:
     z_m: float
     parent: str
     holder: str
+    hand: str = ""
 
 
 @dataclass(slots=True)
@@ -88,9 +90,10 @@ class TrueWorld:
         # Contents of a held object are at the hand, too.
         *_, base = chain_of(state.entities, entity.name)
         holder = (base.parent or "") if base.relation is Relation.HELD else ""
+        hand = holding_hand_words(state.entities[holder].hands, base.name) if holder else ""
         middle_m = z + entity.size_m[2] / 2
         parent = entity.parent or ""
-        spot = Location(received_ns, state.stamp_s, x, y, middle_m, parent, holder)
+        spot = Location(received_ns, state.stamp_s, x, y, middle_m, parent, holder, hand)
         spots = self.spots.setdefault(entity.name, [])
         if not spots or _differs(spots[-1], spot):
             spots.append(spot)
@@ -122,6 +125,7 @@ class TrueWorld:
                         round(spot.y_m, 3),
                         spot.parent,
                         spot.holder,
+                        spot.hand,
                     )
                     for spot in spots
                 ),
@@ -131,7 +135,7 @@ class TrueWorld:
 
 
 def _differs(last: Location, spot: Location) -> bool:
-    if (last.parent, last.holder) != (spot.parent, spot.holder):
+    if (last.parent, last.holder, last.hand) != (spot.parent, spot.holder, spot.hand):
         return True
     # A held object is at the hand's position.
     if spot.holder:

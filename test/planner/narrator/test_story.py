@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.narrator import story
 from planner.narrator.picture import Moment, Move, draw_run
+from planner.world.belief import BeliefNode
+from planner.world.hands import Hands
 from planner.world.house import House
-from planner.world.vocabulary import Relation
+from planner.world.vocabulary import EntityKind, Relation
 
 
 def test_lines_say_when_who_and_why() -> None:
@@ -21,6 +24,37 @@ def test_lines_say_when_who_and_why() -> None:
     failed = story.ended_line(5, "agent_1", "Pick[cup_0]", 11, "Unexpected failure! - Too far.")
     assert failed == "00:05  agent_1  FAILED  Pick[cup_0]: Unexpected failure! - Too far."
     assert story.ended_line(5, "agent_1", "Done[]", 0, "") == "00:05  agent_1  did     Done[]"
+    plain = story.ended_line(5, "agent_0", "Pick[cup_0]", 0, "Successful execution!")
+    assert plain == "00:05  agent_0  did     Pick[cup_0]"
+
+
+def test_the_line_of_a_success_names_the_hand() -> None:
+    text = "Successful execution! cup_0 is in the left hand."
+    line = story.ended_line(5, "agent_1", "Pick[cup_0]", 0, text)
+    assert line == "00:05  agent_1  did     Pick[cup_0]: cup_0 is in the left hand."
+
+
+@pytest.mark.parametrize(
+    ("hands", "words"),
+    [
+        ((None, "plate_0"), "in the left hand of agent_1"),
+        (("plate_0",), "in the hand of agent_1"),
+        ((), "in the hand of agent_1"),
+    ],
+)
+def test_what_is_seen_in_a_hand_names_it_where_there_are_two(hands: Hands, words: str) -> None:
+    plate = BeliefNode(
+        "plate_0",
+        EntityKind.OBJECT,
+        "plate",
+        1,
+        (0, 0, 1),
+        parent="agent_1",
+        relation=Relation.HELD,
+    )
+    person = BeliefNode("agent_1", EntityKind.AGENT, "human", None, (0, 0, 0), hands=hands)
+    nodes = {node.name: node for node in (plate, person)}
+    assert str(story.Sighting.of(plate, nodes)) == f"plate_0 {words}"
 
 
 def test_what_was_seen_is_told_by_room() -> None:

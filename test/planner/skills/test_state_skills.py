@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from skill_world import World
 
+from planner.world.agents import default_bodies
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.skill import SkillCode
+from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.options import EmbeddedOptions
 
 PERSON = "agent_1"
@@ -100,6 +102,39 @@ def test_what_is_poured_is_what_was_filled_in(kitchen: World) -> None:
     assert (kitchen.state.entities["cup_0"].states or {})["filled_with_water"]
     emptied = kitchen.state.entities["pitcher_0"].states or {}
     assert emptied == {"clean": True, "filled": False}
+
+
+def test_what_one_hand_holds_is_poured_into_what_the_other_holds(kitchen: World) -> None:
+    run(kitchen, "Navigate[pitcher_0]", "Pick[pitcher_0]", "Navigate[sink_0]", "Fill[pitcher_0]")
+    run(kitchen, "Navigate[cup_0]", "Pick[cup_0]")
+    poured = kitchen.run("Pour[cup_0]", PERSON)
+    assert poured.succeeded, poured.text
+    assert poured.evidence["poured_from"] == "pitcher_0"
+    entities = kitchen.state.entities
+    assert entities[PERSON].hands == poured.hands == ("pitcher_0", "cup_0")
+    assert (entities["cup_0"].states or {})["filled_with_water"]
+    assert not (entities["pitcher_0"].states or {})["filled"]
+    again = kitchen.run("Pour[cup_0]", PERSON)
+    assert again.code is SkillCode.SOURCE_EMPTY
+
+
+def test_one_hand_says_why_it_cannot_pour_into_what_it_would_have_to_hold(
+    small_house: House, small_episode: Episode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies = default_bodies()
+    one_handed = bodies[AgentKind.HUMAN].model_copy(update={"hands": 1})
+    monkeypatch.setitem(bodies, AgentKind.HUMAN, one_handed)
+    kitchen = make_kitchen(small_house, small_episode)
+    run(kitchen, "Navigate[pitcher_0]", "Pick[pitcher_0]", "Navigate[sink_0]", "Fill[pitcher_0]")
+    run(kitchen, "Navigate[cup_0]")
+    second = kitchen.run("Pick[cup_0]", PERSON)
+    assert second.code is SkillCode.ALREADY_HOLDING
+    assert second.text.endswith("The agent is already holding pitcher_0.")
+    run(kitchen, "Place[pitcher_0, on, table_0, None, None]", "Pick[cup_0]")
+    poured = kitchen.run("Pour[cup_0]", PERSON)
+    assert poured.code is SkillCode.WRONG_ARGUMENTS
+    assert poured.text.endswith("cup_0 is what the agent holds: it cannot be poured into itself.")
+    assert not (kitchen.state.entities["cup_0"].states or {}).get("filled")
 
 
 def test_a_plant_is_watered_with_water_only(kitchen: World) -> None:

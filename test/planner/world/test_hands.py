@@ -15,6 +15,8 @@ from planner.world.hands import (
     hand_holding,
     hand_words,
     held_things,
+    held_words,
+    holding_hand_words,
     thing_in,
     with_thing,
 )
@@ -53,6 +55,10 @@ def test_a_hand_that_was_not_known_of_was_empty() -> None:
 def test_only_one_of_two_is_named() -> None:
     assert hand_words(Hand.RIGHT, 1) == "the hand"
     assert hand_words(Hand.LEFT, 2) == "the left hand"
+    assert holding_hand_words((None, CUP), CUP) == "the left hand"
+    assert (holding_hand_words((CUP,), CUP), holding_hand_words((JUG, None), CUP)) == ("", "")
+    assert held_words((CUP, JUG)) == "cup_0 in the right hand and jug_0 in the left hand"
+    assert (held_words((CUP,)), held_words((None, None)), held_words(())) == (CUP, "", "")
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,8 @@ function drawThings(timeline, bag, view, group, pose) {
       const held = place.holder ? pose(place.holder) : null;
       node.setAttribute("transform", view.translation(held || [place.x_m, place.y_m]));
       node.classList.toggle("held", Boolean(place.holder));
-      title.textContent = `${thing.name}: ${place.holder ? `held by ${place.holder}` : place.parent}`;
+      const hand = place.hand ? ` in ${place.hand}` : "";
+      title.textContent = `${thing.name}: ${place.holder ? `held by ${place.holder}${hand}` : place.parent}`;
     });
   }
 }
