@@ -207,8 +207,7 @@ class Notes:
                 f"{call} succeeded {self.unconfirmed[change]} times, "
                 "but the memory does not show its effect"
             )
-            for other in self.agents:
-                self._set_aside(other, skill, target, thing)
+            self._set_aside(self.agents, skill, target, thing)
 
     def confirm(self, facts: Facts) -> None:
         """Forgets the changes whose effect the memory shows."""
@@ -261,7 +260,7 @@ class Notes:
             elif hopeless:
                 self._place_failed((ended.agent,), call, target)
         elif hopeless:
-            self._set_aside(ended.agent, call.name, target, thing)
+            self._set_aside((ended.agent,), call.name, target, thing)
 
     def _closed(self, call: SkillCall, target: str) -> None:
         furniture = call.arguments[2] if call.name == SkillName.PLACE else None
@@ -275,19 +274,20 @@ class Notes:
             self.bad_spots.update((agent, thing, spot) for agent in agents)
             self.choice.pop(thing, None)
 
-    def _set_aside(self, agent: str, skill: str, target: str, thing: str) -> None:
+    def _set_aside(self, agents: tuple[str, ...], skill: str, target: str, thing: str) -> None:
         """Stops trying a call: its furniture is no longer searched, or no longer a destination."""
-        self.searching.pop(agent, None)
+        for agent in agents:
+            self.searching.pop(agent, None)
+            self.tries[f"{agent} reach {thing}"] = 0
         self.unreached |= not {target} <= self.looked & self.looked_into
         self.looked.add(target)
         self.looked_into.add(target)
         spot = self.choice.get(thing)
         if spot is not None and spot[1] == target:
-            self.bad_spots.add((agent, thing, spot))
+            self.bad_spots.update((agent, thing, spot) for agent in agents)
             del self.choice[thing]
         else:
-            self.bad_things.add((agent, thing, skill))
-        self.tries[f"{agent} reach {thing}"] = 0
+            self.bad_things.update((agent, thing, skill) for agent in agents)
 
     def unusable(self, thing: str, *skills: str) -> bool:
         """Whether every agent has failed too often with a thing."""

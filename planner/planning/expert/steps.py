@@ -41,6 +41,15 @@ class Steps:
         opens = piece is not None and bool(piece.joints) and not self._is_shut(look.furniture)
         return Look(look.furniture, inside=look.inside or opens)
 
+    def to_open(self, job: Job) -> str | None:
+        """The closed furniture into which a job brings its thing, if any."""
+        spot = job.spot
+        if spot is not None and self._facts.is_thing(spot[1]):
+            spot = self._facts.base_spot(spot[1])
+        if spot is None or spot[0] is not Relation.WITHIN or not self._is_shut(spot[1]):
+            return None
+        return spot[1]
+
     def put_down(self, agent: str, thing: str, furniture: str) -> SkillCall:
         """The next call to free a hand."""
         near = self._near(agent, furniture)
@@ -80,13 +89,11 @@ class Steps:
         if job.spot is None:
             return self._fetch(agent, job.thing) or _call(SkillName.WAIT)
         relation, furniture = job.spot
-        base = self._facts.base_spot(furniture) if self._facts.is_thing(furniture) else job.spot
-        open_it = None
-        if base is not None and base[0] is Relation.WITHIN and self._is_shut(base[1]):
-            open_it = self._near(agent, base[1]) or _call(SkillName.OPEN, base[1])
+        shut = self.to_open(job)
+        open_it = None if shut is None else self._near(agent, shut) or _call(SkillName.OPEN, shut)
         # With one hand left, open before picking.
-        opens_first = open_it is not None and self._facts.free_hands(agent) == 1
-        fetch = (opens_first and open_it) or self._fetch(agent, job.thing) or open_it
+        opens_first = open_it if self._facts.free_hands(agent) == 1 else None
+        fetch = opens_first or self._fetch(agent, job.thing) or open_it
         if fetch:
             return fetch
         reference = job.beside

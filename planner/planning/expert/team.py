@@ -7,6 +7,7 @@ from collections.abc import Callable
 from planner.parts.kinds import SKILLS
 from planner.planning.expert.facts import Facts, Spot, planar_m
 from planner.planning.expert.job import Job, Work
+from planner.planning.expert.loads import Loads
 from planner.planning.expert.notes import Look, Notes
 from planner.planning.expert.search import Likelihood, Search
 from planner.planning.expert.steps import Steps
@@ -85,6 +86,7 @@ class Team:
         self._jobs, self._distance, self._likelihood = jobs, distance, likelihood
         self._avoid = avoid
         self._steps = Steps(facts, notes, distance)
+        self._loads = Loads(facts, self._steps, distance)
         self._idle = list(context.idle)
         self._retreats: set[str] = set()
         self.calls: dict[str, SkillCall] = {}
@@ -127,10 +129,18 @@ class Team:
         jobs = [j for thing in held for j in work.jobs if j.thing == thing]
         mine = [j for j in jobs if self.able(agent, j.skill) and not self._failed_spot(agent, j)]
         if mine:
-            self._give(agent, mine[0])
+            job = self._loads.nearest(agent, mine)
+            self._give(agent, self._second_load(agent, job, work) or job)
         elif jobs:
             # Another agent may be able to finish what this one cannot.
             self.put_down(agent, jobs[0].thing)
+
+    def _second_load(self, agent: str, job: Job, work: Work) -> Job | None:
+        """A job to fetch for before going on with a load, if it is no job for another agent."""
+        jobs = [j for j in self._unclaimed(work) if self._may_do(agent, j)]
+        begun = [j for j in jobs if j.thing == self._notes.doing.get(agent)]
+        enough = len(jobs) >= len(self._context.task.agents)
+        return self._loads.on_the_way(agent, job, jobs if enough else begun)
 
     def _free_hand(self, agent: str, work: Work) -> None:
         """Makes an agent put down an unneeded load, if it has something else to do."""

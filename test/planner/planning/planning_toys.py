@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from planner.planning.expert.expert import Expert
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
-from planner.world.agents import default_bodies
+from planner.world.agents import capabilities_of
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.catalogue import default_catalogue
 from planner.world.house import House
@@ -46,10 +46,9 @@ THINGS: Spots = {
 
 
 def capabilities(kind: AgentKind) -> Capabilities:
-    body = default_bodies()[kind]
-    return Capabilities(
-        kind.value, frozenset(body.primitives), ("hand",), body.reach_m, body.radius_m, True
-    )
+    found = capabilities_of(kind)
+    assert found is not None
+    return found
 
 
 @dataclass
@@ -186,6 +185,8 @@ class ToyWorld:
         elif call.name == SkillName.OPEN:
             if self.near.get(agent) != target:
                 return fail(SkillCode.TOO_FAR, "It is too far.")
+            if len(self._held(agent)) == capabilities(self.agents[agent]).hands:
+                return fail(SkillCode.ALREADY_HOLDING, "No hand is free.")
             self.open.add(target)
             self._see(target)
         elif call.name == SkillName.PICK:
@@ -211,16 +212,15 @@ class ToyWorld:
             return False
         return furniture in self.open or not self.house.furniture_by_name[furniture].joints
 
-    def _held(self, agent: str) -> str | None:
-        held = [t for t, spot in self.things.items() if spot == (Relation.HELD, agent)]
-        return held[0] if held else None
+    def _held(self, agent: str) -> list[str]:
+        return [t for t, spot in self.things.items() if spot == (Relation.HELD, agent)]
 
     def _pick(self, agent: str, thing: str) -> SkillResult:
         fail = SkillResult.failure
         if thing not in self.things or thing in self.hidden:
             return fail(SkillCode.UNKNOWN_ENTITY, f"{thing} is not known.")
         relation, parent = self.things[thing]
-        if self._held(agent) is not None:
+        if len(self._held(agent)) == capabilities(self.agents[agent]).hands:
             return fail(SkillCode.ALREADY_HOLDING, "The hand is full.")
         if relation is Relation.HELD:
             return fail(SkillCode.HELD_BY_OTHER, "Somebody else has it.")
@@ -235,7 +235,7 @@ class ToyWorld:
         name, word, furniture, _, reference = call.arguments
         thing = self.true_name(name or "")
         fail = SkillResult.failure
-        if self._held(agent) != thing or furniture is None:
+        if thing not in self._held(agent) or furniture is None:
             return fail(SkillCode.NOT_HOLDING, f"{thing} is not in the hand.")
         if self.near.get(agent) not in (furniture, self.true_name(reference or "")):
             return fail(SkillCode.TOO_FAR, "It is too far.")
@@ -256,9 +256,10 @@ class ToyWorld:
     def _change(self, agent: str, skill: str, target: str) -> SkillResult:
         held = self._held(agent)
         if skill == SkillName.POUR:
-            if held is None or not self.states.get(held, {}).get("filled", False):
+            full = [t for t in held if self.states.get(t, {}).get("filled", False)]
+            if not full:
                 return SkillResult.failure(SkillCode.SOURCE_EMPTY, "There is nothing to pour.")
-            self.states.setdefault(held, {})["filled"] = False
+            self.states.setdefault(full[0], {})["filled"] = False
             self.states.setdefault(target, {})["filled"] = True
             return SkillResult.success()
         near = self.near.get(agent)
@@ -266,7 +267,7 @@ class ToyWorld:
             piece = self.house.furniture_by_name.get(near or "")
             if piece is None or piece.faucet is None:
                 return SkillResult.failure(SkillCode.NO_FAUCET, "There is no faucet.")
-        elif target not in (near, held):
+        elif target not in (near, *held):
             return SkillResult.failure(SkillCode.TOO_FAR, "It is too far.")
         state, value = _STATE_SKILLS[skill]
         self.states.setdefault(target, {})[state] = value

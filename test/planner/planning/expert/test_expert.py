@@ -8,7 +8,7 @@ import pytest
 from planning_toys import Outcome, ToyWorld, play, prop, run_goal, task_of
 
 from planner.planning.expert.expert import Expert
-from planner.world.skill import SkillCall
+from planner.world.skill import SkillCall, SkillCode
 from planner.world.vocabulary import AgentKind, EntityKind, Relation
 
 Make = Callable[..., ToyWorld]
@@ -52,6 +52,55 @@ def test_opens_all_that_it_has_to_before_its_only_hand_is_full(toy_world: Make) 
         outcome, "Open[cabinet_0]", "Open[chest", "Pick[spoon_0]", "Place[spoon_0, within, cabinet"
     )
     assert steps == sorted(steps)
+
+
+TWO_THINGS = [
+    prop("is_on_top", ["cup_0"], ["table_1"]),
+    prop("is_on_top", ["apple_0"], ["couch_0"]),
+]
+
+
+def test_two_hands_bring_two_things_on_one_walk(toy_world: Make) -> None:
+    outcome = run_goal(toy_world(), TWO_THINGS, agents=["agent_1"])
+    assert outcome.done
+    names = [call.partition("[")[0] for call in outcome.of("agent_1")]
+    steps = ["Navigate", "Pick", "Navigate", "Pick", "Navigate", "Place", "Navigate", "Place"]
+    assert names == [*steps, "Done"]
+
+
+def test_one_hand_walks_twice(toy_world: Make) -> None:
+    outcome = run_goal(toy_world(), TWO_THINGS, agents=["agent_0"])
+    assert outcome.done
+    names = [call.partition("[")[0] for call in outcome.of("agent_0")]
+    assert names == ["Navigate", "Pick", "Navigate", "Place"] * 2 + ["Done"]
+
+
+def test_two_hands_leave_a_thing_to_the_agent_that_has_no_other(toy_world: Make) -> None:
+    outcome = run_goal(toy_world(), TWO_THINGS)
+    assert outcome.done
+    for agent in ("agent_0", "agent_1"):
+        assert len([call for call in outcome.of(agent) if call.startswith("Pick")]) == 1
+
+
+def test_two_hands_are_never_full_where_something_must_be_opened(toy_world: Make) -> None:
+    goal = [
+        prop("is_inside", ["cup_0"], ["cabinet_0"]),
+        prop("is_inside", ["apple_0"], ["chest_of_drawers_0"]),
+    ]
+    outcome = run_goal(toy_world(), goal, agents=["agent_1"])
+    assert outcome.done
+    assert {code for _, _, code in outcome.world.log} == {SkillCode.SUCCESS}
+
+
+def test_a_loaded_agent_frees_a_hand_to_open_what_it_searches(toy_world: Make) -> None:
+    world = toy_world("spoon_0")
+    world.things["cup_0"] = world.things["book_0"] = (Relation.HELD, "agent_1")
+    goal = [prop("is_on_top", ["spoon_0"], ["table_0"])]
+    outcome = run_goal(world, goal, agents=["agent_1"])
+    assert outcome.done
+    steps = order(outcome, "Place[", "Open[chest_of_drawers_0]", "Pick[spoon_0]")
+    assert steps == sorted(steps)
+    assert {code for _, _, code in world.log} == {SkillCode.SUCCESS}
 
 
 def test_looks_for_an_unknown_thing_open_places_first(toy_world: Make) -> None:
