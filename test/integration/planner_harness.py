@@ -113,11 +113,13 @@ def planner_alone(folder: Path, small_house: House, client: Client) -> Iterator[
         made.append(Process("task_planner", house=house, **parameters))
         return made[-1], begun
 
-    yield start
-    for process in made:
-        assert process.stop() == 0, process.log
-    for server in servers:
-        server.destroy()
+    try:
+        yield start
+    finally:
+        statuses = [process.stop() for process in made]
+        for server in servers:
+            server.destroy()
+    assert statuses == [0] * len(made), "".join(process.log for process in made)
 
 
 def belief_of_house(house: House) -> Belief:

@@ -124,6 +124,6 @@ def test_the_page_is_what_the_running_graph_has(
             assert (offered.reliability is ReliabilityPolicy.RELIABLE) == ("reliable" in qos), name
 
     # The verdict stands for who comes later and gives no options.
-    client.call(Trigger, "/evaluation/finish")
+    client.wait(lambda: client.call(Trigger, "/evaluation/finish").success, "the verdict")
     for name in ("/evaluation", "/evaluation/result"):
         assert client.hear(Evaluation, name, echo_qos(graph[name])).status != Evaluation.RUNNING

@@ -26,10 +26,9 @@ def test_without_a_world_it_says_why() -> None:
 def test_a_memory_that_is_not_stored_says_so_gravely(tmp_path: Path) -> None:
     memory = Memory(_house(), None)
     memory.fault = f"{tmp_path}: no space left"
-    store, entities = conditions(memory, None, {"updater": "none"}, {}, "told before")
+    store, entities = conditions(memory, None, {"updater": "none"}, {}, "sees nothing")
     assert store.is_error
     assert store.problem == f"not stored: {tmp_path}: no space left"
-    # There is a memory now: what stood in its way does not matter any more.
-    assert entities.problem == ""
+    assert entities.problem == "sees nothing"
     assert entities.values["entities"] == str(len(memory.entities))
     assert entities.values["sequence"] == "0"

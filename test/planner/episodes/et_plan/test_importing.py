@@ -203,23 +203,23 @@ def test_the_layout_of_the_specification_is_read_too(tmp_path: Path) -> None:
 def test_two_words_for_one_class_stay_two_things(tmp_path: Path) -> None:
     plan = ["<char0> [walk] <kitchen> (1)", "<char0> [walk] <kitchentable> (2)"]
     task = {
-        "task": "Pie and cupcake into the fridge.",
-        "task_completion_criterion": "(INSIDE, pie, fridge)(INSIDE, cupcake, fridge)",
+        "task": "Pudding and sundae into the fridge.",
+        "task_completion_criterion": "(INSIDE, pudding, fridge)(INSIDE, sundae, fridge)",
         "env_id": 1,
         "ground_truth_plan": [
             *plan,
-            "<char0> [walk] <pie> (3)",
-            "<char0> [walk] <cupcake> (4)",
+            "<char0> [walk] <pudding> (3)",
+            "<char0> [walk] <sundae> (4)",
             "<char0> [walk] <fridge> (5)",
-            "<char0> [putin] <pie> (3) <fridge> (5)",
-            "<char0> [putin] <cupcake> (4) <fridge> (5)",
+            "<char0> [putin] <pudding> (3) <fridge> (5)",
+            "<char0> [putin] <sundae> (4) <fridge> (5)",
         ],
     }
     (made,) = _imported(tmp_path, task).episodes
     lists = [p.lists[0] for p in read_evaluation(made.evaluation, "tasks").propositions]
-    assert sorted(lists) == [("cake_0",), ("cake_1",)]
+    assert sorted(lists) == [("yogurt_0",), ("yogurt_1",)]
     assert made.source is not None
-    assert "pie is a cake here" in made.source.not_taken
+    assert "pudding is a yogurt here" in made.source.not_taken
 
 
 @pytest.mark.parametrize(
