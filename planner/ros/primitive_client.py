@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from geometry_msgs.msg import PoseStamped
 from planner_msgs.action import ExecutePrimitive
 from rclpy.action.client import ActionClient
 from rclpy.node import Node
@@ -30,6 +31,8 @@ from planner.world.primitive import (
 WAIT_FOR_BRIDGE_S = 5.0
 CANCEL_TIMEOUT_S = 5.0
 _CHECK_PERIOD_S = 0.2
+# A pose this much older than the newest one is of a world that was restarted.
+_RESTARTED_S = 5.0
 
 Located = Callable[[], tuple[Pose, float] | None]
 
@@ -176,6 +179,8 @@ class PrimitiveClient:
         if reason:
             self._finish(task, _fault(f"the bridge gave no result: {reason}"))
         else:
+            if answer.result.pose.header.frame_id:
+                self._move(answer.result.pose)
             self._finish(task, result_record(answer.result))
 
     def _finish(self, task: _Task, result: PrimitiveResult) -> None:
@@ -185,8 +190,14 @@ class PrimitiveClient:
 
     def _note(self, task: _Task, feedback: ExecutePrimitive.Feedback) -> None:
         task.phase, task.progress = feedback.phase, float(feedback.progress)
-        stamp_s = seconds(feedback.pose.header.stamp)
-        self._base = (pose_record(feedback.pose.pose), stamp_s)
+        self._move(feedback.pose)
+
+    def _move(self, pose: PoseStamped) -> None:
+        """The body stands there, unless a message that came before is newer."""
+        stamp_s = seconds(pose.header.stamp)
+        age_s = 0.0 if self._base is None else self._base[1] - stamp_s
+        if not 0.0 < age_s < _RESTARTED_S:
+            self._base = (pose_record(pose.pose), stamp_s)
 
     def _watch(self, task: _Task) -> None:
         """Ends a primitive if its bridge is missing, lost, or does not answer."""

@@ -49,11 +49,19 @@ class PrimitiveServer(GoalServer):
             )
         )
 
-    def finish(self, goal: Goal, result: PrimitiveResult) -> None:
-        """Ends a goal; its client gets the result."""
+    def finish(
+        self, goal: Goal, result: PrimitiveResult, stamp_s: float, base: Pose | None
+    ) -> None:
+        """Ends a goal; its client gets the result, with the body's pose in `map` where it is known.
+
+        What comes next starts from that pose. Feedback may come behind the result, or be dropped.
+        """
+        message = result_message(replace(result, ended_s=stamp_s))
+        if base is not None:
+            message.pose = stamped_pose(stamp_s, "map", base)
         self.conclude(
             goal,
-            result_message(replace(result, ended_s=self._now_s())),
+            message,
             succeeded=result.succeeded,
             canceled=result.code is PrimitiveCode.CANCELED,
         )

@@ -306,11 +306,11 @@ class AgentInterface:
         for active in self._active:
             status = active.job.status
             if status.result is not None:
-                if self.agent in self._runtime.agents:
-                    # The next primitive starts from where the body stands now.
-                    base = self._runtime.sense(self.agent, ()).base
+                known = self.agent in self._runtime.agents
+                base = self._runtime.sense(self.agent, ()).base if known else None
+                if base is not None:
                     self._server.feedback(active.goal, status.phase, status.progress, now_s, base)
-                self._server.finish(active.goal, status.result)
+                self._server.finish(active.goal, status.result, now_s, base)
         self._active = [p for p in self._active if not p.job.status.done]
         if self._active and self._feedback.due(now_s):
             base = self._runtime.sense(self.agent, ()).base
