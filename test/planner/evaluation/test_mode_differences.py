@@ -21,6 +21,7 @@ from planner.world.geometry import Pose
 from planner.world.house_checks import load_house
 from planner.world.share import config_dir
 from planner.world.states import default_states
+from planner.world.vocabulary import EntityKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
@@ -112,12 +113,27 @@ def cell(found) -> str:
     return f"{word}, {counted}/{len(found.propositions)}"
 
 
+def _is_beyond_the_hand(path: Path, evaluation) -> bool:
+    """Whether something goes into or onto a thing, or into slices that are not cut yet."""
+    at_first = Hand(path).states[0].entities
+    placed = (Predicate.IS_ON_TOP, Predicate.IS_INSIDE)
+    return any(
+        not at_first.keys() >= {*p.lists[0]}
+        or (
+            p.predicate in placed and any(at_first[n].kind is EntityKind.OBJECT for n in p.lists[1])
+        )
+        for p in evaluation.propositions
+    )
+
+
 def rows():
     for path in EPISODES:
         evaluation = read_evaluation(read_episode(path).evaluation, path)
         several = any(p.number > 1 for p in evaluation.propositions)
         hows = [KEPT, *([BROKEN] if evaluation.ties else []), *([SHORT] if several else [])]
-        for how in hows if len(hows) > 1 else []:
+        if len(hows) == 1 or _is_beyond_the_hand(path, evaluation):
+            continue
+        for how in hows:
             hand = Hand(path)
             hand.show(how)
             strict, published = verdict(hand, Mode.STRICT), verdict(hand, Mode.PARTNR_V0)

@@ -55,10 +55,13 @@ def _refused(backend: EmbeddedBackend, house: House, episode: Episode) -> list[s
     start_m = (robot.x_m, robot.y_m)
     refused = []
     for thing in world.things.values():
-        piece = world.pieces.get(thing.parent)
+        outermost = thing
+        while outermost.parent in world.things:
+            outermost = world.things[outermost.parent]
+        piece = world.pieces.get(outermost.parent)
         joint = None
-        if piece is not None and thing.relation is Relation.WITHIN:
-            joint = next(i for i in piece.record.interiors if i.name == thing.part).joint
+        if piece is not None and outermost.relation is Relation.WITHIN:
+            joint = next(i for i in piece.record.interiors if i.name == outermost.part).joint
         if piece is not None and joint is not None:
             world.set_opening(piece, joint, 1.0)
         reason = _refusal(backend, thing, start_m)
