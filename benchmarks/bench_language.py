@@ -1,0 +1,73 @@
+"""Reading the annotated everyday instructions: how many are right, by category, and how fast.
+
+Repeat with: python benchmarks/bench_language.py [FILE] [--show right|asked|wrong] [--repeats N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from machine import print_table
+
+from planner.language.equivalence import Grade, grade
+from planner.language.interpretation import interpret
+from planner.language.reading import read_instructions
+
+KNOWN = Path(__file__).parents[1] / "test" / "data" / "everyday" / "known.yaml"
+
+
+def sixty_words() -> str:
+    return (
+        "Tonight is game night, so could you first carry the board game and the playing cards from "
+        "the playroom to the dining table, next bring four glasses and the juice from the kitchen "
+        "and put them there as well, and then, at the very end, please switch off the television "
+        "and all of the lamps in the living room and close the fridge?"
+    )
+
+
+def time_ms(text: str, repeats: int) -> float:
+    interpret(text)
+    begin = time.perf_counter()
+    for _ in range(repeats):
+        interpret(text)
+    return 1000 * (time.perf_counter() - begin) / repeats
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path, nargs="?", default=KNOWN)
+    parser.add_argument("--show", choices=[grade.value for grade in Grade], action="append")
+    parser.add_argument("--repeats", type=int, default=50)
+    args = parser.parse_args()
+    entries = read_instructions(args.file)
+    counts: defaultdict[str, Counter[Grade]] = defaultdict(Counter)
+    for entry in entries:
+        found = interpret(entry.text)
+        graded = grade(found, entry.reading)
+        counts[entry.category][graded] += 1
+        counts["all"][graded] += 1
+        if graded in (args.show or ()):
+            dumped = found.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+            print(f"{graded} {entry.category}: {entry.text}\n    {dumped}")
+    rows = [
+        (category, ", ".join(f"{found[grade]} {grade}" for grade in Grade), "")
+        for category, found in counts.items()
+    ]
+    begin = time.perf_counter()
+    for entry in entries:
+        interpret(entry.text)
+    mean_ms = 1000 * (time.perf_counter() - begin) / len(entries)
+    text = sixty_words()
+    text = sixty_words()
+    rows += [
+        (f"mean of {len(entries)}", f"{mean_ms:.2f} ms", ""),
+        (f"{len(text.split())} words", f"{time_ms(text, args.repeats):.2f} ms", "under 5 ms"),
+    ]
+    print_table("Everyday instructions", rows)
+
+
+if __name__ == "__main__":
+    main()

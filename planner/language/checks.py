@@ -1,0 +1,74 @@
+"""What no house could satisfy, what is so already, and what still lacks a place."""
+
+from __future__ import annotations
+
+from planner.language.drafts import Act, Do, Noun
+from planner.language.fitness import can_be, too_big
+from planner.language.ordering import Order, same
+from planner.language.reading import AlreadyTrue, AskReason
+from planner.language.sentence import Refused, Source
+from planner.language.words import Amount, Relation
+
+
+def check(source: Source, order: Order) -> None:
+    """Checks all requests.
+
+    Raises:
+        Refused: with the outcome.
+    """
+    for mention in order.mentions:
+        if mention.taken:
+            raise source.ask(AskReason.WHERE, mention.start, mention.end)
+    for do in (*order.requests, *order.throughout):
+        _vague(source, do)
+        _unfit(source, do)
+        _already(source, do)
+
+
+def _vague(source: Source, do: Do) -> None:
+    if do.act is Act.LEAVE or (do.act is Act.FIND and False):
+        return
+    for thing in do.things:
+        if isinstance(thing, Noun) and thing.kind == "thing" and not thing.described and do.act is Act.MOVE:
+            raise source.ask(AskReason.WHAT, thing.start, thing.end)
+
+
+def _unfit(source: Source, do: Do) -> None:
+    nouns = [thing for thing in do.things if isinstance(thing, Noun)]
+    if do.act is Act.MAKE:
+        for noun in nouns:
+            if not all(can_be(noun.kind, state) for state in do.states):
+                raise source.impossible("unfit", do.start, do.end)
+    for where in do.to if do.act is Act.MOVE else ():
+        if where.relation in (Relation.IN, Relation.AT) and isinstance(where.anchor, Noun):
+            for noun in nouns:
+                if too_big(noun.kind, where.anchor.kind):
+                    raise source.impossible("unfit", do.start, do.end)
+        if isinstance(where.anchor, Noun) and any(same(where.anchor, noun) for noun in nouns):
+            raise source.impossible("contradiction", do.start, do.end)
+
+
+def _already(source: Source, do: Do) -> None:
+    """Refuses what the description of the things says already."""
+    nouns = [thing for thing in do.things if isinstance(thing, Noun)]
+    if not nouns:
+        return
+    if do.act is Act.MAKE:
+        so = all(state in noun.states for noun in nouns for state in do.states)
+    elif do.act is Act.MOVE and do.to and do.arrangement is None:
+        so = all(
+            any(w.relation is to.relation and _one_place(w.anchor, to.anchor) for w in noun.where)
+            for noun in nouns for to in do.to
+        )  # fmt: skip
+    else:
+        so = False
+    if so:
+        raise Refused(AlreadyTrue(words=(source.quote(do.start, do.end),)))
+
+
+def _one_place(one: object, other: object) -> bool:
+    return (
+        isinstance(one, Noun) and isinstance(other, Noun)
+        and (same(one, other) or (one.definite and other.definite and one.kind == other.kind and not other.described))
+        and other.count is not Amount.SOME
+    )  # fmt: skip

@@ -1,0 +1,224 @@
+"""What words for things said before stand for: pronouns, "one", "the other", "there"."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from planner.language.drafts import Act, Do, Either, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
+from planner.language.fitness import can_be
+from planner.language.places import is_furniture, is_room
+from planner.language.reading import AskReason
+from planner.language.sentence import Source
+from planner.language.words import Amount, Relation, Spot
+
+_SURFACE_PLURAL = frozenset({
+    "jeans", "scissors", "headphones", "sunglasses", "tissues", "playing cards", "keys", "gloves", "pants", "trousers",
+    "earphones", "glasses", "eyeglasses", "reading glasses", "key", "glove", "mittens", "pliers", "slippers", "cards",
+})  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Spoken:
+    """The things and places of one request, as they can be referred to."""
+
+    things: list[Noun]
+    anchors: list[Noun] = field(default_factory=list)
+    places: list[Where] = field(default_factory=list)
+
+
+def several(noun: Noun) -> bool:
+    """Whether "they" can stand for it."""
+    return noun.plural or noun.count != 1 or noun.kind in _SURFACE_PLURAL
+
+
+def single(noun: Noun) -> bool:
+    """Whether "it" can stand for it."""
+    return not noun.plural and (noun.count == 1 or isinstance(noun.count, Amount))
+
+
+class Discourse:
+    """Resolves one request after another, in the order of the text."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._spoken: list[_Spoken] = []
+        self._nouns: list[Noun] = []
+        self._protected: list[Noun] = []
+
+    def accept(self, do: Do) -> None:
+        """Replaces what a request refers to and remembers its things and places."""
+
+        def fits(noun: Noun) -> bool:
+            if do.act in (Act.MAKE, Act.NEVER) and do.states:
+                return all(can_be(noun.kind, state) for state in do.states)
+            return not is_room(noun) and (do.act is not Act.MOVE or not is_furniture(noun))
+
+        do.things = [thing for phrase in do.things for thing in self._phrase(phrase, fits, [])]
+        do.tools = [thing for phrase in do.tools for thing in self._phrase(phrase, lambda _: True, [])]
+        own = [thing for thing in do.things if isinstance(thing, Noun)]
+        for where in do.to:
+            self._where(where, own)
+        if do.act is Act.MOVE and do.to and all(w.anchor is Spot.BACK for w in do.to) and not self._moved(own):
+            for where in do.to:
+                where.anchor = Spot.USUAL
+        if do.act is Act.LEAVE:
+            self._protected += own
+        anchors = [w.anchor for w in do.to if isinstance(w.anchor, Noun)]
+        described = [w for thing in own for w in thing.where]
+        anchors += [w.anchor for w in described if isinstance(w.anchor, Noun)]
+        if own or anchors:
+            self._spoken.append(_Spoken(own, anchors, do.to or described))
+
+    def _moved(self, things: list[Noun]) -> bool:
+        known = {id(noun) for spoken in self._spoken if spoken.places for noun in spoken.things}
+        return any(id(thing) in known for thing in things)
+
+    def _phrase(self, phrase: Phrase, fits: Callable[[Noun], bool], own: list[Noun]) -> list[Phrase]:
+        if isinstance(phrase, Pronoun):
+            return list(self._pronoun(phrase, fits, own))
+        if isinstance(phrase, Either):
+            phrase.options = [self._noun(option, own) for option in phrase.options]
+            return [phrase]
+        return [self._noun(phrase, own)]
+
+    def _noun(self, noun: Noun, own: list[Noun]) -> Noun:
+        """A noun with its own references resolved, or the earlier one that it repeats."""
+        if noun.vague:
+            raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
+        if any(noun is known for known in self._nouns):
+            return noun
+        for where in noun.where:
+            self._where(where, [noun, *own])
+        noun.holding = [x for p in noun.holding for x in self._phrase(p, lambda _: True, [noun, *own])]
+        noun.but = [x for p in noun.but for x in self._phrase(p, lambda _: True, [noun, *own])]
+        if noun.other:
+            self._other(noun)
+        if not noun.kind:
+            noun.kind = self._kind_before(noun)
+        if noun.kind == "thing" and noun.count == 1 and not noun.described:
+            raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
+        if earlier := self._repeated(noun):
+            return earlier
+        self._nouns.append(noun)
+        return noun
+
+    def _other(self, noun: Noun) -> None:
+        """"The other one", "another cup", "the rest": not those named before."""
+        earlier = [
+            n for spoken in reversed(self._spoken) for n in spoken.things
+            if not noun.kind or n.kind == noun.kind or noun.kind == "thing"
+        ]  # fmt: skip
+        if not earlier:
+            if noun.count is Amount.ALL and not noun.kind:
+                raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
+            if noun.definite:
+                raise self._source.ask(AskReason.WHICH, noun.start, noun.end)
+            return
+        noun.kind = noun.kind or earlier[0].kind
+        if noun.count is Amount.ALL:
+            noun.but += [n for n in earlier if n in self._protected and n not in noun.but]
+            earlier = [n for n in earlier if n not in self._protected]
+        else:
+            noun.where = noun.where or copy.copy(earlier[0].where)
+        noun.other_than = list(dict.fromkeys(earlier)) if noun.count is Amount.ALL else earlier[:1]
+
+    def _kind_before(self, noun: Noun) -> str:
+        for earlier in reversed(self._nouns):
+            if earlier.kind and not is_room(earlier) and not is_furniture(earlier):
+                return earlier.kind
+        for earlier in reversed(self._nouns):
+            if earlier.kind:
+                return earlier.kind
+        raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
+
+    def _repeated(self, noun: Noun) -> Noun | None:
+        """The earlier noun that a definite one without further description repeats."""
+        if noun.described or noun.bare or noun.but or noun.each or not (
+            noun.definite or (noun.count is Amount.ALL and self._source.word(noun.start) in ("the", "those", "these", "that"))
+        ):
+            return None
+        matching = [
+            n for n in self._nouns
+            if n.plural == noun.plural and (n.kind == noun.kind or n.kind.endswith(f" {noun.kind}"))
+        ]  # fmt: skip
+        if noun.plural and isinstance(noun.count, int):
+            matching = [n for n in matching if n.count == noun.count]
+        return matching[0] if len(matching) == 1 else None
+
+    def _where(self, where: Where, own: list[Noun]) -> None:
+        anchor = where.anchor
+        if anchor is None:
+            self._there(where, own)
+        elif isinstance(anchor, PlaceWhere):
+            anchor.noun = self._phrase(anchor.noun, lambda _: True, own)[0]
+        elif not isinstance(anchor, Spot):
+            found = self._phrase(anchor, lambda noun: noun not in own, own)
+            if len(found) != 1:
+                raise self._source.ask(AskReason.WHICH, where.start, where.end)
+            where.anchor = found[0]
+            if isinstance(found[0], Noun) and is_room(found[0]) and where.relation is Relation.AT and where.way is not Way.FROM:
+                where.relation = Relation.IN
+
+    def _there(self, where: Where, own: list[Noun]) -> None:
+        """"There", "in there", "inside": the last place, or the last thing that holds something."""
+        for spoken in reversed(self._spoken):
+            things = [n for n in spoken.things if n not in own]
+            if where.relation is Relation.AT and spoken.places:
+                last = spoken.places[-1]
+                keeps = where.way is Way.STATIC or (isinstance(last.anchor, Noun) and is_room(last.anchor))
+                where.relation = last.relation if keeps else Relation.AT
+                where.anchor = last.anchor
+                return
+            anchors = [n for n in spoken.anchors if n not in own]
+            if where.relation is not Relation.AT and (anchors or len(things) == 1):
+                where.anchor = (anchors or things)[-1]
+                return
+            if len(things) == 1 and (is_furniture(things[0]) or is_room(things[0])):
+                where.anchor = things[0]
+                return
+        raise self._source.ask(AskReason.WHERE, where.start, where.end)
+
+    def _pronoun(self, pronoun: Pronoun, fits: Callable[[Noun], bool], own: list[Noun]) -> Iterator[Noun]:
+        if pronoun.word in ("former", "latter"):
+            pair = next((s.things for s in reversed(self._spoken) if len(s.things) == 2), None)
+            if pair is None:
+                raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
+            yield pair[0 if pronoun.word == "former" else 1]
+            return
+        for spoken in reversed(self._spoken):
+            things = [n for n in spoken.things if n not in own]
+            anchors = [n for n in spoken.anchors if n not in own and not is_room(n)]
+            if found := self._meant(pronoun, things, anchors, fits):
+                yield from found
+                return
+        for spoken in reversed(self._spoken):
+            things = [n for n in spoken.things if n not in own]
+            if found := self._meant(pronoun, things, [], lambda _: True):
+                yield from found
+                return
+        raise self._source.ask(AskReason.WHAT, pronoun.start, pronoun.end)
+
+    def _meant(
+        self, pronoun: Pronoun, things: list[Noun], anchors: list[Noun], fits: Callable[[Noun], bool]
+    ) -> list[Noun]:
+        """What a pronoun means among the things and anchors of one request; empty if nothing."""
+        if pronoun.number == 0:
+            return things
+        if pronoun.number == 2:
+            if (len(things) > 1 or any(map(several, things))) and all(map(fits, things)):
+                return things
+            for anchor in anchors:
+                if several(anchor) and fits(anchor):
+                    return [anchor]
+            return []
+        fitting = [n for n in things if single(n) and fits(n)]
+        if len(fitting) > 1:
+            raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
+        if fitting:
+            return fitting
+        for anchor in anchors:
+            if single(anchor) and fits(anchor):
+                return [anchor]
+        return []

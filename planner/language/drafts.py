@@ -1,0 +1,145 @@
+"""What has been read so far of a goal, before pronouns are resolved and labels are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from planner.language.words import (
+    Actor,
+    Amount,
+    Arrangement,
+    Bound,
+    Color,
+    Material,
+    Occasion,
+    Pick,
+    Relation,
+    Size,
+    Spot,
+)
+
+
+@dataclass(eq=False, slots=True)
+class Noun:
+    """A description. Two mentions of the same things are one object.
+
+    `kind` is empty for "one" and "ones", and for pronouns, until it is known what they stand for.
+    """
+
+    kind: str
+    start: int
+    end: int
+    plural: bool = False
+    count: int | Amount = 1
+    bound: Bound = Bound.EXACTLY
+    definite: bool = False
+    color: Color | None = None
+    material: Material | None = None
+    size: Size | None = None
+    pick: Pick | None = None
+    states: list[str] = field(default_factory=list)
+    where: list[Where] = field(default_factory=list)
+    holding: list[Phrase] = field(default_factory=list)
+    but: list[Phrase] = field(default_factory=list)
+    other: bool = False
+    other_than: list[Noun] = field(default_factory=list)
+    elsewhere: bool = False
+    each: bool = False
+    bare: bool = False
+    vague: bool = False
+
+    @property
+    def described(self) -> bool:
+        """Whether more than the kind is known."""
+        return bool(
+            self.color or self.material or self.size or self.pick or self.states or self.where
+            or self.holding or self.but or self.other_than or self.elsewhere
+        )  # fmt: skip
+
+
+@dataclass(eq=False, slots=True)
+class Pronoun:
+    """A word for something said before; `number` 1 is singular, 2 plural, 0 either."""
+
+    word: str
+    number: int
+    start: int
+    end: int
+
+
+@dataclass(eq=False, slots=True)
+class Either:
+    """Alternatives, the preferred one first."""
+
+    options: list[Noun]
+    start: int
+    end: int
+
+
+Phrase = Noun | Pronoun | Either
+
+
+@dataclass(eq=False, slots=True)
+class PlaceWhere:
+    """Where something was when the instruction was given."""
+
+    noun: Phrase
+
+
+class Way(StrEnum):
+    """What a preposition says of motion: nothing, towards a place, or from it."""
+
+    STATIC = "static"
+    TO = "to"
+    FROM = "from"
+
+
+@dataclass(eq=False, slots=True)
+class Where:
+    """A place; an anchor of None is the place or thing that was last spoken of."""
+
+    relation: Relation
+    anchor: Phrase | PlaceWhere | Spot | None
+    way: Way
+    start: int
+    end: int
+    comma: bool = False
+
+
+class Act(StrEnum):
+    """The requests of the form, and what only introduces things."""
+
+    MOVE = "move"
+    MAKE = "make"
+    LEAVE = "leave"
+    NEVER = "never"
+    PREPARE = "prepare"
+    FIND = "find"
+    GO = "go"
+    MENTION = "mention"
+
+
+@dataclass(eq=False, slots=True)
+class Do:
+    """A request; `verb` is how it was said, for gaps ("and the plates in the sink").
+
+    Attributes:
+        taken: the place is still to come ("take the cup and put it on the table").
+        tools: what it is done with.
+    """
+
+    act: Act
+    things: list[Phrase]
+    start: int
+    end: int
+    to: list[Where] = field(default_factory=list)
+    states: list[str] = field(default_factory=list)
+    arrangement: Arrangement | None = None
+    who: Actor | None = None
+    only_if: list[Phrase] = field(default_factory=list)
+    unless: list[Phrase] = field(default_factory=list)
+    occasion: Occasion | None = None
+    people: int | None = None
+    taken: bool = False
+    tools: list[Phrase] = field(default_factory=list)

@@ -1,0 +1,145 @@
+"""The closed classes of English words that instructions need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from planner.language.drafts import Way
+from planner.language.words import Pick, Relation
+
+Words = tuple[str, ...]
+
+
+def phrases(text: str) -> frozenset[Words]:
+    """Phrases that are separated by bars."""
+    return frozenset(tuple(phrase.split()) for phrase in text.split("|"))
+
+
+NUMBERS: Mapping[str, int] = {
+    word: number
+    for number, word in enumerate(
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+        "sixteen seventeen eighteen nineteen twenty".split(),
+        1,
+    )
+} | {"thirty": 30, "forty": 40, "fifty": 50, "hundred": 100, "dozen": 12}
+NO_AMOUNTS = frozenset({"minus", "negative", "zero", "million", "billion", "infinite", "half", "-"})
+
+THE = frozenset({
+    "the", "my", "our", "your", "his", "her", "their", "its", "this", "that", "these", "those",
+})  # fmt: skip
+POSSESSIVES = frozenset({"my", "our", "your", "his", "her", "their", "its"})
+PICKS: Mapping[Words, Pick] = {
+    tuple(word.split()): pick
+    for pick, words in {
+        Pick.NEAREST: "nearest|closest",
+        Pick.FARTHEST: "farthest|furthest",
+        Pick.BIGGEST: "biggest|largest|tallest",
+        Pick.SMALLEST: "smallest|tiniest|littlest",
+        Pick.LEFTMOST: "left|leftmost|left hand",
+        Pick.RIGHTMOST: "right|rightmost|right hand",
+    }.items()
+    for word in words.split("|")
+}
+# They praise, blame or stress, and distinguish nothing.
+EMPTY_ADJECTIVES = frozenset({
+    "old", "new", "nice", "lovely", "beautiful", "pretty", "poor", "good", "same", "whole", "entire",
+    "remaining", "silly", "stupid", "damn", "darn", "dear", "very", "own", "lone", "trusty", "comfy",
+    "fresh", "single", "different", "separate", "various", "existing", "current", "precious",
+})  # fmt: skip
+# Which thing they mean, only the person knows.
+PRIVATE_ADJECTIVES = frozenset({
+    "favourite", "favorite", "best", "usual", "correct", "proper", "appropriate", "special", "better",
+    "nicest", "prettiest", "suitable", "preferred", "regular",
+})  # fmt: skip
+# Results without a measure of success.
+VAGUE_RESULTS = frozenset({
+    "nice", "nicer", "better", "cozy", "cosy", "pretty", "prettier", "comfortable", "presentable",
+    "perfect", "beautiful", "good", "great", "fine", "cosier", "cozier", "homely", "festive",
+    "inviting", "ready", "special", "fun", "different", "romantic", "warmer", "nicely", "properly",
+})  # fmt: skip
+GENERIC = frozenset({"stuff", "items", "objects", "belongings", "clutter", "thingies"})
+GENERIC_ONE = frozenset({"item", "object", "thingy", "thingamajig"})
+MASS = frozenset({
+    "cutlery", "silverware", "flatware", "crockery", "tableware", "dishware", "kitchenware",
+    "drinkware", "cookware", "clothing", "apparel", "laundry", "bedding", "luggage", "footwear",
+    "fruit", "food", "stationery", "furniture", "decor", "lighting",
+})  # fmt: skip
+# Plurals of one thing, beside those that the catalogue has as a name.
+ONE_THING = frozenset({"keys", "gloves", "mittens", "glasses case"})
+LIQUIDS = frozenset({"water", "coffee", "milk", "juice"})
+
+_ON, _IN, _AT, _NEXT = Relation.ON_TOP, Relation.IN, Relation.AT, Relation.NEXT_TO
+_STATIC, _TO, _FROM = Way.STATIC, Way.TO, Way.FROM
+PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
+    tuple(words.split()): meaning
+    for meaning, several in {
+        (_ON, _STATIC): "on|upon|on top of|atop|all over|on the top of|in the middle of|in the center of"
+        "|in the centre of|at the center of|at the centre of|on the surface of",
+        (_ON, _TO): "onto|on to|to the top of",
+        (_IN, _STATIC): "in|inside|inside of|within|around|about|across|throughout|all around"
+        "|all across|on the inside of|somewhere in",
+        (_IN, _TO): "into|in to|to the inside of",
+        (_AT, _STATIC): "at|over at|over by",
+        (_AT, _TO): "to|over to|up to|down to|back to|towards|toward|through to|off to|out to|across to",
+        (_NEXT, _STATIC): "next to|beside|near|near to|by|close to|alongside|adjacent to|right next to"
+        "|right beside|against|by the side of|to the side of|in the vicinity of",
+        (Relation.UNDER, _STATIC): "under|underneath|below|beneath",
+        (Relation.BEHIND, _STATIC): "behind|in back of|at the back of",
+        (Relation.IN_FRONT_OF, _STATIC): "in front of",
+        (Relation.LEFT_OF, _STATIC): "left of|to the left of|on the left of|on the left side of"
+        "|on the left hand side of|to the left side of",
+        (Relation.RIGHT_OF, _STATIC): "right of|to the right of|on the right of"
+        "|on the right side of|on the right hand side of|to the right side of",
+        (_AT, _FROM): "from|away from|over from",
+        (_ON, _FROM): "off|off of|from the top of|from on top of|from off",
+        (_IN, _FROM): "out of|from inside|from within|from out of|from in",
+        (Relation.UNDER, _FROM): "from under|from underneath|from below|from beneath",
+        (Relation.BEHIND, _FROM): "from behind",
+        (_NEXT, _FROM): "from beside|from next to|from near",
+        (Relation.IN_FRONT_OF, _FROM): "from in front of",
+    }.items()
+    for words in several.split("|")
+}
+
+FILLERS = phrases(
+    "please|kindly|just|now|right now|right away|straight away|immediately|quickly|quick|for me|for us"
+    "|ok|hey|hi|hello|hey robot|robot|hi robot|ok robot|dear robot|thanks|thank you|thank you very much"
+    "|thank you so much|thanks a lot|many thanks|cheers|well|oh|um|uh|so|actually|also|too|as well"
+    "|again|already|maybe|perhaps|if you can|if you could|if possible|if you do not mind|if you like"
+    "|if you would|if you please|if it is not too much trouble|if you have time|if you get a chance"
+    "|if you have a minute|if you have a moment|if you would be so kind|would you|will you|can you|could you"
+    "|when you have a minute|when you have a moment|when you have time|when you get a chance|in a minute"
+    "|when you get a minute|as soon as possible|asap|carefully|gently|neatly|all right|alternatively"
+    "|today|tonight|this morning|this evening|this afternoon|from now on|at once|in the meantime|though"
+    "|instead|right|always|simply|really|love|mate|buddy|darling|my friend|everyone|properly|nicely|safely"
+    "|be careful|there you go|good morning|good evening|good afternoon|excuse me|sorry|while you are at it"
+    "|while you are there|on your way|for the time being|for now|once more|one more time|at last|somehow"
+    "|by the way|listen|look|yes|yeah|whatever you do|after all|of course|better|still|slowly"
+    "|to be honest|honestly|i think|i guess|i believe|i suppose|kind of|sort of|will not you|in the end"
+    "|for a second|for a moment|a bit|a little|a moment|sometime|soon|at some point|later today|go ahead"
+    "|in a row|up|down|over|around|there|in total|altogether|at the moment|currently"
+)
+"""Phrases between clauses that change nothing."""
+_ANYWHERE = phrases("up|down|over|around|there|a bit|a little|a moment|better|right|still|so|look|in a row")
+EDGE_FILLERS = FILLERS - _ANYWHERE | {("so",), ("look",)}
+
+THEN = phrases(
+    "then|after that|after this|afterwards|afterward|next|finally|lastly|last|subsequently|later|later on"
+    "|after which|only then|once done|once that is done|once this is done|when that is done|when done"
+    "|when you have done that|once you have done that|when you are done|once you are done|after you are done"
+    "|when you have finished|once you have finished|when you are finished|after doing so|after doing that"
+    "|when this is done|at the very end|at the end|in the end|to finish|to finish off|last of all"
+    "|last but not least|thereafter|second|secondly|third|thirdly|fourth|fourthly|fifth|followed by"
+    "|once that has been done|after you have done that|as a last step|as the last step|from there|step two"
+    "|step three|step 2|step 3|number two|number three|when finished|once finished|only after that|and then"
+    "|only then may|once you have done so|when you have done so|then once you are done"
+    "|once it is done|when it is done|once they are done|last thing|second of all|to end with|as a final step"
+)
+FIRST = phrases(
+    "first|firstly|first of all|first things first|to begin with|before anything else|before you do anything"
+    "|to start with|to start|for starters|step one|step 1|number one|at first|initially|before all else"
+    "|before you do anything else|start with"
+)
+BEFORE_THAT = phrases("before that|but first|beforehand|but before that|before this|before doing so")
+MEANWHILE = phrases("meanwhile|at the same time|in the meantime|simultaneously|besides|in addition|while")

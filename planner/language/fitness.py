@@ -1,0 +1,59 @@
+"""What the catalogue says of kinds: what can be done with them, and how big they are."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from planner.world.catalogue import default_catalogue
+from planner.world.states import default_states
+from planner.world.word_meanings import default_word_meanings
+
+_ANY = frozenset({"", "thing", "furniture", "room", "floor"})
+
+
+@cache
+def affords(kind: str, affordance: str) -> bool:
+    """Whether some class that a word covers has an affordance; true of words for anything."""
+    found = default_word_meanings().find(kind)
+    if kind in _ANY or found is None:
+        return True
+    catalogue = default_catalogue()
+    classes = [catalogue.objects[name] for name in found.objects]
+    pieces = [catalogue.furniture[name] for name in found.furniture]
+    if affordance == "openable":
+        return any(piece.joints for piece in pieces) or any(
+            affordance in item.affordances for item in classes
+        )
+    return any(affordance in item.affordances for item in (*classes, *pieces)) or not (
+        classes or pieces or found.rooms
+    )
+
+
+@cache
+def affordance_of(state: str) -> str:
+    """What a thing must afford to have a state, by the form's word for the state."""
+    if state in ("open", "closed"):
+        return "openable"
+    table = default_states()
+    return table.affordance_of[table.by_word()[state][0]]
+
+
+def can_be(kind: str, state: str) -> bool:
+    """Whether something of a kind can have a state."""
+    return affords(kind, affordance_of(state))
+
+
+@cache
+def too_big(kind: str, container: str) -> bool:
+    """Whether nothing of a kind can be in anything of another: "the bathtub in the teacup"."""
+    inner, outer = default_word_meanings().find(kind), default_word_meanings().find(container)
+    if inner is None or outer is None or outer.furniture or outer.rooms or not outer.objects:
+        return False
+    if inner.furniture and not inner.objects:
+        return True
+    catalogue = default_catalogue()
+    if not inner.objects or inner.rooms:
+        return False
+    smallest = min(sorted(catalogue.objects[name].size_m)[1] for name in inner.objects)
+    largest = max(max(catalogue.objects[name].size_m) for name in outer.objects)
+    return smallest > 1.5 * largest

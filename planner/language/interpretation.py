@@ -1,0 +1,74 @@
+"""An instruction in plain English becomes a goal, or the outcome that says why there is none."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from planner.language.checks import check
+from planner.language.emission import Emission
+from planner.language.lexicon import default_lexicon
+from planner.language.reading import (
+    NoCommand,
+    NoCommandReason,
+    NotUnderstood,
+    Reading,
+)
+from planner.language.screening import known, no_command, respelled
+from planner.language.sentence import Refused, Source
+from planner.language.text import Text
+from planner.language.tokens import Token, tokens_of
+
+
+def interpret(text: str) -> Reading:
+    """The meaning of an instruction.
+
+    It asks or refuses rather than guesses: every word must be covered by some rule.
+    """
+    raw = tokens_of(text)
+    if screened := no_command(text, raw):
+        return screened
+    tokens = tuple(_spelled(token) for token in raw)
+    try:
+        return _read(text, tokens)
+    except Refused as refused:
+        return refused.reading
+
+
+def _spelled(token: Token) -> Token:
+    word = respelled(token.word) if token.is_word else token.word
+    return token if word == token.word else Token(word, token.start, token.end)
+
+
+def _read(text: str, tokens: tuple[Token, ...]) -> Reading:
+    source = Source(text, tokens, default_lexicon())
+    reader = Text(source)
+    reader.repair()
+    failed = reader.read()
+    if failed is not None:
+        unknown = [t for t in source.tokens if t.is_word and not known(t.word)]
+        if unknown:
+            return NotUnderstood(words=tuple(text[t.start : t.end] for t in unknown))
+        if reader.is_question(failed):
+            return NoCommand(reason=NoCommandReason.QUESTION)
+        if not reader.order.requests and not reader.has_verb(failed):
+            pass
+        return NotUnderstood(words=(source.quote(failed, failed + 1),))
+    order = reader.order
+    order.finish()
+    if not order.steps and not order.throughout:
+        return reader.nothing()
+    check(source, order)
+    try:
+        return Emission().goal(order.steps, order.throughout)
+    except ValidationError:
+        # What the form cannot say is not done.
+        return NotUnderstood(words=(text.strip(),))
+
+
+def suggestions(reading: Reading) -> dict[str, tuple[str, ...]]:
+    """Known words that are spelled like those that were not understood."""
+    if not isinstance(reading, NotUnderstood):
+        return {}
+    words = {word for phrase in reading.words for word in phrase.lower().split() if not known(word)}
+    found = {word: default_lexicon().near(word) for word in sorted(words)}
+    return {word: near for word, near in found.items() if near}

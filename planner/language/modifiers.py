@@ -1,0 +1,206 @@
+"""Relative clauses, participles and other words that follow a noun closely."""
+
+from __future__ import annotations
+
+from planner.language.drafts import Noun, Phrase
+from planner.language.lexicon import Part
+from planner.language.places import Places, grouped
+from planner.language.words import Amount, Color
+
+_ADVERBS = frozenset({
+    "currently", "still", "now", "already", "just", "all", "always", "about", "around", "somewhere",
+    "right", "usually", "sitting", "lying", "standing", "there", "next", "left", "presently", "also",
+})  # fmt: skip
+_POSITIONS = frozenset({
+    "lying", "standing", "sitting", "hanging", "placed", "located", "left", "stored", "kept", "found",
+    "scattered", "resting", "stacked", "strewn", "spread", "hidden", "stashed", "waiting", "piled",
+    "lies", "stands", "sits", "lie", "stand", "sit", "stuck", "put", "sat", "laid", "laying", "stood",
+})  # fmt: skip
+_SUBJECTS = frozenset({
+    "i", "you", "we", "they", "he", "she", "someone", "somebody", "everybody", "everyone", "people",
+})  # fmt: skip
+_LEFT = frozenset({
+    "left", "put", "placed", "forgot", "dropped", "saw", "kept", "stored", "keep", "had", "set", "laid",
+    "find", "see", "used", "hid", "store", "leave", "found", "forgotten", "seen",
+})  # fmt: skip
+_NEEDS = {"washing": "dirty", "cleaning": "dirty", "dusting": "dusty", "watering": "unwatered"}
+EXCEPT = (
+    "except for", "except", "apart from", "excluding", "other than", "save for", "but not", "aside from",
+    "with the exception of", "but leave out", "just not", "only not", "not counting", "leaving out", "minus",
+    "bar",
+)  # fmt: skip
+
+
+class Modified(Places):
+    """Reads noun phrases with what follows them closely."""
+
+    def described(self, at: int) -> tuple[Phrase, int] | None:
+        """A noun phrase with relative clauses and participles."""
+        found = self.phrase(at)
+        if found is None:
+            return None
+        phrase, i = found
+        if not isinstance(phrase, Noun):
+            if phrase.word in ("those", "these") and isinstance(noun := self._those(at), Noun):
+                after = self._after(i, noun)
+                return (noun, after) if after > i else found
+            return found
+        end = self._after(i, phrase)
+        phrase.end = end
+        return phrase, end
+
+    def _those(self, at: int) -> Noun:
+        return Noun("", at, at + 1, plural=True, count=Amount.ALL)
+
+    def _after(self, at: int, noun: Noun) -> int:
+        i = at
+        while True:
+            end = (
+                self._of_room(i, noun) or self._with(i, noun) or self._relative(i, noun)
+                or self._participle(i, noun)
+            )  # fmt: skip
+            if not end:
+                return i
+            i = end
+
+    def _of_room(self, at: int, noun: Noun) -> int:
+        """"The floor of the living room", "one of mine"."""
+        if end := self._source.starts(at, "of mine", "of ours", "of yours"):
+            return end
+        if noun.kind != "floor" or self._source.word(at) != "of":
+            return 0
+        found = self.noun(at + 1)
+        if found is None:
+            return 0
+        room, end = found
+        noun.where.append(self._in_room(room.kind, at, end))
+        return end
+
+    def _with(self, at: int, noun: Noun) -> int:
+        """"With the apples in it"."""
+        source = self._source
+        i = source.starts(at, "with", "that has", "which has", "that have", "that holds", "that contains",
+                          "which contains", "holding", "containing", "which holds", "which have")  # fmt: skip
+        if not i or source.word(i) in ("it", "them"):
+            return 0
+        found = self.noun(i)
+        if found is None:
+            return 0
+        inner, end = found
+        after = source.starts(end, "in it", "on it", "inside it", "in them", "on them", "inside", "on top", "on top of it")
+        if not after and source.word(at) == "with":
+            return 0
+        noun.holding.append(inner)
+        return after or end
+
+    def _relative(self, at: int, noun: Noun) -> int:
+        source = self._source
+        i = at + (source.word(at) in ("that", "which", "who"))
+        word = source.word(i)
+        if word in _SUBJECTS:
+            return self._left_behind(i + 1, noun)
+        generic = noun.kind == "thing" and noun.count is Amount.ALL and i == at
+        if i == at and not (generic and word in ("'s", "is", "are", "you", "i")):
+            return 0
+        if source.starts(i, "need", "needs"):
+            state = _NEEDS.get(source.word(i + 1))
+            if state is None:
+                return 0
+            noun.states.append(state)
+            return i + 2
+        if word not in ("is", "are", "'s", "was", "were", "lie", "lies", "stand", "stands", "sit", "sits", "has", "have"):
+            return 0
+        if word in ("has", "have"):
+            if source.word(i + 1) != "been":
+                return 0
+            i += 1
+        i += 1
+        return self._predicate(i, noun, negated=False) if i else 0
+
+    def _predicate(self, at: int, noun: Noun, *, negated: bool) -> int:
+        """States and places after "that is"."""
+        source = self._source
+        i = at
+        if source.word(i) == "not":
+            negated, i = True, i + 1
+        while source.word(i) in _ADVERBS and source.word(i) not in _POSITIONS:
+            i += 1
+        if source.word(i) in _POSITIONS:
+            return self._participle(i, noun)
+        if end := self._state_word(i, noun, negated=negated):
+            if source.word(end) == "and":
+                end = self._state_word(end + 1, noun, negated=negated) or end
+            wheres, after = self.places(end)
+            if wheres:
+                noun.where += grouped(wheres, unsure=True)
+            return after
+        if negated:
+            return 0
+        wheres, end = self.places(i)
+        if not wheres:
+            return 0
+        noun.where += grouped(wheres, unsure=True)
+        return end
+
+    def _state_word(self, at: int, noun: Noun, *, negated: bool) -> int:
+        source = self._source
+        word = source.word(at)
+        if word in ("on", "off") and self.place(at) is None:
+            noun.states.append("powered on" if (word == "on") is not negated else "powered off")
+            return at + 1
+        match = source.match(at)
+        for sense in match.senses if match else ():
+            if sense.part is Part.STATE:
+                state = opposite(sense.word) if negated else sense.word
+                if not state or match is None:
+                    return 0
+                noun.states.append(state)
+                return at + match.length
+            if sense.part is Part.COLOR and match is not None and not negated:
+                noun.color = Color(sense.word)
+                return at + match.length
+        return 0
+
+    def _participle(self, at: int, noun: Noun) -> int:
+        """"Lying on the floor"."""
+        source = self._source
+        if source.word(at) not in _POSITIONS:
+            return 0
+        i = at + 1
+        while source.word(i) in _ADVERBS | {"behind", "out"} and not self.place(i):
+            i += 1
+        wheres, end = self.places(i)
+        if not wheres:
+            return i if source.word(i - 1) in ("around", "about") else 0
+        noun.where += grouped(wheres, unsure=True)
+        return end
+
+    def _left_behind(self, at: int, noun: Noun) -> int:
+        """"(The phone) I left in the kitchen", "you can find on the shelf"."""
+        source = self._source
+        i = at
+        while source.word(i) in ("have", "has", "had", "just", "already", "always", "can", "will", "last", "usually", "may", "might"):
+            i += 1
+        if source.word(i) not in _LEFT:
+            return 0
+        i += 1
+        while source.word(i) in ("lying", "standing", "around", "behind", "out", "sitting", "first"):
+            i += 1
+        wheres, end = self.places(i)
+        if wheres:
+            noun.where += grouped(wheres, unsure=True)
+            return end
+        return i if source.word(i - 1) in ("find", "see", "first") else 0
+
+
+_OPPOSITES = {
+    "open": "closed", "closed": "open", "clean": "dirty", "filled": "empty", "empty": "filled",
+    "dirty": "clean", "powered on": "powered off", "powered off": "powered on", "dusted": "dusty",
+    "cooked": "uncooked", "sliced": "unsliced", "toasted": "untoasted", "watered": "unwatered",
+    "boiled": "unboiled",
+}  # fmt: skip
+
+
+def opposite(state: str) -> str:
+    """The word for the other value of a state; empty if it has none."""
+    return _OPPOSITES.get(state, "")

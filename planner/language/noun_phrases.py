@@ -1,0 +1,459 @@
+"""Noun phrases: determiner, number, adjectives, noun, and what follows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.language.description import MAX_COUNT
+from planner.language.drafts import Noun, Phrase, Pronoun, Way, Where
+from planner.language.english import (
+    EMPTY_ADJECTIVES,
+    GENERIC,
+    GENERIC_ONE,
+    LIQUIDS,
+    MASS,
+    NO_AMOUNTS,
+    NUMBERS,
+    ONE_THING,
+    PICKS,
+    PRIVATE_ADJECTIVES,
+    THE,
+)
+from planner.language.lexicon import Part, Sense
+from planner.language.reading import AskReason
+from planner.language.sentence import Source
+from planner.language.verbs import Form, verbs_at
+from planner.language.words import Amount, Bound, Color, Material, Relation, Size
+from planner.world.word_meanings import default_word_meanings
+
+_PRONOUNS = {
+    "it": 1, "them": 2, "they": 2, "those": 2, "these": 2, "both": 2, "ones": 2, "that": 1, "this": 1,
+}  # fmt: skip
+_EVERYTHING = {
+    "everything": Amount.ALL, "anything": Amount.ALL, "whatever": Amount.ALL, "all": Amount.ALL,
+    "whichever": Amount.ALL,
+}  # fmt: skip
+_CLAUSE_WORDS = frozenset({"i", "you", "we", "is", "are", "me", "he", "she"})
+
+
+@dataclass(slots=True)
+class _Quantity:
+    """Determiner and number in front of a noun."""
+
+    det: str = ""
+    count: int | Amount | None = None
+    bound: Bound = Bound.EXACTLY
+    partitive: bool = False
+    other: bool = False
+    each: bool = False
+    pair: bool = False
+
+
+class NounPhrases:
+    """Reads noun phrases without the prepositions that follow, whose place only a verb decides."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._read: dict[int, tuple[Phrase, int] | None] = {}
+
+    def phrase(self, at: int) -> tuple[Phrase, int] | None:
+        """A noun phrase or pronoun at a word, and the position after it."""
+        if self._source.word(at) in _CLAUSE_WORDS:
+            return None
+        pronoun = self._pronoun(at)
+        noun = self.noun(at)
+        return noun or pronoun
+
+    def noun(self, at: int) -> tuple[Noun, int] | None:
+        """A noun phrase that is no pronoun."""
+        source = self._source
+        quantity, i = self._quantity(at)
+        found = self._everything(at) or self._core(i, quantity, at)
+        if found is None:
+            return None
+        noun, i = found
+        if source.word(i) == "each" and not isinstance(noun.count, Amount):
+            noun.each, i = True, i + 1
+        noun.end = i
+        return noun, i
+
+    def _pronoun(self, at: int) -> tuple[Pronoun, int] | None:
+        source = self._source
+        word = source.word(at)
+        for phrase, number in (
+            ("all of them", 2), ("both of them", 2), ("each of them", 2), ("all of it", 1),
+            ("all of these", 2), ("all of those", 2), ("the two of them", 2), ("them all", 2),
+            ("it all", 0), ("them both", 2), ("the both of them", 2), ("the latter", 0), ("the former", 0),
+            ("every one of them", 2), ("those two", 2), ("these two", 2), ("all of that", 0),
+        ):  # fmt: skip
+            if end := source.starts(at, phrase):
+                name = phrase.removeprefix("the ") if "er" in phrase else phrase
+                return Pronoun(name, number, at, end), end
+        if word in _PRONOUNS:
+            return Pronoun(word, _PRONOUNS[word], at, at + 1), at + 1
+        return None
+
+    def _everything(self, at: int) -> tuple[Noun, int] | None:
+        """"Everything", "whatever is", "anything edible", "the rest"."""
+        source = self._source
+        word = source.word(at)
+        if word in ("something", "someone"):
+            noun = Noun("thing", at, at + 1, vague=True)
+            return noun, at + 1
+        if rest := source.starts(at, "the rest", "all the rest", "the others", "all the others", "everything else"):
+            noun = Noun("", at, rest, plural=True, count=Amount.ALL, other=True)
+            if of := source.starts(rest, "of the", "of my", "of our"):
+                found = self._core(of, _Quantity(det="the"), at)
+                if found is None:
+                    return None
+                noun.kind, rest = found[0].kind, found[1]
+            elif word == "everything":
+                noun.kind = "thing"
+            return noun, rest
+        if word not in _EVERYTHING:
+            return None
+        i = at + 1
+        if word in ("whatever", "whichever") and source.word(i) not in ("is", "are", "you", "i", "'s", "stands", "lies"):
+            return None
+        if word == "all" and source.word(i) not in ("that", "which"):
+            return None
+        if word == "all" and not source.starts(i + 1, "is", "are"):
+            return None
+        noun = Noun("thing", at, i, plural=True, count=Amount.ALL)
+        if word in ("whatever", "whichever") and source.word(i) in ("is", "are", "'s"):
+            i += 1
+        if (match := source.match(i)) and word not in ("all",):
+            for sense in match.senses:
+                if sense.part is Part.KIND and not sense.plural and source.word(i - 1) == word:
+                    # "Everything electronic", "anything edible".
+                    noun.kind = sense.word
+                    return noun, i + match.length
+                if sense.part is not Part.ACTION and sense.part is not Part.KIND:
+                    _describe(noun, sense)
+                    return noun, i + match.length
+        return noun, i
+
+    def _quantity(self, at: int) -> tuple[_Quantity, int]:
+        """What stands in front of adjectives and noun."""
+        source = self._source
+        word = source.word(at)
+        if word in ("whatever", "whichever"):
+            kind = source.word(at)
+            return (
+                (_Quantity(count=Amount.ALL), at + 1)
+                if kind == "whatever"
+                else (_Quantity(det="a"), at + 1)
+            )
+        for bound, phrases in (
+            (Bound.AT_LEAST, ("at least", "a minimum of", "no fewer than", "no less than", "not less than")),
+            (Bound.AT_MOST, ("at most", "no more than", "up to", "a maximum of", "not more than")),
+            (Bound.EXACTLY, ("exactly", "just", "only", "precisely", "a total of")),
+        ):
+            if end := source.starts(at, *phrases):
+                number, i = self._number(end)
+                if number is not None:
+                    return self._of(_Quantity("a", number, bound), i)
+        if end := source.starts(at, "all", "every single", "every last", "each and every", "every", "each", "any and all"):
+            i = end
+            each = word in ("each", "every")
+            if word == "each" and source.starts(i, "one of"):
+                i += 1
+            quantity = _Quantity(count=Amount.ALL, each=each)
+            i = source.starts(i, "one of") or source.starts(i, "of") or i
+            if source.word(i) in THE:
+                i += 1
+            number, after = self._number(i)
+            if number is not None and number > 1:
+                quantity = _Quantity("the", number)
+                i = after
+            return quantity, i
+        if end := source.starts(at, "both of", "both"):
+            return _Quantity("the", 2), end + (source.word(end) in THE)
+        for words, count in (
+            ("a few of|a few more|a few|several of|several|a handful of", Amount.FEW),
+            ("some of|some more|some", Amount.SOME),
+            ("a couple of|a couple more|a couple", 2),
+            ("half a dozen of|half a dozen", 6),
+            ("a dozen of|a dozen", 12),
+            ("two dozen", 24),
+        ):
+            if end := source.starts(at, *words.split("|")):
+                return _Quantity("a", count), end + (source.word(end) in THE)
+        if end := source.starts(at, "a pair of", "the pair of", "one pair of", "my pair of"):
+            return _Quantity("a" if word in ("a", "one") else "the", pair=True), end
+        if end := source.starts(at, "any of", "any one of", "any"):
+            return _Quantity("any"), end + (source.word(end) in THE)
+        if word in ("another", "a", "an"):
+            i = at + 1
+            other = word == "another"
+            number, after = self._number(i) if word == "another" else (None, i)
+            if source.word(after) in ("other", "different") and word == "a":
+                other, after = True, after + 1
+            return _Quantity("a", number, other=other), after
+        if word in THE:
+            i = at + 1
+            if source.word(i) == "'s":
+                i += 1
+            other = source.word(i) == "other"
+            number, i = self._number(i + other)
+            if source.word(i) == "other":
+                other, i = True, i + 1
+            return _Quantity("the", number, other=other), i
+        number, i = self._number(at)
+        if number is not None:
+            if source.starts(i, "or more"):
+                return _Quantity("a", number, Bound.AT_LEAST), i + 2
+            other = source.starts(i, "more", "other")
+            return self._of(_Quantity("a", number, other=bool(other)), other or i)
+        return _Quantity(), at
+
+    def _of(self, quantity: _Quantity, at: int) -> tuple[_Quantity, int]:
+        """"Of the (three)" after a number."""
+        source = self._source
+        if source.word(at) == "of" and source.word(at + 1) in THE:
+            quantity.partitive = True
+            _, after = self._number(at + 2)
+            return quantity, after
+        return quantity, at
+
+    def _number(self, at: int) -> tuple[int | None, int]:
+        source = self._source
+        word = source.word(at)
+        if word in NO_AMOUNTS and (word != "half" or source.word(at + 1) == "a"):
+            end = at + 1
+            while source.word(end) in NUMBERS or source.word(end).isdecimal():
+                end += 1
+            if word != "half" and (word != "-" or end > at + 1):
+                raise source.impossible("amount", at, end)
+            return None, at
+        if word[:1].isdecimal():
+            if not word.isdecimal() or not 1 <= int(word[:9]) <= MAX_COUNT or len(word) > 9:
+                raise source.impossible("amount", at, at + 1)
+            if source.word(at + 1) in NO_AMOUNTS:
+                raise source.impossible("amount", at, at + 2)
+            return int(word), at + 1
+        if word in NUMBERS and not (word == "one" and source.word(at + 1) in ("by", "and", "")):
+            if source.word(at + 1) in NO_AMOUNTS and source.word(at + 1) != "-":
+                raise source.impossible("amount", at, at + 2)
+            if source.starts(at + 1, "and a half", "hundred", "thousand"):
+                raise source.impossible("amount", at, at + 2)
+            return NUMBERS[word], at + 1
+        return None, at
+
+    def _core(self, at: int, quantity: _Quantity, start: int) -> tuple[Noun, int] | None:
+        """Adjectives and noun."""
+        source = self._source
+        noun = Noun("", start, at)
+        i = self._adjectives(at, noun)
+        head = self._head(i, noun)
+        if head is None:
+            word = source.word(i)
+            if word in ("one", "ones") and (i > start or quantity.other):
+                noun.plural = word == "ones"
+                i += 1
+                if of := source.starts(i, "of the", "of these", "of those", "of my", "of our"):
+                    _, of = self._number(of)
+                    outer = Noun("", start, of)
+                    if self._head(of, outer) is None:
+                        return None
+                    noun.kind, i = outer.kind, self._head(of, outer) or of
+            elif quantity.other and quantity.det == "the" and i > start + 1:
+                pass
+            elif quantity.det and quantity.count is not None and noun.described:
+                # "The three red": refuse.
+                return None
+            elif noun.color and i > at and quantity.det == "the":
+                # "The red" needs "one".
+                return None
+            else:
+                return None
+        else:
+            i = head
+        self._count(noun, quantity)
+        noun.end = i
+        return noun, i
+
+    def _adjectives(self, at: int, noun: Noun) -> int:
+        """Reads adjectives as long as a noun can still follow."""
+        source = self._source
+        i = at
+        while i < source.size:
+            word = source.word(i)
+            picked = source.longest(i, PICKS.keys(), 2)
+            if picked and self._noun_ahead(picked):
+                noun.pick, i = PICKS[source.words[i:picked]], picked
+                continue
+            if word in PRIVATE_ADJECTIVES and self._noun_ahead(i + 1):
+                raise source.ask(AskReason.WHICH, i, i + 1)
+            if word in EMPTY_ADJECTIVES and self._noun_ahead(i + 1):
+                i += 1
+                continue
+            match = source.match(i)
+            if match is None or not self._noun_ahead(i + match.length):
+                if word == "," and i > at and self._adjective(i + 1):
+                    i += 1
+                    continue
+                break
+            if match.length > 1 and any(sense.part is Part.KIND for sense in match.senses):
+                if self._is_material_of(i, match.length, match.senses):
+                    noun.material = _material(source.word(i))
+                    i += 1
+                break
+            sense = self._adjective(i)
+            if sense is None:
+                break
+            _describe(noun, sense)
+            i += match.length
+        if i < source.size and (match := source.match(i)) and match.length > 1:
+            if self._is_material_of(i, match.length, match.senses):
+                noun.material = _material(source.word(i))
+                i += 1
+        return i
+
+    def _adjective(self, at: int) -> Sense | None:
+        match = self._source.match(at)
+        parts = (Part.COLOR, Part.MATERIAL, Part.SIZE, Part.STATE)
+        for part in parts:
+            for sense in match.senses if match else ():
+                if sense.part is part:
+                    return sense
+        return None
+
+    def _noun_ahead(self, at: int) -> bool:
+        """Whether adjectives or a noun stand here."""
+        source = self._source
+        word = source.word(at)
+        if word in ("one", "ones") or word in GENERIC or word in GENERIC_ONE:
+            return True
+        if word in EMPTY_ADJECTIVES or word in PRIVATE_ADJECTIVES:
+            return self._noun_ahead(at + 1)
+        if picked := source.longest(at, PICKS.keys(), 2):
+            return self._noun_ahead(picked)
+        match = source.match(at)
+        if match is None:
+            return False
+        if any(sense.part is Part.KIND for sense in match.senses):
+            return True
+        return self._adjective(at) is not None and self._noun_ahead(at + match.length)
+
+    def _is_material_of(self, at: int, length: int, senses: frozenset[Sense]) -> bool:
+        """Whether a known compound only says what the thing is made of: "plastic bottle"."""
+        first, kind = self._source.word(at), next(
+            (s.word for s in senses if s.part is Part.KIND), ""
+        )  # fmt: skip
+        head = " ".join(kind.split()[1:])
+        if length < 2 or _material(first) is None or not head:
+            return False
+        whole, part = default_word_meanings().find(kind), default_word_meanings().find(head)
+        return whole is not None and part is not None and whole.objects <= part.objects and bool(
+            default_word_meanings().find(first) is None
+        ) and len(whole.objects) == 1 and head in {name.replace("_", " ") for name in whole.objects}
+
+    def _head(self, at: int, noun: Noun) -> int | None:
+        """The noun itself; fills its kind and number."""
+        source = self._source
+        word = source.word(at)
+        if word in GENERIC or word in GENERIC_ONE:
+            noun.kind, noun.plural = "thing", word in GENERIC
+            return at + 1
+        match = source.match(at)
+        senses = [s for s in match.senses if s.part is Part.KIND] if match else []
+        if match is None or not senses:
+            return None
+        if any(s.part is Part.ACTION for s in match.senses) and source.word(at + 1) in THE:
+            return None
+        sense = min(senses, key=lambda s: (not s.plural, s.word))
+        end = at + match.length
+        if rooms := _room_words(sense.word):
+            after = source.match(at + rooms)
+            inner = [s for s in after.senses if s.part is Part.KIND] if after else []
+            if after is None or not inner:
+                return None
+            noun.where.append(self._in_room(" ".join(source.words[at : at + rooms]), at, at + rooms))
+            noun.kind, noun.plural = inner[0].word, inner[0].plural
+            return at + rooms + after.length
+        noun.kind, noun.plural = sense.word, sense.plural
+        if source.words[at:end][-1:] and source.word(end - 1) in ONE_THING:
+            noun.plural = False
+        after = source.match(end)
+        kinds = [s for s in after.senses if s.part is Part.KIND] if after else []
+        if after is not None and kinds and _is_room(sense.word) and not sense.plural:
+            # "The bathroom floor", "the garage lamp".
+            noun.where.append(self._in_room(sense.word, at, end))
+            noun.kind, noun.plural = kinds[0].word, kinds[0].plural
+            return end + after.length
+        if source.starts(end, "of") and source.word(end + 1) in LIQUIDS:
+            noun.states.append(f"filled with {source.word(end + 1)}")
+            return end + 2
+        if source.starts(end, "full of") and source.word(end + 2) in LIQUIDS:
+            noun.states.append(f"filled with {source.word(end + 2)}")
+            return end + 3
+        return end
+
+    @staticmethod
+    def _in_room(room: str, start: int, end: int) -> Where:
+        anchor = Noun(room, start, end, definite=True)
+        return Where(Relation.IN, anchor, Way.STATIC, start, end)
+
+    @staticmethod
+    def _count(noun: Noun, quantity: _Quantity) -> None:
+        """What determiner and number mean with this noun."""
+        mass = noun.kind in MASS
+        several = noun.plural or mass
+        noun.other, noun.each = quantity.other, False
+        noun.bound = quantity.bound
+        if quantity.pair:
+            noun.definite = quantity.det == "the"
+            noun.count = 2 if noun.plural else 1
+        elif isinstance(quantity.count, Amount):
+            noun.count = quantity.count
+            noun.each = quantity.each
+            if quantity.count is not Amount.ALL and not noun.plural and not mass:
+                noun.count = 1
+        elif quantity.count is not None:
+            noun.count = quantity.count
+            noun.definite = quantity.det == "the" and not quantity.partitive
+        elif quantity.det == "the":
+            noun.definite = not several
+            noun.count = Amount.ALL if several else 1
+        elif quantity.det == "any" and several:
+            noun.count = Amount.ALL
+        elif quantity.det:
+            noun.count = 1
+        else:
+            noun.count = Amount.ALL if several else 1
+            noun.bare = True
+
+
+def _describe(noun: Noun, sense: Sense) -> None:
+    match sense.part:
+        case Part.COLOR:
+            noun.color = Color(sense.word)
+        case Part.MATERIAL:
+            noun.material = Material(sense.word)
+        case Part.SIZE:
+            noun.size = Size(sense.word)
+        case _:
+            noun.states.append(sense.word)
+
+
+def _material(word: str) -> Material | None:
+    return Material(word) if word in set(Material) else None
+
+
+def _is_room(kind: str) -> bool:
+    found = default_word_meanings().find(kind)
+    return bool(found and found.rooms)
+
+
+def _room_words(kind: str) -> int:
+    """How many words of a compound name the room in front of furniture: 1 in "kitchen table"."""
+    words = kind.split()
+    for cut in range(1, len(words)):
+        room = default_word_meanings().find(" ".join(words[:cut]))
+        piece = default_word_meanings().find(" ".join(words[cut:]))
+        if room and room.rooms and piece and piece.furniture:
+            return cut
+    return 0
+
+

@@ -1,0 +1,246 @@
+"""Lists of things, and which of the places that follow are where they go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from planner.language.drafts import Act, Do, Noun, Phrase, Where, Way
+from planner.language.drafts import Pronoun as _Pronoun
+from planner.language.english import THE
+from planner.language.modifiers import EXCEPT, Modified
+from planner.language.places import belongs, grouped, is_furniture, is_room
+from planner.language.reading import Ask, AskReason
+from planner.language.sentence import Refused
+from planner.language.verbs import Form, verbs_at
+from planner.language.words import Amount, Arrangement, Relation, Spot
+
+_AND = ("and also", "and then also", "and", "as well as", "along with", "together with", "plus", "or")
+# After these a noun phrase was the subject of a clause of its own.
+PREDICATES = frozenset({
+    "should", "must", "shall", "can", "may", "could", "might", "ought", "has", "have", "needs", "need",
+    "is", "are", "wants", "want", "would", "will", "goes", "go", "belongs", "belong", "comes", "come",
+    "deserves", "deserve", "gets", "was", "were", "looks", "look", "requires", "require", "stays",
+})  # fmt: skip
+_ON_IN = (Relation.ON_TOP, Relation.IN, Relation.AT)
+
+
+@dataclass(slots=True)
+class Segment:
+    """Things that are named together, with the places that follow them."""
+
+    things: list[Phrase]
+    wheres: list[Where] = field(default_factory=list)
+    arrangement: Arrangement | None = None
+
+
+@dataclass(slots=True)
+class Placed:
+    """Things, and where they go; nowhere if no place says so."""
+
+    things: list[Phrase]
+    to: list[Where]
+    arrangement: Arrangement | None
+
+
+class Objects(Modified):
+    """Reads the objects of verbs."""
+
+    def item(self, at: int) -> tuple[Phrase, int] | None:
+        """A noun phrase that cannot be the beginning of a clause."""
+        source = self._source
+        if source.word(at) == "can" and source.word(at + 1) in ("you", "i", "we"):
+            return None
+        found = self.described(at)
+        if found is None:
+            return None
+        if isinstance(found[0], Noun) and found[0].bare and not found[0].plural:
+            verbal = any(Form.BASE in v.forms for v in verbs_at(source.words, at))
+            if verbal and (source.word(at + 1) in THE | {"a", "an", "it", "them", "all"}):
+                return None
+        return found
+
+    def objects(self, at: int) -> tuple[list[Segment], int] | None:
+        """A list of noun phrases, each with its places."""
+        first = self.item(at)
+        if first is None:
+            return None
+        segments = [Segment([first[0]])]
+        i = self._places_of(segments[-1], first[1])
+        while joined := self._joined(i):
+            found = self.item(joined)
+            if found is None or self._source.word(found[1]) in PREDICATES:
+                break
+            if self._source.word(found[1]) == "'s":
+                break
+            if segments[-1].wheres or segments[-1].arrangement:
+                segments.append(Segment([]))
+            segments[-1].things.append(found[0])
+            i = self._places_of(segments[-1], found[1])
+        return segments, i
+
+    def _places_of(self, segment: Segment, at: int) -> int:
+        i = self._exceptions(at, segment.things)
+        segment.wheres, i = self.places(i)
+        if spread := self.arrangement(i + (self._source.word(i) == ",")):
+            segment.arrangement, i = spread
+            if not segment.wheres:
+                segment.wheres, i = self.places(i)
+        after = self._exceptions(i, segment.things)
+        if after > i and not segment.wheres:
+            segment.wheres, after = self.places(after)
+        return after
+
+    def _joined(self, at: int) -> int:
+        """The position after "and" or a comma in a list; 0 if the list ends."""
+        source = self._source
+        i = at + (source.word(at) == ",")
+        for word in (" too", " as well", " also"):
+            if end := source.starts(i, word.strip()):
+                i = end + (source.word(end) == ",")
+                break
+        end = source.starts(i, *_AND)
+        if not end:
+            return i if i > at and source.word(i - 1) == "," else 0
+        for filler in ("also", "both", "maybe", "finally", "even"):
+            if source.word(end) == filler and filler != "both":
+                end += 1
+        return end
+
+    def _exceptions(self, at: int, things: list[Phrase]) -> int:
+        """"Except the red one", added to what it is an exception from."""
+        source = self._source
+        i = at + (source.word(at) == ",")
+        end = source.starts(i, *EXCEPT)
+        if not end and source.starts(i, "but") and any(
+            isinstance(t, Noun) and t.count is Amount.ALL for t in things
+        ):
+            end = i + 1 if self.item(i + 1) else 0
+        if not end:
+            return at
+        found = self.item(end)
+        if found is None or source.word(found[1]) in PREDICATES and source.word(i) == "but":
+            return at
+        out, i = [found[0]], found[1]
+        if wheres := self.places(i)[0]:
+            anchored = [w for w in wheres if w.way is Way.STATIC]
+            if len(anchored) == len(wheres) and isinstance(out[0], Noun) and not any(
+                w.anchor is None or isinstance(w.anchor, Spot) for w in wheres
+            ) and source.word(self.places(i)[1]) not in PREDICATES and things and self._placed_before(things):
+                out[0].where += grouped(wheres, unsure=True)
+                i = self.places(i)[1]
+        while joined := self._joined(i):
+            found = self.item(joined)
+            if found is None or source.word(found[1]) in PREDICATES and source.word(i) != "and":
+                break
+            out.append(found[0])
+            i = found[1]
+        for thing in things:
+            if isinstance(thing, Noun):
+                for noun in out:
+                    if isinstance(noun, Noun) and not noun.kind:
+                        noun.kind = thing.kind
+                thing.but += out
+        return i
+
+    @staticmethod
+    def _placed_before(things: list[Phrase]) -> bool:
+        return all(isinstance(thing, Noun) and thing.where for thing in things)
+
+    def attach(self, segments: list[Segment]) -> list[Phrase]:
+        """All things, with the places behind each as part of its description."""
+        things: list[Phrase] = []
+        for segment in segments:
+            things += segment.things
+            self._describe(segment.things, segment.wheres)
+        return things
+
+    def _describe(self, things: list[Phrase], wheres: list[Where]) -> None:
+        """Adds places to descriptions: origins to all things, others to the last."""
+        origins = [w for w in wheres if w.way is Way.FROM]
+        groups = grouped(wheres, unsure=True)
+        for where in groups:
+            if isinstance(where.anchor, Spot):
+                raise self._source.unknown(where.start, where.end)
+            targets = things if where in origins else things[-1:]
+            for thing in targets:
+                if isinstance(thing, Noun) and (where not in origins or not thing.where or thing is things[-1]):
+                    thing.where.append(where)
+                elif isinstance(thing, _Pronoun) and where.anchor is not None and where.way is not Way.FROM:
+                    raise self._source.unknown(where.start, where.end)
+
+    def placed(self, segments: list[Segment], *, static: bool) -> list[Placed]:
+        """Where the things of each segment go; a segment without a place goes with the next."""
+        found: list[Placed] = []
+        for segment in segments:
+            to = self._target(segment, static=static)
+            found.append(Placed(segment.things, to, segment.arrangement))
+        for earlier, later in reversed(list(zip(found, found[1:], strict=False))):
+            if not earlier.to and later.to:
+                earlier.to = later.to
+        return found
+
+    def _target(self, segment: Segment, *, static: bool) -> list[Where]:
+        wheres = segment.wheres
+        first_to = next((k for k, where in enumerate(wheres) if where.way is Way.TO), None)
+        if first_to is not None:
+            origin = next((k for k, w in enumerate(wheres) if w.way is Way.FROM and k > first_to), len(wheres))
+            self._describe(segment.things, wheres[:first_to] + wheres[origin:])
+            return _settled(grouped(wheres[first_to:origin], unsure=True))
+        rest = [w for w in wheres if w.way is Way.STATIC]
+        if not static or not rest:
+            self._describe(segment.things, wheres)
+            return []
+        last_from = max((k for k, w in enumerate(wheres) if w.way is Way.FROM), default=-1)
+        if last_from >= 0:
+            # "From the toolbox in the garage on the table": the origin takes what belongs to it.
+            groups = grouped(wheres[last_from:], unsure=False)
+            self._describe(segment.things, wheres[:last_from] + groups[:1])
+            return _settled(groups[1:])
+        return self._static_target(segment, rest)
+
+    def _static_target(self, segment: Segment, wheres: list[Where]) -> list[Where]:
+        """Which of several places without motion is where the thing goes."""
+        unsure = [
+            one for one, other in zip(wheres, wheres[1:], strict=False)
+            if belongs(one, other) is None
+        ]  # fmt: skip
+        groups = grouped(wheres, unsure=False)
+        if len(groups) == 1:
+            return groups
+        if unsure or len(groups) > 2:
+            raise Refused(Ask(
+                words=tuple(self._source.quote(g.start, g.end) for g in groups[:-1]),
+                reason=AskReason.WHICH,
+            ))  # fmt: skip
+        one, other = groups
+        if other.comma or (one.relation in _ON_IN and other.relation not in _ON_IN):
+            return _settled(groups)
+        if isinstance(one.anchor, Noun) and is_room(one.anchor):
+            raise self._source.ask(AskReason.WHICH, one.start, one.end)
+        self._describe(segment.things, [one])
+        return [other]
+
+    @staticmethod
+    def move(placed: Placed, start: int, end: int) -> Do:
+        """The request to put things where they go."""
+        for where in placed.to:
+            anchor = where.anchor
+            if isinstance(anchor, Noun) and anchor.count is Amount.ALL and anchor.each:
+                anchor.each = False
+                for thing in placed.things:
+                    if isinstance(thing, Noun) and thing.count is not Amount.ALL:
+                        thing.each = True
+        return Do(Act.MOVE, placed.things, start, end, placed.to, arrangement=placed.arrangement)
+
+
+def _settled(groups: list[Where]) -> list[Where]:
+    """"To the kitchen, on the table" is the table in the kitchen."""
+    if len(groups) == 2:
+        room, other = groups
+        if (
+            isinstance(room.anchor, Noun) and is_room(room.anchor) and room.relation is Relation.IN
+            and isinstance(other.anchor, Noun) and is_furniture(other.anchor)
+        ):  # fmt: skip
+            other.anchor.where.append(room)
+            return [other]
+    return groups

@@ -1,0 +1,164 @@
+"""The order of requests: as words say, and as one depends on another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.language.drafts import Act, Do, Noun, Phrase, Way
+from planner.language.modifiers import opposite
+from planner.language.sentence import Source
+from planner.language.words import Actor, Amount
+from planner.world.word_meanings import default_word_meanings
+
+
+class Order:
+    """Requests in steps. What only introduces things is dropped."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.steps: list[list[Do]] = [[]]
+        self.throughout: list[Do] = []
+        self.mentions: list[Do] = []
+
+    @property
+    def requests(self) -> list[Do]:
+        """All requests of the steps."""
+        return [do for step in self.steps for do in step]
+
+    def add(self, do: Do, *, then: bool) -> None:
+        """Adds a request to the last step, or a later one if it must be later."""
+        if do.act in (Act.LEAVE, Act.NEVER):
+            self.throughout.append(do)
+            return
+        if do.act is Act.MENTION:
+            self.mentions.append(do)
+            return
+        self._drop_taken(do)
+        if do.act is Act.MOVE and not do.to and self._merged(do):
+            return
+        depends = any(_depends(do, earlier) for earlier in self.steps[-1])
+        if depends and not then:
+            self._check(do)
+        if (then or depends) and self.steps[-1]:
+            self.steps.append([])
+        self.steps[-1].append(do)
+
+    def add_before(self, do: Do, step: int) -> None:
+        """Adds a request as a step before one that there is already."""
+        if do.act in (Act.LEAVE, Act.NEVER, Act.MENTION):
+            self.add(do, then=False)
+            return
+        self.steps.insert(min(step, len(self.steps) - 1), [do])
+
+    def step_of(self, do: Do) -> int:
+        """The step of a request."""
+        return next((k for k, step in enumerate(self.steps) if do in step), len(self.steps) - 1)
+
+    def _drop_taken(self, do: Do) -> None:
+        """"Take the cup and put it away": taking it is part of that."""
+        for step in self.steps:
+            step[:] = [
+                e for e in step if not (e.taken and any(same(t, u) for t in e.things for u in (*do.things, *do.tools)))
+            ]  # fmt: skip
+        self.mentions = [
+            m for m in self.mentions if not any(same(t, u) for t in m.things for u in do.things)
+            or m.who is not None
+        ]  # fmt: skip
+        for mention in self.mentions:
+            if mention.who and any(same(t, u) for t in mention.things for u in do.things):
+                do.who = do.who or mention.who
+                mention.taken = False
+        self.steps = [step for step in self.steps if step] or [[]]
+
+    def _merged(self, do: Do) -> bool:
+        """"... and keep them together": the arrangement of the earlier move."""
+        for earlier in reversed(self.requests):
+            if earlier.act is Act.MOVE and len(earlier.things) == len(do.things) and all(
+                same(a, b) for a, b in zip(earlier.things, do.things, strict=True)
+            ):
+                earlier.arrangement = do.arrangement
+                return True
+        return False
+
+    def _check(self, do: Do) -> None:
+        """Refuses two opposite states of one thing without an order."""
+        for earlier in self.steps[-1]:
+            if any(same(a, b) for a in do.things for b in earlier.things) and any(
+                opposite(state) in earlier.states for state in do.states
+            ):
+                raise self._source.impossible("contradiction", earlier.start, do.end)
+
+    def finish(self) -> None:
+        """Exceptions for what is protected, and agents only where two share the work."""
+        for guard in self.throughout:
+            if guard.act is Act.LEAVE or guard.states:
+                for do in self.requests:
+                    _spare(do, guard)
+        everyone = [*self.requests, *self.throughout]
+        if not any(do.who is Actor.SPEAKER for do in everyone):
+            for do in everyone:
+                do.who = None
+        self.steps = [step for step in self.steps if step]
+
+
+def same(one: Phrase, other: Phrase) -> bool:
+    """Whether two resolved phrases are about the same things."""
+    if one is other:
+        return True
+    if not isinstance(one, Noun) or not isinstance(other, Noun):
+        return False
+    known = (one.definite or one.count is Amount.ALL) and (other.definite or other.count is Amount.ALL)
+    return known and signature(one) == signature(other)
+
+
+def signature(noun: Noun) -> tuple[object, ...]:
+    """What a definite description says, for comparison."""
+    return (
+        noun.kind, noun.count, noun.color, noun.material, noun.size, noun.pick, tuple(noun.states),
+        tuple((w.relation, signature(w.anchor) if isinstance(w.anchor, Noun) else str(w.anchor)) for w in noun.where),
+        len(noun.other_than), len(noun.holding),
+    )  # fmt: skip
+
+
+def _anchors(do: Do) -> Iterator[Phrase]:
+    for where in do.to:
+        if isinstance(where.anchor, Noun):
+            yield where.anchor
+
+
+def _depends(do: Do, earlier: Do) -> bool:
+    """Whether a request moves or changes what an earlier one is about, or uses what that changed."""
+    if do.act in (Act.FIND, Act.GO, Act.PREPARE) or earlier.act in (Act.FIND, Act.GO, Act.PREPARE):
+        return False
+    about = [*earlier.things, *_anchors(earlier)]
+    if any(same(thing, other) for thing in do.things for other in about):
+        return True
+    used: list[Phrase] = list(do.tools)
+    if earlier.act is Act.MAKE:
+        used += _anchors(do)
+    for thing in do.things:
+        if isinstance(thing, Noun):
+            used += [w.anchor for w in thing.where if w.way is Way.FROM and isinstance(w.anchor, Noun)]
+    return any(same(thing, other) for thing in used for other in earlier.things)
+
+
+def _spare(do: Do, guard: Do) -> None:
+    """Adds what is protected to the exceptions of what would include it."""
+    if do.act not in (Act.MOVE, Act.MAKE) or (guard.states and do.states != guard.states):
+        return
+    for thing in do.things:
+        if not isinstance(thing, Noun) or thing.count is not Amount.ALL:
+            continue
+        for spared in guard.things:
+            if isinstance(spared, Noun) and _includes(thing, spared) and not any(same(spared, b) for b in thing.but):
+                thing.but.append(spared)
+
+
+def _includes(whole: Noun, part: Noun) -> bool:
+    if whole.kind == "thing":
+        return True
+    outer, inner = default_word_meanings().find(whole.kind), default_word_meanings().find(part.kind)
+    if outer is None or inner is None:
+        return False
+    narrower = inner.objects <= outer.objects and bool(inner.objects)
+    return narrower and (inner.objects != outer.objects or part.described)

@@ -1,0 +1,271 @@
+"""Prepositional phrases, and what each of several belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.language.drafts import Either, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
+from planner.language.english import PREPOSITIONS
+from planner.language.noun_phrases import NounPhrases
+from planner.language.reading import AskReason
+from planner.language.words import Amount, Arrangement, Relation, Spot
+from planner.world.word_meanings import default_word_meanings
+
+_BEFORE_PREPOSITION = frozenset({
+    "back", "down", "up", "over", "out", "right", "directly", "straight", "all", "nicely", "either",
+    "somewhere", "anywhere", "neatly", "just", "safely", "both",
+})  # fmt: skip
+_SPOTS: dict[str, Spot] = {
+    phrase: spot
+    for spot, several in {
+        Spot.ME: "to me|to us|over to me|back to me|me|to my hand|to my hands|to my side",
+        Spot.HERE: "over here|right here|to here|here|to where i am|where i am|to this room|in here",
+        Spot.BACK: "back where it was|back where they were|where it was|where they were|back where it came from"
+        "|back where they came from|back to where it was|back to where they were|where you found it"
+        "|where you found them|where it came from|where they came from|back where you found it"
+        "|back where you found them|where it was before|where they were before|to its original place"
+        "|to their original places|in its original place|to where it was|to where they were",
+        Spot.USUAL: "back where it belongs|back where they belong|where it belongs|where they belong"
+        "|to where it belongs|to where they belong|where it goes|where they go|to its place|to their places"
+        "|in its place|in their places|in its usual place|in their usual place|in their usual places"
+        "|to its usual place|to their usual place|to their usual places|in its proper place|to its proper place"
+        "|in their proper places|to their proper places|back in its place|back in their places"
+        "|back to its place|back to their places|in their place|to their place|away"
+        "|back in its usual place|back in their usual places|to its rightful place|where they all belong",
+        Spot.ELSEWHERE: "elsewhere|somewhere else|to another place|anywhere else|to somewhere else"
+        "|someplace else|to a different place|somewhere different",
+    }.items()
+    for phrase in several.split("|")
+}  # fmt: skip
+_SPOT_WORDS = {tuple(phrase.split()): spot for phrase, spot in _SPOTS.items()}
+_ARRANGEMENTS = {
+    tuple(phrase.split()): arrangement
+    for arrangement, several in {
+        Arrangement.TOGETHER: "together|side by side|next to each other|next to one another|beside each other"
+        "|beside one another|close together|close to each other|in a row|right next to each other|in one place"
+        "|near each other|close to one another|near one another|in a line|in a row next to each other"
+        "|in a group|in a row next to one another|right next to one another",
+        Arrangement.APART: "apart|away from each other|far apart|away from one another|apart from each other"
+        "|separate|far from each other|separated|well apart|separately",
+        Arrangement.STACKED: "on top of each other|on top of one another|in a stack|in a pile|in one pile"
+        "|in one stack|one on top of the other|stacked|stacked up",
+    }.items()
+    for phrase in several.split("|")
+}  # fmt: skip
+_THERE = {
+    ("there",): Relation.AT, ("over", "there"): Relation.AT, ("in", "there"): Relation.IN,
+    ("on", "there"): Relation.ON_TOP, ("inside",): Relation.IN, ("up", "there"): Relation.ON_TOP,
+    ("under", "there"): Relation.UNDER, ("to", "there"): Relation.AT, ("from", "there"): Relation.AT,
+    ("back", "there"): Relation.AT, ("into", "there"): Relation.IN, ("underneath",): Relation.UNDER,
+    ("to", "the", "same", "place"): Relation.AT, ("in", "the", "same", "place"): Relation.AT,
+    ("down", "there"): Relation.AT, ("on", "top"): Relation.ON_TOP, ("next", "to", "that"): Relation.NEXT_TO,
+}  # fmt: skip
+_BY_SIDE = (Relation.NEXT_TO, Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF,
+            Relation.LEFT_OF, Relation.RIGHT_OF)  # fmt: skip
+
+
+class Places(NounPhrases):
+    """Reads where something is, goes to, or comes from."""
+
+    def described(self, at: int) -> tuple[Phrase, int] | None:
+        """A noun phrase with what follows it closely; what reads that overrides this."""
+        return self.phrase(at)
+
+    def arrangement(self, at: int) -> tuple[Arrangement, int] | None:
+        """How things lie relative to each other."""
+        end = self._source.longest(at, _ARRANGEMENTS.keys())
+        return (_ARRANGEMENTS[self._source.words[at:end]], end) if end else None
+
+    def places(self, at: int) -> tuple[list[Where], int]:
+        """All places that follow each other from a word on, also after single commas."""
+        found: list[Where] = []
+        i = at
+        while True:
+            comma = bool(found) and self._source.word(i) == ","
+            if self.arrangement(i + comma):
+                break
+            one = self.place(i + comma)
+            if one is None:
+                break
+            one[0][0].comma = comma
+            found += one[0]
+            i = one[1]
+        return found, i
+
+    def place(self, at: int) -> tuple[list[Where], int] | None:
+        """One place; two for "between x and y"."""
+        source = self._source
+        word = source.word(at)
+        if end := source.longest(at, _SPOT_WORDS.keys()):
+            spot = _SPOT_WORDS[source.words[at:end]]
+            return [Where(Relation.AT, spot, Way.TO, at, end)], end
+        if found := self._place_where(at):
+            return found
+        if word in ("somewhere", "anywhere", "wherever", "someplace"):
+            if source.longest(at + 1, PREPOSITIONS.keys(), 7) or source.longest(at, PREPOSITIONS.keys(), 7):
+                return self._preposition(at + 1) or self._preposition(at)
+            end = at + 1
+            while source.word(end) in ("better", "nice", "safe", "suitable", "good", "appropriate", "sensible", "dry"):
+                end += 1
+            raise source.ask(AskReason.WHERE, at, end)
+        return self._between(at) or self._preposition(at) or self._there(at)
+
+    def _place_where(self, at: int) -> tuple[list[Where], int] | None:
+        """"Where the laptop is"."""
+        source = self._source
+        i = at + (source.word(at) == "to")
+        if source.word(i) != "where":
+            return None
+        found = self.phrase(i + 1)
+        if found is None or source.word(found[1]) not in ("is", "are", "was", "were", "stands", "lies", "sits"):
+            return None
+        anchor = PlaceWhere(found[0])
+        end = found[1] + 1
+        if source.word(end) in ("now", "currently", "standing", "lying"):
+            end += 1
+        return [Where(Relation.AT, anchor, Way.TO, at, end)], end
+
+    def _there(self, at: int) -> tuple[list[Where], int] | None:
+        end = self._source.longest(at, _THERE.keys())
+        if not end and self._source.word(at) == "back":
+            return [Where(Relation.AT, Spot.BACK, Way.TO, at, at + 1)], at + 1
+        if not end:
+            return None
+        relation = _THERE[self._source.words[at:end]]
+        way = Way.FROM if self._source.word(at) == "from" else Way.STATIC
+        return [Where(relation, None, way, at, end)], end
+
+    def _between(self, at: int) -> tuple[list[Where], int] | None:
+        source = self._source
+        i = source.starts(at, "in between", "between")
+        if not i:
+            return None
+        first = self.described(i)
+        if first is None:
+            return None
+        noun, i = first
+        wheres = [Where(Relation.NEXT_TO, noun, Way.STATIC, at, i)]
+        if source.word(i) == "and":
+            second = self.described(i + 1)
+            if second is None:
+                return None
+            wheres.append(Where(Relation.NEXT_TO, second[0], Way.STATIC, i, second[1]))
+            return wheres, second[1]
+        return (wheres, i) if isinstance(noun, Noun) and noun.count == 2 else None
+
+    def _preposition(self, at: int) -> tuple[list[Where], int] | None:
+        source = self._source
+        i = at
+        while source.word(i) in _BEFORE_PREPOSITION and not source.longest(i, PREPOSITIONS.keys(), 7):
+            i += 1
+        end = source.longest(i, PREPOSITIONS.keys(), 7)
+        if not end:
+            return None
+        relation, way = PREPOSITIONS[source.words[i:end]]
+        found = self._anchor(end)
+        if found is None:
+            return None
+        anchor, end = found
+        relation = _fitting(relation, way, anchor)
+        return [Where(relation, anchor, way, at, end)], end
+
+    def _anchor(self, at: int) -> tuple[Phrase, int] | None:
+        source = self._source
+        own = source.starts(at, "its own", "their own", "a separate", "separate", "a different", "different")
+        if own:
+            found = self.noun(own)
+            if found is None:
+                return None
+            noun, end = found
+            noun.count, noun.definite, noun.bare = 1, False, False
+            if source.word(own - 1) == "different" and source.word(end) != "each" and not noun.plural:
+                noun.elsewhere = True
+            else:
+                noun.each = True
+            end += source.word(end) == "each"
+            return noun, end
+        first = self.described(at)
+        if first is None:
+            return None
+        anchor, end = first
+        if isinstance(anchor, Noun):
+            if after := source.starts(end, "of its own", "of their own"):
+                anchor.each, end = True, after
+            elif source.words[at : at + 1] == ("another",) or source.starts(at, "a different", "some other"):
+                anchor.elsewhere, anchor.other = True, False
+            if source.word(end) == "or" and (second := self.noun(end + 1)) and self._is_place(second[0]):
+                return Either([anchor, second[0]], at, second[1]), second[1]
+        return anchor, end
+
+    def _is_place(self, noun: Noun) -> bool:
+        return self._source.word(noun.end) not in ("is", "are") and bool(noun.kind)
+
+
+def _fitting(relation: Relation, way: Way, anchor: Phrase) -> Relation:
+    """"To" a room is in it, "to" the floor on it."""
+    if relation is Relation.AT and way is not Way.FROM and isinstance(anchor, Noun):
+        if is_room(anchor):
+            return Relation.IN
+        if anchor.kind == "floor":
+            return Relation.ON_TOP
+    if relation is Relation.IN and isinstance(anchor, Noun) and anchor.kind == "floor":
+        return Relation.ON_TOP
+    return relation
+
+
+def is_room(noun: Noun) -> bool:
+    """Whether a noun names a room."""
+    found = default_word_meanings().find(noun.kind) if noun.kind else None
+    return noun.kind == "room" or bool(found and found.rooms and not found.objects)
+
+
+def is_furniture(noun: Noun) -> bool:
+    """Whether a noun names furniture and no object."""
+    found = default_word_meanings().find(noun.kind) if noun.kind else None
+    return noun.kind == "furniture" or bool(found and found.furniture and not found.objects)
+
+
+def belongs(before: Where, after: Where) -> bool | None:
+    """Whether a place says where the anchor of the one before it is; None if it may or may not."""
+    anchor, other = before.anchor, after.anchor
+    if not isinstance(anchor, Noun) or after.way is not Way.STATIC or not isinstance(other, Noun):
+        return False
+    if is_room(anchor):
+        return False
+    if is_room(other):
+        return after.relation is Relation.IN
+    if anchor.kind == "floor" or after.comma:
+        return False
+    if is_furniture(anchor):
+        return after.relation in _BY_SIDE and is_furniture(other)
+    return True if before.relation in _BY_SIDE else None
+
+
+def grouped(wheres: Sequence[Where], *, unsure: bool) -> list[Where]:
+    """The places that stand for themselves; the others are added to the anchors before them.
+
+    `unsure` is what becomes of a place that may or may not belong to the one before it.
+    """
+    found: list[Where] = []
+    last: Where | None = None
+    for where in wheres:
+        if last is not None:
+            sure = belongs(last, where)
+            if (unsure if sure is None else sure) and isinstance(last.anchor, Noun):
+                last.anchor.where.append(where)
+                last.end = found[-1].end = where.end
+                last = where
+                continue
+        found.append(where)
+        last = where
+    return found
+
+
+def all_of(anchor: object) -> bool:
+    """Whether an anchor is every one of a kind."""
+    return isinstance(anchor, Noun) and anchor.count is Amount.ALL and anchor.each
+
+
+__all__ = [
+    "Arrangement", "Places", "Pronoun", "all_of", "belongs", "grouped", "is_furniture", "is_room",
+]  # fmt: skip

@@ -1,0 +1,115 @@
+"""Texts that are no instruction in English, and the spelling of those that are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
+
+from planner.language import clauses, english, frames, modifiers, places
+from planner.language.lexicon import default_lexicon
+from planner.language.plurals import plural_of
+from planner.language.reading import NoCommand, NoCommandReason, NotUnderstood, Reading
+from planner.language.tokens import Token
+from planner.language.verbs import verb_words
+from planner.world.word_meanings import default_word_meanings
+
+MAX_LETTERS = 4000
+_CODE = re.compile(
+    r"[\[\]{}<>=\\|`$*^]|\w\(|\w_\w|;\s*$|\b(?:drop table|select \* from|rm -|sudo|import \w+$|def \w+|https?)|#!|//",
+    re.IGNORECASE,
+)
+_FOREIGN = frozenset(
+    "der die das und bitte den dem ein eine einen ist nicht auf mit ich bring du le la les une des et dans sur s'il vous "
+    "plaît plait je est moi mets mettez donne el los las un una en por favor con que pon poner puedes il lo gli nel nella "
+    "sul per di del della metti prendi portami de het een op naar zet graag alsjeblieft os na mesa cozinha coloque ponha "
+    "og det til på och att jag skål proszę na stół w do weź räum stell leg auf räume schalte mach licht tisch".split()
+)
+_ENGLISH = frozenset(
+    "the a an my and to on in it is of for with them you i from all that please put".split()
+)
+_OTHER_WORDS = frozenset(
+    "me us him her i you he she we they it the a an and or but not no nor to of for with as if when while before after "
+    "until once unless because since so than too very is are was were be been being am do does did done has have had "
+    "having will would shall should can could may might must ought need needs want wants like love let any every each both "
+    "all some few several many much more most less least other another same such what which who whom whose where why how "
+    "there here then now again still just also only even ever never always first second third last next later soon yes "
+    "prior own side place way time sure see get got hungry thirsty tired cold hot dark late early ready going gone nice "
+    "thing whatever whichever everybody everyone somebody nobody people house home room rooms else goes go come comes "
+    "today tonight tomorrow yesterday morning evening afternoon night minute moment hand hands one ones couple pair "
+    "dozen half single least most either neither except excluding apart without instead already currently rest "
+    "up down over out off away back around along together".split()
+)
+
+
+def no_command(text: str, tokens: tuple[Token, ...]) -> Reading | None:
+    """The outcome for a text that is empty, code, another language or noise; None for others."""
+    words = [token.word for token in tokens if token.is_word]
+    if not words:
+        return NoCommand(reason=NoCommandReason.EMPTY if not text.strip() else NoCommandReason.NOISE)
+    if _CODE.search(text):
+        return NoCommand(reason=NoCommandReason.CODE)
+    if len(text) > MAX_LETTERS:
+        return NotUnderstood(words=(text.strip()[:60].strip(),))
+    unknown = [word for word in words if not known(word)]
+    foreign = sum(word in _FOREIGN and word not in _ENGLISH for word in words)
+    accented = any(not letter.isascii() and letter.isalpha() for letter in text)
+    english_words = sum(word in _ENGLISH for word in words)
+    if (foreign >= 2 and foreign > english_words) or (accented and len(unknown) >= 2 and unknown and foreign):
+        return NoCommand(reason=NoCommandReason.LANGUAGE)
+    if accented and len(unknown) * 2 >= len(words):
+        return NoCommand(reason=NoCommandReason.LANGUAGE)
+    if len(unknown) == len(words) or (len(unknown) * 3 > len(words) * 2 and len(words) > 3):
+        return NoCommand(reason=NoCommandReason.NOISE)
+    return None
+
+
+@lru_cache(maxsize=1)
+def vocabulary() -> frozenset[str]:
+    """Every word that some rule knows."""
+    found = set(_OTHER_WORDS | verb_words())
+    for phrase in default_word_meanings().phrases:
+        found |= set(phrase.split()) | set(plural_of(phrase).split())
+    for module in (english, clauses, frames, places, modifiers):
+        for value in vars(module).values():
+            found |= set(_words_in(value))
+    return frozenset(found)
+
+
+def _words_in(value: object) -> Iterator[str]:
+    """The words in the tables of a module."""
+    if isinstance(value, str) and value.islower():
+        yield from value.split()
+    elif isinstance(value, tuple | frozenset | list | set):
+        for item in value:
+            yield from _words_in(item)
+    elif isinstance(value, dict):
+        for item in value:
+            yield from _words_in(item)
+
+
+@cache
+def _lexical(word: str) -> bool:
+    return default_lexicon().at((word,), 0) is not None
+
+
+def known(word: str) -> bool:
+    """Whether some rule knows a word."""
+    return word in vocabulary() or word[0].isdigit() or word == "'s" or _lexical(word)
+
+
+@lru_cache(maxsize=4096)
+def respelled(word: str) -> str:
+    """The known word that a misspelled one must be: two letters swapped, or one too many or few.
+
+    The word itself if it is known, short or nothing else is near, or several words are.
+    """
+    if known(word) or len(word) < 3 or not word.isascii():
+        return word
+    swapped = {word[:k] + word[k + 1] + word[k] + word[k + 2 :] for k in range(len(word) - 1)}
+    found = {other for other in swapped if other in vocabulary() or _lexical(other)}
+    if not found and len(word) >= 6:
+        shorter = {word[:k] + word[k + 1 :] for k in range(len(word))}
+        longer = {word[:k] + c + word[k:] for k in range(len(word) + 1) for c in "abcdefghijklmnopqrstuvwxyz"}
+        found = {other for other in shorter | longer if other in vocabulary()}
+    return found.pop() if len(found) == 1 else word

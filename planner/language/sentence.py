@@ -1,0 +1,78 @@
+"""The words of an instruction with what the lexicon knows of each, and where reading failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from planner.language.english import Words
+from planner.language.lexicon import Lexicon, Match
+from planner.language.reading import Ask, AskReason, Impossible, NotUnderstood, Reading
+from planner.language.tokens import Token
+
+
+class Refused(Exception):  # noqa: N818 an outcome, not an error
+    """Reading ends here, with an outcome that is no goal."""
+
+    def __init__(self, reading: Reading) -> None:
+        super().__init__(str(reading))
+        self.reading = reading
+
+
+class Source:
+    """What all rules read from. Positions are indexes of words; `furthest` is the last reached."""
+
+    def __init__(self, text: str, tokens: Sequence[Token], lexicon: Lexicon) -> None:
+        self.text = text
+        self.tokens = tuple(tokens)
+        self.words: Words = tuple(token.word for token in tokens)
+        self.size = len(self.words)
+        self.furthest = 0
+        self.lexicon = lexicon
+        self._matches: dict[int, Match | None] = {}
+
+    def word(self, at: int) -> str:
+        """A word or mark; empty beyond the end."""
+        return self.words[at] if 0 <= at < self.size else ""
+
+    def match(self, at: int) -> Match | None:
+        """The longest phrase of the lexicon that begins at a word."""
+        if at not in self._matches:
+            if at > self.furthest:
+                self.furthest = at
+            self._matches[at] = self.lexicon.at(self.words, at) if at < self.size else None
+        return self._matches[at]
+
+    def starts(self, at: int, *phrases: str) -> int:
+        """The position after the first phrase that stands at a word; 0 if none does."""
+        for phrase in phrases:
+            words = tuple(phrase.split())
+            if self.words[at : at + len(words)] == words:
+                return at + len(words)
+        return 0
+
+    def longest(self, at: int, phrases: Iterable[Words] | frozenset[Words], most: int = 8) -> int:
+        """The position after the longest phrase of a set at a word; 0 if none is there."""
+        for length in range(min(most, self.size - at), 0, -1):
+            if self.words[at : at + length] in phrases:
+                return at + length
+        return 0
+
+    def quote(self, start: int, end: int) -> str:
+        """The text from one word up to another, as it was written."""
+        if not self.tokens or start >= self.size or end <= start:
+            return self.text.strip() or " "
+        return self.text[self.tokens[start].start : self.tokens[min(end, self.size) - 1].end]
+
+    def ask(self, reason: AskReason, start: int, end: int) -> Refused:
+        """The outcome that asks about a part of the text."""
+        return Refused(Ask(words=(self.quote(start, end),), reason=reason))
+
+    def impossible(self, reason: str, start: int, end: int) -> Refused:
+        """The outcome that a part of the text can be satisfied nowhere."""
+        return Refused(Impossible.model_validate({
+            "impossible": self.quote(start, end), "reason": reason,
+        }))  # fmt: skip
+
+    def unknown(self, start: int, end: int) -> Refused:
+        """The outcome that a part of the text is not understood."""
+        return Refused(NotUnderstood(words=(self.quote(start, end),)))
