@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
-from planner.language.english import EDGE_FILLERS
+from planner.language.english import EDGE_FILLERS, VAGUE_RESULTS
 from planner.language.frames import Dos, Frames
 from planner.language.places import grouped
 from planner.language.reading import AskReason
@@ -110,15 +110,16 @@ class Clauses(Frames):
         if i >= self._source.size:
             return None
         return (
-            self._negative(i) or self._polite(i) or self._who_does(i) or self.verb_phrase(i, _BASE)
-            or self._wish(i) or self._speaker(i) or self._robot(i) or self._existing(i) or self._statement(i)
+            self._negative(i) or self._polite(i) or self._who_does(i) or self._wish(i)
+            or self.verb_phrase(i, _BASE) or self._speaker(i) or self._robot(i) or self._existing(i) or self._statement(i)
         )  # fmt: skip
 
     def skip(self, at: int) -> int:
         """The position after words that change nothing."""
         i = at
         while (end := self._source.longest(i, EDGE_FILLERS)) or (i > at and self._source.word(i) == ","):
-            if end and (self._source.longest(i, _POLITE_WORDS) > end or self._source.longest(i, _WISH_WORDS) > end):
+            if end and (self._source.longest(i, _POLITE_WORDS) > end or self._source.longest(i, _WISH_WORDS) > end
+                        or self._source.longest(i, _DOING_WORDS) > end):
                 break
             i = end or i + 1
         return i
@@ -287,10 +288,12 @@ class Clauses(Frames):
         if found := self._left_somewhere(at):
             return found
         neither = source.word(at) == "neither"
-        segments = self.objects(at + (neither or source.word(at) == "both" and source.word(at + 1) == "the"))
+        segments = self.objects(at + (neither or source.word(at) == "both" and source.word(at + 1) == "the"), subject=True)
         if segments is None or neither:
             return None
         parts, end = segments
+        if any(isinstance(thing, Pronoun) and part.wheres for part in parts for thing in part.things):
+            return None
         if not self._no_targets(parts) or source.word(end) == "not":
             return None
         things = self.attach(parts)
@@ -310,6 +313,10 @@ class Clauses(Frames):
         if found := self._goes(i, things, at):
             return found
         end = source.longest(i, _MODAL_WORDS)
+        if looks := source.starts(i, "would look", "would be", "looks", "look", "would feel"):
+            if source.word(looks) in VAGUE_RESULTS | {"lovely"} and (wheres := self.places(looks + 1))[0]:
+                to = grouped(wheres[0], unsure=True)
+                return [Do(Act.MENTION, list(things), at, wheres[1], to)], wheres[1]
         if not end:
             return None
         modal = " ".join(source.words[i:end])

@@ -46,6 +46,7 @@ class Discourse:
         self._spoken: list[_Spoken] = []
         self._nouns: list[Noun] = []
         self._protected: list[Noun] = []
+        self._sliced: list[Noun] = []
 
     def accept(self, do: Do) -> None:
         """Replaces what a request refers to and remembers its things and places."""
@@ -69,7 +70,10 @@ class Discourse:
         described = [w for thing in own for w in thing.where]
         anchors += [w.anchor for w in described if isinstance(w.anchor, Noun)]
         if own or anchors:
-            self._spoken.append(_Spoken(own, anchors, do.to or described))
+            places = [w for w in do.to if not isinstance(w.anchor, Spot)] or described
+            self._spoken.append(_Spoken(own, anchors, places))
+        if do.act is Act.MAKE and "sliced" in do.states:
+            self._sliced += own
 
     def _moved(self, things: list[Noun]) -> bool:
         known = {id(noun) for spoken in self._spoken if spoken.places for noun in spoken.things}
@@ -85,6 +89,8 @@ class Discourse:
 
     def _noun(self, noun: Noun, own: list[Noun]) -> Noun:
         """A noun with its own references resolved, or the earlier one that it repeats."""
+        if noun.kind == "slice" and noun.plural and not noun.described and self._sliced:
+            return self._sliced[-1]
         if noun.vague:
             raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
         if any(noun is known for known in self._nouns):

@@ -66,7 +66,7 @@ MASS = frozenset({
     "fruit", "food", "stationery", "furniture", "decor", "lighting",
 })  # fmt: skip
 # Plurals of one thing, beside those that the catalogue has as a name.
-ONE_THING = frozenset({"keys", "gloves", "mittens", "glasses case"})
+ONE_THING = frozenset({"shelves", "keys", "gloves", "mittens", "glasses case"})
 LIQUIDS = frozenset({"water", "coffee", "milk", "juice"})
 
 _ON, _IN, _AT, _NEXT = Relation.ON_TOP, Relation.IN, Relation.AT, Relation.NEXT_TO
@@ -112,13 +112,13 @@ FILLERS = phrases(
     "|when you have a minute|when you have a moment|when you have time|when you get a chance|in a minute"
     "|when you get a minute|as soon as possible|asap|carefully|gently|neatly|all right|alternatively"
     "|today|tonight|this morning|this evening|this afternoon|from now on|at once|in the meantime|though"
-    "|instead|right|always|simply|really|love|mate|buddy|darling|my friend|everyone|properly|nicely|safely"
+    "|instead|right|always|simply|really|love|mate|buddy|darling|my friend|properly|nicely|safely"
     "|be careful|there you go|good morning|good evening|good afternoon|excuse me|sorry|while you are at it"
     "|while you are there|on your way|for the time being|for now|once more|one more time|at last|somehow"
     "|by the way|listen|look|yes|yeah|whatever you do|after all|of course|better|still|slowly"
     "|to be honest|honestly|i think|i guess|i believe|i suppose|kind of|sort of|will not you|in the end"
     "|for a second|for a moment|a bit|a little|a moment|sometime|soon|at some point|later today|go ahead"
-    "|in a row|up|down|over|around|there|in total|altogether|at the moment|currently"
+    "|in a row|up|down|over|around|there|let me know|tell me|report back|let me know when you are done|tell me when you are done|let me know where it is|tell me where it is|let me know where they are|tell me where they are|in total|altogether|at the moment|currently"
 )
 """Phrases between clauses that change nothing."""
 _ANYWHERE = phrases("up|down|over|around|there|a bit|a little|a moment|better|right|still|so|look|in a row")

@@ -39,8 +39,9 @@ def affordance_of(state: str) -> str:
 
 
 def can_be(kind: str, state: str) -> bool:
-    """Whether something of a kind can have a state."""
-    return affords(kind, affordance_of(state))
+    """Whether something of a kind can have a state; anything can be cleaned or dusted."""
+    affordance = affordance_of(state)
+    return affordance in ("cleanable", "dustable") or affords(kind, affordance)
 
 
 @cache

@@ -440,7 +440,7 @@ class Frames(Objects):
             return None
         parts, end = segments
         last = parts[-1].wheres[-1:]
-        stays = last and last[0].anchor in (Spot.BACK, None) and source.word(last[0].end - 1) in ("is", "are", "was", "were", "there")
+        stays = last and (last[0].anchor in (Spot.BACK, None) or isinstance(last[0].anchor, PlaceWhere)) and source.word(last[0].end - 1) in ("is", "are", "was", "were", "there")
         if stays:
             parts[-1].wheres.pop()
             return [Do(Act.LEAVE, self.attach(parts), start, end)], end

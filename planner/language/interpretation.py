@@ -8,6 +8,8 @@ from planner.language.checks import check
 from planner.language.emission import Emission
 from planner.language.lexicon import default_lexicon
 from planner.language.reading import (
+    Ask,
+    AskReason,
     NoCommand,
     NoCommandReason,
     NotUnderstood,
@@ -46,12 +48,13 @@ def _read(text: str, tokens: tuple[Token, ...]) -> Reading:
     failed = reader.read()
     if failed is not None:
         unknown = [t for t in source.tokens if t.is_word and not known(t.word)]
+        vague = [t for t in source.tokens if t.word in ("wherever", "somewhere", "someplace")]
+        if vague:
+            return Ask(words=(text[vague[0].start : vague[0].end],), reason=AskReason.WHERE)
         if unknown:
             return NotUnderstood(words=tuple(text[t.start : t.end] for t in unknown))
         if reader.is_question(failed):
             return NoCommand(reason=NoCommandReason.QUESTION)
-        if not reader.order.requests and not reader.has_verb(failed):
-            pass
         return NotUnderstood(words=(source.quote(failed, failed + 1),))
     order = reader.order
     order.finish()

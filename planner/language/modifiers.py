@@ -100,7 +100,8 @@ class Modified(Places):
         if word in _SUBJECTS:
             return self._left_behind(i + 1, noun)
         generic = noun.kind == "thing" and noun.count is Amount.ALL and i == at
-        if i == at and not (generic and word in ("'s", "is", "are", "you", "i")):
+        loose = source.word(noun.start) in ("whatever", "whichever") and word in ("is", "are")
+        if i == at and not loose and not (generic and word in ("'s", "is", "are", "you", "i")):
             return 0
         if source.starts(i, "need", "needs"):
             state = _NEEDS.get(source.word(i + 1))
@@ -130,13 +131,13 @@ class Modified(Places):
         if end := self._state_word(i, noun, negated=negated):
             if source.word(end) == "and":
                 end = self._state_word(end + 1, noun, negated=negated) or end
-            wheres, after = self.places(end)
+            wheres, after = self.located(end)
             if wheres:
                 noun.where += grouped(wheres, unsure=True)
             return after
         if negated:
             return 0
-        wheres, end = self.places(i)
+        wheres, end = self.located(i)
         if not wheres:
             return 0
         noun.where += grouped(wheres, unsure=True)
@@ -169,7 +170,7 @@ class Modified(Places):
         i = at + 1
         while source.word(i) in _ADVERBS | {"behind", "out"} and not self.place(i):
             i += 1
-        wheres, end = self.places(i)
+        wheres, end = self.located(i)
         if not wheres:
             return i if source.word(i - 1) in ("around", "about") else 0
         noun.where += grouped(wheres, unsure=True)
@@ -186,7 +187,7 @@ class Modified(Places):
         i += 1
         while source.word(i) in ("lying", "standing", "around", "behind", "out", "sitting", "first"):
             i += 1
-        wheres, end = self.places(i)
+        wheres, end = self.located(i)
         if wheres:
             noun.where += grouped(wheres, unsure=True)
             return end

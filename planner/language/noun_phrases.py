@@ -345,9 +345,9 @@ class NounPhrases:
         if length < 2 or _material(first) is None or not head:
             return False
         whole, part = default_word_meanings().find(kind), default_word_meanings().find(head)
-        return whole is not None and part is not None and whole.objects <= part.objects and bool(
-            default_word_meanings().find(first) is None
-        ) and len(whole.objects) == 1 and head in {name.replace("_", " ") for name in whole.objects}
+        return whole is not None and part is not None and whole.objects <= part.objects and len(
+            whole.objects
+        ) == 1 and head in {name.replace("_", " ") for name in whole.objects}
 
     def _head(self, at: int, noun: Noun) -> int | None:
         """The noun itself; fills its kind and number."""

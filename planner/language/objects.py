@@ -21,6 +21,7 @@ PREDICATES = frozenset({
     "is", "are", "wants", "want", "would", "will", "goes", "go", "belongs", "belong", "comes", "come",
     "deserves", "deserve", "gets", "was", "were", "looks", "look", "requires", "require", "stays",
 })  # fmt: skip
+LATTER = ("the latter first", "the former last", "the second one first")
 _ON_IN = (Relation.ON_TOP, Relation.IN, Relation.AT)
 
 
@@ -59,8 +60,8 @@ class Objects(Modified):
                 return None
         return found
 
-    def objects(self, at: int) -> tuple[list[Segment], int] | None:
-        """A list of noun phrases, each with its places."""
+    def objects(self, at: int, *, subject: bool = False) -> tuple[list[Segment], int] | None:
+        """A list of noun phrases, each with its places; a predicate follows only a subject."""
         first = self.item(at)
         if first is None:
             return None
@@ -68,7 +69,9 @@ class Objects(Modified):
         i = self._places_of(segments[-1], first[1])
         while joined := self._joined(i):
             found = self.item(joined)
-            if found is None or self._source.word(found[1]) in PREDICATES:
+            if found is None or (not subject and self._source.word(found[1]) in PREDICATES):
+                break
+            if self._source.starts(joined, *LATTER):
                 break
             if self._source.word(found[1]) == "'s":
                 break
@@ -81,10 +84,15 @@ class Objects(Modified):
     def _places_of(self, segment: Segment, at: int) -> int:
         i = self._exceptions(at, segment.things)
         segment.wheres, i = self.places(i)
-        if spread := self.arrangement(i + (self._source.word(i) == ",")):
+        j = i + (self._source.word(i) == ",")
+        j += self._source.word(j) in ("sitting", "standing", "lying", "all", "both")
+        if spread := self.arrangement(j):
             segment.arrangement, i = spread
             if not segment.wheres:
-                segment.wheres, i = self.places(i)
+                j = i + (self._source.word(i) == ",")
+                j += self._source.word(j) in ("both", "all")
+                segment.wheres, after = self.places(j)
+                i = after if segment.wheres else i
         after = self._exceptions(i, segment.things)
         if after > i and not segment.wheres:
             segment.wheres, after = self.places(after)
@@ -177,6 +185,9 @@ class Objects(Modified):
         for earlier, later in reversed(list(zip(found, found[1:], strict=False))):
             if not earlier.to and later.to:
                 earlier.to = later.to
+        for earlier, later in zip(found, found[1:], strict=False):
+            if earlier.to and not later.to and later.arrangement is None:
+                later.to = earlier.to
         return found
 
     def _target(self, segment: Segment, *, static: bool) -> list[Where]:

@@ -58,8 +58,14 @@ _THERE = {
     ("under", "there"): Relation.UNDER, ("to", "there"): Relation.AT, ("from", "there"): Relation.AT,
     ("back", "there"): Relation.AT, ("into", "there"): Relation.IN, ("underneath",): Relation.UNDER,
     ("to", "the", "same", "place"): Relation.AT, ("in", "the", "same", "place"): Relation.AT,
-    ("down", "there"): Relation.AT, ("on", "top"): Relation.ON_TOP, ("next", "to", "that"): Relation.NEXT_TO,
+    ("down", "there"): Relation.AT, ("in", "the", "middle"): Relation.ON_TOP, ("in", "the", "center"): Relation.ON_TOP,
+    ("in", "the", "centre"): Relation.ON_TOP, ("in", "between"): Relation.NEXT_TO, ("on", "top"): Relation.ON_TOP, ("next", "to", "that"): Relation.NEXT_TO,
 }  # fmt: skip
+_ANYWHERE_AT_ALL = (
+    "in the house", "around the house", "in the whole house", "in this house", "at home", "in our house", "throughout the house",
+    "anywhere in the house", "in the apartment", "in the flat", "of the house", "all over the house", "in the entire house",
+)  # fmt: skip
+_TRASH = frozenset({"trash", "garbage", "rubbish", "waste"})
 _BY_SIDE = (Relation.NEXT_TO, Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF,
             Relation.LEFT_OF, Relation.RIGHT_OF)  # fmt: skip
 
@@ -76,6 +82,17 @@ class Places(NounPhrases):
         end = self._source.longest(at, _ARRANGEMENTS.keys())
         return (_ARRANGEMENTS[self._source.words[at:end]], end) if end else None
 
+    def located(self, at: int) -> tuple[list[Where], int]:
+        """Where something is: a place without motion, with those that belong to it."""
+        found: list[Where] = []
+        i = at
+        while one := self.place(i):
+            if one[0][0].way is not Way.STATIC or (found and belongs(found[-1], one[0][0]) is False):
+                break
+            found += one[0]
+            i = one[1]
+        return found, i
+
     def places(self, at: int) -> tuple[list[Where], int]:
         """All places that follow each other from a word on, also after single commas."""
         found: list[Where] = []
@@ -84,6 +101,9 @@ class Places(NounPhrases):
             comma = bool(found) and self._source.word(i) == ","
             if self.arrangement(i + comma):
                 break
+            if end := self._source.starts(i, *_ANYWHERE_AT_ALL):
+                i = end
+                continue
             one = self.place(i + comma)
             if one is None:
                 break
@@ -149,14 +169,16 @@ class Places(NounPhrases):
             second = self.described(i + 1)
             if second is None:
                 return None
-            wheres.append(Where(Relation.NEXT_TO, second[0], Way.STATIC, i, second[1]))
+            wheres.append(Where(Relation.NEXT_TO, second[0], Way.STATIC, i, second[1], comma=True))
             return wheres, second[1]
         return (wheres, i) if isinstance(noun, Noun) and noun.count == 2 else None
 
     def _preposition(self, at: int) -> tuple[list[Where], int] | None:
         source = self._source
         i = at
+        back = False
         while source.word(i) in _BEFORE_PREPOSITION and not source.longest(i, PREPOSITIONS.keys(), 7):
+            back = back or source.word(i) == "back"
             i += 1
         end = source.longest(i, PREPOSITIONS.keys(), 7)
         if not end:
@@ -166,6 +188,10 @@ class Places(NounPhrases):
         if found is None:
             return None
         anchor, end = found
+        if back and way is Way.STATIC:
+            way = Way.TO
+        if isinstance(anchor, Noun) and anchor.kind in _TRASH:
+            anchor.kind = "trash can"
         relation = _fitting(relation, way, anchor)
         return [Where(relation, anchor, way, at, end)], end
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from planner.language.clauses import Clauses, forbidden
 from planner.language.discourse import Discourse
-from planner.language.drafts import Act, Do, Noun, Phrase
+from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
 from planner.language.english import BEFORE_THAT, FILLERS, FIRST, MEANWHILE, THEN
 from planner.language.frames import Dos
 from planner.language.lexicon import Part
@@ -16,7 +16,7 @@ from planner.language.reading import Ask, AskReason, NoCommand, NoCommandReason,
 from planner.language.sentence import Source
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
-from planner.language.words import Actor
+from planner.language.words import Actor, Relation
 
 _AFTER = ("after", "once", "as soon as", "when", "now that", "by the time", "only after", "only once", "only when", "right after",
           "immediately after", "as soon as ever", "the moment", "following")  # fmt: skip
@@ -98,14 +98,45 @@ class Text(Clauses):
                 self._end_sentence()
                 i += 1
                 continue
-            end = self._mark(i) or self._subordinate(i) or self._main(i) or self._rest(i)
+            if source.word(i) == ":" and self._previous and self._previous[-1].act is Act.PREPARE:
+                # "Clean up the office: the books go onto the shelf" says what that means.
+                self._within = self._previous[-1]
+                i += 1
+                continue
+            end = self._so(i) or self._mark(i) or self._topic(i) or self._subordinate(i) or self._main(i) or self._rest(i)
             if not end:
                 return i
             i = end
         self._end_sentence()
         return None
 
+    _within: Do | None = None
+
+    def _so(self, at: int) -> int:
+        """"So I can sit", a reason, and not "so please sit"."""
+        if self._source.word(at) != "so" or self.clause(at + 1):
+            return 0
+        return self._reason(at)
+
+    def _topic(self, at: int) -> int:
+        """"Whichever mug you find first, bring it": the thing stands before the command."""
+        source = self._source
+        if self._sentence:
+            return 0
+        found = self.objects(at)
+        if found is None or source.word(found[1]) != "," or not self._no_targets(found[0]):
+            return 0
+        after = self._next_clause(found[1] + 1)
+        if after is None or not set(source.words[found[1] : after[1]]) & {"it", "them", "those", "these", "they", "both"}:
+            return 0
+        if not self.verb_phrase(self.skip(found[1] + 1), {Form.BASE}) and not self._polite(self.skip(found[1] + 1)):
+            return 0
+        things = self.attach(found[0])
+        self._discourse.accept(Do(Act.MENTION, things, at, found[1]))
+        return found[1]
+
     def _end_sentence(self) -> None:
+        self._within = None
         for do in self._pending:
             self.order.add(do, then=bool(self._sentence))
         self._pending, self._sentence, self._conditions = [], [], []
@@ -195,6 +226,8 @@ class Text(Clauses):
         for do in dos:
             for word, phrases in self._conditions:
                 getattr(do, word).extend(phrases)
+            if self._within is not None and do.act in (Act.MOVE, Act.MAKE):
+                self._place_within(self._within, do)
             self._discourse.accept(do)
             if self._reverse and self._previous:
                 self.order.add_before(do, self.order.step_of(self._previous[-1]))
@@ -210,6 +243,16 @@ class Text(Clauses):
         if len(self._sentence) > known and dos and dos[-1].things:
             self._given = list(dos[-1].things)
 
+    def _place_within(self, tidy: Do, do: Do) -> None:
+        """What is named after a colon is in the room, and is all that is to be tidied."""
+        for step in self.order.steps:
+            if tidy in step:
+                step.remove(tidy)
+        room = tidy.things[0] if tidy.things else None
+        for thing in do.things:
+            if isinstance(thing, Noun) and not thing.where and isinstance(room, Noun):
+                thing.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
+
     def _gap(self, at: int) -> Dos | None:
         """"And the plates in the sink", "the lemons as well", "the radio off", "not the ball"."""
         source = self._source
@@ -222,13 +265,18 @@ class Text(Clauses):
             return self._gap_not(i + 1, last)
         if last is not None and last.act is Act.MAKE and (of := self._off_gap(i, last)):
             return of
-        if last is not None and self._sentence and last.act is Act.MOVE and (wheres := self.places(i))[0]:
+        if last is not None and self._sentence and last.act in (Act.MOVE, Act.MAKE) and (wheres := self.places(i))[0]:
             do = Do(Act.MOVE, list(last.things), i, wheres[1], wheres[0])
             return ([do], wheres[1]) if self._then else None
+        if last is not None and last.act is Act.LEAVE and source.word(i) == "off":
+            i += 1
         found = self.objects(i)
         if found is None:
             return None
         parts, end = found
+        if last is not None and self._sentence and last.act is Act.PREPARE and self._no_targets(parts):
+            rooms = self.attach(parts)
+            return [self._like(last, [room], i, end) for room in rooms], end
         things = [thing for part in parts for thing in part.things]
         fits_all = last is not None and last.act is Act.MAKE
         if (fits_all or self._sentence or last is None or True) and self._no_targets(parts) and not parts[-1].arrangement:
@@ -247,7 +295,8 @@ class Text(Clauses):
                 if isinstance(thing, Noun) and thing.bare and thing.plural:
                     thing.count = people
         if any(part.wheres or part.arrangement for part in parts):
-            if fits_all and self._sentence and last is not None:
+            too = source.starts(end, *_TOO)
+            if last is not None and self._sentence and (fits_all or last.act is Act.LEAVE or (too and last.to)):
                 return [self._like(last, self.attach(parts), i, end)], end
             placed = self.placed(parts, static=True)
             if all(p.to or p.arrangement for p in placed[:-1]) and not placed[-1].to and last is not None and last.to:

@@ -84,7 +84,7 @@ _FRAMES: Mapping[Frame, str] = {
     Frame.PUT: "put|place|set|lay|stick|pop|drop|deposit|store|stow|stash|hide|position|stand|rest|hang"
     "|arrange|shove|slide|tuck|chuck|throw|toss|pack|dump|park|insert|slip|plop|plonk|lean|put down|set down"
     "|lay down|put in|line up|organize|organise|group|squeeze|balance|prop|sit|display|file|shelve|install",
-    Frame.CARRY: "move|transfer|relocate|shift|transport|deliver|haul|lug|drag|push|take|return|send|march",
+    Frame.CARRY: "move|carry|transfer|relocate|shift|transport|deliver|haul|lug|drag|push|take|return|send|march",
     Frame.FETCH: "bring|fetch|get|go get|go and get|go fetch|retrieve|go grab|go and fetch|go and grab",
     Frame.PICK: "pick up|grab|collect|gather|gather up|lift|pick|round up|scoop up|take out",
     Frame.GIVE: "give|hand|pass|hand over",
