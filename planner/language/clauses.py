@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import EDGE_FILLERS, VAGUE_RESULTS
 from planner.language.frames import Dos, Frames
+from planner.language.objects import Segment
 from planner.language.places import grouped
 from planner.language.reading import AskReason
 from planner.language.verbs import Form, Frame, verbs_at
@@ -232,13 +233,8 @@ class Clauses(Frames):
             return None
         parts, end = segments
         if self._no_targets(parts) and not any(p.wheres for p in parts[:-1]):
-            saved = [list(p.wheres) for p in parts]
-            things = [thing for part in parts for thing in part.things]
-            if result := self.result(end, things, at):
-                self.attach(parts)
+            if result := self.result(end, parts, at):
                 return result
-            for part, wheres in zip(parts, saved, strict=True):
-                part.wheres = wheres
         if any(p.wheres or p.arrangement for p in parts):
             if all(w.way is Way.FROM for p in parts for w in p.wheres) and words not in _TO_ME:
                 return None
@@ -356,7 +352,7 @@ class Clauses(Frames):
     def _becomes(self, i: int, things: list[Phrase], at: int) -> Dos | None:
         """A state, participle or place behind a form of "be"."""
         source = self._source
-        candidates = [self.verb_phrase(i, {Form.PAST}, list(things)), self.result(i, list(things), at)]
+        candidates = [self.verb_phrase(i, {Form.PAST}, list(things)), self.result(i, [Segment(list(things))], at)]
         reading = max((c for c in candidates if c), key=lambda c: c[1], default=None)
         if reading is not None:
             for do in reading[0]:

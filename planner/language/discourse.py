@@ -24,6 +24,7 @@ class _Spoken:
     """The things and places of one request, as they can be referred to."""
 
     things: list[Noun]
+    targets: list[Noun] = field(default_factory=list)
     anchors: list[Noun] = field(default_factory=list)
     places: list[Where] = field(default_factory=list)
 
@@ -66,12 +67,12 @@ class Discourse:
                 where.anchor = Spot.USUAL
         if do.act is Act.LEAVE:
             self._protected += own
-        anchors = [w.anchor for w in do.to if isinstance(w.anchor, Noun)]
+        targets = [w.anchor for w in do.to if isinstance(w.anchor, Noun)]
         described = [w for thing in own for w in thing.where]
-        anchors += [w.anchor for w in described if isinstance(w.anchor, Noun)]
+        anchors = targets + [w.anchor for w in described if isinstance(w.anchor, Noun)]
         if own or anchors:
             places = [w for w in do.to if not isinstance(w.anchor, Spot)] or described
-            self._spoken.append(_Spoken(own, anchors, places))
+            self._spoken.append(_Spoken(own, targets, anchors, places))
         if do.act is Act.MAKE and "sliced" in do.states:
             self._sliced += own
 
@@ -177,10 +178,12 @@ class Discourse:
                 where.relation = last.relation if keeps else Relation.AT
                 where.anchor = last.anchor
                 return
-            anchors = [n for n in spoken.anchors if n not in own]
-            if where.relation is not Relation.AT and (anchors or len(things) == 1):
-                where.anchor = (anchors or things)[-1]
-                return
+            if where.relation is not Relation.AT:
+                targets = [n for n in spoken.targets if n not in own]
+                anchors = [n for n in spoken.anchors if n not in own]
+                if found := targets or (things if len(things) == 1 else []) or anchors:
+                    where.anchor = found[-1]
+                    return
             if len(things) == 1 and (is_furniture(things[0]) or is_room(things[0])):
                 where.anchor = things[0]
                 return

@@ -115,14 +115,14 @@ FILLERS = phrases(
     "|instead|right|always|simply|really|love|mate|buddy|darling|my friend|properly|nicely|safely"
     "|be careful|there you go|good morning|good evening|good afternoon|excuse me|sorry|while you are at it"
     "|while you are there|on your way|for the time being|for now|once more|one more time|at last|somehow"
-    "|by the way|listen|look|yes|yeah|whatever you do|after all|of course|better|still|slowly"
+    "|by the way|listen|yes|yeah|whatever you do|after all|of course|better|still|slowly"
     "|to be honest|honestly|i think|i guess|i believe|i suppose|kind of|sort of|will not you|in the end"
     "|for a second|for a moment|a bit|a little|a moment|sometime|soon|at some point|later today|go ahead"
     "|in a row|up|down|over|around|there|let me know|tell me|report back|let me know when you are done|tell me when you are done|let me know where it is|tell me where it is|let me know where they are|tell me where they are|in total|altogether|at the moment|currently"
 )
 """Phrases between clauses that change nothing."""
-_ANYWHERE = phrases("up|down|over|around|there|a bit|a little|a moment|better|right|still|so|look|in a row")
-EDGE_FILLERS = FILLERS - _ANYWHERE | {("so",), ("look",)}
+_ANYWHERE = phrases("up|down|over|around|there|a bit|a little|a moment|better|right|still|so|in a row")
+EDGE_FILLERS = FILLERS - _ANYWHERE | {("so",)}
 
 THEN = phrases(
     "then|after that|after this|afterwards|afterward|next|finally|lastly|last|subsequently|later|later on"

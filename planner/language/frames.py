@@ -343,7 +343,7 @@ class Frames(Objects):
         if segments is None:
             return None
         parts, end = segments
-        if result := self.result(end, self.attach(parts) if self._no_targets(parts) else [], start):
+        if result := self.result(end, parts, start):
             return result
         if verb.frame is Frame.KEEP and source.starts(end, *_ALONE):
             return [Do(Act.LEAVE, self.attach(parts), start, source.starts(end, *_ALONE))], source.starts(end, *_ALONE)
@@ -357,10 +357,10 @@ class Frames(Objects):
     def _no_targets(parts: list[Segment]) -> bool:
         return all(w.way is not Way.TO and not isinstance(w.anchor, Spot) for p in parts for w in p.wheres)
 
-    def result(self, at: int, things: list[Phrase], start: int) -> Dos | None:
+    def result(self, at: int, parts: list[Segment], start: int) -> Dos | None:
         """A state behind things: "on", "clean", "sliced", "filled with water"."""
         source = self._source
-        if not things:
+        if not self._no_targets(parts):
             return None
         i = at
         while source.word(i) in ("all", "both", "nice", "nicely", "completely", "always", "again", "fully", "back", "really", "properly", "still") and (
@@ -375,11 +375,12 @@ class Frames(Objects):
         while state := self._state(i):
             states.append(state[0])
             i = state[1]
-            joined = i + (source.word(i) == ",") + (source.word(i) == "and" or source.starts(i, ", and") > 0)
+            comma = i + (source.word(i) == ",")
+            joined = comma + (source.word(comma) == "and")
             if joined == i or not self._state(joined) or self.verb_phrase(joined, {Form.BASE}):
                 break
             i = joined
-        return self._make(things, states, start, i) if states else None
+        return self._make(self.attach(parts), states, start, i) if states else None
 
     def _state_ahead(self, at: int) -> bool:
         return self._state(at) is not None
@@ -450,7 +451,7 @@ class Frames(Objects):
                 return self._moves(Verb("leave", Frame.PUT), parts, start, end, static=True)
         if alone := source.starts(end, *_ALONE):
             return [Do(Act.LEAVE, self.attach(parts), start, alone)], alone
-        if self._no_targets(parts) and (result := self.result(end, self.attach(parts), start)):
+        if result := self.result(end, parts, start):
             return result
         return None
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Where, Way
 from planner.language.drafts import Pronoun as _Pronoun
-from planner.language.english import THE
+from planner.language.english import FILLERS, THE
 from planner.language.modifiers import EXCEPT, Modified
 from planner.language.places import belongs, grouped, is_furniture, is_room
 from planner.language.reading import Ask, AskReason
@@ -119,7 +119,7 @@ class Objects(Modified):
         source = self._source
         i = at + (source.word(at) == ",")
         end = source.starts(i, *EXCEPT)
-        if not end and source.starts(i, "but") and any(
+        if not end and source.starts(i, "but") and not source.longest(i + 1, FILLERS) and any(
             isinstance(t, Noun) and t.count is Amount.ALL for t in things
         ):
             end = i + 1 if self.item(i + 1) else 0

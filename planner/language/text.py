@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from planner.language.clauses import Clauses, forbidden
 from planner.language.discourse import Discourse
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
-from planner.language.english import BEFORE_THAT, FILLERS, FIRST, MEANWHILE, THEN
+from planner.language.english import BEFORE_THAT, FILLERS, FIRST, MEANWHILE, THE, THEN
 from planner.language.frames import Dos
 from planner.language.lexicon import Part
 from planner.language.ordering import Order
@@ -16,7 +16,7 @@ from planner.language.reading import Ask, AskReason, NoCommand, NoCommandReason,
 from planner.language.sentence import Source
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
-from planner.language.words import Actor, Relation
+from planner.language.words import Actor, Relation, Spot
 
 _AFTER = ("after", "once", "as soon as", "when", "now that", "by the time", "only after", "only once", "only when", "right after",
           "immediately after", "as soon as ever", "the moment", "following")  # fmt: skip
@@ -80,7 +80,10 @@ class Text(Clauses):
             stop = at
             while stop and not source.tokens[stop - 1].is_word:
                 stop -= 1
-            start = next((k for k in range(max(0, stop - 6), stop) if (n := self.noun(k)) and n[1] == stop), None)
+            near = range(max(0, stop - 6), stop)
+            start = next((k for k in near if (n := self.noun(k)) and n[1] == stop), None)
+            if start is None:
+                start = next((k for k in reversed(near) if source.word(k) in THE | {"a", "an"}), None)
             if correct is None or start is None:
                 continue
             after = correct[1] + (source.word(correct[1]) == ",")
@@ -95,12 +98,11 @@ class Text(Clauses):
         source = self._source
         while i < source.size:
             if source.word(i) in STOPS:
+                tidied = self._previous[-1] if self._previous and source.word(i) == ":" else None
                 self._end_sentence()
-                i += 1
-                continue
-            if source.word(i) == ":" and self._previous and self._previous[-1].act is Act.PREPARE:
-                # "Clean up the office: the books go onto the shelf" says what that means.
-                self._within = self._previous[-1]
+                if tidied is not None and tidied.act is Act.PREPARE:
+                    # "Clean up the office: the books go onto the shelf" says what that means.
+                    self._within = tidied
                 i += 1
                 continue
             end = self._so(i) or self._mark(i) or self._topic(i) or self._subordinate(i) or self._main(i) or self._rest(i)
@@ -161,7 +163,7 @@ class Text(Clauses):
             if word == "or" or (word == "but" and source.word(at + 1) == "never" and False):
                 return 0
             return at + 1
-        if end := source.longest(at, FILLERS):
+        if (end := source.longest(at, FILLERS)) and source.word(end) not in ("is", "was", "are"):
             if not self._reads_on(at, end):
                 return end
         return 0
@@ -280,13 +282,8 @@ class Text(Clauses):
         things = [thing for part in parts for thing in part.things]
         fits_all = last is not None and last.act is Act.MAKE
         if (fits_all or self._sentence or last is None or True) and self._no_targets(parts) and not parts[-1].arrangement:
-            saved = [list(part.wheres) for part in parts]
-            result = self.result(end, things, i)
-            if result:
-                self.attach(parts)
+            if result := self.result(end, parts, i):
                 return result
-            for part, wheres in zip(parts, saved, strict=True):
-                part.wheres = wheres
         people, after = self.people(end)
         if people and not any(part.wheres for part in parts):
             parts[-1].wheres, after = self.places(after)
@@ -382,6 +379,9 @@ class Text(Clauses):
                 found = self.verb_phrase(at + 1, {Form.PAST})
         finally:
             self._as_time = False
+        for do in found[0] if found else ():
+            if do.taken and any(where.anchor is Spot.ME for where in do.to):
+                raise self._source.ask(AskReason.WHERE, do.start, do.end)
         return found if found and all(do.act is not Act.MENTION or do.taken for do in found[0]) else None
 
     def _before(self, at: int) -> int:
@@ -591,6 +591,9 @@ class Text(Clauses):
         for mention in self.order.mentions:
             if mention.taken:
                 return Ask(words=(self._source.quote(mention.start, mention.end),), reason=AskReason.WHERE)
+        usual = next((k for k, word in enumerate(self._source.words) if word == "usual"), None)
+        if usual is not None:
+            return Ask(words=(self._source.quote(usual, usual + 1),), reason=AskReason.DONE)
         if self._source.word(self._source.size - 1) == "?":
             return NoCommand(reason=NoCommandReason.QUESTION)
         return NoCommand(reason=NoCommandReason.CHAT)
