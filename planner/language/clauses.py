@@ -164,7 +164,7 @@ class Clauses(Frames):
                 i = self.skip(end)
                 forms = {Form.ING} if phrase in ("i am", "i will be") else {Form.PAST} if phrase in ("i have", "i had") else _BASE
                 found = self.verb_phrase(i, forms)
-                if found and all(do.act in (Act.MOVE, Act.MAKE) for do in found[0]):
+                if found and all(do.act in (Act.MOVE, Act.MAKE, Act.PREPARE) for do in found[0]):
                     return self._by(Actor.SPEAKER, found)
         return None
 

@@ -71,7 +71,10 @@ class Discourse:
         described = [w for thing in own for w in thing.where]
         anchors = targets + [w.anchor for w in described if isinstance(w.anchor, Noun)]
         if own or anchors:
-            places = [w for w in do.to if not isinstance(w.anchor, Spot)] or described
+            places = [w for w in do.to if not isinstance(w.anchor, Spot)]
+            if not places:
+                cleared = any(w.anchor is Spot.ELSEWHERE for w in do.to)
+                places = [w for w in described if cleared or w.way is not Way.FROM]
             self._spoken.append(_Spoken(own, targets, anchors, places))
         if do.act is Act.MAKE and "sliced" in do.states:
             self._sliced += own

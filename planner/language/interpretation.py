@@ -55,7 +55,7 @@ def _read(text: str, tokens: tuple[Token, ...]) -> Reading:
             return NotUnderstood(words=tuple(text[t.start : t.end] for t in unknown))
         if reader.is_question(failed):
             return NoCommand(reason=NoCommandReason.QUESTION)
-        return NotUnderstood(words=(source.quote(failed, failed + 1),))
+        return NotUnderstood(words=(source.quote(culprit := reader.culprit(failed), culprit + 1),))
     order = reader.order
     order.finish()
     if not order.steps and not order.throughout:

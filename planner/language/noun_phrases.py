@@ -33,6 +33,7 @@ _EVERYTHING = {
     "everything": Amount.ALL, "anything": Amount.ALL, "whatever": Amount.ALL, "all": Amount.ALL,
     "whichever": Amount.ALL,
 }  # fmt: skip
+_OWNERS = frozenset({"kids", "children", "guests", "boys", "girls", "cats", "dogs", "babies", "parents", "neighbours"})
 _CLAUSE_WORDS = frozenset({"i", "you", "we", "is", "are", "me", "he", "she"})
 
 
@@ -244,6 +245,7 @@ class NounPhrases:
         """Adjectives and noun."""
         source = self._source
         noun = Noun("", start, at)
+        at, quantity = self._possessor(at, quantity)
         i = self._adjectives(at, noun)
         head = self._head(i, noun)
         if head is None:
@@ -272,6 +274,14 @@ class NounPhrases:
         self._count(noun, quantity)
         noun.end = i
         return noun, i
+
+    def _possessor(self, at: int, quantity: _Quantity) -> tuple[int, _Quantity]:
+        """"Mom's mug", "the kids' toys": whose it is makes it definite."""
+        source = self._source
+        plural = source.word(at) in _OWNERS and source.match(at) is None and self._noun_ahead(at + 1)
+        if source.word(at + 1) == "'s" and source.word(at).isalpha():
+            return at + 2, _Quantity("the", quantity.count, quantity.bound)
+        return (at + 1, _Quantity("the", quantity.count, quantity.bound)) if plural else (at, quantity)
 
     def _adjectives(self, at: int, noun: Noun) -> int:
         """Reads adjectives as long as a noun can still follow."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from planner.language.drafts import Act, Do, Noun, Phrase, Where, Way
+from planner.language.drafts import Act, Do, Either, Noun, Phrase, Where, Way
 from planner.language.drafts import Pronoun as _Pronoun
 from planner.language.english import FILLERS, THE
 from planner.language.modifiers import EXCEPT, Modified
@@ -14,7 +14,7 @@ from planner.language.sentence import Refused
 from planner.language.verbs import Form, verbs_at
 from planner.language.words import Amount, Arrangement, Relation, Spot
 
-_AND = ("and also", "and then also", "and", "as well as", "along with", "together with", "plus", "or")
+_AND = ("and also", "and then also", "and", "as well as", "along with", "together with", "plus")
 # After these a noun phrase was the subject of a clause of its own.
 PREDICATES = frozenset({
     "should", "must", "shall", "can", "may", "could", "might", "ought", "has", "have", "needs", "need",
@@ -51,8 +51,16 @@ class Objects(Modified):
         source = self._source
         if source.word(at) == "can" and source.word(at + 1) in ("you", "i", "we"):
             return None
-        found = self.described(at)
+        either = source.word(at) == "either"
+        found = self.described(at + either)
         if found is None:
+            return None
+        if isinstance(found[0], Noun) and source.word(found[1]) == "or":
+            other = self.described(found[1] + 1)
+            if other is None or not isinstance(other[0], Noun):
+                return None
+            return Either([found[0], other[0]], at, other[1]), other[1]
+        if either:
             return None
         if isinstance(found[0], Noun) and found[0].bare and not found[0].plural:
             verbal = any(Form.BASE in v.forms for v in verbs_at(source.words, at))
@@ -133,7 +141,9 @@ class Objects(Modified):
             anchored = [w for w in wheres if w.way is Way.STATIC]
             if len(anchored) == len(wheres) and isinstance(out[0], Noun) and not any(
                 w.anchor is None or isinstance(w.anchor, Spot) for w in wheres
-            ) and source.word(self.places(i)[1]) not in PREDICATES and things and self._placed_before(things):
+            ) and source.word(self.places(i)[1]) not in PREDICATES and things and (
+                self._placed_before(things) or source.word(i - 1) in ("one", "ones")
+            ):
                 out[0].where += grouped(wheres, unsure=True)
                 i = self.places(i)[1]
         while joined := self._joined(i):

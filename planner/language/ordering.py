@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from planner.language.drafts import Act, Do, Noun, Phrase, Way
 from planner.language.modifiers import opposite
 from planner.language.sentence import Source
-from planner.language.words import Actor, Amount
+from planner.language.words import Actor, Amount, Spot
 from planner.world.word_meanings import default_word_meanings
 
 
@@ -33,7 +33,7 @@ class Order:
         if do.act is Act.MENTION:
             self.mentions.append(do)
             return
-        self._drop_taken(do)
+        then = self._drop_taken(do) or then
         if do.act is Act.MOVE and not do.to and self._merged(do):
             return
         depends = any(_depends(do, earlier) for earlier in self.steps[-1])
@@ -54,8 +54,9 @@ class Order:
         """The step of a request."""
         return next((k for k, step in enumerate(self.steps) if do in step), len(self.steps) - 1)
 
-    def _drop_taken(self, do: Do) -> None:
-        """"Take the cup and put it away": taking it is part of that."""
+    def _drop_taken(self, do: Do) -> bool:
+        """"Take the cup and put it away": taking it is part of that. Whether a last step went."""
+        several = len(self.steps) > 1
         for step in self.steps:
             step[:] = [
                 e for e in step if not (e.taken and any(same(t, u) for t in e.things for u in (*do.things, *do.tools)))
@@ -68,7 +69,9 @@ class Order:
             if mention.who and any(same(t, u) for t in mention.things for u in do.things):
                 do.who = do.who or mention.who
                 mention.taken = False
+        gone = several and not self.steps[-1]
         self.steps = [step for step in self.steps if step] or [[]]
+        return gone
 
     def _merged(self, do: Do) -> bool:
         """"... and keep them together": the arrangement of the earlier move."""
@@ -83,7 +86,7 @@ class Order:
     def _check(self, do: Do) -> None:
         """Refuses two opposite states of one thing without an order."""
         for earlier in self.steps[-1]:
-            if any(same(a, b) for a in do.things for b in earlier.things) and any(
+            if self._source.word(do.start) in ("keep", "leave") and any(same(a, b) for a in do.things for b in earlier.things) and any(
                 opposite(state) in earlier.states for state in do.states
             ):
                 raise self._source.impossible("contradiction", earlier.start, do.end)
@@ -131,6 +134,8 @@ def _depends(do: Do, earlier: Do) -> bool:
     if do.act in (Act.FIND, Act.GO, Act.PREPARE) or earlier.act in (Act.FIND, Act.GO, Act.PREPARE):
         return False
     about = [*earlier.things, *_anchors(earlier)]
+    if any(where.anchor is Spot.ELSEWHERE for where in earlier.to):
+        about += [w.anchor for t in earlier.things if isinstance(t, Noun) for w in t.where if isinstance(w.anchor, Noun)]
     if any(same(thing, other) for thing in do.things for other in about):
         return True
     used: list[Phrase] = list(do.tools)

@@ -67,9 +67,16 @@ def no_command(text: str, tokens: tuple[Token, ...]) -> Reading | None:
 @lru_cache(maxsize=1)
 def vocabulary() -> frozenset[str]:
     """Every word that some rule knows."""
-    found = set(_OTHER_WORDS | verb_words())
+    found = set(function_words() | verb_words())
     for phrase in default_word_meanings().phrases:
         found |= set(phrase.split()) | set(plural_of(phrase).split())
+    return frozenset(found)
+
+
+@lru_cache(maxsize=1)
+def function_words() -> frozenset[str]:
+    """The words of the tables of the rules, without the catalogue's."""
+    found = set(_OTHER_WORDS)
     for module in (english, clauses, frames, places, modifiers):
         for value in vars(module).values():
             found |= set(_words_in(value))

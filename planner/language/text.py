@@ -12,7 +12,8 @@ from planner.language.english import BEFORE_THAT, FILLERS, FIRST, MEANWHILE, THE
 from planner.language.frames import Dos
 from planner.language.lexicon import Part
 from planner.language.ordering import Order
-from planner.language.reading import Ask, AskReason, NoCommand, NoCommandReason, Reading
+from planner.language.reading import Ask, AskReason, NoCommand, NoCommandReason, NotUnderstood, Reading
+from planner.language.screening import function_words, known
 from planner.language.sentence import Source
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
@@ -46,6 +47,7 @@ _CHAT_STARTS = frozenset({
     "some", "a", "people", "friends", "tomorrow", "what", "thanks", "first", "after", "as", "here",
 })  # fmt: skip
 _NO_REMARK = frozenset({"not", "never", "except", "only", "instead", "but", "unless", "rather", "no"})
+_MENTAL = frozenset({"need", "is", "be", "do", "have", "make", "makes", "made", "will", "see", "run", "get", "gets", "been", "had", "let"})
 _REPAIRS = ("no , i mean", "no , i meant", "i mean", "i meant", "no , wait ,", "no wait ,", "wait , no ,", "no , sorry ,", "sorry , i mean",
             "sorry , i meant", "or rather", "no , make that", "make that", "no ,", "wait ,", "sorry ,", "er ,", "actually no ,", "scratch that ,",
             "no , rather", "wait , i mean", "wait no ,", "correction ,", "rather")  # fmt: skip
@@ -82,8 +84,8 @@ class Text(Clauses):
                 stop -= 1
             near = range(max(0, stop - 6), stop)
             start = next((k for k in near if (n := self.noun(k)) and n[1] == stop), None)
-            if start is None:
-                start = next((k for k in reversed(near) if source.word(k) in THE | {"a", "an"}), None)
+            if start is None or source.word(start) not in THE | {"a", "an"}:
+                start = next((k for k in reversed(near) if source.word(k) in THE | {"a", "an"}), start)
             if correct is None or start is None:
                 continue
             after = correct[1] + (source.word(correct[1]) == ",")
@@ -542,6 +544,11 @@ class Text(Clauses):
         inner = source.words[at:end]
         verbs = [f for k in range(at, end) for f in verbs_at(source.words, k) if Form.BASE in f.forms and k > at + 1]
         kinds = any(self._is_thing(k) for k in range(at, end))
+        if self._previous and (
+            word not in ("i", "it", "we", "that", "this", "there") or any(True for k in range(at + 1, end) for _ in verbs_at(source.words, k)
+            if source.words[k] not in _MENTAL)
+        ):
+            return 0
         if self._previous and (kinds or any(w in _NO_REMARK for w in inner)):
             return 0
         if any(w in ("must", "should", "except", "never", "unless") for w in inner) and kinds:
@@ -582,9 +589,21 @@ class Text(Clauses):
             source.word(ends) in ("?", "") or source.word(start) in ("where", "what", "who", "why", "how")
         )
 
-    def has_verb(self, at: int) -> bool:
-        """Whether a known verb stands at a word."""
-        return any(True for _ in verbs_at(self._source.words, at))
+    def culprit(self, failed: int) -> int:
+        """The word that reading most likely failed at: one that no rule has a meaning for."""
+        source = self._source
+        end = self._clause_end(failed)
+        if not any(True for _ in verbs_at(source.words, failed)) and not self.item(failed):
+            if source.word(failed).isalpha() and source.word(failed) not in function_words():
+                return failed
+        covered = failed
+        for k in range(failed, end):
+            match = source.match(k)
+            if match is not None:
+                covered = max(covered, k + match.length)
+            elif k >= covered and source.word(k) not in function_words() and not any(True for _ in verbs_at(source.words, k)):
+                return k
+        return failed
 
     def nothing(self) -> Reading:
         """The outcome of a text that was read and asks for nothing."""
@@ -594,6 +613,9 @@ class Text(Clauses):
         usual = next((k for k, word in enumerate(self._source.words) if word == "usual"), None)
         if usual is not None:
             return Ask(words=(self._source.quote(usual, usual + 1),), reason=AskReason.DONE)
+        unknown = [t for t in self._source.tokens if t.is_word and not known(t.word)]
+        if unknown and any(self._is_thing(k) for k in range(self._source.size)):
+            return NotUnderstood(words=tuple(self._source.text[t.start : t.end] for t in unknown))
         if self._source.word(self._source.size - 1) == "?":
             return NoCommand(reason=NoCommandReason.QUESTION)
         return NoCommand(reason=NoCommandReason.CHAT)
