@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.language.drafts import Act, Do, Noun
 from planner.language.fitness import can_be, too_big
 from planner.language.ordering import Order, same
+from planner.language.places import is_furniture
 from planner.language.reading import AlreadyTrue, AskReason
 from planner.language.sentence import Refused, Source
 from planner.language.words import Amount, Relation
@@ -23,11 +24,15 @@ def check(source: Source, order: Order) -> None:
         _vague(source, do)
         _unfit(source, do)
         _already(source, do)
+    for guard in order.throughout:
+        for do in order.requests:
+            if guard.act is Act.NEVER and do.act is Act.MAKE and set(guard.states) & set(do.states) and any(
+                same(a, b) for a in guard.things for b in do.things
+            ):
+                raise source.impossible("contradiction", do.start, guard.end)
 
 
 def _vague(source: Source, do: Do) -> None:
-    if do.act is Act.LEAVE or (do.act is Act.FIND and False):
-        return
     for thing in do.things:
         if isinstance(thing, Noun) and thing.kind == "thing" and not thing.described and do.act is Act.MOVE:
             raise source.ask(AskReason.WHAT, thing.start, thing.end)
@@ -40,9 +45,10 @@ def _unfit(source: Source, do: Do) -> None:
             if not all(can_be(noun.kind, state) for state in do.states):
                 raise source.impossible("unfit", do.start, do.end)
     for where in do.to if do.act is Act.MOVE else ():
-        if where.relation in (Relation.IN, Relation.AT) and isinstance(where.anchor, Noun):
+        if where.relation in (Relation.IN, Relation.ON_TOP) and isinstance(where.anchor, Noun):
             for noun in nouns:
-                if too_big(noun.kind, where.anchor.kind):
+                on_object = where.relation is Relation.IN or not is_furniture(where.anchor)
+                if on_object and where.anchor.kind != "floor" and too_big(noun.kind, where.anchor.kind, inside=where.relation is Relation.IN):
                     raise source.impossible("unfit", do.start, do.end)
         if isinstance(where.anchor, Noun) and any(same(where.anchor, noun) for noun in nouns):
             raise source.impossible("contradiction", do.start, do.end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import EDGE_FILLERS, VAGUE_RESULTS
 from planner.language.frames import Dos, Frames
+from planner.language.modifiers import opposite
 from planner.language.objects import Segment
 from planner.language.places import grouped
 from planner.language.reading import AskReason
@@ -247,6 +248,10 @@ class Clauses(Frames):
         things = self.attach(parts)
         return [Do(Act.MOVE, things, at, end, [Where(Relation.AT, Spot.ME, Way.TO, at, end)])], end
 
+    def _wishes(self, at: int) -> bool:
+        """Whether a clause begins with words such as "make sure that"."""
+        return self._source.longest(self.skip(at), _WISH_WORDS) > at + 1
+
     def _existing(self, at: int) -> Dos | None:
         """"There is a pan on the stove", "see the umbrella next to the bench?"."""
         source = self._source
@@ -255,7 +260,7 @@ class Clauses(Frames):
             "there are some", "there might be", "there may be", "i can see", "i see", "i believe there is", "i have",
             "i think there is", "i think there are", "i believe there are", "there seems to be", "we have", "i noticed",
             "i have noticed", "you will find", "there seem to be", "i have found", "there was", "there were",
-            "do you remember", "you remember", "remember", "see",
+            "do you remember", "you remember", "remember", "see", "where is", "where are",
         )  # fmt: skip
         if not i:
             return None
@@ -264,6 +269,9 @@ class Clauses(Frames):
         if segments is None or not self._no_targets(segments[0]):
             return None
         things = self.attach(segments[0])
+        for thing in things[:-1]:
+            if isinstance(thing, Noun) and isinstance(last := things[-1], Noun) and not thing.where:
+                thing.where = list(last.where)
         for thing in things:
             if isinstance(thing, Noun) and not thing.plural and thing.count == 1:
                 thing.definite = True
@@ -303,6 +311,9 @@ class Clauses(Frames):
     def _predicate_of(self, i: int, things: list[Phrase], at: int, *, wish: bool) -> Dos | None:
         """What a clause says of its subject."""
         source = self._source
+        if source.word(i) in ("should", "must", "may", "shall") and source.starts(i + 1, "not be", "never be"):
+            found = self._becomes(i + 3, things, at)
+            return self._kept_from(found) if found else None
         for phrase in _MAY_GO_SORTED:
             if (end := source.starts(i, phrase)) and (found := self._goes(self.skip(end), things, at)):
                 return found
@@ -332,8 +343,20 @@ class Clauses(Frames):
                 return None
             return self._told(found, things, modal)
         if negated:
-            return [do for each in found[0] for do in [forbidden(each)] if do], found[1]
+            return self._kept_from(found)
         return found
+
+    @staticmethod
+    def _kept_from(found: Dos) -> Dos | None:
+        """"Should not be on" is off; what has no opposite is forbidden."""
+        kept: list[Do] = []
+        for do in found[0]:
+            if do.act is Act.MAKE and all(map(opposite, do.states)):
+                do.states = [opposite(state) for state in do.states]
+                kept.append(do)
+            elif other := forbidden(do):
+                kept.append(other)
+        return (kept, found[1]) if kept else None
 
     def _told(self, found: Dos, things: list[Phrase], modal: str) -> Dos | None:
         """What is stated as a fact describes the things."""

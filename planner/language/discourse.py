@@ -62,7 +62,7 @@ class Discourse:
         own = [thing for thing in do.things if isinstance(thing, Noun)]
         for where in do.to:
             self._where(where, own)
-        if do.act is Act.MOVE and do.to and all(w.anchor is Spot.BACK for w in do.to) and not self._moved(own):
+        if do.act is Act.MOVE and do.to and all(w.anchor is Spot.BACK and w.end - w.start != 2 and self._source.word(w.end - 1) not in ("was", "were", "from", "it", "them", "before", "place", "places") for w in do.to) and not self._moved(own):
             for where in do.to:
                 where.anchor = Spot.USUAL
         if do.act is Act.LEAVE:
@@ -109,6 +109,9 @@ class Discourse:
             noun.kind = self._kind_before(noun)
         if noun.kind == "thing" and noun.count == 1 and not noun.described:
             raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
+        if is_room(noun) and noun.states:
+            # "Everything in the kitchen that is open": not the kitchen.
+            raise self._source.ask(AskReason.WHICH, noun.start, noun.end)
         if earlier := self._repeated(noun):
             return earlier
         self._nouns.append(noun)
@@ -135,12 +138,10 @@ class Discourse:
         noun.other_than = list(dict.fromkeys(earlier)) if noun.count is Amount.ALL else earlier[:1]
 
     def _kind_before(self, noun: Noun) -> str:
-        for earlier in reversed(self._nouns):
-            if earlier.kind and not is_room(earlier) and not is_furniture(earlier):
-                return earlier.kind
-        for earlier in reversed(self._nouns):
-            if earlier.kind:
-                return earlier.kind
+        inner = [where.anchor for where in noun.where]
+        known = [n for n in reversed(self._nouns) if n.kind not in ("", "floor") and not is_room(n) and n not in inner]
+        for earlier in sorted(known, key=is_furniture):
+            return earlier.kind
         raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
 
     def _repeated(self, noun: Noun) -> Noun | None:

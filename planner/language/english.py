@@ -84,6 +84,7 @@ PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
         (_AT, _TO): "to|over to|up to|down to|back to|towards|toward|through to|off to|out to|across to",
         (_NEXT, _STATIC): "next to|beside|near|near to|by|close to|alongside|adjacent to|right next to"
         "|right beside|against|by the side of|to the side of|in the vicinity of",
+        (_NEXT, _TO): "closer to|nearer to|nearer|over next to",
         (Relation.UNDER, _STATIC): "under|underneath|below|beneath",
         (Relation.BEHIND, _STATIC): "behind|in back of|at the back of",
         (Relation.IN_FRONT_OF, _STATIC): "in front of",

@@ -6,8 +6,10 @@ from functools import cache
 
 from planner.world.catalogue import default_catalogue
 from planner.world.states import default_states
-from planner.world.word_meanings import default_word_meanings
+from planner.world.word_meanings import Meaning, default_word_meanings
 
+# Groups of things that have lids or flaps, which the catalogue does not model.
+_LIDDED = frozenset({"bags", "books", "containers", "electronics", "games"})
 _ANY = frozenset({"", "thing", "furniture", "room", "floor"})
 
 
@@ -22,7 +24,7 @@ def affords(kind: str, affordance: str) -> bool:
     pieces = [catalogue.furniture[name] for name in found.furniture]
     if affordance == "openable":
         return any(piece.joints for piece in pieces) or any(
-            affordance in item.affordances for item in classes
+            affordance in item.affordances or not _LIDDED.isdisjoint(item.groups) for item in classes
         )
     return any(affordance in item.affordances for item in (*classes, *pieces)) or not (
         classes or pieces or found.rooms
@@ -45,16 +47,30 @@ def can_be(kind: str, state: str) -> bool:
 
 
 @cache
-def too_big(kind: str, container: str) -> bool:
-    """Whether nothing of a kind can be in anything of another: "the bathtub in the teacup"."""
+def includes(kind: str, other: str) -> bool:
+    """Whether everything of another kind is also of this one."""
+    if kind == "thing" or kind == other:
+        return True
+    outer, inner = default_word_meanings().find(kind), default_word_meanings().find(other)
+    if outer is None or inner is None:
+        return False
+    return inner.objects <= outer.objects and inner.furniture <= outer.furniture and inner != Meaning()
+
+
+@cache
+def too_big(kind: str, container: str, *, inside: bool) -> bool:
+    """Whether nothing of a kind can be in or on anything of another: "the bathtub in the teacup".
+
+    Furniture is in nothing but rooms, and on nothing but the floor and furniture.
+    """
     inner, outer = default_word_meanings().find(kind), default_word_meanings().find(container)
-    if inner is None or outer is None or outer.furniture or outer.rooms or not outer.objects:
+    if inner is None or outer is None or outer.rooms:
         return False
     if inner.furniture and not inner.objects:
         return True
-    catalogue = default_catalogue()
-    if not inner.objects or inner.rooms:
+    if not inside or outer.furniture or not outer.objects or not inner.objects or inner.rooms:
         return False
+    catalogue = default_catalogue()
     smallest = min(sorted(catalogue.objects[name].size_m)[1] for name in inner.objects)
     largest = max(max(catalogue.objects[name].size_m) for name in outer.objects)
     return smallest > 1.5 * largest

@@ -24,7 +24,7 @@ _TABLES = frozenset({"table", "dining table", "kitchen table", "coffee table", "
 _CHORES = {
     "wash": "clean", "clean": "clean", "rinse": "clean", "wipe": "clean", "scrub": "clean", "cleaning": "clean",
     "washing": "clean", "dusting": "dusted", "dust": "dusted", "watering": "watered", "slicing": "sliced",
-    "rub": "clean", "drink": "watered",
+    "rub": "clean", "drink": "watered", "water": "watered",
 }  # fmt: skip
 
 
@@ -75,7 +75,11 @@ class Frames(Objects):
         segments = self._segments(i, given)
         if segments is None:
             return None
-        return self._moves(verb, segments[0], start, segments[1], static=True)
+        parts, end = segments
+        if verb.base == "put" and not parts[-1].wheres and (on := self._on_off(end)) and self._source.word(end) == "on":
+            if all(_can(thing, "powerable") for part in parts for thing in part.things):
+                return self._make(self.attach(parts), ["powered on"], start, on)
+        return self._moves(verb, parts, start, end, static=True)
 
     def carry(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """CARRY, FETCH, GIVE, PICK: a place of arrival, or the speaker."""
@@ -146,11 +150,14 @@ class Frames(Objects):
     def _without_place(self, verb: Verb, do: Do, *, taken_off: bool) -> None:
         """A verb of motion without a place: to the speaker, away, or still to be said."""
         do.taken = True
-        if verb.frame in (Frame.FETCH, Frame.GIVE):
+        off = any(w.relation is Relation.ON_TOP and w.way is Way.FROM for t in do.things if isinstance(t, Noun) for w in t.where)
+        if verb.base == "get" and off:
+            do.to = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, do.start, do.end)]
+        elif verb.frame in (Frame.FETCH, Frame.GIVE):
             do.to = [Where(Relation.AT, Spot.ME, Way.TO, do.start, do.end)]
         elif verb.base == "return":
             do.to = [Where(Relation.AT, Spot.BACK, Way.TO, do.start, do.end)]
-        elif taken_off and verb.base in ("take", "move"):
+        elif taken_off and verb.base in ("take", "move", "get off"):
             do.to = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, do.start, do.end)]
         else:
             do.act = Act.MENTION

@@ -51,10 +51,10 @@ def _read(text: str, tokens: tuple[Token, ...]) -> Reading:
         vague = [t for t in source.tokens if t.word in ("wherever", "somewhere", "someplace")]
         if vague:
             return Ask(words=(text[vague[0].start : vague[0].end],), reason=AskReason.WHERE)
-        if unknown:
-            return NotUnderstood(words=tuple(text[t.start : t.end] for t in unknown))
         if reader.is_question(failed):
             return NoCommand(reason=NoCommandReason.QUESTION)
+        if unknown:
+            return NotUnderstood(words=tuple(text[t.start : t.end] for t in unknown))
         return NotUnderstood(words=(source.quote(culprit := reader.culprit(failed), culprit + 1),))
     order = reader.order
     order.finish()

@@ -382,7 +382,7 @@ class NounPhrases:
             noun.where.append(self._in_room(" ".join(source.words[at : at + rooms]), at, at + rooms))
             noun.kind, noun.plural = inner[0].word, inner[0].plural
             return at + rooms + after.length
-        noun.kind, noun.plural = sense.word, sense.plural
+        noun.kind, noun.plural = {"clothe": "clothes"}.get(sense.word, sense.word), sense.plural
         if source.words[at:end][-1:] and source.word(end - 1) in ONE_THING:
             noun.plural = False
         after = source.match(end)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from planner.language.drafts import Act, Do, Either, Noun, Phrase, Where, Way
 from planner.language.drafts import Pronoun as _Pronoun
+from planner.language.fitness import includes
 from planner.language.english import FILLERS, THE
 from planner.language.modifiers import EXCEPT, Modified
 from planner.language.places import belongs, grouped, is_furniture, is_room
@@ -64,7 +65,7 @@ class Objects(Modified):
             return None
         if isinstance(found[0], Noun) and found[0].bare and not found[0].plural:
             verbal = any(Form.BASE in v.forms for v in verbs_at(source.words, at))
-            if verbal and (source.word(at + 1) in THE | {"a", "an", "it", "them", "all"}):
+            if verbal or source.word(found[1]) in THE | {"a", "an", "it", "them", "all"}:
                 return None
         return found
 
@@ -131,6 +132,8 @@ class Objects(Modified):
             isinstance(t, Noun) and t.count is Amount.ALL for t in things
         ):
             end = i + 1 if self.item(i + 1) else 0
+        instead = 0 if end else source.starts(i, "not", "and not", "rather than", "instead of")
+        end = end or (instead if i > at or source.word(i) != "not" else 0)
         if not end:
             return at
         found = self.item(end)
@@ -152,12 +155,19 @@ class Objects(Modified):
                 break
             out.append(found[0])
             i = found[1]
+        if source.word(i) == "," and self.place(i + 1):
+            i += 1
         for thing in things:
+            if isinstance(thing, Noun) and thing.count is not Amount.ALL:
+                # "The green cushion, not the red one": nothing is left out of it.
+                continue
             if isinstance(thing, Noun):
                 for noun in out:
                     if isinstance(noun, Noun) and not noun.kind:
                         noun.kind = thing.kind
-                thing.but += out
+                thing.but += [
+                    n for n in out if not isinstance(n, Noun) or not n.kind or includes(thing.kind, n.kind)
+                ]
         return i
 
     @staticmethod

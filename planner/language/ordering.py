@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Way
+from planner.language.fitness import includes
 from planner.language.modifiers import opposite
 from planner.language.sentence import Source
 from planner.language.words import Actor, Amount, Spot
-from planner.world.word_meanings import default_word_meanings
 
 
 class Order:
@@ -59,7 +59,7 @@ class Order:
         several = len(self.steps) > 1
         for step in self.steps:
             step[:] = [
-                e for e in step if not (e.taken and any(same(t, u) for t in e.things for u in (*do.things, *do.tools)))
+                e for e in step if not (e.taken and (do.act is Act.MOVE or self._source.word(e.start) != "bring") and any(same(t, u) for t in e.things for u in (*do.things, *do.tools)))
             ]  # fmt: skip
         self.mentions = [
             m for m in self.mentions if not any(same(t, u) for t in m.things for u in do.things)
@@ -160,10 +160,4 @@ def _spare(do: Do, guard: Do) -> None:
 
 
 def _includes(whole: Noun, part: Noun) -> bool:
-    if whole.kind == "thing":
-        return True
-    outer, inner = default_word_meanings().find(whole.kind), default_word_meanings().find(part.kind)
-    if outer is None or inner is None:
-        return False
-    narrower = inner.objects <= outer.objects and bool(inner.objects)
-    return narrower and (inner.objects != outer.objects or part.described)
+    return includes(whole.kind, part.kind) and (part.described or not includes(part.kind, whole.kind))

@@ -80,7 +80,9 @@ class Places(NounPhrases):
     def arrangement(self, at: int) -> tuple[Arrangement, int] | None:
         """How things lie relative to each other."""
         end = self._source.longest(at, _ARRANGEMENTS.keys())
-        return (_ARRANGEMENTS[self._source.words[at:end]], end) if end else None
+        if not end or (self._source.word(end - 1) == "apart" and self._source.word(end) == "from"):
+            return None
+        return _ARRANGEMENTS[self._source.words[at:end]], end
 
     def located(self, at: int) -> tuple[list[Where], int]:
         """Where something is: a place without motion, with those that belong to it."""

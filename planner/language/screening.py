@@ -38,6 +38,7 @@ _OTHER_WORDS = frozenset(
     "thing whatever whichever everybody everyone somebody nobody people house home room rooms else goes go come comes "
     "today tonight tomorrow yesterday morning evening afternoon night minute moment hand hands one ones couple pair "
     "dozen half single least most either neither except excluding apart without instead already currently rest "
+    "everything anything something nothing whoever ones "
     "up down over out off away back around along together".split()
 )
 

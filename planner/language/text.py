@@ -12,12 +12,13 @@ from planner.language.english import BEFORE_THAT, FILLERS, FIRST, MEANWHILE, THE
 from planner.language.frames import Dos
 from planner.language.lexicon import Part
 from planner.language.ordering import Order
+from planner.language.places import is_furniture, is_room
 from planner.language.reading import Ask, AskReason, NoCommand, NoCommandReason, NotUnderstood, Reading
 from planner.language.screening import function_words, known
 from planner.language.sentence import Source
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
-from planner.language.words import Actor, Relation, Spot
+from planner.language.words import Actor, Occasion, Relation, Spot
 
 _AFTER = ("after", "once", "as soon as", "when", "now that", "by the time", "only after", "only once", "only when", "right after",
           "immediately after", "as soon as ever", "the moment", "following")  # fmt: skip
@@ -25,7 +26,7 @@ _BEFORE = ("before", "prior to", "right before", "just before")
 _WHILE = ("while", "whilst")
 _IF = ("if", "in case", "provided that", "provided", "as long as", "should", "only if")
 _REASONS = ("so that", "so", "because", "since", "as", "in order to", "where", "which", "who", "for", "before", "after", "in case",
-            "otherwise", "or else", "that way", "until", "till", "to", "otherwise", "thanks", "while", "when", "if", "given that")  # fmt: skip
+            "otherwise", "or else", "that way", "until", "till", "given that")  # fmt: skip
 _REASON_SUBJECTS = frozenset({
     "i", "we", "it", "he", "she", "they", "everybody", "everyone", "nobody", "somebody", "someone", "people", "that", "there", "this",
 })  # fmt: skip
@@ -35,7 +36,7 @@ _DONE = ("it is", "they are", "that is", "everything is", "all is", "they are al
 _DONE_WORDS = frozenset({"in", "done", "there", "finished", "ready", "gone", "complete", "over", "inside", "through", "out", "away", "up"})
 _QUESTIONS = frozenset({
     "where", "what", "who", "why", "how", "which", "is", "are", "was", "were", "do", "does", "did", "has", "have", "whose", "am",
-    "when", "can", "could", "would", "will", "should", "shall",
+    "when",
 })  # fmt: skip
 _ALSO = ("the same goes for", "same goes for", "the same for", "same for", "so does", "so do", "and so do", "and so does", "same thing for",
          "ditto for", "likewise", "likewise for", "the same thing for", "the same with", "same with", "the same applies to",
@@ -140,7 +141,7 @@ class Text(Clauses):
         return found[1]
 
     def _end_sentence(self) -> None:
-        self._within = None
+        self._within, self._wishing = None, False
         for do in self._pending:
             self.order.add(do, then=bool(self._sentence))
         self._pending, self._sentence, self._conditions = [], [], []
@@ -151,10 +152,16 @@ class Text(Clauses):
         source = self._source
         word = source.word(at)
         if end := source.longest(at, THEN):
-            if not (word == "next" and source.word(at + 1) == "to") and not self._reads_on(at, end):
-                self._then = True
+            going_on = any(Form.ING in found.forms for found in verbs_at(source.words, end))
+            if not going_on and not (word == "next" and source.word(at + 1) == "to") and not self._reads_on(at, end):
+                if self._sentence and (self._ends(end) and source.word(end) != ","):
+                    self._move_to_end(self._sentence[-1])
+                else:
+                    self._then = True
                 return end
         if (end := source.longest(at, FIRST)) and not self._reads_on(at, end):
+            if self._sentence and ((self._ends(end) and source.word(end) != ",") or source.word(end) == "and"):
+                self._come_first(self._sentence[-1])
             return end
         if end := source.longest(at, BEFORE_THAT):
             self._reverse = True
@@ -192,6 +199,8 @@ class Text(Clauses):
         candidates: list[Dos] = []
         if self._sentence and self._given and (found := self.verb_phrase(at, {Form.PAST}, list(self._given))):
             candidates.append(found)
+        if self._wishing and (found := self.statement(at, wish=True)):
+            return found
         if self._sentence and self._forms != {Form.BASE} and (found := self.verb_phrase(at, self._forms)):
             candidates.append(found)
         if found := self.clause(at):
@@ -201,10 +210,13 @@ class Text(Clauses):
         if not candidates:
             return None
         best = max(candidates, key=lambda found: found[1])
+        self._wishing = self._wishes(at)
         forms = [f.forms for f in verbs_at(source.words, at)]
         if any(Form.ING in f for f in forms) and candidates and not self._sentence:
             self._forms = frozenset({Form.ING})
         return best
+
+    _wishing = False
 
     def _trailing_only(self, dos: list[Do], end: int) -> int:
         """"..., the latter first" puts one of two moves before the other."""
@@ -278,8 +290,10 @@ class Text(Clauses):
         if found is None:
             return None
         parts, end = found
-        if last is not None and self._sentence and last.act is Act.PREPARE and self._no_targets(parts):
+        if last is not None and self._sentence and last.occasion is Occasion.TIDY and self._no_targets(parts):
             rooms = self.attach(parts)
+            if not all(isinstance(room, Noun) and (is_room(room) or is_furniture(room)) for room in rooms):
+                return None
             return [self._like(last, [room], i, end) for room in rooms], end
         things = [thing for part in parts for thing in part.things]
         fits_all = last is not None and last.act is Act.MAKE
@@ -306,7 +320,7 @@ class Text(Clauses):
         if last is None or last.act is Act.MENTION and not last.taken:
             return None
         too = source.starts(end, *_TOO) or (end + 1 if source.word(end) == "," and source.starts(end + 1, *_TOO) else 0)
-        before = source.word(at - 1) in ("and", ",", "also") or source.word(at) == "also"
+        before = self._then or source.word(at - 1) in ("and", ",", "also") or source.word(at) == "also"
         if too or before:
             return [self._like(last, things, i, end)], end
         return None
@@ -376,7 +390,7 @@ class Text(Clauses):
         """What is said of the time: "clearing the couch", "you have washed it", "it is clean"."""
         self._as_time = True
         try:
-            found = self.verb_phrase(at, {Form.ING}) or self._robot(at) or self._speaker(at) or self.statement(at, wish=True)
+            found = self._own_work(at) or self.verb_phrase(at, {Form.ING}) or self._robot(at) or self._speaker(at) or self.statement(at, wish=True)
             if found is None and self._source.word(at) == "having":
                 found = self.verb_phrase(at + 1, {Form.PAST})
         finally:
@@ -385,6 +399,12 @@ class Text(Clauses):
             if do.taken and any(where.anchor is Spot.ME for where in do.to):
                 raise self._source.ask(AskReason.WHERE, do.start, do.end)
         return found if found and all(do.act is not Act.MENTION or do.taken for do in found[0]) else None
+
+    def _own_work(self, at: int) -> Dos | None:
+        """"(While) I put the food away"."""
+        if self._source.word(at) != "i":
+            return None
+        return self._by(Actor.SPEAKER, self.verb_phrase(at + 1, {Form.BASE, Form.PAST}))
 
     def _before(self, at: int) -> int:
         """"Before A, B" and "B before A"."""
@@ -453,6 +473,17 @@ class Text(Clauses):
         if len(steps[at]) > 1:
             steps[at].remove(last)
             steps.insert(at + 1, [last])
+
+    def _come_first(self, last: Do) -> None:
+        """"Bring the cup, but wash it first": the last request before the others."""
+        steps = self.order.steps
+        at = self.order.step_of(last)
+        others = [do for do in self._sentence if do is not last and any(do in step for step in steps)]
+        if not others or last not in steps[at]:
+            return
+        steps[at].remove(last)
+        self.order.steps = steps = [step for step in steps if step]
+        steps.insert(min(self.order.step_of(do) for do in others), [last])
 
     def _condition(self, at: int, start: int, word: str) -> int:
         """"If the lamp is on", "if you find my keys"."""
@@ -585,9 +616,9 @@ class Text(Clauses):
         if self.order.requests:
             return False
         ends = self._clause_end(start)
-        return source.word(start) in _QUESTIONS and (
-            source.word(ends) in ("?", "") or source.word(start) in ("where", "what", "who", "why", "how")
-        )
+        if source.word(start) in ("where", "what", "who", "why", "how", "whose"):
+            return True
+        return source.word(start) in _QUESTIONS and source.word(ends) == "?"
 
     def culprit(self, failed: int) -> int:
         """The word that reading most likely failed at: one that no rule has a meaning for."""
@@ -616,9 +647,10 @@ class Text(Clauses):
         unknown = [t for t in self._source.tokens if t.is_word and not known(t.word)]
         if unknown and any(self._is_thing(k) for k in range(self._source.size)):
             return NotUnderstood(words=tuple(self._source.text[t.start : t.end] for t in unknown))
+        if self._source.size <= 4 and any(self._is_thing(k) for k in range(self._source.size)):
+            return Ask(words=(self._source.text.strip(),), reason=AskReason.DONE)
         if self._source.word(self._source.size - 1) == "?":
             return NoCommand(reason=NoCommandReason.QUESTION)
         return NoCommand(reason=NoCommandReason.CHAT)
 
 
-__all__ = ["Actor", "Text"]
