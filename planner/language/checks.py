@@ -26,15 +26,23 @@ def check(source: Source, order: Order) -> None:
         _already(source, do)
     for guard in order.throughout:
         for do in order.requests:
-            if guard.act is Act.NEVER and do.act is Act.MAKE and set(guard.states) & set(do.states) and any(
-                same(a, b) for a in guard.things for b in do.things
+            if (
+                guard.act is Act.NEVER
+                and do.act is Act.MAKE
+                and set(guard.states) & set(do.states)
+                and any(same(a, b) for a in guard.things for b in do.things)
             ):
                 raise source.impossible("contradiction", do.start, guard.end)
 
 
 def _vague(source: Source, do: Do) -> None:
     for thing in do.things:
-        if isinstance(thing, Noun) and thing.kind == "thing" and not thing.described and do.act is Act.MOVE:
+        if (
+            isinstance(thing, Noun)
+            and thing.kind == "thing"
+            and not thing.described
+            and do.act is Act.MOVE
+        ):
             raise source.ask(AskReason.WHAT, thing.start, thing.end)
 
 
@@ -48,7 +56,11 @@ def _unfit(source: Source, do: Do) -> None:
         if where.relation in (Relation.IN, Relation.ON_TOP) and isinstance(where.anchor, Noun):
             for noun in nouns:
                 on_object = where.relation is Relation.IN or not is_furniture(where.anchor)
-                if on_object and where.anchor.kind != "floor" and too_big(noun.kind, where.anchor.kind, inside=where.relation is Relation.IN):
+                if (
+                    on_object
+                    and where.anchor.kind != "floor"
+                    and too_big(noun.kind, where.anchor.kind, inside=where.relation is Relation.IN)
+                ):
                     raise source.impossible("unfit", do.start, do.end)
         if isinstance(where.anchor, Noun) and any(same(where.anchor, noun) for noun in nouns):
             raise source.impossible("contradiction", do.start, do.end)

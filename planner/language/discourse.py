@@ -58,11 +58,24 @@ class Discourse:
             return not is_room(noun) and (do.act is not Act.MOVE or not is_furniture(noun))
 
         do.things = [thing for phrase in do.things for thing in self._phrase(phrase, fits, [])]
-        do.tools = [thing for phrase in do.tools for thing in self._phrase(phrase, lambda _: True, [])]
+        do.tools = [
+            thing for phrase in do.tools for thing in self._phrase(phrase, lambda _: True, [])
+        ]
         own = [thing for thing in do.things if isinstance(thing, Noun)]
         for where in do.to:
             self._where(where, own)
-        if do.act is Act.MOVE and do.to and all(w.anchor is Spot.BACK and w.end - w.start != 2 and self._source.word(w.end - 1) not in ("was", "were", "from", "it", "them", "before", "place", "places") for w in do.to) and not self._moved(own):
+        if (
+            do.act is Act.MOVE
+            and do.to
+            and all(
+                w.anchor is Spot.BACK
+                and w.end - w.start != 2
+                and self._source.word(w.end - 1)
+                not in ("was", "were", "from", "it", "them", "before", "place", "places")
+                for w in do.to
+            )
+            and not self._moved(own)
+        ):
             for where in do.to:
                 where.anchor = Spot.USUAL
         if do.act is Act.LEAVE:
@@ -83,7 +96,9 @@ class Discourse:
         known = {id(noun) for spoken in self._spoken if spoken.places for noun in spoken.things}
         return any(id(thing) in known for thing in things)
 
-    def _phrase(self, phrase: Phrase, fits: Callable[[Noun], bool], own: list[Noun]) -> list[Phrase]:
+    def _phrase(
+        self, phrase: Phrase, fits: Callable[[Noun], bool], own: list[Noun]
+    ) -> list[Phrase]:
         if isinstance(phrase, Pronoun):
             return list(self._pronoun(phrase, fits, own))
         if isinstance(phrase, Either):
@@ -101,7 +116,9 @@ class Discourse:
             return noun
         for where in noun.where:
             self._where(where, [noun, *own])
-        noun.holding = [x for p in noun.holding for x in self._phrase(p, lambda _: True, [noun, *own])]
+        noun.holding = [
+            x for p in noun.holding for x in self._phrase(p, lambda _: True, [noun, *own])
+        ]
         noun.but = [x for p in noun.but for x in self._phrase(p, lambda _: True, [noun, *own])]
         if noun.other:
             self._other(noun)
@@ -118,7 +135,7 @@ class Discourse:
         return noun
 
     def _other(self, noun: Noun) -> None:
-        """"The other one", "another cup", "the rest": not those named before."""
+        """Reads "The other one", "another cup", "the rest": not those named before."""
         earlier = [
             n for spoken in reversed(self._spoken) for n in spoken.things
             if not noun.kind or n.kind == noun.kind or noun.kind == "thing"
@@ -139,15 +156,29 @@ class Discourse:
 
     def _kind_before(self, noun: Noun) -> str:
         inner = [where.anchor for where in noun.where]
-        known = [n for n in reversed(self._nouns) if n.kind not in ("", "floor") and not is_room(n) and n not in inner]
+        known = [
+            n
+            for n in reversed(self._nouns)
+            if n.kind not in ("", "floor") and not is_room(n) and n not in inner
+        ]
         for earlier in sorted(known, key=is_furniture):
             return earlier.kind
         raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
 
     def _repeated(self, noun: Noun) -> Noun | None:
         """The earlier noun that a definite one without further description repeats."""
-        if noun.described or noun.bare or noun.but or noun.each or not (
-            noun.definite or (noun.count is Amount.ALL and self._source.word(noun.start) in ("the", "those", "these", "that"))
+        if (
+            noun.described
+            or noun.bare
+            or noun.but
+            or noun.each
+            or not (
+                noun.definite
+                or (
+                    noun.count is Amount.ALL
+                    and self._source.word(noun.start) in ("the", "those", "these", "that")
+                )
+            )
         ):
             return None
         matching = [
@@ -169,16 +200,23 @@ class Discourse:
             if len(found) != 1:
                 raise self._source.ask(AskReason.WHICH, where.start, where.end)
             where.anchor = found[0]
-            if isinstance(found[0], Noun) and is_room(found[0]) and where.relation is Relation.AT and where.way is not Way.FROM:
+            if (
+                isinstance(found[0], Noun)
+                and is_room(found[0])
+                and where.relation is Relation.AT
+                and where.way is not Way.FROM
+            ):
                 where.relation = Relation.IN
 
     def _there(self, where: Where, own: list[Noun]) -> None:
-        """"There", "in there", "inside": the last place, or the last thing that holds something."""
+        """Reads "There", "in there", "inside": the last place, or the last thing that holds something."""
         for spoken in reversed(self._spoken):
             things = [n for n in spoken.things if n not in own]
             if where.relation is Relation.AT and spoken.places:
                 last = spoken.places[-1]
-                keeps = where.way is Way.STATIC or (isinstance(last.anchor, Noun) and is_room(last.anchor))
+                keeps = where.way is Way.STATIC or (
+                    isinstance(last.anchor, Noun) and is_room(last.anchor)
+                )
                 where.relation = last.relation if keeps else Relation.AT
                 where.anchor = last.anchor
                 return
@@ -193,7 +231,9 @@ class Discourse:
                 return
         raise self._source.ask(AskReason.WHERE, where.start, where.end)
 
-    def _pronoun(self, pronoun: Pronoun, fits: Callable[[Noun], bool], own: list[Noun]) -> Iterator[Noun]:
+    def _pronoun(
+        self, pronoun: Pronoun, fits: Callable[[Noun], bool], own: list[Noun]
+    ) -> Iterator[Noun]:
         if pronoun.word in ("former", "latter"):
             pair = next((s.things for s in reversed(self._spoken) if len(s.things) == 2), None)
             if pair is None:
@@ -214,7 +254,11 @@ class Discourse:
         raise self._source.ask(AskReason.WHAT, pronoun.start, pronoun.end)
 
     def _meant(
-        self, pronoun: Pronoun, things: list[Noun], anchors: list[Noun], fits: Callable[[Noun], bool]
+        self,
+        pronoun: Pronoun,
+        things: list[Noun],
+        anchors: list[Noun],
+        fits: Callable[[Noun], bool],
     ) -> list[Noun]:
         """What a pronoun means among the things and anchors of one request; empty if nothing."""
         if pronoun.number == 0:

@@ -77,12 +77,23 @@ class Emission:
                     unless=unless,
                 )  # fmt: skip
             case Act.MAKE:
-                return Make(things=things, states=tuple(do.states), who=do.who, only_if=only_if, unless=unless)
+                return Make(
+                    things=things,
+                    states=tuple(do.states),
+                    who=do.who,
+                    only_if=only_if,
+                    unless=unless,
+                )
             case Act.LEAVE:
                 return Leave(things=things, who=do.who, only_if=only_if, unless=unless)
             case Act.NEVER:
                 return Never(
-                    things=things, to=places, states=tuple(do.states), who=do.who, only_if=only_if, unless=unless
+                    things=things,
+                    to=places,
+                    states=tuple(do.states),
+                    who=do.who,
+                    only_if=only_if,
+                    unless=unless,
                 )
             case Act.FIND:
                 return Find(things=things, who=do.who, only_if=only_if, unless=unless)
@@ -108,7 +119,11 @@ class Emission:
     def _noun(self, noun: Noun) -> NounPhrase:
         if id(noun) in self._written:
             return Mention(label=self._written[id(noun)])
-        where, holding, but = self._places(noun.where), self._phrases(noun.holding), self._phrases(noun.but)
+        where, holding, but = (
+            self._places(noun.where),
+            self._phrases(noun.holding),
+            self._phrases(noun.but),
+        )
         label = self._label(noun) if id(noun) in self._needed else None
         if label:
             self._written[id(noun)] = label

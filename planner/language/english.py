@@ -74,15 +74,24 @@ _STATIC, _TO, _FROM = Way.STATIC, Way.TO, Way.FROM
 PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
     tuple(words.split()): meaning
     for meaning, several in {
-        (_ON, _STATIC): "on|upon|on top of|atop|all over|on the top of|in the middle of|in the center of"
+        (
+            _ON,
+            _STATIC,
+        ): "on|upon|on top of|atop|all over|on the top of|in the middle of|in the center of"
         "|in the centre of|at the center of|at the centre of|on the surface of",
         (_ON, _TO): "onto|on to|to the top of",
         (_IN, _STATIC): "in|inside|inside of|within|around|about|across|throughout|all around"
         "|all across|on the inside of|somewhere in",
         (_IN, _TO): "into|in to|to the inside of",
         (_AT, _STATIC): "at|over at|over by",
-        (_AT, _TO): "to|over to|up to|down to|back to|towards|toward|through to|off to|out to|across to",
-        (_NEXT, _STATIC): "next to|beside|near|near to|by|close to|alongside|adjacent to|right next to"
+        (
+            _AT,
+            _TO,
+        ): "to|over to|up to|down to|back to|towards|toward|through to|off to|out to|across to",
+        (
+            _NEXT,
+            _STATIC,
+        ): "next to|beside|near|near to|by|close to|alongside|adjacent to|right next to"
         "|right beside|against|by the side of|to the side of|in the vicinity of",
         (_NEXT, _TO): "closer to|nearer to|nearer|over next to",
         (Relation.UNDER, _STATIC): "under|underneath|below|beneath",
@@ -122,7 +131,9 @@ FILLERS = phrases(
     "|in a row|up|down|over|around|there|let me know|tell me|report back|let me know when you are done|tell me when you are done|let me know where it is|tell me where it is|let me know where they are|tell me where they are|in total|altogether|at the moment|currently"
 )
 """Phrases between clauses that change nothing."""
-_ANYWHERE = phrases("up|down|over|around|there|a bit|a little|a moment|better|right|still|so|in a row")
+_ANYWHERE = phrases(
+    "up|down|over|around|there|a bit|a little|a moment|better|right|still|so|in a row"
+)
 EDGE_FILLERS = FILLERS - _ANYWHERE | {("so",)}
 
 THEN = phrases(
@@ -142,5 +153,9 @@ FIRST = phrases(
     "|to start with|to start|for starters|step one|step 1|number one|at first|initially|before all else"
     "|before you do anything else|start with"
 )
-BEFORE_THAT = phrases("before that|but first|beforehand|but before that|before this|before doing so")
-MEANWHILE = phrases("meanwhile|at the same time|in the meantime|simultaneously|besides|in addition|while")
+BEFORE_THAT = phrases(
+    "before that|but first|beforehand|but before that|before this|before doing so"
+)
+MEANWHILE = phrases(
+    "meanwhile|at the same time|in the meantime|simultaneously|besides|in addition|while"
+)

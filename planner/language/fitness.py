@@ -24,7 +24,8 @@ def affords(kind: str, affordance: str) -> bool:
     pieces = [catalogue.furniture[name] for name in found.furniture]
     if affordance == "openable":
         return any(piece.joints for piece in pieces) or any(
-            affordance in item.affordances or not _LIDDED.isdisjoint(item.groups) for item in classes
+            affordance in item.affordances or not _LIDDED.isdisjoint(item.groups)
+            for item in classes
         )
     return any(affordance in item.affordances for item in (*classes, *pieces)) or not (
         classes or pieces or found.rooms
@@ -54,7 +55,9 @@ def includes(kind: str, other: str) -> bool:
     outer, inner = default_word_meanings().find(kind), default_word_meanings().find(other)
     if outer is None or inner is None:
         return False
-    return inner.objects <= outer.objects and inner.furniture <= outer.furniture and inner != Meaning()
+    return (
+        inner.objects <= outer.objects and inner.furniture <= outer.furniture and inner != Meaning()
+    )
 
 
 @cache

@@ -64,7 +64,7 @@ class Modified(Places):
             i = end
 
     def _of_room(self, at: int, noun: Noun) -> int:
-        """"The floor of the living room", "one of mine"."""
+        """Reads "The floor of the living room", "one of mine"."""
         if end := self._source.starts(at, "of mine", "of ours", "of yours"):
             return end
         if noun.kind != "floor" or self._source.word(at) != "of":
@@ -77,7 +77,7 @@ class Modified(Places):
         return end
 
     def _with(self, at: int, noun: Noun) -> int:
-        """"With the apples in it"."""
+        """Reads "With the apples in it"."""
         source = self._source
         i = source.starts(at, "with", "that has", "which has", "that have", "that holds", "that contains",
                           "which contains", "holding", "containing", "which holds", "which have")  # fmt: skip
@@ -87,7 +87,17 @@ class Modified(Places):
         if found is None:
             return 0
         inner, end = found
-        after = source.starts(end, "in it", "on it", "inside it", "in them", "on them", "inside", "on top", "on top of it")
+        after = source.starts(
+            end,
+            "in it",
+            "on it",
+            "inside it",
+            "in them",
+            "on them",
+            "inside",
+            "on top",
+            "on top of it",
+        )
         if not after and source.word(at) == "with":
             return 0
         noun.holding.append(inner)
@@ -109,7 +119,21 @@ class Modified(Places):
                 return 0
             noun.states.append(state)
             return i + 2
-        if word not in ("is", "are", "'s", "was", "were", "lie", "lies", "stand", "stands", "sit", "sits", "has", "have"):
+        if word not in (
+            "is",
+            "are",
+            "'s",
+            "was",
+            "were",
+            "lie",
+            "lies",
+            "stand",
+            "stands",
+            "sit",
+            "sits",
+            "has",
+            "have",
+        ):
             return 0
         if word in ("has", "have"):
             if source.word(i + 1) != "been":
@@ -163,7 +187,7 @@ class Modified(Places):
         return 0
 
     def _participle(self, at: int, noun: Noun) -> int:
-        """"Lying on the floor"."""
+        """Reads "Lying on the floor"."""
         source = self._source
         if source.word(at) not in _POSITIONS:
             return 0
@@ -177,15 +201,36 @@ class Modified(Places):
         return end
 
     def _left_behind(self, at: int, noun: Noun) -> int:
-        """"(The phone) I left in the kitchen", "you can find on the shelf"."""
+        """Reads "(The phone) I left in the kitchen", "you can find on the shelf"."""
         source = self._source
         i = at
-        while source.word(i) in ("have", "has", "had", "just", "already", "always", "can", "will", "last", "usually", "may", "might"):
+        while source.word(i) in (
+            "have",
+            "has",
+            "had",
+            "just",
+            "already",
+            "always",
+            "can",
+            "will",
+            "last",
+            "usually",
+            "may",
+            "might",
+        ):
             i += 1
         if source.word(i) not in _LEFT:
             return 0
         i += 1
-        while source.word(i) in ("lying", "standing", "around", "behind", "out", "sitting", "first"):
+        while source.word(i) in (
+            "lying",
+            "standing",
+            "around",
+            "behind",
+            "out",
+            "sitting",
+            "first",
+        ):
             i += 1
         wheres, end = self.located(i)
         if wheres:

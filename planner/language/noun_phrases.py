@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from planner.language.description import MAX_COUNT
 from planner.language.drafts import Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import (
     EMPTY_ADJECTIVES,
@@ -12,18 +9,23 @@ from planner.language.english import (
     GENERIC_ONE,
     LIQUIDS,
     MASS,
-    NO_AMOUNTS,
-    NUMBERS,
     ONE_THING,
     PICKS,
     PRIVATE_ADJECTIVES,
     THE,
 )
 from planner.language.lexicon import Part, Sense
-from planner.language.reading import AskReason
-from planner.language.sentence import Source
-from planner.language.verbs import Form, verbs_at
-from planner.language.words import Amount, Bound, Color, Material, Relation, Size
+from planner.language.quantities import Quantities, Quantity
+from planner.language.reading import (
+    AskReason,
+)
+from planner.language.words import (
+    Amount,
+    Color,
+    Material,
+    Relation,
+    Size,
+)
 from planner.world.word_meanings import default_word_meanings
 
 _PRONOUNS = {
@@ -33,29 +35,25 @@ _EVERYTHING = {
     "everything": Amount.ALL, "anything": Amount.ALL, "whatever": Amount.ALL, "all": Amount.ALL,
     "whichever": Amount.ALL,
 }  # fmt: skip
-_OWNERS = frozenset({"kids", "children", "guests", "boys", "girls", "cats", "dogs", "babies", "parents", "neighbours"})
+_OWNERS = frozenset(
+    {
+        "kids",
+        "children",
+        "guests",
+        "boys",
+        "girls",
+        "cats",
+        "dogs",
+        "babies",
+        "parents",
+        "neighbours",
+    }
+)
 _CLAUSE_WORDS = frozenset({"i", "you", "we", "is", "are", "me", "he", "she"})
 
 
-@dataclass(slots=True)
-class _Quantity:
-    """Determiner and number in front of a noun."""
-
-    det: str = ""
-    count: int | Amount | None = None
-    bound: Bound = Bound.EXACTLY
-    partitive: bool = False
-    other: bool = False
-    each: bool = False
-    pair: bool = False
-
-
-class NounPhrases:
+class NounPhrases(Quantities):
     """Reads noun phrases without the prepositions that follow, whose place only a verb decides."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._read: dict[int, tuple[Phrase, int] | None] = {}
 
     def phrase(self, at: int) -> tuple[Phrase, int] | None:
         """A noun phrase or pronoun at a word, and the position after it."""
@@ -95,16 +93,18 @@ class NounPhrases:
         return None
 
     def _everything(self, at: int) -> tuple[Noun, int] | None:
-        """"Everything", "whatever is", "anything edible", "the rest"."""
+        """Reads "Everything", "whatever is", "anything edible", "the rest"."""
         source = self._source
         word = source.word(at)
         if word in ("something", "someone"):
             noun = Noun("thing", at, at + 1, vague=True)
             return noun, at + 1
-        if rest := source.starts(at, "the rest", "all the rest", "the others", "all the others", "everything else"):
+        if rest := source.starts(
+            at, "the rest", "all the rest", "the others", "all the others", "everything else"
+        ):
             noun = Noun("", at, rest, plural=True, count=Amount.ALL, other=True)
             if of := source.starts(rest, "of the", "of my", "of our"):
-                found = self._core(of, _Quantity(det="the"), at)
+                found = self._core(of, Quantity(det="the"), at)
                 if found is None:
                     return None
                 noun.kind, rest = found[0].kind, found[1]
@@ -114,7 +114,15 @@ class NounPhrases:
         if word not in _EVERYTHING:
             return None
         i = at + 1
-        if word in ("whatever", "whichever") and source.word(i) not in ("is", "are", "you", "i", "'s", "stands", "lies"):
+        if word in ("whatever", "whichever") and source.word(i) not in (
+            "is",
+            "are",
+            "you",
+            "i",
+            "'s",
+            "stands",
+            "lies",
+        ):
             return None
         if word == "all" and source.word(i) not in ("that", "which"):
             return None
@@ -134,114 +142,7 @@ class NounPhrases:
                     return noun, i + match.length
         return noun, i
 
-    def _quantity(self, at: int) -> tuple[_Quantity, int]:
-        """What stands in front of adjectives and noun."""
-        source = self._source
-        word = source.word(at)
-        if word in ("whatever", "whichever"):
-            kind = source.word(at)
-            return (
-                (_Quantity(count=Amount.ALL), at + 1)
-                if kind == "whatever"
-                else (_Quantity(det="a"), at + 1)
-            )
-        for bound, phrases in (
-            (Bound.AT_LEAST, ("at least", "a minimum of", "no fewer than", "no less than", "not less than")),
-            (Bound.AT_MOST, ("at most", "no more than", "up to", "a maximum of", "not more than")),
-            (Bound.EXACTLY, ("exactly", "just", "only", "precisely", "a total of")),
-        ):
-            if end := source.starts(at, *phrases):
-                number, i = self._number(end)
-                if number is not None:
-                    return self._of(_Quantity("a", number, bound), i)
-        if end := source.starts(at, "all", "every single", "every last", "each and every", "every", "each", "any and all"):
-            i = end
-            each = word in ("each", "every")
-            if word == "each" and source.starts(i, "one of"):
-                i += 1
-            quantity = _Quantity(count=Amount.ALL, each=each)
-            i = source.starts(i, "one of") or source.starts(i, "of") or i
-            if source.word(i) in THE:
-                i += 1
-            number, after = self._number(i)
-            if number is not None and number > 1:
-                quantity = _Quantity("the", number)
-                i = after
-            return quantity, i
-        if end := source.starts(at, "both of", "both"):
-            return _Quantity("the", 2), end + (source.word(end) in THE)
-        for words, count in (
-            ("a few of|a few more|a few|several of|several|a handful of", Amount.FEW),
-            ("some of|some more|some", Amount.SOME),
-            ("a couple of|a couple more|a couple", 2),
-            ("half a dozen of|half a dozen", 6),
-            ("a dozen of|a dozen", 12),
-            ("two dozen", 24),
-        ):
-            if end := source.starts(at, *words.split("|")):
-                return _Quantity("a", count), end + (source.word(end) in THE)
-        if end := source.starts(at, "a pair of", "the pair of", "one pair of", "my pair of"):
-            return _Quantity("a" if word in ("a", "one") else "the", pair=True), end
-        if end := source.starts(at, "any of", "any one of", "any"):
-            return _Quantity("any"), end + (source.word(end) in THE)
-        if word in ("another", "a", "an"):
-            i = at + 1
-            other = word == "another"
-            number, after = self._number(i) if word == "another" else (None, i)
-            if source.word(after) in ("other", "different") and word == "a":
-                other, after = True, after + 1
-            return _Quantity("a", number, other=other), after
-        if word in THE:
-            i = at + 1
-            if source.word(i) == "'s":
-                i += 1
-            other = source.word(i) == "other"
-            number, i = self._number(i + other)
-            if source.word(i) == "other":
-                other, i = True, i + 1
-            return _Quantity("the", number, other=other), i
-        number, i = self._number(at)
-        if number is not None:
-            if source.starts(i, "or more"):
-                return _Quantity("a", number, Bound.AT_LEAST), i + 2
-            other = source.starts(i, "more", "other")
-            return self._of(_Quantity("a", number, other=bool(other)), other or i)
-        return _Quantity(), at
-
-    def _of(self, quantity: _Quantity, at: int) -> tuple[_Quantity, int]:
-        """"Of the (three)" after a number."""
-        source = self._source
-        if source.word(at) == "of" and source.word(at + 1) in THE:
-            quantity.partitive = True
-            _, after = self._number(at + 2)
-            return quantity, after
-        return quantity, at
-
-    def _number(self, at: int) -> tuple[int | None, int]:
-        source = self._source
-        word = source.word(at)
-        if word in NO_AMOUNTS and (word != "half" or source.word(at + 1) == "a"):
-            end = at + 1
-            while source.word(end) in NUMBERS or source.word(end).isdecimal():
-                end += 1
-            if word != "half" and (word != "-" or end > at + 1):
-                raise source.impossible("amount", at, end)
-            return None, at
-        if word[:1].isdecimal():
-            if not word.isdecimal() or not 1 <= int(word[:9]) <= MAX_COUNT or len(word) > 9:
-                raise source.impossible("amount", at, at + 1)
-            if source.word(at + 1) in NO_AMOUNTS:
-                raise source.impossible("amount", at, at + 2)
-            return int(word), at + 1
-        if word in NUMBERS and not (word == "one" and source.word(at + 1) in ("by", "and", "")):
-            if source.word(at + 1) in NO_AMOUNTS and source.word(at + 1) != "-":
-                raise source.impossible("amount", at, at + 2)
-            if source.starts(at + 1, "and a half", "hundred", "thousand"):
-                raise source.impossible("amount", at, at + 2)
-            return NUMBERS[word], at + 1
-        return None, at
-
-    def _core(self, at: int, quantity: _Quantity, start: int) -> tuple[Noun, int] | None:
+    def _core(self, at: int, quantity: Quantity, start: int) -> tuple[Noun, int] | None:
         """Adjectives and noun."""
         source = self._source
         noun = Noun("", start, at)
@@ -275,13 +176,17 @@ class NounPhrases:
         noun.end = i
         return noun, i
 
-    def _possessor(self, at: int, quantity: _Quantity) -> tuple[int, _Quantity]:
-        """"Mom's mug", "the kids' toys": whose it is makes it definite."""
+    def _possessor(self, at: int, quantity: Quantity) -> tuple[int, Quantity]:
+        """Reads "Mom's mug", "the kids' toys": whose it is makes it definite."""
         source = self._source
-        plural = source.word(at) in _OWNERS and source.match(at) is None and self._noun_ahead(at + 1)
+        plural = (
+            source.word(at) in _OWNERS and source.match(at) is None and self._noun_ahead(at + 1)
+        )
         if source.word(at + 1) == "'s" and source.word(at).isalpha():
-            return at + 2, _Quantity("the", quantity.count, quantity.bound)
-        return (at + 1, _Quantity("the", quantity.count, quantity.bound)) if plural else (at, quantity)
+            return at + 2, Quantity("the", quantity.count, quantity.bound)
+        return (
+            (at + 1, Quantity("the", quantity.count, quantity.bound)) if plural else (at, quantity)
+        )
 
     def _adjectives(self, at: int, noun: Noun) -> int:
         """Reads adjectives as long as a noun can still follow."""
@@ -355,9 +260,13 @@ class NounPhrases:
         if length < 2 or _material(first) is None or not head:
             return False
         whole, part = default_word_meanings().find(kind), default_word_meanings().find(head)
-        return whole is not None and part is not None and whole.objects <= part.objects and len(
-            whole.objects
-        ) == 1 and head in {name.replace("_", " ") for name in whole.objects}
+        return (
+            whole is not None
+            and part is not None
+            and whole.objects <= part.objects
+            and len(whole.objects) == 1
+            and head in {name.replace("_", " ") for name in whole.objects}
+        )
 
     def _head(self, at: int, noun: Noun) -> int | None:
         """The noun itself; fills its kind and number."""
@@ -379,7 +288,9 @@ class NounPhrases:
             inner = [s for s in after.senses if s.part is Part.KIND] if after else []
             if after is None or not inner:
                 return None
-            noun.where.append(self._in_room(" ".join(source.words[at : at + rooms]), at, at + rooms))
+            noun.where.append(
+                self._in_room(" ".join(source.words[at : at + rooms]), at, at + rooms)
+            )
             noun.kind, noun.plural = inner[0].word, inner[0].plural
             return at + rooms + after.length
         noun.kind, noun.plural = {"clothe": "clothes"}.get(sense.word, sense.word), sense.plural
@@ -406,7 +317,7 @@ class NounPhrases:
         return Where(Relation.IN, anchor, Way.STATIC, start, end)
 
     @staticmethod
-    def _count(noun: Noun, quantity: _Quantity) -> None:
+    def _count(noun: Noun, quantity: Quantity) -> None:
         """What determiner and number mean with this noun."""
         mass = noun.kind in MASS
         several = noun.plural or mass
@@ -465,5 +376,3 @@ def _room_words(kind: str) -> int:
         if room and room.rooms and piece and piece.furniture:
             return cut
     return 0
-
-

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from planner.language.drafts import Act, Do, Either, Noun, Phrase, Where, Way
+from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
 from planner.language.drafts import Pronoun as _Pronoun
-from planner.language.fitness import includes
 from planner.language.english import FILLERS, THE
+from planner.language.fitness import includes
 from planner.language.modifiers import EXCEPT, Modified
 from planner.language.places import belongs, grouped, is_furniture, is_room
 from planner.language.reading import Ask, AskReason
@@ -124,12 +124,15 @@ class Objects(Modified):
         return end
 
     def _exceptions(self, at: int, things: list[Phrase]) -> int:
-        """"Except the red one", added to what it is an exception from."""
+        """Reads "Except the red one", added to what it is an exception from."""
         source = self._source
         i = at + (source.word(at) == ",")
         end = source.starts(i, *EXCEPT)
-        if not end and source.starts(i, "but") and not source.longest(i + 1, FILLERS) and any(
-            isinstance(t, Noun) and t.count is Amount.ALL for t in things
+        if (
+            not end
+            and source.starts(i, "but")
+            and not source.longest(i + 1, FILLERS)
+            and any(isinstance(t, Noun) and t.count is Amount.ALL for t in things)
         ):
             end = i + 1 if self.item(i + 1) else 0
         instead = 0 if end else source.starts(i, "not", "and not", "rather than", "instead of")
@@ -142,10 +145,13 @@ class Objects(Modified):
         out, i = [found[0]], found[1]
         if wheres := self.places(i)[0]:
             anchored = [w for w in wheres if w.way is Way.STATIC]
-            if len(anchored) == len(wheres) and isinstance(out[0], Noun) and not any(
-                w.anchor is None or isinstance(w.anchor, Spot) for w in wheres
-            ) and source.word(self.places(i)[1]) not in PREDICATES and things and (
-                self._placed_before(things) or source.word(i - 1) in ("one", "ones")
+            if (
+                len(anchored) == len(wheres)
+                and isinstance(out[0], Noun)
+                and not any(w.anchor is None or isinstance(w.anchor, Spot) for w in wheres)
+                and source.word(self.places(i)[1]) not in PREDICATES
+                and things
+                and (self._placed_before(things) or source.word(i - 1) in ("one", "ones"))
             ):
                 out[0].where += grouped(wheres, unsure=True)
                 i = self.places(i)[1]
@@ -166,7 +172,9 @@ class Objects(Modified):
                     if isinstance(noun, Noun) and not noun.kind:
                         noun.kind = thing.kind
                 thing.but += [
-                    n for n in out if not isinstance(n, Noun) or not n.kind or includes(thing.kind, n.kind)
+                    n
+                    for n in out
+                    if not isinstance(n, Noun) or not n.kind or includes(thing.kind, n.kind)
                 ]
         return i
 
@@ -191,9 +199,15 @@ class Objects(Modified):
                 raise self._source.unknown(where.start, where.end)
             targets = things if where in origins else things[-1:]
             for thing in targets:
-                if isinstance(thing, Noun) and (where not in origins or not thing.where or thing is things[-1]):
+                if isinstance(thing, Noun) and (
+                    where not in origins or not thing.where or thing is things[-1]
+                ):
                     thing.where.append(where)
-                elif isinstance(thing, _Pronoun) and where.anchor is not None and where.way is not Way.FROM:
+                elif (
+                    isinstance(thing, _Pronoun)
+                    and where.anchor is not None
+                    and where.way is not Way.FROM
+                ):
                     raise self._source.unknown(where.start, where.end)
 
     def placed(self, segments: list[Segment], *, static: bool) -> list[Placed]:
@@ -214,7 +228,9 @@ class Objects(Modified):
         wheres = segment.wheres
         first_to = next((k for k, where in enumerate(wheres) if where.way is Way.TO), None)
         if first_to is not None:
-            origin = next((k for k, w in enumerate(wheres) if w.way is Way.FROM and k > first_to), len(wheres))
+            origin = next(
+                (k for k, w in enumerate(wheres) if w.way is Way.FROM and k > first_to), len(wheres)
+            )
             self._describe(segment.things, wheres[:first_to] + wheres[origin:])
             return _settled(grouped(wheres[first_to:origin], unsure=True))
         rest = [w for w in wheres if w.way is Way.STATIC]
@@ -265,7 +281,7 @@ class Objects(Modified):
 
 
 def _settled(groups: list[Where]) -> list[Where]:
-    """"To the kitchen, on the table" is the table in the kitchen."""
+    """Reads "To the kitchen, on the table" is the table in the kitchen."""
     if len(groups) == 2:
         room, other = groups
         if (

@@ -55,7 +55,7 @@ class Order:
         return next((k for k, step in enumerate(self.steps) if do in step), len(self.steps) - 1)
 
     def _drop_taken(self, do: Do) -> bool:
-        """"Take the cup and put it away": taking it is part of that. Whether a last step went."""
+        """Reads "Take the cup and put it away": taking it is part of that. Whether a last step went."""
         several = len(self.steps) > 1
         for step in self.steps:
             step[:] = [
@@ -74,10 +74,12 @@ class Order:
         return gone
 
     def _merged(self, do: Do) -> bool:
-        """"... and keep them together": the arrangement of the earlier move."""
+        """Reads "... and keep them together": the arrangement of the earlier move."""
         for earlier in reversed(self.requests):
-            if earlier.act is Act.MOVE and len(earlier.things) == len(do.things) and all(
-                same(a, b) for a, b in zip(earlier.things, do.things, strict=True)
+            if (
+                earlier.act is Act.MOVE
+                and len(earlier.things) == len(do.things)
+                and all(same(a, b) for a, b in zip(earlier.things, do.things, strict=True))
             ):
                 earlier.arrangement = do.arrangement
                 return True
@@ -86,8 +88,10 @@ class Order:
     def _check(self, do: Do) -> None:
         """Refuses two opposite states of one thing without an order."""
         for earlier in self.steps[-1]:
-            if self._source.word(do.start) in ("keep", "leave") and any(same(a, b) for a in do.things for b in earlier.things) and any(
-                opposite(state) in earlier.states for state in do.states
+            if (
+                self._source.word(do.start) in ("keep", "leave")
+                and any(same(a, b) for a in do.things for b in earlier.things)
+                and any(opposite(state) in earlier.states for state in do.states)
             ):
                 raise self._source.impossible("contradiction", earlier.start, do.end)
 
@@ -110,7 +114,9 @@ def same(one: Phrase, other: Phrase) -> bool:
         return True
     if not isinstance(one, Noun) or not isinstance(other, Noun):
         return False
-    known = (one.definite or one.count is Amount.ALL) and (other.definite or other.count is Amount.ALL)
+    known = (one.definite or one.count is Amount.ALL) and (
+        other.definite or other.count is Amount.ALL
+    )
     return known and signature(one) == signature(other)
 
 
@@ -135,7 +141,13 @@ def _depends(do: Do, earlier: Do) -> bool:
         return False
     about = [*earlier.things, *_anchors(earlier)]
     if any(where.anchor is Spot.ELSEWHERE for where in earlier.to):
-        about += [w.anchor for t in earlier.things if isinstance(t, Noun) for w in t.where if isinstance(w.anchor, Noun)]
+        about += [
+            w.anchor
+            for t in earlier.things
+            if isinstance(t, Noun)
+            for w in t.where
+            if isinstance(w.anchor, Noun)
+        ]
     if any(same(thing, other) for thing in do.things for other in about):
         return True
     used: list[Phrase] = list(do.tools)
@@ -143,7 +155,9 @@ def _depends(do: Do, earlier: Do) -> bool:
         used += _anchors(do)
     for thing in do.things:
         if isinstance(thing, Noun):
-            used += [w.anchor for w in thing.where if w.way is Way.FROM and isinstance(w.anchor, Noun)]
+            used += [
+                w.anchor for w in thing.where if w.way is Way.FROM and isinstance(w.anchor, Noun)
+            ]
     return any(same(thing, other) for thing in used for other in earlier.things)
 
 
@@ -155,9 +169,15 @@ def _spare(do: Do, guard: Do) -> None:
         if not isinstance(thing, Noun) or thing.count is not Amount.ALL:
             continue
         for spared in guard.things:
-            if isinstance(spared, Noun) and _includes(thing, spared) and not any(same(spared, b) for b in thing.but):
+            if (
+                isinstance(spared, Noun)
+                and _includes(thing, spared)
+                and not any(same(spared, b) for b in thing.but)
+            ):
                 thing.but.append(spared)
 
 
 def _includes(whole: Noun, part: Noun) -> bool:
-    return includes(whole.kind, part.kind) and (part.described or not includes(part.kind, whole.kind))
+    return includes(whole.kind, part.kind) and (
+        part.described or not includes(part.kind, whole.kind)
+    )

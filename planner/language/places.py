@@ -89,7 +89,9 @@ class Places(NounPhrases):
         found: list[Where] = []
         i = at
         while one := self.place(i):
-            if one[0][0].way is not Way.STATIC or (found and belongs(found[-1], one[0][0]) is False):
+            if one[0][0].way is not Way.STATIC or (
+                found and belongs(found[-1], one[0][0]) is False
+            ):
                 break
             found += one[0]
             i = one[1]
@@ -124,22 +126,41 @@ class Places(NounPhrases):
         if found := self._place_where(at):
             return found
         if word in ("somewhere", "anywhere", "wherever", "someplace"):
-            if source.longest(at + 1, PREPOSITIONS.keys(), 7) or source.longest(at, PREPOSITIONS.keys(), 7):
+            if source.longest(at + 1, PREPOSITIONS.keys(), 7) or source.longest(
+                at, PREPOSITIONS.keys(), 7
+            ):
                 return self._preposition(at + 1) or self._preposition(at)
             end = at + 1
-            while source.word(end) in ("better", "nice", "safe", "suitable", "good", "appropriate", "sensible", "dry"):
+            while source.word(end) in (
+                "better",
+                "nice",
+                "safe",
+                "suitable",
+                "good",
+                "appropriate",
+                "sensible",
+                "dry",
+            ):
                 end += 1
             raise source.ask(AskReason.WHERE, at, end)
         return self._between(at) or self._preposition(at) or self._there(at)
 
     def _place_where(self, at: int) -> tuple[list[Where], int] | None:
-        """"Where the laptop is"."""
+        """Reads "Where the laptop is"."""
         source = self._source
         i = at + (source.word(at) == "to")
         if source.word(i) != "where":
             return None
         found = self.phrase(i + 1)
-        if found is None or source.word(found[1]) not in ("is", "are", "was", "were", "stands", "lies", "sits"):
+        if found is None or source.word(found[1]) not in (
+            "is",
+            "are",
+            "was",
+            "were",
+            "stands",
+            "lies",
+            "sits",
+        ):
             return None
         anchor = PlaceWhere(found[0])
         end = found[1] + 1
@@ -179,7 +200,9 @@ class Places(NounPhrases):
         source = self._source
         i = at
         back = False
-        while source.word(i) in _BEFORE_PREPOSITION and not source.longest(i, PREPOSITIONS.keys(), 7):
+        while source.word(i) in _BEFORE_PREPOSITION and not source.longest(
+            i, PREPOSITIONS.keys(), 7
+        ):
             back = back or source.word(i) == "back"
             i += 1
         end = source.longest(i, PREPOSITIONS.keys(), 7)
@@ -199,14 +222,20 @@ class Places(NounPhrases):
 
     def _anchor(self, at: int) -> tuple[Phrase, int] | None:
         source = self._source
-        own = source.starts(at, "its own", "their own", "a separate", "separate", "a different", "different")
+        own = source.starts(
+            at, "its own", "their own", "a separate", "separate", "a different", "different"
+        )
         if own:
             found = self.noun(own)
             if found is None:
                 return None
             noun, end = found
             noun.count, noun.definite, noun.bare = 1, False, False
-            if source.word(own - 1) == "different" and source.word(end) != "each" and not noun.plural:
+            if (
+                source.word(own - 1) == "different"
+                and source.word(end) != "each"
+                and not noun.plural
+            ):
                 noun.elsewhere = True
             else:
                 noun.each = True
@@ -219,9 +248,15 @@ class Places(NounPhrases):
         if isinstance(anchor, Noun):
             if after := source.starts(end, "of its own", "of their own"):
                 anchor.each, end = True, after
-            elif source.words[at : at + 1] == ("another",) or source.starts(at, "a different", "some other"):
+            elif source.words[at : at + 1] == ("another",) or source.starts(
+                at, "a different", "some other"
+            ):
                 anchor.elsewhere, anchor.other = True, False
-            if source.word(end) == "or" and (second := self.noun(end + 1)) and self._is_place(second[0]):
+            if (
+                source.word(end) == "or"
+                and (second := self.noun(end + 1))
+                and self._is_place(second[0])
+            ):
                 return Either([anchor, second[0]], at, second[1]), second[1]
         return anchor, end
 
@@ -230,7 +265,7 @@ class Places(NounPhrases):
 
 
 def _fitting(relation: Relation, way: Way, anchor: Phrase) -> Relation:
-    """"To" a room is in it, "to" the floor on it."""
+    """Reads "To" a room is in it, "to" the floor on it."""
     if relation is Relation.AT and way is not Way.FROM and isinstance(anchor, Noun):
         if is_room(anchor):
             return Relation.IN

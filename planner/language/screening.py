@@ -47,7 +47,9 @@ def no_command(text: str, tokens: tuple[Token, ...]) -> Reading | None:
     """The outcome for a text that is empty, code, another language or noise; None for others."""
     words = [token.word for token in tokens if token.is_word]
     if not words:
-        return NoCommand(reason=NoCommandReason.EMPTY if not text.strip() else NoCommandReason.NOISE)
+        return NoCommand(
+            reason=NoCommandReason.EMPTY if not text.strip() else NoCommandReason.NOISE
+        )
     if _CODE.search(text):
         return NoCommand(reason=NoCommandReason.CODE)
     if len(text) > MAX_LETTERS:
@@ -56,7 +58,9 @@ def no_command(text: str, tokens: tuple[Token, ...]) -> Reading | None:
     foreign = sum(word in _FOREIGN and word not in _ENGLISH for word in words)
     accented = any(not letter.isascii() and letter.isalpha() for letter in text)
     english_words = sum(word in _ENGLISH for word in words)
-    if (foreign >= 2 and foreign > english_words) or (accented and len(unknown) >= 2 and unknown and foreign):
+    if (foreign >= 2 and foreign > english_words) or (
+        accented and len(unknown) >= 2 and unknown and foreign
+    ):
         return NoCommand(reason=NoCommandReason.LANGUAGE)
     if accented and len(unknown) * 2 >= len(words):
         return NoCommand(reason=NoCommandReason.LANGUAGE)
@@ -118,6 +122,10 @@ def respelled(word: str) -> str:
     found = {other for other in swapped if other in vocabulary() or _lexical(other)}
     if not found and len(word) >= 6:
         shorter = {word[:k] + word[k + 1 :] for k in range(len(word))}
-        longer = {word[:k] + c + word[k:] for k in range(len(word) + 1) for c in "abcdefghijklmnopqrstuvwxyz"}
+        longer = {
+            word[:k] + c + word[k:]
+            for k in range(len(word) + 1)
+            for c in "abcdefghijklmnopqrstuvwxyz"
+        }
         found = {other for other in shorter | longer if other in vocabulary()}
     return found.pop() if len(found) == 1 else word

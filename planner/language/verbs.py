@@ -148,7 +148,9 @@ _IRREGULAR: Mapping[str, tuple[str, ...]] = {
     "remember": ("remembered",), "report": ("reported",), "declutter": ("decluttered",),
     "power": ("powered",), "dust": ("dusted",), "roll": ("rolled",), "head": ("headed",),
 }  # fmt: skip
-_SINGLE_CONSONANT = frozenset({"drain", "clean", "boil", "pour", "load", "water", "power", "fix", "lay", "bin"})
+_SINGLE_CONSONANT = frozenset(
+    {"drain", "clean", "boil", "pour", "load", "water", "power", "fix", "lay", "bin"}
+)
 _VOWELS = frozenset("aeiou")
 
 
@@ -188,13 +190,19 @@ def inflected(word: str) -> Iterator[tuple[str, Form]]:
 def _table() -> dict[Words, list[tuple[Verb, Form]]]:
     verbs = [Verb(base, frame) for frame, bases in _FRAMES.items() for base in bases.split("|")]
     verbs += [
-        Verb(base, Frame.MAKE, state) for state, bases in _STATES.items() for base in bases.split("|")
+        Verb(base, Frame.MAKE, state)
+        for state, bases in _STATES.items()
+        for base in bases.split("|")
     ]
     found: dict[Words, list[tuple[Verb, Form]]] = {}
     for verb in verbs:
         words = verb.base.split()
         # "Go and get" bends its last verb, "pick up" its first word.
-        head = len(words) - 1 if words[0] == "go" and words[-1] in ("get", "fetch", "grab", "find") else 0
+        head = (
+            len(words) - 1
+            if words[0] == "go" and words[-1] in ("get", "fetch", "grab", "find")
+            else 0
+        )
         for bent, form in inflected(words[head]):
             key = (*words[:head], bent, *words[head + 1 :])
             found.setdefault(key, []).append((verb, form))

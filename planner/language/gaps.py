@@ -1,0 +1,170 @@
+"""What a later part of a text leaves out: "and the plates in the sink", "the lemons too"."""
+
+from __future__ import annotations
+
+import copy
+
+from planner.language.clauses import Clauses
+from planner.language.discourse import Discourse
+from planner.language.drafts import Act, Do, Noun, Phrase
+from planner.language.ordering import Order
+from planner.language.places import is_furniture, is_room
+from planner.language.sentence import Source
+from planner.language.state_frames import Dos
+from planner.language.statements import forbidden
+from planner.language.text_words import ALSO, TOO
+from planner.language.verbs import Form
+from planner.language.words import (
+    Occasion,
+)
+
+
+class Gaps(Clauses):
+    """Completes clauses by the one before."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.order = Order(source)
+        self._discourse = Discourse(source)
+        self._previous: list[Do] = []
+        self._forms: frozenset[Form] = frozenset({Form.BASE})
+        self._given: list[Phrase] = []
+        self._conditions: list[tuple[str, list[Phrase]]] = []
+        self._sentence: list[Do] = []
+        self._pending: list[Do] = []
+        self._then = False
+        self._remarks = 0
+        self._within: Do | None = None
+        self._reverse = False
+        self._wishing = False
+        self._force_then: Do | None = None
+
+    def _gap(self, at: int) -> Dos | None:
+        """Reads "And the plates in the sink", "the lemons as well", "the radio off", "not the ball"."""
+        source = self._source
+        i = self.skip(at) if source.word(at) in ("please", "also") else at
+        last = next((do for do in reversed(self._previous)), None)
+        if end := source.longest(i, ALSO):
+            return self._again(end, last)
+        negated = source.word(i) in ("not", "never")
+        if negated and last is not None:
+            return self._gap_not(i + 1, last)
+        if last is not None and last.act is Act.MAKE and (of := self._off_gap(i, last)):
+            return of
+        if (
+            last is not None
+            and self._sentence
+            and last.act in (Act.MOVE, Act.MAKE)
+            and (wheres := self.places(i))[0]
+        ):
+            do = Do(Act.MOVE, list(last.things), i, wheres[1], wheres[0])
+            return ([do], wheres[1]) if self._then else None
+        if last is not None and last.act is Act.LEAVE and source.word(i) == "off":
+            i += 1
+        found = self.objects(i)
+        if found is None:
+            return None
+        parts, end = found
+        if (
+            last is not None
+            and self._sentence
+            and last.occasion is Occasion.TIDY
+            and self._no_targets(parts)
+        ):
+            rooms = self.attach(parts)
+            if not all(
+                isinstance(room, Noun) and (is_room(room) or is_furniture(room)) for room in rooms
+            ):
+                return None
+            return [self._like(last, [room], i, end) for room in rooms], end
+        things = [thing for part in parts for thing in part.things]
+        fits_all = last is not None and last.act is Act.MAKE
+        if (
+            (fits_all or self._sentence or last is None or True)
+            and self._no_targets(parts)
+            and not parts[-1].arrangement
+        ):
+            if result := self.result(end, parts, i):
+                return result
+        people, after = self.people(end)
+        if people and not any(part.wheres for part in parts):
+            parts[-1].wheres, after = self.places(after)
+            end = after
+            for thing in things:
+                if isinstance(thing, Noun) and thing.bare and thing.plural:
+                    thing.count = people
+        if any(part.wheres or part.arrangement for part in parts):
+            too = source.longest(end, TOO)
+            if (
+                last is not None
+                and self._sentence
+                and (fits_all or last.act is Act.LEAVE or (too and last.to))
+            ):
+                return [self._like(last, self.attach(parts), i, end)], end
+            placed = self.placed(parts, static=True)
+            if (
+                all(p.to or p.arrangement for p in placed[:-1])
+                and not placed[-1].to
+                and last is not None
+                and last.to
+            ):
+                placed[-1].to = last.to
+            if all(p.to or p.arrangement for p in placed):
+                return [self.move(p, i, end) for p in placed], end
+            return None
+        if last is None or last.act is Act.MENTION and not last.taken:
+            return None
+        too = source.longest(end, TOO) or (
+            end + 1 if source.word(end) == "," and source.longest(end + 1, TOO) else 0
+        )
+        before = (
+            self._then or source.word(at - 1) in ("and", ",", "also") or source.word(at) == "also"
+        )
+        if too or before:
+            return [self._like(last, things, i, end)], end
+        return None
+
+    def _off_gap(self, at: int, last: Do) -> Dos | None:
+        """Reads "And the radio off" after "switch the laptop on"."""
+        found = self.objects(at)
+        if found is None:
+            return None
+        end = self._on_off(found[1])
+        if not end or not any(state.startswith("powered") for state in last.states):
+            return None
+        state = "powered on" if self._source.word(end - 1) == "on" else "powered off"
+        return self._make(self.attach(found[0]), [state], at, end)
+
+    def _again(self, at: int, last: Do | None) -> Dos | None:
+        if last is None:
+            return None
+        segments = self.objects(at)
+        if segments is None:
+            return None
+        return [self._like(last, self.attach(segments[0]), at, segments[1])], segments[1]
+
+    @staticmethod
+    def _like(last: Do, things: list[Phrase], start: int, end: int) -> Do:
+        """The last request, of other things."""
+        do = copy.copy(last)
+        do.things, do.start, do.end = things, start, end
+        do.to, do.states = list(last.to), list(last.states)
+        do.only_if = (
+            list(things) if last.only_if and last.only_if == last.things else list(last.only_if)
+        )
+        do.unless = list(last.unless)
+        return do
+
+    def _gap_not(self, at: int, last: Do) -> Dos | None:
+        """Reads "But never the router", "not the ball"."""
+        segments = self.objects(at)
+        if segments is None or any(part.wheres for part in segments[0]):
+            return None
+        things = segments[0][0].things
+        if self._source.word(at - 1) == "not" and last.act in (Act.MOVE, Act.MAKE):
+            for thing in last.things:
+                if isinstance(thing, Noun):
+                    thing.but += things
+            return [Do(Act.MENTION, list(things), at, segments[1])], segments[1]
+        do = forbidden(self._like(last, list(things), at, segments[1]))
+        return ([do], segments[1]) if do else None

@@ -1,0 +1,276 @@
+"""Verbs that bring things to a place."""
+
+from __future__ import annotations
+
+from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
+from planner.language.objects import Placed, Segment
+from planner.language.occasion_frames import OccasionFrames
+from planner.language.places import is_furniture, is_room
+from planner.language.state_frames import Dos, can
+from planner.language.verbs import Frame, Verb
+from planner.language.words import (
+    Amount,
+    Arrangement,
+    Relation,
+    Spot,
+)
+
+
+class MovingFrames(OccasionFrames):
+    """Reads verbs of motion."""
+
+    def put(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """PUT: a place is needed, with or without motion."""
+        if verb.base in ("set", "lay") and given is None and (found := self._set_table(start, i)):
+            return found
+        if given is None and (found := self._pour(verb, start, i, given)):
+            return found
+        if given is None and self._source.word(i) == "on" and verb.base == "put":
+            switched = self._state_of("powered on", start, i + 1, None)
+            if switched and all(can(t, "powerable") for do in switched[0] for t in do.things):
+                return switched
+        if given is None and (place := self.place(i)) and not self.item(i):
+            # "Put on the table the red cup".
+            things = self.objects(place[1])
+            if things and place[0][0].way is not Way.FROM and not any(s.wheres for s in things[0]):
+                return [Do(Act.MOVE, self.attach(things[0]), start, things[1], place[0])], things[1]
+        segments = self._segments(i, given)
+        if segments is None:
+            return None
+        parts, end = segments
+        if (
+            verb.base == "put"
+            and not parts[-1].wheres
+            and (on := self._on_off(end))
+            and self._source.word(end) == "on"
+        ):
+            if all(can(thing, "powerable") for part in parts for thing in part.things):
+                return self._make(self.attach(parts), ["powered on"], start, on)
+        return self._moves(verb, parts, start, end, static=True)
+
+    def carry(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """CARRY, FETCH, GIVE, PICK: a place of arrival, or the speaker."""
+        source = self._source
+        if verb.frame is Frame.GIVE and (chore := self._chore(start, i)):
+            return chore
+        me = source.word(i) in ("me", "us") and given is None
+        segments = self._segments(i + me, given)
+        if segments is None:
+            return None
+        if me:
+            things = self.attach(segments[0])
+            to = [Where(Relation.AT, Spot.ME, Way.TO, i, i + 1)]
+            return [Do(Act.MOVE, things, start, segments[1], to)], segments[1]
+        static = verb.frame is Frame.PICK and self._into_object(segments[0])
+        if verb.frame in (Frame.CARRY, Frame.FETCH):
+            static = self._only_there(segments[0])
+        if verb.base in ("get", "bring", "take") and (end := self._on_off(segments[1])):
+            if verb.base != "get":
+                return None
+            state = "powered on" if source.word(end - 1) == "on" else "powered off"
+            return self._make(self.attach(segments[0]), [state], start, end)
+        return self._moves(verb, segments[0], start, segments[1], static=static)
+
+    def _only_there(self, segments: list[Segment]) -> bool:
+        wheres = [where for segment in segments for where in segment.wheres]
+        return len(wheres) == 1 and (
+            wheres[0].anchor is None or isinstance(wheres[0].anchor, Pronoun)
+        ) and wheres[0].way is Way.STATIC  # fmt: skip
+
+    def _into_object(self, segments: list[Segment]) -> bool:
+        wheres = segments[-1].wheres
+        anchor = wheres[-1].anchor if wheres else None
+        return isinstance(anchor, Noun) and not is_room(anchor) and not is_furniture(anchor)
+
+    def _moves(
+        self, verb: Verb, segments: list[Segment], start: int, end: int, *, static: bool
+    ) -> Dos | None:
+        source = self._source
+        if verb.base in ("throw", "toss", "chuck") and self._thrown_away(segments):
+            things = [thing for segment in segments for thing in segment.things]
+            return [self._trash(things, start, end)], end
+        if verb.base in ("throw", "toss", "chuck") and source.word(end) in ("away", "out"):
+            return [self._trash(self.attach(segments), start, end + 1)], end + 1
+        if verb.base == "take" and source.word(end) == "out":
+            end += 1
+        carried = verb.frame in (Frame.CARRY, Frame.FETCH)
+        for segment in segments:
+            for where in segment.wheres:
+                if where.anchor is None and carried and where.way is Way.STATIC:
+                    where.way = Way.TO
+                if verb.base in ("return", "put") and where.anchor is Spot.USUAL:
+                    continue
+                if carried and where.anchor is Spot.USUAL and source.word(where.start) == "away":
+                    where.anchor = Spot.ELSEWHERE
+        found: list[Do] = []
+        taken_off = any(w.way is Way.FROM for segment in segments for w in segment.wheres)
+        for placed in self.placed(segments, static=static):
+            do = self.move(placed, start, end)
+            if not do.to and do.arrangement is None:
+                self._without_place(verb, do, taken_off=taken_off)
+            found.append(do)
+        return found, end
+
+    @staticmethod
+    def _thrown_away(segments: list[Segment]) -> bool:
+        wheres = segments[-1].wheres
+        return len(wheres) == 1 and wheres[0].anchor is Spot.USUAL
+
+    def _without_place(self, verb: Verb, do: Do, *, taken_off: bool) -> None:
+        """A verb of motion without a place: to the speaker, away, or still to be said."""
+        do.taken = True
+        off = any(
+            w.relation is Relation.ON_TOP and w.way is Way.FROM
+            for t in do.things
+            if isinstance(t, Noun)
+            for w in t.where
+        )
+        if verb.base == "get" and off:
+            do.to = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, do.start, do.end)]
+        elif verb.frame in (Frame.FETCH, Frame.GIVE):
+            do.to = [Where(Relation.AT, Spot.ME, Way.TO, do.start, do.end)]
+        elif verb.base == "return":
+            do.to = [Where(Relation.AT, Spot.BACK, Way.TO, do.start, do.end)]
+        elif taken_off and verb.base in ("take", "move", "get off"):
+            do.to = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, do.start, do.end)]
+        else:
+            do.act = Act.MENTION
+
+    def trash(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """TRASH, BIN: into the trash can."""
+        segments = self._segments(i, given)
+        if segments is None:
+            return None
+        do = self._trash(self.attach(segments[0]), start, segments[1])
+        if verb.frame is Frame.BIN:
+            do.to[0].anchor = Noun("bin", start, i, definite=True)
+        return [do], segments[1]
+
+    @staticmethod
+    def _trash(things: list[Phrase], start: int, end: int) -> Do:
+        can = Noun("trash can", start, end)
+        return Do(Act.MOVE, things, start, end, [Where(Relation.IN, can, Way.TO, start, end)])
+
+    def away(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """AWAY: to where such things belong."""
+        segments = self._segments(i, given)
+        if segments is None:
+            return None
+        spot = Spot.BACK if verb.base == "put back" else Spot.USUAL
+        found = []
+        for placed in self.placed(segments[0], static=verb.base != "clear away"):
+            placed.to = placed.to or [Where(Relation.AT, spot, Way.TO, start, segments[1])]
+            found.append(self.move(placed, start, segments[1]))
+        return found, segments[1]
+
+    def clear(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """CLEAR, UNLOAD, REMOVE: what is on or in something goes elsewhere."""
+        segments = self._segments(i, given)
+        if segments is None:
+            return None
+        parts, end = segments
+        away = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, start, end)]
+        if any(where.way is Way.FROM for part in parts for where in part.wheres):
+            return [Do(Act.MOVE, self.attach(parts), start, end, away)], end
+        if (
+            len(parts) == 1
+            and len(parts[0].wheres) == 1
+            and parts[0].wheres[0].anchor is Spot.USUAL
+        ):
+            return [Do(Act.MOVE, parts[0].things, start, end, away)], end
+        things = self.attach(parts)
+        if verb.base == "remove":
+            return [Do(Act.MOVE, things, start, end, away)], end
+        inner = (
+            Relation.IN
+            if verb.frame is Frame.UNLOAD or verb.base == "clear out"
+            else Relation.ON_TOP
+        )
+        found: list[Phrase] = []
+        for thing in things:
+            if not isinstance(thing, Noun) or not (
+                is_furniture(thing)
+                or is_room(thing)
+                or thing.kind == "floor"
+                or inner is Relation.IN
+            ):
+                return None
+            noun = Noun("thing", start, end, plural=True, count=Amount.ALL)
+            if (
+                self._source.word(end) == "of"
+                and (of := self.item(end + 1))
+                and isinstance(of[0], Noun)
+            ):
+                noun, end = of[0], of[1]
+            noun.but, thing.but = noun.but + thing.but, []
+            relation = Relation.IN if is_room(thing) else inner
+            noun.where.append(Where(relation, thing, Way.STATIC, thing.start, thing.end))
+            found.append(noun)
+        end = self._exceptions(end, found)
+        return [Do(Act.MOVE, found, start, end, away)], end
+
+    def load(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """LOAD: "the dishwasher with the plates", "the plates into the dishwasher"."""
+        segments = self._segments(i, given)
+        if segments is None:
+            return None
+        parts, end = segments
+        if self._source.word(end) != "with":
+            return self._moves(Verb("load", Frame.PUT), parts, start, end, static=True)
+        things = self.objects(end + 1)
+        if things is None or len(parts) != 1 or len(parts[0].things) != 1:
+            return None
+        self.attach(parts)
+        to = [Where(Relation.IN, parts[0].things[0], Way.TO, start, end)]
+        return [Do(Act.MOVE, self.attach(things[0]), start, things[1], to)], things[1]
+
+    def empty(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """EMPTY: a vessel, or furniture of its things."""
+        segments = self._segments(i, given)
+        if segments is None:
+            return None
+        things = [thing for segment in segments[0] for thing in segment.things]
+        if any(isinstance(thing, Noun) and is_furniture(thing) for thing in things):
+            return self.clear(Verb("empty", Frame.UNLOAD), start, i, given)
+        return self._make(self.attach(segments[0]), ["empty"], start, segments[1])
+
+    def stack(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """STACK: one on the other, maybe at a place."""
+        segments = self._segments(i, given)
+        if segments is None:
+            return None
+        found = []
+        for placed in self.placed(segments[0], static=True):
+            placed.arrangement = Arrangement.STACKED
+            found.append(self.move(placed, start, segments[1]))
+        return found, segments[1]
+
+    def swap(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """SWAP: two things, each to where the other was."""
+        segments = self._segments(i, given)
+        if segments is None:
+            return None
+        things = self.attach(segments[0])
+        if len(things) != 2:
+            return None
+        end = segments[1]
+        pairs = zip(things, reversed(things), strict=True)
+        return [
+            self.move(Placed([one], [Where(Relation.AT, PlaceWhere(other), Way.TO, start, end)], None), start, end)
+            for one, other in pairs
+        ], end  # fmt: skip
+
+    def fill(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """FILL: with a drink, or with things."""
+        source = self._source
+        segments = self._segments(i, given)
+        if segments is None:
+            return None
+        end = segments[1] + (source.word(segments[1]) == "up")
+        if source.word(end) != "with":
+            return self._make(self.attach(segments[0]), ["filled"], start, end)
+        if liquid := self._liquid(end + 1):
+            return self._make(
+                self.attach(segments[0]), [f"filled with {liquid[0]}"], start, liquid[1]
+            )
+        return self.load(_verb, start, i, given)

@@ -1,0 +1,149 @@
+"""Verbs that stand for several requests: setting a table, tidying, making coffee."""
+
+from __future__ import annotations
+
+from planner.language.drafts import Act, Do, Noun, Phrase
+from planner.language.english import NUMBERS
+from planner.language.places import is_furniture, is_room
+from planner.language.state_frames import Dos, StateFrames
+from planner.language.verbs import Verb
+from planner.language.words import (
+    Occasion,
+)
+
+_TABLES = frozenset({"table", "dining table", "kitchen table", "coffee table", "side table"})
+_CHORES = {
+    "wash": "clean", "clean": "clean", "rinse": "clean", "wipe": "clean", "scrub": "clean", "cleaning": "clean",
+    "washing": "clean", "dusting": "dusted", "dust": "dusted", "watering": "watered", "slicing": "sliced",
+    "rub": "clean", "drink": "watered", "water": "watered",
+}  # fmt: skip
+
+
+class OccasionFrames(StateFrames):
+    """Reads verbs of occasions."""
+
+    def _set_table(self, start: int, i: int) -> Dos | None:
+        found = self.item(i)
+        if found is None or not isinstance(found[0], Noun) or found[0].kind not in _TABLES:
+            return None
+        table, i = found
+        wheres, end = self.places(i)
+        if wheres and not all(isinstance(w.anchor, Noun) and is_room(w.anchor) for w in wheres):
+            return None
+        self._describe([table], wheres)
+        people, end = self.people(end)
+        if not wheres:
+            wheres, end = self.places(end)
+            if not all(isinstance(w.anchor, Noun) and is_room(w.anchor) for w in wheres):
+                return None
+            self._describe([table], wheres)
+        return [self._prepare(Occasion.SET_TABLE, start, end, table, people)], end
+
+    def people(self, at: int) -> tuple[int | None, int]:
+        """Reads "For two (people)", and for what meal."""
+        source = self._source
+        people, i = None, at
+        while source.word(i) == "for":
+            j = i + 1 + (source.starts(i + 1, "the", "all") > 0)
+            number = NUMBERS.get(source.word(j)) or (
+                int(source.word(j))
+                if source.word(j).isdecimal() and len(source.word(j)) < 4
+                else None
+            )
+            if number:
+                people, i = number, j + 1
+                i += source.word(i) in ("people", "persons", "guests", "of")
+                i += source.word(i) == "us"
+            elif source.word(j) in (
+                "dinner",
+                "breakfast",
+                "lunch",
+                "tea",
+                "supper",
+                "brunch",
+                "tonight",
+                "me",
+                "us",
+                "guests",
+            ):
+                i = j + 1
+            else:
+                break
+        return people, i
+
+    @staticmethod
+    def _prepare(
+        occasion: Occasion, start: int, end: int, at: Noun | None, people: int | None
+    ) -> Do:
+        things: list[Phrase] = [at] if at else []
+        return Do(Act.PREPARE, things, start, end, occasion=occasion, people=people)
+
+    def tidy(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """TIDY: rooms and furniture."""
+        segments = self._segments(i, given)
+        if segments is None:
+            return (
+                ([self._prepare(Occasion.TIDY, start, i, None, None)], i) if self._ends(i) else None
+            )
+        parts, end = segments
+        end += self._source.word(end) == "up"
+        things = self.attach(parts)
+        found = []
+        for thing in things:
+            if not isinstance(thing, Noun) or not (
+                is_room(thing) or is_furniture(thing) or thing.kind == "floor"
+            ):
+                return None
+            found.append(self._prepare(Occasion.TIDY, start, end, thing, None))
+        return found, end
+
+    def _ends(self, at: int) -> bool:
+        return not self._source.word(at)[:1].isalnum()
+
+    def _chore(self, start: int, i: int) -> Dos | None:
+        """Reads "Give the towel a wash", "give the room a quick tidy"."""
+        source = self._source
+        segments = self.objects(i)
+        if segments is None:
+            return None
+        parts, end = segments
+        extra = parts[-1].things[-1]
+        j = source.starts(end, "a", "another", "some")
+        if not j or (isinstance(extra, Noun) and extra.start == end):
+            return None
+        while source.word(j) in (
+            "quick",
+            "good",
+            "proper",
+            "thorough",
+            "little",
+            "nice",
+            "bit",
+            "of",
+            "fresh",
+        ):
+            j += 1
+        word = source.word(j)
+        if word in _CHORES:
+            return self._make(self.attach(parts), [_CHORES[word]], start, j + 1)
+        if word in ("tidy", "clean up", "tidying"):
+            things = self.attach(parts)
+            rooms = [t for t in things if isinstance(t, Noun)]
+            return [self._prepare(Occasion.TIDY, start, j + 1, room, None) for room in rooms], j + 1
+        return None
+
+    def brew(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """BREW: coffee or tea."""
+        source = self._source
+        if given is not None:
+            return None
+        i += source.word(i) in ("me", "us")
+        i = source.starts(
+            i, "some", "a cup of", "a pot of", "a mug of", "a nice cup of", "a fresh pot of", "cups of", "a",
+            "the", "another cup of", "two cups of", "some fresh",
+        ) or i  # fmt: skip
+        drink = {"coffee": Occasion.MAKE_COFFEE, "tea": Occasion.MAKE_TEA}.get(source.word(i))
+        if drink is None:
+            return None
+        people, end = self.people(i + 1)
+        return [self._prepare(drink, start, end, None, people)], end

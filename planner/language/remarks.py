@@ -1,0 +1,176 @@
+"""Reasons and remarks, which ask for nothing, and texts without a request."""
+
+from __future__ import annotations
+
+from planner.language.clause_words import TO_DO
+from planner.language.english import phrases
+from planner.language.lexicon import Part
+from planner.language.reading import (
+    Ask,
+    AskReason,
+    NoCommand,
+    NoCommandReason,
+    NotUnderstood,
+    Reading,
+)
+from planner.language.screening import function_words, known
+from planner.language.subordinates import Subordinates
+from planner.language.text_words import (
+    AFTER,
+    BARE_REASONS,
+    BEFORE,
+    CHAT_STARTS,
+    FOR_WHEN,
+    IF,
+    MENTAL,
+    NO_REMARK,
+    QUESTIONS,
+    REASON_SUBJECTS,
+    REASONS,
+)
+from planner.language.tokens import STOPS
+from planner.language.verbs import Form, verbs_at
+
+
+class Remarks(Subordinates):
+    """Reads what asks for nothing."""
+
+    def _rest(self, at: int) -> int:
+        """Reasons and remarks, which ask for nothing."""
+        return self._reason(at) or self._remark(at)
+
+    def _reason(self, at: int) -> int:
+        """Reads "So I can sit", "before it goes bad", "where everybody can see it"."""
+        source = self._source
+        if not self._previous:
+            return 0
+        if end := source.longest(at, FOR_WHEN):
+            return end
+        i = source.longest(at, REASONS)
+        if not i or (
+            source.words[at:i] not in BARE_REASONS and source.word(i) not in REASON_SUBJECTS
+        ):
+            return 0
+        end = self._clause_end(i)
+        spoiled = any(word in NO_REMARK - {"no", "not"} for word in source.words[i:end])
+        return 0 if spoiled else end
+
+    def _clause_end(self, at: int, also: frozenset[str] = frozenset()) -> int:
+        i = at
+        while i < self._source.size and self._source.word(i) not in STOPS | {","} | also:
+            i += 1
+        return i
+
+    def _remark(self, at: int) -> int:
+        """A statement that no request depends on: "I am hungry", "tonight is game night"."""
+        source = self._source
+        word = source.word(at)
+        if word not in CHAT_STARTS and not self._exclaimed(at):
+            return 0
+        end = self._clause_end(at, frozenset({"so"}))
+        while (
+            source.word(end) == ","
+            and not self._starts_clause(end + 1)
+            and source.word(end + 1) != "so"
+        ):
+            end = self._clause_end(end + 1, frozenset({"so"}))
+        inner = source.words[at:end]
+        verbs = [
+            f
+            for k in range(at, end)
+            for f in verbs_at(source.words, k)
+            if Form.BASE in f.forms and k > at + 1
+        ]
+        kinds = any(self._is_thing(k) for k in range(at, end))
+        if self._previous and (
+            word not in ("i", "it", "we", "that", "this", "there")
+            or any(
+                True
+                for k in range(at + 1, end)
+                for _ in verbs_at(source.words, k)
+                if source.words[k] not in MENTAL
+            )
+        ):
+            return 0
+        if self._previous and (kinds or any(w in NO_REMARK for w in inner)):
+            return 0
+        if any(w in ("must", "should", "except", "never", "unless") for w in inner) and kinds:
+            return 0
+        if kinds and verbs and word not in ("i", "it", "tonight", "today", "we", "my"):
+            return 0
+        self._remarks += 1
+        return end
+
+    def _exclaimed(self, at: int) -> bool:
+        end = self._clause_end(at)
+        return (
+            self._source.word(end) == "!"
+            and end - at <= 3
+            and not any(self._is_thing(k) for k in range(at, end))
+        )
+
+    def _is_thing(self, at: int) -> bool:
+        match = self._source.match(at)
+        return bool(match and any(sense.part is Part.KIND for sense in match.senses)) and self._source.word(at) not in (
+            "can", "thing", "light", "play", "room", "hungry", "eat", "sweet", "thirsty", "drink", "game", "games", "meal", "dessert",
+            "work", "sleep", "sit", "read", "cook", "cooking", "waste",
+        )  # fmt: skip
+
+    def _starts_clause(self, at: int) -> bool:
+        return self.clause(at) is not None or self._subordinate_ahead(at)
+
+    def _subordinate_ahead(self, at: int) -> bool:
+        return bool(self._source.longest(at, AFTER | BEFORE | IF | TO_DO | phrases("please")))
+
+    def is_question(self, failed: int) -> bool:
+        """Whether the sentence in which reading failed asks for an answer."""
+        source = self._source
+        start = failed
+        while start > 0 and source.word(start - 1) not in STOPS:
+            start -= 1
+        start = self.skip(start)
+        if self.order.requests:
+            return False
+        ends = self._clause_end(start)
+        if source.word(start) in ("where", "what", "who", "why", "how", "whose"):
+            return True
+        return source.word(start) in QUESTIONS and source.word(ends) == "?"
+
+    def culprit(self, failed: int) -> int:
+        """The word that reading most likely failed at: one that no rule has a meaning for."""
+        source = self._source
+        end = self._clause_end(failed)
+        if not any(True for _ in verbs_at(source.words, failed)) and not self.item(failed):
+            if source.word(failed).isalpha() and source.word(failed) not in function_words():
+                return failed
+        covered = failed
+        for k in range(failed, end):
+            match = source.match(k)
+            if match is not None:
+                covered = max(covered, k + match.length)
+            elif (
+                k >= covered
+                and source.word(k) not in function_words()
+                and not any(True for _ in verbs_at(source.words, k))
+            ):
+                return k
+        return failed
+
+    def nothing(self) -> Reading:
+        """The outcome of a text that was read and asks for nothing."""
+        for mention in self.order.mentions:
+            if mention.taken:
+                return Ask(
+                    words=(self._source.quote(mention.start, mention.end),), reason=AskReason.WHERE
+                )
+        usual = next((k for k, word in enumerate(self._source.words) if word == "usual"), None)
+        if usual is not None:
+            return Ask(words=(self._source.quote(usual, usual + 1),), reason=AskReason.DONE)
+        unknown = [t for t in self._source.tokens if t.is_word and not known(t.word)]
+        if unknown and any(self._is_thing(k) for k in range(self._source.size)):
+            return NotUnderstood(words=tuple(self._source.text[t.start : t.end] for t in unknown))
+        if self._source.size <= 4 and any(self._is_thing(k) for k in range(self._source.size)):
+            return Ask(words=(self._source.text.strip(),), reason=AskReason.DONE)
+        if self._source.word(self._source.size - 1) == "?":
+            return NoCommand(reason=NoCommandReason.QUESTION)
+        return NoCommand(reason=NoCommandReason.CHAT)

@@ -1,0 +1,203 @@
+"""Verbs that give things a state."""
+
+from __future__ import annotations
+
+from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way
+from planner.language.english import LIQUIDS, VAGUE_RESULTS
+from planner.language.fitness import affords
+from planner.language.lexicon import Part
+from planner.language.objects import Objects, Segment
+from planner.language.reading import (
+    AskReason,
+)
+from planner.language.verbs import Form, Frame, Verb, verbs_at
+from planner.language.words import (
+    Relation,
+    Spot,
+)
+
+Dos = tuple[list[Do], int]
+"""Requests, and the position after them."""
+
+
+class StateFrames(Objects):
+    """Reads verbs that give things a state."""
+
+    def make(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """MAKE: things get the state of the verb."""
+        found = self._state_of(verb.state, start, i, given)
+        if found is None or verb.base != "do":
+            return found
+        chores = all(
+            isinstance(t, Noun) and (t.kind in ("dish", "laundry", "dishes", "crockery", "pot", "pan"))
+            for do in found[0] for t in do.things
+        )  # fmt: skip
+        return found if chores else None
+
+    def _state_of(self, state: str, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        segments = self._segments(i, given)
+        if segments is None:
+            return None
+        things = self.attach(segments[0])
+        end = segments[1]
+        for particle in ("up", "off", "down", "out"):
+            if self._source.word(end) == particle and state in ("clean", "sliced", "dusted"):
+                end += 1
+                break
+        return self._make(things, [state], start, end)
+
+    def _make(self, things: list[Phrase], states: list[str], start: int, end: int) -> Dos:
+        do = Do(Act.MAKE, things, start, end, states=states)
+        source = self._source
+        if source.word(end) in ("with", "using") and (tool := self.item(end + 1)):
+            do.tools.append(tool[0])
+            end = do.end = tool[1]
+        wheres, after = self.places(end)
+        if wheres and all(w.way is not Way.TO and w.anchor is not None for w in wheres):
+            self._describe(things, wheres)
+            end = after
+        return [do], end
+
+    def _segments(self, at: int, given: list[Phrase] | None) -> tuple[list[Segment], int] | None:
+        if given is None:
+            return self.objects(at)
+        segment = Segment(list(given))
+        return [segment], self._places_of(segment, at)
+
+    def _liquid(self, at: int) -> tuple[str, int] | None:
+        """Reads "Some fresh water"."""
+        source = self._source
+        i = source.starts(
+            at, "some more", "some", "the", "a bit of", "a little", "plenty of", "a little bit of", "more",
+            "a drop of", "a splash of", "my", "enough",
+        ) or at  # fmt: skip
+        while source.word(i) in (
+            "fresh",
+            "cold",
+            "hot",
+            "warm",
+            "clean",
+            "tap",
+            "orange",
+            "apple",
+            "black",
+        ):
+            i += 1
+        return (source.word(i), i + 1) if source.word(i) in LIQUIDS else None
+
+    def pour(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """POUR: a drink into something."""
+        return self._pour(verb, start, i, given)
+
+    def _pour(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        if given is not None:
+            return None
+        liquid = self._liquid(i)
+        if liquid is None:
+            return None
+        if verb.frame is not Frame.POUR and liquid[0] in ("milk", "juice"):
+            return None
+        wheres, end = self.places(liquid[1])
+        if not wheres or wheres[0].relation not in (Relation.IN, Relation.AT):
+            return None
+        groups = [w.anchor for w in wheres[:1] if isinstance(w.anchor, Noun | Pronoun)]
+        if isinstance(groups[0] if groups else None, Noun) and len(wheres) > 1:
+            self._describe([groups[0]], wheres[1:])
+        return (
+            self._make(list(groups), [f"filled with {liquid[0]}"], start, end) if groups else None
+        )
+
+    def switch(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """SWITCH: things, then "on" or "off"."""
+        segments = self._segments(i, given)
+        if segments is None:
+            return None
+        parts, i = segments
+        back = self._source.word(i) == "back"
+        end = self._on_off(i + back)
+        if not end:
+            return None
+        state = "powered on" if self._source.word(end - 1) == "on" else "powered off"
+        return self._make(self.attach(parts), [state], start, end)
+
+    def _on_off(self, at: int) -> int:
+        """The position after "on" or "off" that no place follows."""
+        word = self._source.word(at)
+        return at + 1 if word in ("on", "off") and self.item(at + 1) is None else 0
+
+    def result(self, at: int, parts: list[Segment], start: int) -> Dos | None:
+        """A state behind things: "on", "clean", "sliced", "filled with water"."""
+        source = self._source
+        if not self._no_targets(parts):
+            return None
+        i = at
+        while source.word(i) in (
+            "all",
+            "both",
+            "nice",
+            "nicely",
+            "completely",
+            "always",
+            "again",
+            "fully",
+            "back",
+            "really",
+            "properly",
+            "still",
+        ) and (self._state_ahead(i + 1)):
+            i += 1
+        if source.word(i) == "and" or (
+            source.word(i) in VAGUE_RESULTS and not self._state_ahead(i)
+        ):
+            if source.word(i) in VAGUE_RESULTS:
+                raise source.ask(AskReason.DONE, i, i + 1)
+            return None
+        states: list[str] = []
+        while state := self._state(i):
+            states.append(state[0])
+            i = state[1]
+            comma = i + (source.word(i) == ",")
+            joined = comma + (source.word(comma) == "and")
+            if joined == i or not self._state(joined) or self.verb_phrase(joined, {Form.BASE}):
+                break
+            i = joined
+        return self._make(self.attach(parts), states, start, i) if states else None
+
+    def _state_ahead(self, at: int) -> bool:
+        return self._state(at) is not None
+
+    def _state(self, at: int) -> tuple[str, int] | None:
+        source = self._source
+        if end := self._on_off(at):
+            return ("powered on" if source.word(at) == "on" else "powered off"), end
+        if source.starts(at, "filled with", "filled up with", "full of"):
+            end = source.starts(at, "filled with", "filled up with", "full of")
+            liquid = self._liquid(end)
+            return (f"filled with {liquid[0]}", liquid[1]) if liquid else None
+        match = source.match(at)
+        for sense in match.senses if match else ():
+            if sense.part is Part.STATE and match is not None:
+                return sense.word, at + match.length
+        for found in verbs_at(source.words, at):
+            if (
+                Form.PAST in found.forms
+                and found.verb.frame is Frame.MAKE
+                and found.verb.base != "do"
+            ):
+                return found.verb.state, at + found.length
+            if Form.PAST in found.forms and found.verb.frame in (Frame.FILL, Frame.EMPTY):
+                return ("filled" if found.verb.frame is Frame.FILL else "empty"), at + found.length
+        if source.word(at) == "shut":
+            return "closed", at + 1
+        return None
+
+    @staticmethod
+    def _no_targets(parts: list[Segment]) -> bool:
+        return all(
+            w.way is not Way.TO and not isinstance(w.anchor, Spot) for p in parts for w in p.wheres
+        )
+
+
+def can(thing: Phrase, affordance: str) -> bool:
+    """Whether some class that a noun covers has an affordance."""
+    return isinstance(thing, Noun) and affords(thing.kind, affordance)

@@ -1,0 +1,327 @@
+"""Statements of how things are or should be."""
+
+from __future__ import annotations
+
+from planner.language.clause_words import (
+    BINDING,
+    DOING,
+    GOES,
+    HAS_BEEN,
+    MAY_GO,
+    MODALS,
+    NEEDS,
+    SHALL_BE,
+    STATING,
+    TO_DO,
+)
+from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
+from planner.language.english import EDGE_FILLERS, VAGUE_RESULTS, Words
+from planner.language.frames import Frames
+from planner.language.modifiers import opposite
+from planner.language.objects import Segment
+from planner.language.places import grouped
+from planner.language.reading import (
+    AskReason,
+)
+from planner.language.state_frames import Dos
+from planner.language.verbs import Form
+from planner.language.words import (
+    Relation,
+    Spot,
+)
+
+
+class Statements(Frames):
+    """Reads a subject with what is said of it."""
+
+    def skip(self, at: int) -> int:
+        """The position after words that change nothing."""
+        i = at
+        while (end := self._source.longest(i, EDGE_FILLERS)) or (
+            i > at and self._source.word(i) == ","
+        ):
+            if end and (
+                self._source.longest(i, TO_DO) > end
+                or self._source.longest(i, SHALL_BE) > end
+                or self._source.longest(i, DOING) > end
+            ):
+                break
+            i = end or i + 1
+        return i
+
+    def _existing(self, at: int) -> Dos | None:
+        """Reads "There is a pan on the stove", "see the umbrella next to the bench?"."""
+        source = self._source
+        i = source.starts(
+            at, "there is", "there are", "there is still", "there are still", "you see", "do you see", "you know",
+            "there are some", "there might be", "there may be", "i can see", "i see", "i believe there is", "i have",
+            "i think there is", "i think there are", "i believe there are", "there seems to be", "we have", "i noticed",
+            "i have noticed", "you will find", "there seem to be", "i have found", "there was", "there were",
+            "do you remember", "you remember", "remember", "see", "where is", "where are",
+        )  # fmt: skip
+        if not i:
+            return None
+        i += source.word(i) == "still"
+        segments = self.objects(i)
+        if segments is None or not self._no_targets(segments[0]):
+            return None
+        things = self.attach(segments[0])
+        for thing in things[:-1]:
+            if isinstance(thing, Noun) and isinstance(last := things[-1], Noun) and not thing.where:
+                thing.where = list(last.where)
+        for thing in things:
+            if isinstance(thing, Noun) and not thing.plural and thing.count == 1:
+                thing.definite = True
+            elif isinstance(thing, Noun) and isinstance(thing.count, int):
+                thing.definite = True
+        if source.word(segments[1]) in ("that", "which") and source.starts(
+            segments[1] + 1, "need", "needs", "should", "must", "has to", "have to"
+        ):
+            done = self._predicate_of(segments[1] + 1, things, at, wish=False)
+            if done:
+                return done
+        return [Do(Act.MENTION, things, at, segments[1])], segments[1]
+
+    def _statement(self, at: int) -> Dos | None:
+        return self.statement(at, wish=False)
+
+    def statement(self, at: int, *, wish: bool) -> Dos | None:
+        """Reads "The plates should be on the table", "the doll goes into the basket"."""
+        source = self._source
+        if found := self._left_somewhere(at):
+            return found
+        neither = source.word(at) == "neither"
+        segments = self.objects(
+            at + (neither or source.word(at) == "both" and source.word(at + 1) == "the"),
+            subject=True,
+        )
+        if segments is None or neither:
+            return None
+        parts, end = segments
+        if any(
+            isinstance(thing, Pronoun) and part.wheres for part in parts for thing in part.things
+        ):
+            return None
+        if not self._no_targets(parts) or source.word(end) == "not":
+            return None
+        things = self.attach(parts)
+        i = end
+        while source.word(i) in (
+            "all",
+            "both",
+            "just",
+            "really",
+            "also",
+            "still",
+            "too",
+            "now",
+        ) and source.word(i + 1) in (
+            "should",
+            "must",
+            "need",
+            "needs",
+            "go",
+            "goes",
+            "belong",
+            "belongs",
+            "are",
+            "is",
+            "have",
+            "has",
+        ):
+            i += 1
+        return self._predicate_of(i, things, at, wish=wish)
+
+    def _predicate_of(self, i: int, things: list[Phrase], at: int, *, wish: bool) -> Dos | None:
+        """What a clause says of its subject."""
+        source = self._source
+        if source.word(i) in ("should", "must", "may", "shall") and source.starts(
+            i + 1, "not be", "never be"
+        ):
+            found = self._becomes(i + 3, things, at)
+            return self._kept_from(found) if found else None
+        end = source.longest(i, MAY_GO)
+        if end and (found := self._goes(self.skip(end), things, at)):
+            return found
+        if found := self._goes(i, things, at):
+            return found
+        end = source.longest(i, MODALS)
+        if looks := source.starts(i, "would look", "would be", "looks", "look", "would feel"):
+            if (
+                source.word(looks) in VAGUE_RESULTS | {"lovely"}
+                and (wheres := self.places(looks + 1))[0]
+            ):
+                to = grouped(wheres[0], unsure=True)
+                return [Do(Act.MENTION, list(things), at, wheres[1], to)], wheres[1]
+        if not end:
+            return None
+        modal = source.words[i:end]
+        i = end
+        if modal in NEEDS:
+            return self._needs(i, things, at)
+        negated = source.word(i) in ("not", "never")
+        i += negated
+        i = self.skip(i) if source.word(i) != "up" else i
+        while source.word(i) in (
+            "all",
+            "both",
+            "also",
+            "always",
+            "currently",
+            "still",
+            "really",
+            "either",
+        ):
+            i += 1
+        binding = wish or modal in BINDING
+        if (found := self._becomes(i, things, at)) is None:
+            return None
+        if not binding:
+            if negated:
+                return None
+            return self._told(found, things, modal)
+        if negated:
+            return self._kept_from(found)
+        return found
+
+    @staticmethod
+    def _kept_from(found: Dos) -> Dos | None:
+        """Reads "Should not be on" is off; what has no opposite is forbidden."""
+        kept: list[Do] = []
+        for do in found[0]:
+            if do.act is Act.MAKE and all(map(opposite, do.states)):
+                do.states = [opposite(state) for state in do.states]
+                kept.append(do)
+            elif other := forbidden(do):
+                kept.append(other)
+        return (kept, found[1]) if kept else None
+
+    def _told(self, found: Dos, things: list[Phrase], modal: Words) -> Dos | None:
+        """What is stated as a fact describes the things."""
+        if modal not in STATING:
+            return None
+        dos, end = found
+        for do in dos:
+            described = [t for t in do.things if isinstance(t, Noun)]
+            for thing in described:
+                thing.states += do.states
+                thing.where += do.to
+                if modal in HAS_BEEN and do.act is Act.MOVE:
+                    return None
+        return [Do(Act.MENTION, list(things), dos[0].start, end, taken=False)], end
+
+    def _becomes(self, i: int, things: list[Phrase], at: int) -> Dos | None:
+        """A state, participle or place behind a form of "be"."""
+        source = self._source
+        candidates = [
+            self.verb_phrase(i, {Form.PAST}, list(things)),
+            self.result(i, [Segment(list(things))], at),
+        ]
+        reading = max((c for c in candidates if c), key=lambda c: c[1], default=None)
+        if reading is not None:
+            for do in reading[0]:
+                do.start = at
+            return reading
+        arrangement = self.arrangement(i)
+        spread, j = arrangement if arrangement else (None, i)
+        wheres, end = self.places(j)
+        if spread is None and (late := self.arrangement(end + (source.word(end) == ","))):
+            spread, end = late
+        if not wheres and spread is None:
+            return None
+        if any(where.way is Way.FROM for where in wheres):
+            if len(wheres) != 1 or spread is not None:
+                return None
+            for thing in things:
+                if isinstance(thing, Noun):
+                    thing.where.append(wheres[0])
+            wheres = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, i, end)]
+        return [
+            Do(Act.MOVE, list(things), at, end, grouped(wheres, unsure=True), arrangement=spread)
+        ], end
+
+    def _goes(self, i: int, things: list[Phrase], at: int) -> Dos | None:
+        source = self._source
+        end = source.longest(i, GOES)
+        if not end:
+            return None
+        spread = self.arrangement(end)
+        wheres, after = self.places(spread[1] if spread else end)
+        if spread is None and (late := self.arrangement(after + (source.word(after) == ","))):
+            spread, after = late
+        if not wheres and spread is None or any(w.way is Way.FROM for w in wheres):
+            return None
+        kind = spread[0] if spread else None
+        return [
+            Do(Act.MOVE, list(things), at, after, grouped(wheres, unsure=True), arrangement=kind)
+        ], after
+
+    def _needs(self, i: int, things: list[Phrase], at: int) -> Dos | None:
+        """Reads "The dishes need washing", "the plants need some water"."""
+        source = self._source
+        if found := self.verb_phrase(i, {Form.ING}, list(things)):
+            if all(do.act in (Act.MAKE, Act.PREPARE, Act.MOVE) for do in found[0]):
+                return found
+        j = (
+            source.starts(i, "a quick", "a good", "a", "some", "a little", "a thorough", "a proper")
+            or i
+        )
+        state = {"wash": "clean", "clean": "clean", "rinse": "clean", "wipe": "clean", "water": "watered", "dusting": "dusted",
+                 "scrub": "clean", "cleaning": "clean", "watering": "watered", "washing": "clean", "dust": "dusted"}.get(source.word(j))  # fmt: skip
+        if state:
+            return self._make(list(things), [state], at, j + 1)
+        if source.word(i) in ("moving", "sorting"):
+            raise source.ask(AskReason.WHERE, at, i - 1)
+        return None
+
+    def _left_somewhere(self, at: int) -> Dos | None:
+        """Reads "I left the phone in the kitchen": says where things are."""
+        source = self._source
+        subject = source.starts(at, "i", "we", "everyone", "everybody", "someone", "somebody", "the kids", "the children", "you", "he", "she",
+                                "they", "my kids", "people", "my wife", "my husband", "our guests", "the guests")  # fmt: skip
+        if not subject:
+            return None
+        i = source.starts(subject, "keeps", "keep", "always", "have just", "has just", "have", "has", "just", "must have", "might have",
+                          "think i", "think we", "had", "accidentally", "may have") or subject  # fmt: skip
+        if source.word(i) not in (
+            "left",
+            "leaving",
+            "put",
+            "forgot",
+            "dropped",
+            "leaves",
+            "putting",
+            "forgotten",
+            "placed",
+            "saw",
+            "seen",
+        ):
+            return None
+        segments = self.objects(i + 1)
+        if (
+            segments is None
+            or not self._no_targets(segments[0])
+            or not any(p.wheres for p in segments[0])
+        ):
+            return None
+        things = self.attach(segments[0])
+        for thing in things:
+            if isinstance(thing, Noun) and isinstance(thing.count, int):
+                thing.definite = True
+        return [Do(Act.MENTION, things, at, segments[1])], segments[1]
+
+
+def forbidden(do: Do) -> Do | None:
+    """A request turned into a prohibition."""
+    match do.act:
+        case Act.LEAVE:
+            return do
+        case Act.MOVE if do.taken:
+            do.act, do.to = Act.LEAVE, []
+        case Act.MOVE | Act.MAKE:
+            do.act = Act.NEVER
+        case Act.MENTION:
+            do.act = Act.LEAVE
+        case _:
+            return None
+    return do

@@ -1,0 +1,213 @@
+"""Clauses with "before", "after", "while" and "if"."""
+
+from __future__ import annotations
+
+import copy
+
+from planner.language.drafts import Act, Do, Noun, Phrase
+from planner.language.gaps import Gaps
+from planner.language.reading import (
+    AskReason,
+)
+from planner.language.state_frames import Dos
+from planner.language.text_words import AFTER, BEFORE, DONE, DONE_WORDS, IF, SEE_IT, WHILE
+from planner.language.verbs import Form
+from planner.language.words import (
+    Actor,
+    Spot,
+)
+
+
+class Subordinates(Gaps):
+    """Reads subordinate clauses."""
+
+    def _subordinate(self, at: int) -> int:
+        """Clauses with "before", "after", "while" and "if"."""
+        source = self._source
+        if end := source.longest(at, BEFORE):
+            return self._before(end)
+        if end := source.longest(at, AFTER):
+            return self._later(end) or (
+                self._condition(at, end, "only_if") if source.word(at) == "when" else 0
+            )
+        if end := source.longest(at, WHILE):
+            dos = self._temporal(end)
+            if dos:
+                self._accept(dos[0])
+                return dos[1]
+        if end := source.starts(at, "unless", "except if"):
+            return self._condition(at, end, "unless")
+        if end := source.longest(at, IF):
+            return self._condition(at, end, "only_if")
+        return 0
+
+    def _temporal(self, at: int) -> Dos | None:
+        """What is said of the time: "clearing the couch", "you have washed it", "it is clean"."""
+        self._as_time = True
+        try:
+            found = (
+                self._own_work(at)
+                or self.verb_phrase(at, {Form.ING})
+                or self._robot(at)
+                or self._speaker(at)
+                or self.statement(at, wish=True)
+            )
+            if found is None and self._source.word(at) == "having":
+                found = self.verb_phrase(at + 1, {Form.PAST})
+        finally:
+            self._as_time = False
+        for do in found[0] if found else ():
+            if do.taken and any(where.anchor is Spot.ME for where in do.to):
+                raise self._source.ask(AskReason.WHERE, do.start, do.end)
+        return (
+            found
+            if found and all(do.act is not Act.MENTION or do.taken for do in found[0])
+            else None
+        )
+
+    def _own_work(self, at: int) -> Dos | None:
+        """Reads "(While) I put the food away"."""
+        if self._source.word(at) != "i":
+            return None
+        return self._by(Actor.SPEAKER, self.verb_phrase(at + 1, {Form.BASE, Form.PAST}))
+
+    def _before(self, at: int) -> int:
+        """Reads "Before A, B" and "B before A"."""
+        found = self._temporal(at)
+        if found is None:
+            return 0
+        dos, end = found
+        for do in dos:
+            self._discourse.accept(do)
+        dos = [do for do in dos if do.act is not Act.GO]
+        if self._sentence:
+            for do in dos:
+                self.order.add(do, then=True)
+        else:
+            self._pending += dos
+        return end
+
+    def _later(self, at: int) -> int:
+        """Reads "After A, B" and "B after A"."""
+        source = self._source
+        if i := source.longest(at, DONE):
+            if source.word(i) in ("all", "both", "safely"):
+                i += 1
+            if source.word(i) in DONE_WORDS and not self.item(i + 1):
+                if self._sentence:
+                    # "Start it when they are all in": it comes after what was said before.
+                    last = self._sentence[-1]
+                    self._move_to_end(last)
+                else:
+                    self._then = True
+                return i + 1
+        found = self._temporal(at)
+        if found is None:
+            return 0
+        dos, end = found
+        while (joined := self._joined(end)) and (
+            more := self.verb_phrase(joined, {Form.PAST, Form.ING})
+        ):
+            if self.verb_phrase(joined, {Form.BASE}):
+                break
+            dos, end = [*dos, *more[0]], more[1]
+        step = self.order.step_of(self._sentence[-1]) if self._sentence and not self._then else None
+        for do in dos:
+            self._discourse.accept(do)
+            if step is None:
+                self.order.add(do, then=self._then)
+                self._then = False
+            else:
+                self._before_last(do, self._sentence[-1])
+        if step is None:
+            self._then = True
+            self._previous = dos
+        return end
+
+    def _before_last(self, do: Do, last: Do) -> None:
+        """Puts a request into a step before the last one's."""
+        steps = self.order.steps
+        if do.act in (Act.LEAVE, Act.NEVER, Act.MENTION):
+            return
+        at = self.order.step_of(last)
+        others = [other for other in steps[at] if other is not last]
+        steps[at : at + 1] = [step for step in ([*others], [do], [last]) if step]
+
+    def _move_to_end(self, last: Do) -> None:
+        steps = self.order.steps
+        at = self.order.step_of(last)
+        if len(steps[at]) > 1:
+            steps[at].remove(last)
+            steps.insert(at + 1, [last])
+
+    def _come_first(self, last: Do) -> None:
+        """Reads "Bring the cup, but wash it first": the last request before the others."""
+        steps = self.order.steps
+        at = self.order.step_of(last)
+        others = [
+            do for do in self._sentence if do is not last and any(do in step for step in steps)
+        ]
+        if not others or last not in steps[at]:
+            return
+        steps[at].remove(last)
+        self.order.steps = steps = [step for step in steps if step]
+        steps.insert(min(self.order.step_of(do) for do in others), [last])
+
+    def _condition(self, at: int, start: int, word: str) -> int:
+        """Reads "If the lamp is on", "if you find my keys"."""
+        source = self._source
+        robot = source.word(start) == "you" and self._robot(start)
+        if seen := source.longest(start, SEE_IT):
+            segments = self.objects(seen)
+            if segments is None:
+                return 0
+            things = self.attach(segments[0])
+            return self._conditional(
+                Do(Act.MENTION, things, at, segments[1]), things, word, segments[1]
+            )
+        if robot and self._sentence and word == "only_if":
+            # "I can fill it if you bring it": what you do comes first.
+            dos, end = robot
+            for do in dos:
+                self._discourse.accept(do)
+                self._before_last(do, self._sentence[-1])
+            return source.starts(end, "first") or end
+        found = self.objects(start)
+        if (
+            found is None
+            or not self._no_targets(found[0])
+            or source.word(found[1]) not in ("is", "are", "'s")
+        ):
+            return 0
+        parts, i = found
+        things = self.attach(parts)
+        negated = source.word(i + 1) == "not"
+        i += 1 + negated
+        while source.word(i) in ("still", "already", "currently", "all", "both"):
+            i += 1
+        told = self._becomes(i, list(things), at)
+        if told is None or len(told[0]) != 1:
+            return 0
+        do, end = told[0][0], told[1]
+        mention = Do(Act.MENTION, things, at, end)
+        self._discourse.accept(mention)
+        conditions: list[Phrase] = []
+        for thing in mention.things:
+            if not isinstance(thing, Noun):
+                return 0
+            state = copy.copy(thing)
+            state.states, state.where = [*thing.states, *do.states], [*thing.where, *do.to]
+            conditions.append(state)
+        kind = {"only_if": "unless", "unless": "only_if"}[word] if negated else word
+        return self._conditional(None, conditions, kind, end)
+
+    def _conditional(self, mention: Do | None, things: list[Phrase], word: str, end: int) -> int:
+        if mention is not None:
+            self._discourse.accept(mention)
+            things = list(mention.things)
+        if self._sentence:
+            for do in self._sentence[-1:]:
+                getattr(do, word).extend(things)
+        else:
+            self._conditions.append((word, things))
+        return end

@@ -1,0 +1,127 @@
+"""The words between clauses, and of remarks that ask for nothing."""
+
+from __future__ import annotations
+
+from planner.language.english import phrases
+
+AFTER = phrases(
+    """
+    after | once | as soon as | when | now that | by the time | only after | only once | only when
+    | right after | immediately after | as soon as ever | the moment | following
+    """
+)
+
+BEFORE = phrases(
+    """
+    before | prior to | right before | just before
+    """
+)
+
+WHILE = phrases(
+    """
+    while | whilst
+    """
+)
+
+IF = phrases(
+    """
+    if | in case | provided that | provided | as long as | should | only if
+    """
+)
+
+REASONS = phrases(
+    """
+    so that | so | because | since | as | in order to | where | which | who | for | before | after
+    | in case | otherwise | or else | that way | until | till | given that
+    """
+)
+
+REASON_SUBJECTS = frozenset(
+    """
+    i we it he she they everybody everyone nobody somebody someone people
+    that there this
+    """.split()
+)
+
+SEE_IT = phrases(
+    """
+    you come across | you find | you see | you spot | you happen to find | you happen to see | you
+    run into | you happen to come across | you can find | you notice | you stumble upon | you
+    should find | there is | there are | you discover
+    """
+)
+
+DONE = phrases(
+    """
+    it is | they are | that is | everything is | all is | they are all | all of them are | it is
+    all | this is | all of that is
+    """
+)
+
+DONE_WORDS = frozenset(
+    """
+    in done there finished ready gone complete over inside through out away
+    up
+    """.split()
+)
+
+QUESTIONS = frozenset(
+    """
+    where what who why how which is are was were do does did has have
+    whose am when
+    """.split()
+)
+
+ALSO = phrases(
+    """
+    the same goes for | same goes for | the same for | same for | so does | so do | and so do |
+    and so does | same thing for | ditto for | likewise | likewise for | the same thing for | the
+    same with | same with | the same applies to | do the same with | do the same for | do the same
+    to | do likewise with | and then also
+    """
+)
+
+TOO = phrases(
+    """
+    too | as well | also | likewise | please
+    """
+)
+
+CHAT_STARTS = frozenset(
+    """
+    i it we he she they my tonight today there everyone everybody dinner
+    breakfast lunch this that the our someone somebody guests you good hello
+    how what nice time oh company some a people friends tomorrow thanks
+    first after as here
+    """.split()
+)
+
+NO_REMARK = frozenset(
+    """
+    not never except only instead but unless rather no
+    """.split()
+)
+
+MENTAL = frozenset(
+    """
+    need is be do have make makes made will see run get gets been had
+    let
+    """.split()
+)
+
+REPAIRS = phrases(
+    """
+    no , i mean | no , i meant | i mean | i meant | no , wait , | no wait , | wait , no , | no ,
+    sorry , | sorry , i mean | sorry , i meant | or rather | no , make that | make that | no , |
+    wait , | sorry , | er , | actually no , | scratch that , | no , rather | wait , i mean | wait
+    no , | correction , | rather
+    """
+)
+FOR_WHEN = phrases(
+    """
+    for dinner | for breakfast | for lunch | for tomorrow | for later | for tonight | for now
+    | for good | for supper
+    """
+)
+BARE_REASONS = phrases("in order to | because | otherwise | or else")
+"""Reasons that need no subject of their own."""
