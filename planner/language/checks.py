@@ -87,6 +87,7 @@ def _already(source: Source, do: Do) -> None:
 def _one_place(one: object, other: object) -> bool:
     return (
         isinstance(one, Noun) and isinstance(other, Noun)
-        and (same(one, other) or (one.definite and other.definite and one.kind == other.kind and not other.described))
+        and (same(one, other) or (one.definite and other.definite and one.kind == other.kind
+                                  and not other.described))
         and other.count is not Amount.SOME
     )  # fmt: skip

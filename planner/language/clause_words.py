@@ -140,3 +140,33 @@ BINDING = MODALS - phrases(
     """
 )
 """Those that say how something should be, not how it is."""
+ROBOT_DID = phrases("have | had")
+ROBOT_DOING = phrases(
+    """
+    are | are done | are finished | have finished | finish | finished | are done with
+    | are finished with
+    """
+)
+ROBOT_DOES = phrases("will | would")
+EXISTING = phrases(
+    """
+    there is | there are | there is still | there are still | you see | do you see | you know
+    | there are some | there might be | there may be | i can see | i see | i believe there is
+    | i have | i think there is | i think there are | i believe there are | there seems to be
+    | we have | i noticed | i have noticed | you will find | there seem to be | i have found
+    | there was | there were | do you remember | you remember | remember | see | where is
+    | where are
+    """
+)
+OWNERS = phrases(
+    """
+    i | we | everyone | everybody | someone | somebody | the kids | the children | you | he | she
+    | they | my kids | people | my wife | my husband | our guests | the guests
+    """
+)
+HAVE = phrases(
+    """
+    keeps | keep | always | have just | has just | have | has | just | must have | might have
+    | think i | think we | had | accidentally | may have
+    """
+)

@@ -6,6 +6,9 @@ from planner.language.clause_words import (
     DOING,
     NOT,
     NOT_DOING,
+    ROBOT_DID,
+    ROBOT_DOES,
+    ROBOT_DOING,
     SHALL_BE,
     SPEAKER,
     SPEAKER_DID,
@@ -25,10 +28,14 @@ from planner.language.words import (
 )
 
 _WHO_DOES = {
-    "my part is to": Actor.SPEAKER, "my part is": Actor.SPEAKER, "my job is to": Actor.SPEAKER, "mine is to": Actor.SPEAKER,
-    "my job is": Actor.SPEAKER, "my task is to": Actor.SPEAKER, "mine is": Actor.SPEAKER, "my task is": Actor.SPEAKER,
-    "yours is to": Actor.ROBOT, "yours is": Actor.ROBOT, "your part is to": Actor.ROBOT, "your part is": Actor.ROBOT,
-    "your job is to": Actor.ROBOT, "your job is": Actor.ROBOT, "your task is to": Actor.ROBOT, "your task is": Actor.ROBOT,
+    "my part is to": Actor.SPEAKER, "my part is": Actor.SPEAKER, "my job is to": Actor.SPEAKER,
+    "mine is to": Actor.SPEAKER,
+    "my job is": Actor.SPEAKER, "my task is to": Actor.SPEAKER, "mine is": Actor.SPEAKER,
+    "my task is": Actor.SPEAKER,
+    "yours is to": Actor.ROBOT, "yours is": Actor.ROBOT, "your part is to": Actor.ROBOT,
+    "your part is": Actor.ROBOT,
+    "your job is to": Actor.ROBOT, "your job is": Actor.ROBOT, "your task is to": Actor.ROBOT,
+    "your task is": Actor.ROBOT,
     "leave it to me to": Actor.SPEAKER,
 }  # fmt: skip
 _WHO_WORDS = frozenset(tuple(phrase.split()) for phrase in _WHO_DOES)
@@ -45,7 +52,8 @@ class Clauses(Statements):
             return None
         return (
             self._negative(i) or self._polite(i) or self._who_does(i) or self._wish(i)
-            or self.verb_phrase(i, _BASE) or self._speaker(i) or self._robot(i) or self._existing(i) or self._statement(i)
+            or self.verb_phrase(i, _BASE) or self._speaker(i) or self._robot(i)
+            or self._existing(i) or self.statement(i, wish=False)
         )  # fmt: skip
 
     def _polite(self, at: int) -> Dos | None:
@@ -104,14 +112,14 @@ class Clauses(Statements):
         if source.word(at) != "you":
             return None
         i = self.skip(at + 1)
-        for auxiliary, forms in (
-            ("have", {Form.PAST}), ("are done", {Form.ING}), ("have finished", {Form.ING}), ("are finished", {Form.ING}),
-            ("finish", {Form.ING}), ("are", {Form.ING}), ("will", _BASE), ("had", {Form.PAST}), ("would", _BASE),
-            ("finished", {Form.ING}), ("are finished with", {Form.ING}), ("are done with", {Form.ING}),
-        ):  # fmt: skip
-            if end := source.starts(i, auxiliary):
-                if found := self.verb_phrase(self.skip(end), forms):
-                    return self._by(Actor.ROBOT, found)
+        for auxiliaries, forms in (
+            (ROBOT_DID, frozenset({Form.PAST})),
+            (ROBOT_DOING, frozenset({Form.ING})),
+            (ROBOT_DOES, _BASE),
+        ):
+            end = source.longest(i, auxiliaries)
+            if end and (found := self.verb_phrase(self.skip(end), forms)):
+                return self._by(Actor.ROBOT, found)
         return self._by(Actor.ROBOT, self.verb_phrase(i, {Form.BASE, Form.PAST}))
 
     def _negative(self, at: int) -> Dos | None:
@@ -136,11 +144,10 @@ class Clauses(Statements):
             read = rule(found.verb, at, i, None) if rule else self._frame(found.verb, at, i, None)
             if read and (best is None or read[1] > best[1]):
                 best = read
-        if best is None and source.word(at) == "let":
-            return None
         if best is None:
             return None
-        return [do for each in best[0] for do in [forbidden(each)] if do] or None, best[1]  # type: ignore[return-value]
+        kept = [other for do in best[0] if (other := forbidden(do)) is not None]
+        return (kept, best[1]) if kept else None
 
     def _wish(self, at: int) -> Dos | None:
         """Reads "I want the toolbox in the garage", "make sure the microwave is off"."""
@@ -162,9 +169,8 @@ class Clauses(Statements):
         if segments is None:
             return None
         parts, end = segments
-        if self._no_targets(parts) and not any(p.wheres for p in parts[:-1]):
-            if result := self.result(end, parts, at):
-                return result
+        if not any(p.wheres for p in parts[:-1]) and (result := self.result(end, parts, at)):
+            return result
         if any(p.wheres or p.arrangement for p in parts):
             if all(w.way is Way.FROM for p in parts for w in p.wheres) and words not in TO_ME:
                 return None

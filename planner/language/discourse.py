@@ -14,8 +14,10 @@ from planner.language.sentence import Source
 from planner.language.words import Amount, Relation, Spot
 
 _SURFACE_PLURAL = frozenset({
-    "jeans", "scissors", "headphones", "sunglasses", "tissues", "playing cards", "keys", "gloves", "pants", "trousers",
-    "earphones", "glasses", "eyeglasses", "reading glasses", "key", "glove", "mittens", "pliers", "slippers", "cards",
+    "jeans", "scissors", "headphones", "sunglasses", "tissues", "playing cards", "keys", "gloves",
+    "pants", "trousers",
+    "earphones", "glasses", "eyeglasses", "reading glasses", "key", "glove", "mittens", "pliers",
+    "slippers", "cards",
 })  # fmt: skip
 
 
@@ -209,7 +211,7 @@ class Discourse:
                 where.relation = Relation.IN
 
     def _there(self, where: Where, own: list[Noun]) -> None:
-        """Reads "There", "in there", "inside": the last place, or the last thing that holds something."""
+        """Finds what "there" and "inside" mean: the last place, or what holds things."""
         for spoken in reversed(self._spoken):
             things = [n for n in spoken.things if n not in own]
             if where.relation is Relation.AT and spoken.places:

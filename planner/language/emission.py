@@ -73,7 +73,8 @@ class Emission:
         match do.act:
             case Act.MOVE:
                 return Move(
-                    things=things, to=places, arrangement=do.arrangement, who=do.who, only_if=only_if,
+                    things=things, to=places, arrangement=do.arrangement, who=do.who,
+                    only_if=only_if,
                     unless=unless,
                 )  # fmt: skip
             case Act.MAKE:
@@ -129,10 +130,13 @@ class Emission:
             self._written[id(noun)] = label
         amount = isinstance(noun.count, Amount)
         return Description(
-            kind=noun.kind, count=noun.count, bound=noun.bound, definite=noun.definite and not amount,
+            kind=noun.kind, count=noun.count, bound=noun.bound,
+            definite=noun.definite and not amount,
             color=noun.color, material=noun.material, size=noun.size, pick=noun.pick,
             states=tuple(dict.fromkeys(noun.states)), where=where, holding=holding, but=but,
-            other_than=tuple(self._written[id(n)] for n in noun.other_than if id(n) in self._written),
+            other_than=tuple(
+                self._written[id(n)] for n in noun.other_than if id(n) in self._written
+            ),
             elsewhere=noun.elsewhere, each=noun.each and not amount, label=label,
         )  # fmt: skip
 

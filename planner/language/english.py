@@ -15,11 +15,36 @@ def phrases(text: str) -> frozenset[Words]:
     return frozenset(tuple(phrase.split()) for phrase in text.split("|"))
 
 
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
 NUMBERS: Mapping[str, int] = {
     word: number
     for number, word in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-        "sixteen seventeen eighteen nineteen twenty".split(),
+        [
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+            "twenty",
+        ],
         1,
     )
 } | {"thirty": 30, "forty": 40, "fifty": 50, "hundred": 100, "dozen": 12}
@@ -43,13 +68,16 @@ PICKS: Mapping[Words, Pick] = {
 }
 # They praise, blame or stress, and distinguish nothing.
 EMPTY_ADJECTIVES = frozenset({
-    "old", "new", "nice", "lovely", "beautiful", "pretty", "poor", "good", "same", "whole", "entire",
-    "remaining", "silly", "stupid", "damn", "darn", "dear", "very", "own", "lone", "trusty", "comfy",
+    "old", "new", "nice", "lovely", "beautiful", "pretty", "poor", "good", "same", "whole",
+    "entire",
+    "remaining", "silly", "stupid", "damn", "darn", "dear", "very", "own", "lone", "trusty",
+    "comfy",
     "fresh", "single", "different", "separate", "various", "existing", "current", "precious",
 })  # fmt: skip
 # Which thing they mean, only the person knows.
 PRIVATE_ADJECTIVES = frozenset({
-    "favourite", "favorite", "best", "usual", "correct", "proper", "appropriate", "special", "better",
+    "favourite", "favorite", "best", "usual", "correct", "proper", "appropriate", "special",
+    "better",
     "nicest", "prettiest", "suitable", "preferred", "regular",
 })  # fmt: skip
 # Results without a measure of success.
@@ -113,22 +141,36 @@ PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
 }
 
 FILLERS = phrases(
-    "please|kindly|just|now|right now|right away|straight away|immediately|quickly|quick|for me|for us"
-    "|ok|hey|hi|hello|hey robot|robot|hi robot|ok robot|dear robot|thanks|thank you|thank you very much"
+    "please|kindly|just|now|right now|right away|straight away|immediately|quickly|quick"
+    "|for me|for us"
+    "|ok|hey|hi|hello|hey robot|robot|hi robot|ok robot|dear robot|thanks|thank you"
+    "|thank you very much"
     "|thank you so much|thanks a lot|many thanks|cheers|well|oh|um|uh|so|actually|also|too|as well"
-    "|again|already|maybe|perhaps|if you can|if you could|if possible|if you do not mind|if you like"
+    "|again|already|maybe|perhaps|if you can|if you could|if possible|if you do not mind"
+    "|if you like"
     "|if you would|if you please|if it is not too much trouble|if you have time|if you get a chance"
-    "|if you have a minute|if you have a moment|if you would be so kind|would you|will you|can you|could you"
-    "|when you have a minute|when you have a moment|when you have time|when you get a chance|in a minute"
-    "|when you get a minute|as soon as possible|asap|carefully|gently|neatly|all right|alternatively"
-    "|today|tonight|this morning|this evening|this afternoon|from now on|at once|in the meantime|though"
+    "|if you have a minute|if you have a moment|if you would be so kind|would you|will you"
+    "|can you|could you"
+    "|when you have a minute|when you have a moment|when you have time|when you get a chance"
+    "|in a minute"
+    "|when you get a minute|as soon as possible|asap|carefully|gently|neatly|all right"
+    "|alternatively"
+    "|today|tonight|this morning|this evening|this afternoon|from now on|at once"
+    "|in the meantime|though"
     "|instead|right|always|simply|really|love|mate|buddy|darling|my friend|properly|nicely|safely"
-    "|be careful|there you go|good morning|good evening|good afternoon|excuse me|sorry|while you are at it"
-    "|while you are there|on your way|for the time being|for now|once more|one more time|at last|somehow"
+    "|be careful|there you go|good morning|good evening|good afternoon|excuse me|sorry"
+    "|while you are at it"
+    "|while you are there|on your way|for the time being|for now|once more|one more time"
+    "|at last|somehow"
     "|by the way|listen|yes|yeah|whatever you do|after all|of course|better|still|slowly"
-    "|to be honest|honestly|i think|i guess|i believe|i suppose|kind of|sort of|will not you|in the end"
-    "|for a second|for a moment|a bit|a little|a moment|sometime|soon|at some point|later today|go ahead"
-    "|in a row|up|down|over|around|there|let me know|tell me|report back|let me know when you are done|tell me when you are done|let me know where it is|tell me where it is|let me know where they are|tell me where they are|in total|altogether|at the moment|currently"
+    "|to be honest|honestly|i think|i guess|i believe|i suppose|kind of|sort of|will not you"
+    "|in the end"
+    "|for a second|for a moment|a bit|a little|a moment|sometime|soon|at some point"
+    "|later today|go ahead"
+    "|in a row|up|down|over|around|there|let me know|tell me|report back"
+    "|let me know when you are done|tell me when you are done|let me know where it is"
+    "|tell me where it is|let me know where they are|tell me where they are|in total"
+    "|altogether|at the moment|currently"
 )
 """Phrases between clauses that change nothing."""
 _ANYWHERE = phrases(
@@ -137,20 +179,29 @@ _ANYWHERE = phrases(
 EDGE_FILLERS = FILLERS - _ANYWHERE | {("so",)}
 
 THEN = phrases(
-    "then|after that|after this|afterwards|afterward|next|finally|lastly|last|subsequently|later|later on"
-    "|after which|only then|once done|once that is done|once this is done|when that is done|when done"
-    "|when you have done that|once you have done that|when you are done|once you are done|after you are done"
-    "|when you have finished|once you have finished|when you are finished|after doing so|after doing that"
+    "then|after that|after this|afterwards|afterward|next|finally|lastly|last|subsequently"
+    "|later|later on"
+    "|after which|only then|once done|once that is done|once this is done|when that is done"
+    "|when done"
+    "|when you have done that|once you have done that|when you are done|once you are done"
+    "|after you are done"
+    "|when you have finished|once you have finished|when you are finished|after doing so"
+    "|after doing that"
     "|when this is done|at the very end|at the end|in the end|to finish|to finish off|last of all"
     "|last but not least|thereafter|second|secondly|third|thirdly|fourth|fourthly|fifth|followed by"
-    "|once that has been done|after you have done that|as a last step|as the last step|from there|step two"
-    "|step three|step 2|step 3|number two|number three|when finished|once finished|only after that|and then"
+    "|once that has been done|after you have done that|as a last step|as the last step"
+    "|from there|step two"
+    "|step three|step 2|step 3|number two|number three|when finished|once finished"
+    "|only after that|and then"
     "|only then may|once you have done so|when you have done so|then once you are done"
-    "|once it is done|when it is done|once they are done|last thing|second of all|to end with|as a final step"
+    "|once it is done|when it is done|once they are done|last thing|second of all|to end with"
+    "|as a final step"
 )
 FIRST = phrases(
-    "first|firstly|first of all|first things first|to begin with|before anything else|before you do anything"
-    "|to start with|to start|for starters|step one|step 1|number one|at first|initially|before all else"
+    "first|firstly|first of all|first things first|to begin with|before anything else"
+    "|before you do anything"
+    "|to start with|to start|for starters|step one|step 1|number one|at first|initially"
+    "|before all else"
     "|before you do anything else|start with"
 )
 BEFORE_THAT = phrases(

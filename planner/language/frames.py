@@ -16,9 +16,12 @@ from planner.language.words import (
 )
 
 _ALONE = (
-    "alone", "as it is", "as they are", "where it is", "where they are", "in peace", "untouched", "be",
-    "as is", "just as it is", "exactly where it is", "right where it is", "where it stands", "out of it",
-    "exactly where they are", "right where they are", "just as they are", "out", "unchanged", "undisturbed",
+    "alone", "as it is", "as they are", "where it is", "where they are", "in peace", "untouched",
+    "be",
+    "as is", "just as it is", "exactly where it is", "right where it is", "where it stands",
+    "out of it",
+    "exactly where they are", "right where they are", "just as they are", "out", "unchanged",
+    "undisturbed",
 )  # fmt: skip
 
 
@@ -30,8 +33,7 @@ class Frames(MovingFrames):
     ) -> Dos | None:
         """The requests of a verb in one of some inflections.
 
-        Args:
-            given: the things it is done to, where they stand before the verb.
+        `given` are the things it is done to, where they stand before the verb.
         """
         wanted = frozenset(forms)
         best: Dos | None = None
@@ -48,7 +50,7 @@ class Frames(MovingFrames):
         return rule(self, verb, start, i, given) if rule else None
 
     def cause(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
-        """CAUSE, KEEP: "get the kettle filled", "keep the fridge closed", "make the table clean"."""
+        """CAUSE, KEEP: "get the kettle filled", "keep the fridge closed"."""
         source = self._source
         if verb.frame is Frame.KEEP and (
             off := source.starts(

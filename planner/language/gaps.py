@@ -40,7 +40,7 @@ class Gaps(Clauses):
         self._force_then: Do | None = None
 
     def _gap(self, at: int) -> Dos | None:
-        """Reads "And the plates in the sink", "the lemons as well", "the radio off", "not the ball"."""
+        """Reads "and the plates in the sink", "the lemons as well", "not the ball"."""
         source = self._source
         i = self.skip(at) if source.word(at) in ("please", "also") else at
         last = next((do for do in reversed(self._previous)), None)
@@ -79,13 +79,8 @@ class Gaps(Clauses):
             return [self._like(last, [room], i, end) for room in rooms], end
         things = [thing for part in parts for thing in part.things]
         fits_all = last is not None and last.act is Act.MAKE
-        if (
-            (fits_all or self._sentence or last is None or True)
-            and self._no_targets(parts)
-            and not parts[-1].arrangement
-        ):
-            if result := self.result(end, parts, i):
-                return result
+        if not parts[-1].arrangement and (result := self.result(end, parts, i)):
+            return result
         people, after = self.people(end)
         if people and not any(part.wheres for part in parts):
             parts[-1].wheres, after = self.places(after)
@@ -112,7 +107,7 @@ class Gaps(Clauses):
             if all(p.to or p.arrangement for p in placed):
                 return [self.move(p, i, end) for p in placed], end
             return None
-        if last is None or last.act is Act.MENTION and not last.taken:
+        if last is None or (last.act is Act.MENTION and not last.taken):
             return None
         too = source.longest(end, TOO) or (
             end + 1 if source.word(end) == "," and source.longest(end + 1, TOO) else 0

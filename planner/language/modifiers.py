@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 from planner.language.drafts import Noun, Phrase
+from planner.language.english import phrases
 from planner.language.lexicon import Part
 from planner.language.places import Places, grouped
 from planner.language.words import Amount, Color
 
 _ADVERBS = frozenset({
     "currently", "still", "now", "already", "just", "all", "always", "about", "around", "somewhere",
-    "right", "usually", "sitting", "lying", "standing", "there", "next", "left", "presently", "also",
+    "right", "usually", "sitting", "lying", "standing", "there", "next", "left", "presently",
+    "also",
 })  # fmt: skip
 _POSITIONS = frozenset({
-    "lying", "standing", "sitting", "hanging", "placed", "located", "left", "stored", "kept", "found",
+    "lying", "standing", "sitting", "hanging", "placed", "located", "left", "stored", "kept",
+    "found",
     "scattered", "resting", "stacked", "strewn", "spread", "hidden", "stashed", "waiting", "piled",
-    "lies", "stands", "sits", "lie", "stand", "sit", "stuck", "put", "sat", "laid", "laying", "stood",
+    "lies", "stands", "sits", "lie", "stand", "sit", "stuck", "put", "sat", "laid", "laying",
+    "stood",
 })  # fmt: skip
 _SUBJECTS = frozenset({
     "i", "you", "we", "they", "he", "she", "someone", "somebody", "everybody", "everyone", "people",
 })  # fmt: skip
 _LEFT = frozenset({
-    "left", "put", "placed", "forgot", "dropped", "saw", "kept", "stored", "keep", "had", "set", "laid",
+    "left", "put", "placed", "forgot", "dropped", "saw", "kept", "stored", "keep", "had", "set",
+    "laid",
     "find", "see", "used", "hid", "store", "leave", "found", "forgotten", "seen",
 })  # fmt: skip
+_HOLDING = phrases(
+    """
+    with | that has | which has | that have | that holds | that contains | which contains | holding
+    | containing | which holds | which have
+    """
+)
 _NEEDS = {"washing": "dirty", "cleaning": "dirty", "dusting": "dusty", "watering": "unwatered"}
 EXCEPT = (
-    "except for", "except", "apart from", "excluding", "other than", "save for", "but not", "aside from",
-    "with the exception of", "but leave out", "just not", "only not", "not counting", "leaving out", "minus",
+    "except for", "except", "apart from", "excluding", "other than", "save for", "but not",
+    "aside from",
+    "with the exception of", "but leave out", "just not", "only not", "not counting", "leaving out",
+    "minus",
     "bar",
 )  # fmt: skip
 
@@ -79,8 +92,7 @@ class Modified(Places):
     def _with(self, at: int, noun: Noun) -> int:
         """Reads "With the apples in it"."""
         source = self._source
-        i = source.starts(at, "with", "that has", "which has", "that have", "that holds", "that contains",
-                          "which contains", "holding", "containing", "which holds", "which have")  # fmt: skip
+        i = source.longest(at, _HOLDING)
         if not i or source.word(i) in ("it", "them"):
             return 0
         found = self.noun(i)

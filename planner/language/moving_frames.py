@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
-from planner.language.objects import Placed, Segment
+from planner.language.objects import Segment
 from planner.language.occasion_frames import OccasionFrames
 from planner.language.places import is_furniture, is_room
 from planner.language.state_frames import Dos, can
@@ -38,14 +38,11 @@ class MovingFrames(OccasionFrames):
         if segments is None:
             return None
         parts, end = segments
-        if (
-            verb.base == "put"
-            and not parts[-1].wheres
-            and (on := self._on_off(end))
-            and self._source.word(end) == "on"
-        ):
-            if all(can(thing, "powerable") for part in parts for thing in part.things):
-                return self._make(self.attach(parts), ["powered on"], start, on)
+        on = self._on_off(end)
+        switched = on and verb.base == "put" and self._source.word(end) == "on"
+        things = [thing for part in parts for thing in part.things]
+        if switched and not parts[-1].wheres and all(can(thing, "powerable") for thing in things):
+            return self._make(self.attach(parts), ["powered on"], start, on)
         return self._moves(verb, parts, start, end, static=True)
 
     def carry(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
@@ -256,9 +253,15 @@ class MovingFrames(OccasionFrames):
         end = segments[1]
         pairs = zip(things, reversed(things), strict=True)
         return [
-            self.move(Placed([one], [Where(Relation.AT, PlaceWhere(other), Way.TO, start, end)], None), start, end)
-            for one, other in pairs
-        ], end  # fmt: skip
+            Do(
+                Act.MOVE,
+                [one],
+                start,
+                end,
+                [Where(Relation.AT, PlaceWhere(two), Way.TO, start, end)],
+            )
+            for one, two in pairs
+        ], end
 
     def fill(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """FILL: with a drink, or with things."""

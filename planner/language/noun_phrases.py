@@ -29,7 +29,8 @@ from planner.language.words import (
 from planner.world.word_meanings import default_word_meanings
 
 _PRONOUNS = {
-    "it": 1, "them": 2, "they": 2, "those": 2, "these": 2, "both": 2, "ones": 2, "that": 1, "this": 1,
+    "it": 1, "them": 2, "they": 2, "those": 2, "these": 2, "both": 2, "ones": 2, "that": 1,
+    "this": 1,
 }  # fmt: skip
 _EVERYTHING = {
     "everything": Amount.ALL, "anything": Amount.ALL, "whatever": Amount.ALL, "all": Amount.ALL,
@@ -82,7 +83,8 @@ class NounPhrases(Quantities):
         for phrase, number in (
             ("all of them", 2), ("both of them", 2), ("each of them", 2), ("all of it", 1),
             ("all of these", 2), ("all of those", 2), ("the two of them", 2), ("them all", 2),
-            ("it all", 0), ("them both", 2), ("the both of them", 2), ("the latter", 0), ("the former", 0),
+            ("it all", 0), ("them both", 2), ("the both of them", 2), ("the latter", 0),
+            ("the former", 0),
             ("every one of them", 2), ("those two", 2), ("these two", 2), ("all of that", 0),
         ):  # fmt: skip
             if end := source.starts(at, phrase):
@@ -219,10 +221,10 @@ class NounPhrases(Quantities):
                 break
             _describe(noun, sense)
             i += match.length
-        if i < source.size and (match := source.match(i)) and match.length > 1:
-            if self._is_material_of(i, match.length, match.senses):
-                noun.material = _material(source.word(i))
-                i += 1
+        match = source.match(i)
+        if match is not None and self._is_material_of(i, match.length, match.senses):
+            noun.material = _material(source.word(i))
+            i += 1
         return i
 
     def _adjective(self, at: int) -> Sense | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
@@ -18,8 +19,10 @@ from planner.language.words import Amount, Arrangement, Relation, Spot
 _AND = ("and also", "and then also", "and", "as well as", "along with", "together with", "plus")
 # After these a noun phrase was the subject of a clause of its own.
 PREDICATES = frozenset({
-    "should", "must", "shall", "can", "may", "could", "might", "ought", "has", "have", "needs", "need",
-    "is", "are", "wants", "want", "would", "will", "goes", "go", "belongs", "belong", "comes", "come",
+    "should", "must", "shall", "can", "may", "could", "might", "ought", "has", "have", "needs",
+    "need",
+    "is", "are", "wants", "want", "would", "will", "goes", "go", "belongs", "belong", "comes",
+    "come",
     "deserves", "deserve", "gets", "was", "were", "looks", "look", "requires", "require", "stays",
 })  # fmt: skip
 LATTER = ("the latter first", "the former last", "the second one first")
@@ -140,7 +143,7 @@ class Objects(Modified):
         if not end:
             return at
         found = self.item(end)
-        if found is None or source.word(found[1]) in PREDICATES and source.word(i) == "but":
+        if found is None or (source.word(found[1]) in PREDICATES and source.word(i) == "but"):
             return at
         out, i = [found[0]], found[1]
         if wheres := self.places(i)[0]:
@@ -157,7 +160,7 @@ class Objects(Modified):
                 i = self.places(i)[1]
         while joined := self._joined(i):
             found = self.item(joined)
-            if found is None or source.word(found[1]) in PREDICATES and source.word(i) != "and":
+            if found is None or (source.word(found[1]) in PREDICATES and source.word(i) != "and"):
                 break
             out.append(found[0])
             i = found[1]
@@ -216,10 +219,10 @@ class Objects(Modified):
         for segment in segments:
             to = self._target(segment, static=static)
             found.append(Placed(segment.things, to, segment.arrangement))
-        for earlier, later in reversed(list(zip(found, found[1:], strict=False))):
+        for earlier, later in reversed(list(itertools.pairwise(found))):
             if not earlier.to and later.to:
                 earlier.to = later.to
-        for earlier, later in zip(found, found[1:], strict=False):
+        for earlier, later in itertools.pairwise(found):
             if earlier.to and not later.to and later.arrangement is None:
                 later.to = earlier.to
         return found
@@ -248,7 +251,7 @@ class Objects(Modified):
     def _static_target(self, segment: Segment, wheres: list[Where]) -> list[Where]:
         """Which of several places without motion is where the thing goes."""
         unsure = [
-            one for one, other in zip(wheres, wheres[1:], strict=False)
+            one for one, other in itertools.pairwise(wheres)
             if belongs(one, other) is None
         ]  # fmt: skip
         groups = grouped(wheres, unsure=False)

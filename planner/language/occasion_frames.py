@@ -12,10 +12,12 @@ from planner.language.words import (
 )
 
 _TABLES = frozenset({"table", "dining table", "kitchen table", "coffee table", "side table"})
-_CHORES = {
-    "wash": "clean", "clean": "clean", "rinse": "clean", "wipe": "clean", "scrub": "clean", "cleaning": "clean",
-    "washing": "clean", "dusting": "dusted", "dust": "dusted", "watering": "watered", "slicing": "sliced",
-    "rub": "clean", "drink": "watered", "water": "watered",
+CHORES = {
+    "wash": "clean", "clean": "clean", "rinse": "clean", "wipe": "clean", "scrub": "clean",
+    "cleaning": "clean",
+    "washing": "clean", "dusting": "dusted", "dust": "dusted", "watering": "watered",
+    "slicing": "sliced",
+    "scrubbing": "clean", "drink": "watered", "water": "watered",
 }  # fmt: skip
 
 
@@ -124,8 +126,8 @@ class OccasionFrames(StateFrames):
         ):
             j += 1
         word = source.word(j)
-        if word in _CHORES:
-            return self._make(self.attach(parts), [_CHORES[word]], start, j + 1)
+        if word in CHORES:
+            return self._make(self.attach(parts), [CHORES[word]], start, j + 1)
         if word in ("tidy", "clean up", "tidying"):
             things = self.attach(parts)
             rooms = [t for t in things if isinstance(t, Noun)]
@@ -139,7 +141,8 @@ class OccasionFrames(StateFrames):
             return None
         i += source.word(i) in ("me", "us")
         i = source.starts(
-            i, "some", "a cup of", "a pot of", "a mug of", "a nice cup of", "a fresh pot of", "cups of", "a",
+            i, "some", "a cup of", "a pot of", "a mug of", "a nice cup of", "a fresh pot of",
+            "cups of", "a",
             "the", "another cup of", "two cups of", "some fresh",
         ) or i  # fmt: skip
         drink = {"coffee": Occasion.MAKE_COFFEE, "tea": Occasion.MAKE_TEA}.get(source.word(i))

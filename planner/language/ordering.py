@@ -55,11 +55,11 @@ class Order:
         return next((k for k, step in enumerate(self.steps) if do in step), len(self.steps) - 1)
 
     def _drop_taken(self, do: Do) -> bool:
-        """Reads "Take the cup and put it away": taking it is part of that. Whether a last step went."""
+        """Drops what putting it somewhere includes: "take the cup". Whether a last step went."""
         several = len(self.steps) > 1
         for step in self.steps:
             step[:] = [
-                e for e in step if not (e.taken and (do.act is Act.MOVE or self._source.word(e.start) != "bring") and any(same(t, u) for t in e.things for u in (*do.things, *do.tools)))
+                earlier for earlier in step if not self._included(earlier, do)
             ]  # fmt: skip
         self.mentions = [
             m for m in self.mentions if not any(same(t, u) for t in m.things for u in do.things)
@@ -72,6 +72,11 @@ class Order:
         gone = several and not self.steps[-1]
         self.steps = [step for step in self.steps if step] or [[]]
         return gone
+
+    def _included(self, earlier: Do, do: Do) -> bool:
+        brought = do.act is Act.MOVE or self._source.word(earlier.start) != "bring"
+        about = (*do.things, *do.tools)
+        return earlier.taken and brought and any(same(t, u) for t in earlier.things for u in about)
 
     def _merged(self, do: Do) -> bool:
         """Reads "... and keep them together": the arrangement of the earlier move."""
@@ -124,7 +129,10 @@ def signature(noun: Noun) -> tuple[object, ...]:
     """What a definite description says, for comparison."""
     return (
         noun.kind, noun.count, noun.color, noun.material, noun.size, noun.pick, tuple(noun.states),
-        tuple((w.relation, signature(w.anchor) if isinstance(w.anchor, Noun) else str(w.anchor)) for w in noun.where),
+        tuple(
+            (w.relation, signature(w.anchor) if isinstance(w.anchor, Noun) else str(w.anchor))
+            for w in noun.where
+        ),
         len(noun.other_than), len(noun.holding),
     )  # fmt: skip
 
@@ -136,7 +144,7 @@ def _anchors(do: Do) -> Iterator[Phrase]:
 
 
 def _depends(do: Do, earlier: Do) -> bool:
-    """Whether a request moves or changes what an earlier one is about, or uses what that changed."""
+    """Whether a request changes what an earlier one is about, or uses what that changed."""
     if do.act in (Act.FIND, Act.GO, Act.PREPARE) or earlier.act in (Act.FIND, Act.GO, Act.PREPARE):
         return False
     about = [*earlier.things, *_anchors(earlier)]

@@ -19,19 +19,27 @@ _SPOTS: dict[str, Spot] = {
     phrase: spot
     for spot, several in {
         Spot.ME: "to me|to us|over to me|back to me|me|to my hand|to my hands|to my side",
-        Spot.HERE: "over here|right here|to here|here|to where i am|where i am|to this room|in here",
-        Spot.BACK: "back where it was|back where they were|where it was|where they were|back where it came from"
+        Spot.HERE: "over here|right here|to here|here|to where i am|where i am|to this room"
+        "|in here",
+        Spot.BACK: "back where it was|back where they were|where it was|where they were"
+        "|back where it came from"
         "|back where they came from|back to where it was|back to where they were|where you found it"
         "|where you found them|where it came from|where they came from|back where you found it"
-        "|back where you found them|where it was before|where they were before|to its original place"
+        "|back where you found them|where it was before|where they were before"
+        "|to its original place"
         "|to their original places|in its original place|to where it was|to where they were",
-        Spot.USUAL: "back where it belongs|back where they belong|where it belongs|where they belong"
-        "|to where it belongs|to where they belong|where it goes|where they go|to its place|to their places"
-        "|in its place|in their places|in its usual place|in their usual place|in their usual places"
-        "|to its usual place|to their usual place|to their usual places|in its proper place|to its proper place"
+        Spot.USUAL: "back where it belongs|back where they belong|where it belongs"
+        "|where they belong"
+        "|to where it belongs|to where they belong|where it goes|where they go|to its place"
+        "|to their places"
+        "|in its place|in their places|in its usual place|in their usual place"
+        "|in their usual places"
+        "|to its usual place|to their usual place|to their usual places|in its proper place"
+        "|to its proper place"
         "|in their proper places|to their proper places|back in its place|back in their places"
         "|back to its place|back to their places|in their place|to their place|away"
-        "|back in its usual place|back in their usual places|to its rightful place|where they all belong",
+        "|back in its usual place|back in their usual places|to its rightful place"
+        "|where they all belong",
         Spot.ELSEWHERE: "elsewhere|somewhere else|to another place|anywhere else|to somewhere else"
         "|someplace else|to a different place|somewhere different",
     }.items()
@@ -41,13 +49,18 @@ _SPOT_WORDS = {tuple(phrase.split()): spot for phrase, spot in _SPOTS.items()}
 _ARRANGEMENTS = {
     tuple(phrase.split()): arrangement
     for arrangement, several in {
-        Arrangement.TOGETHER: "together|side by side|next to each other|next to one another|beside each other"
-        "|beside one another|close together|close to each other|in a row|right next to each other|in one place"
-        "|near each other|close to one another|near one another|in a line|in a row next to each other"
+        Arrangement.TOGETHER: "together|side by side|next to each other|next to one another"
+        "|beside each other"
+        "|beside one another|close together|close to each other|in a row"
+        "|right next to each other|in one place"
+        "|near each other|close to one another|near one another|in a line"
+        "|in a row next to each other"
         "|in a group|in a row next to one another|right next to one another",
-        Arrangement.APART: "apart|away from each other|far apart|away from one another|apart from each other"
+        Arrangement.APART: "apart|away from each other|far apart|away from one another"
+        "|apart from each other"
         "|separate|far from each other|separated|well apart|separately",
-        Arrangement.STACKED: "on top of each other|on top of one another|in a stack|in a pile|in one pile"
+        Arrangement.STACKED: "on top of each other|on top of one another|in a stack|in a pile"
+        "|in one pile"
         "|in one stack|one on top of the other|stacked|stacked up",
     }.items()
     for phrase in several.split("|")
@@ -55,15 +68,20 @@ _ARRANGEMENTS = {
 _THERE = {
     ("there",): Relation.AT, ("over", "there"): Relation.AT, ("in", "there"): Relation.IN,
     ("on", "there"): Relation.ON_TOP, ("inside",): Relation.IN, ("up", "there"): Relation.ON_TOP,
-    ("under", "there"): Relation.UNDER, ("to", "there"): Relation.AT, ("from", "there"): Relation.AT,
+    ("under", "there"): Relation.UNDER, ("to", "there"): Relation.AT,
+    ("from", "there"): Relation.AT,
     ("back", "there"): Relation.AT, ("into", "there"): Relation.IN, ("underneath",): Relation.UNDER,
     ("to", "the", "same", "place"): Relation.AT, ("in", "the", "same", "place"): Relation.AT,
-    ("down", "there"): Relation.AT, ("in", "the", "middle"): Relation.ON_TOP, ("in", "the", "center"): Relation.ON_TOP,
-    ("in", "the", "centre"): Relation.ON_TOP, ("in", "between"): Relation.NEXT_TO, ("on", "top"): Relation.ON_TOP, ("next", "to", "that"): Relation.NEXT_TO,
+    ("down", "there"): Relation.AT, ("in", "the", "middle"): Relation.ON_TOP,
+    ("in", "the", "center"): Relation.ON_TOP,
+    ("in", "the", "centre"): Relation.ON_TOP, ("in", "between"): Relation.NEXT_TO,
+    ("on", "top"): Relation.ON_TOP, ("next", "to", "that"): Relation.NEXT_TO,
 }  # fmt: skip
 _ANYWHERE_AT_ALL = (
-    "in the house", "around the house", "in the whole house", "in this house", "at home", "in our house", "throughout the house",
-    "anywhere in the house", "in the apartment", "in the flat", "of the house", "all over the house", "in the entire house",
+    "in the house", "around the house", "in the whole house", "in this house", "at home",
+    "in our house", "throughout the house",
+    "anywhere in the house", "in the apartment", "in the flat", "of the house",
+    "all over the house", "in the entire house",
 )  # fmt: skip
 _TRASH = frozenset({"trash", "garbage", "rubbish", "waste"})
 _BY_SIDE = (Relation.NEXT_TO, Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF,

@@ -24,6 +24,7 @@ from planner.language.text_words import (
     IF,
     MENTAL,
     NO_REMARK,
+    NO_THINGS,
     QUESTIONS,
     REASON_SUBJECTS,
     REASONS,
@@ -111,10 +112,9 @@ class Remarks(Subordinates):
 
     def _is_thing(self, at: int) -> bool:
         match = self._source.match(at)
-        return bool(match and any(sense.part is Part.KIND for sense in match.senses)) and self._source.word(at) not in (
-            "can", "thing", "light", "play", "room", "hungry", "eat", "sweet", "thirsty", "drink", "game", "games", "meal", "dessert",
-            "work", "sleep", "sit", "read", "cook", "cooking", "waste",
-        )  # fmt: skip
+        if match is None or self._source.word(at) in NO_THINGS:
+            return False
+        return any(sense.part is Part.KIND for sense in match.senses)
 
     def _starts_clause(self, at: int) -> bool:
         return self.clause(at) is not None or self._subordinate_ahead(at)
@@ -140,9 +140,10 @@ class Remarks(Subordinates):
         """The word that reading most likely failed at: one that no rule has a meaning for."""
         source = self._source
         end = self._clause_end(failed)
-        if not any(True for _ in verbs_at(source.words, failed)) and not self.item(failed):
-            if source.word(failed).isalpha() and source.word(failed) not in function_words():
-                return failed
+        word = source.word(failed)
+        verbal = any(True for _ in verbs_at(source.words, failed))
+        if word.isalpha() and not verbal and word not in function_words() and not self.item(failed):
+            return failed
         covered = failed
         for k in range(failed, end):
             match = source.match(k)

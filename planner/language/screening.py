@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-from planner.language import clauses, english, frames, modifiers, places
+from planner.language import (
+    clause_words,
+    english,
+    frames,
+    modifiers,
+    occasion_frames,
+    places,
+    text_words,
+)
 from planner.language.lexicon import default_lexicon
 from planner.language.plurals import plural_of
 from planner.language.reading import NoCommand, NoCommandReason, NotUnderstood, Reading
@@ -15,31 +23,46 @@ from planner.language.verbs import verb_words
 from planner.world.word_meanings import default_word_meanings
 
 MAX_LETTERS = 4000
+_RULES = (clause_words, english, frames, modifiers, occasion_frames, places, text_words)
 _CODE = re.compile(
-    r"[\[\]{}<>=\\|`$*^]|\w\(|\w_\w|;\s*$|\b(?:drop table|select \* from|rm -|sudo|import \w+$|def \w+|https?)|#!|//",
+    r"[\[\]{}<>=\\|`$*^]|\w\(|\w_\w|;\s*$|#!|//"
+    r"|\b(?:drop table|select \* from|rm -|sudo|import \w+$|def \w+|https?)",
     re.IGNORECASE,
 )
-_FOREIGN = frozenset(
-    "der die das und bitte den dem ein eine einen ist nicht auf mit ich bring du le la les une des et dans sur s'il vous "
-    "plaît plait je est moi mets mettez donne el los las un una en por favor con que pon poner puedes il lo gli nel nella "
-    "sul per di del della metti prendi portami de het een op naar zet graag alsjeblieft os na mesa cozinha coloque ponha "
-    "og det til på och att jag skål proszę na stół w do weź räum stell leg auf räume schalte mach licht tisch".split()
+_FOREIGN = english.words(
+    "der die das und bitte den dem ein eine einen ist nicht auf mit ich bring du le la les une "
+    "des et dans sur s'il vous "
+    "plaît plait je est moi mets mettez donne el los las un una en por favor con que pon poner "
+    "puedes il lo gli nel nella "
+    "sul per di del della metti prendi portami de het een op naar zet graag alsjeblieft os na "
+    "mesa cozinha coloque ponha "
+    "og det til på och att jag skål proszę na stół weź räum stell leg räume schalte mach licht "
+    "tisch"
 )
-_ENGLISH = frozenset(
-    "the a an my and to on in it is of for with them you i from all that please put".split()
+_ENGLISH = english.words(
+    "the a an my and to on in it is of for with them you i from all that please put"
 )
-_OTHER_WORDS = frozenset(
-    "me us him her i you he she we they it the a an and or but not no nor to of for with as if when while before after "
-    "until once unless because since so than too very is are was were be been being am do does did done has have had "
-    "having will would shall should can could may might must ought need needs want wants like love let any every each both "
-    "all some few several many much more most less least other another same such what which who whom whose where why how "
-    "there here then now again still just also only even ever never always first second third last next later soon yes "
-    "prior own side place way time sure see get got hungry thirsty tired cold hot dark late early ready going gone nice "
-    "thing whatever whichever everybody everyone somebody nobody people house home room rooms else goes go come comes "
-    "today tonight tomorrow yesterday morning evening afternoon night minute moment hand hands one ones couple pair "
-    "dozen half single least most either neither except excluding apart without instead already currently rest "
+_OTHER_WORDS = english.words(
+    "me us him her i you he she we they it the a an and or but not no nor to of for with as if "
+    "when while before after "
+    "until once unless because since so than too very is are was were be been being am do does "
+    "did done has have had "
+    "having will would shall should can could may might must ought need needs want wants like "
+    "love let any every each both "
+    "all some few several many much more most less least other another same such what which "
+    "who whom whose where why how "
+    "there here then now again still just also only even ever never always first second third "
+    "last next later soon yes "
+    "prior own side place way time sure see get got hungry thirsty tired cold hot dark late "
+    "early ready going gone nice "
+    "thing whatever whichever everybody everyone somebody nobody people house home room rooms "
+    "else goes go come comes "
+    "today tonight tomorrow yesterday morning evening afternoon night minute moment hand hands "
+    "one ones couple pair "
+    "dozen half single least most either neither except excluding apart without instead "
+    "already currently rest "
     "everything anything something nothing whoever ones "
-    "up down over out off away back around along together".split()
+    "up down over out off away back around along together"
 )
 
 
@@ -82,7 +105,7 @@ def vocabulary() -> frozenset[str]:
 def function_words() -> frozenset[str]:
     """The words of the tables of the rules, without the catalogue's."""
     found = set(_OTHER_WORDS)
-    for module in (english, clauses, frames, places, modifiers):
+    for module in _RULES:
         for value in vars(module).values():
             found |= set(_words_in(value))
     return frozenset(found)
@@ -92,10 +115,7 @@ def _words_in(value: object) -> Iterator[str]:
     """The words in the tables of a module."""
     if isinstance(value, str) and value.islower():
         yield from value.split()
-    elif isinstance(value, tuple | frozenset | list | set):
-        for item in value:
-            yield from _words_in(item)
-    elif isinstance(value, dict):
+    elif isinstance(value, tuple | frozenset | dict):
         for item in value:
             yield from _words_in(item)
 

@@ -29,9 +29,10 @@ class StateFrames(Objects):
         if found is None or verb.base != "do":
             return found
         chores = all(
-            isinstance(t, Noun) and (t.kind in ("dish", "laundry", "dishes", "crockery", "pot", "pan"))
-            for do in found[0] for t in do.things
-        )  # fmt: skip
+            isinstance(thing, Noun) and thing.kind in ("dish", "laundry", "crockery", "pot", "pan")
+            for do in found[0]
+            for thing in do.things
+        )
         return found if chores else None
 
     def _state_of(self, state: str, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
@@ -68,7 +69,8 @@ class StateFrames(Objects):
         """Reads "Some fresh water"."""
         source = self._source
         i = source.starts(
-            at, "some more", "some", "the", "a bit of", "a little", "plenty of", "a little bit of", "more",
+            at, "some more", "some", "the", "a bit of", "a little", "plenty of", "a little bit of",
+            "more",
             "a drop of", "a splash of", "my", "enough",
         ) or at  # fmt: skip
         while source.word(i) in (

@@ -5,11 +5,14 @@ from __future__ import annotations
 from planner.language.clause_words import (
     BINDING,
     DOING,
+    EXISTING,
     GOES,
     HAS_BEEN,
+    HAVE,
     MAY_GO,
     MODALS,
     NEEDS,
+    OWNERS,
     SHALL_BE,
     STATING,
     TO_DO,
@@ -19,6 +22,7 @@ from planner.language.english import EDGE_FILLERS, VAGUE_RESULTS, Words
 from planner.language.frames import Frames
 from planner.language.modifiers import opposite
 from planner.language.objects import Segment
+from planner.language.occasion_frames import CHORES
 from planner.language.places import grouped
 from planner.language.reading import (
     AskReason,
@@ -52,13 +56,7 @@ class Statements(Frames):
     def _existing(self, at: int) -> Dos | None:
         """Reads "There is a pan on the stove", "see the umbrella next to the bench?"."""
         source = self._source
-        i = source.starts(
-            at, "there is", "there are", "there is still", "there are still", "you see", "do you see", "you know",
-            "there are some", "there might be", "there may be", "i can see", "i see", "i believe there is", "i have",
-            "i think there is", "i think there are", "i believe there are", "there seems to be", "we have", "i noticed",
-            "i have noticed", "you will find", "there seem to be", "i have found", "there was", "there were",
-            "do you remember", "you remember", "remember", "see", "where is", "where are",
-        )  # fmt: skip
+        i = source.longest(at, EXISTING)
         if not i:
             return None
         i += source.word(i) == "still"
@@ -70,9 +68,7 @@ class Statements(Frames):
             if isinstance(thing, Noun) and isinstance(last := things[-1], Noun) and not thing.where:
                 thing.where = list(last.where)
         for thing in things:
-            if isinstance(thing, Noun) and not thing.plural and thing.count == 1:
-                thing.definite = True
-            elif isinstance(thing, Noun) and isinstance(thing.count, int):
+            if isinstance(thing, Noun) and isinstance(thing.count, int):
                 thing.definite = True
         if source.word(segments[1]) in ("that", "which") and source.starts(
             segments[1] + 1, "need", "needs", "should", "must", "has to", "have to"
@@ -82,9 +78,6 @@ class Statements(Frames):
                 return done
         return [Do(Act.MENTION, things, at, segments[1])], segments[1]
 
-    def _statement(self, at: int) -> Dos | None:
-        return self.statement(at, wish=False)
-
     def statement(self, at: int, *, wish: bool) -> Dos | None:
         """Reads "The plates should be on the table", "the doll goes into the basket"."""
         source = self._source
@@ -92,7 +85,7 @@ class Statements(Frames):
             return found
         neither = source.word(at) == "neither"
         segments = self.objects(
-            at + (neither or source.word(at) == "both" and source.word(at + 1) == "the"),
+            at + (neither or (source.word(at) == "both" and source.word(at + 1) == "the")),
             subject=True,
         )
         if segments is None or neither:
@@ -147,10 +140,8 @@ class Statements(Frames):
             return found
         end = source.longest(i, MODALS)
         if looks := source.starts(i, "would look", "would be", "looks", "look", "would feel"):
-            if (
-                source.word(looks) in VAGUE_RESULTS | {"lovely"}
-                and (wheres := self.places(looks + 1))[0]
-            ):
+            wheres = self.places(looks + 1)
+            if wheres[0] and source.word(looks) in VAGUE_RESULTS | {"lovely"}:
                 to = grouped(wheres[0], unsure=True)
                 return [Do(Act.MENTION, list(things), at, wheres[1], to)], wheres[1]
         if not end:
@@ -249,7 +240,7 @@ class Statements(Frames):
         wheres, after = self.places(spread[1] if spread else end)
         if spread is None and (late := self.arrangement(after + (source.word(after) == ","))):
             spread, after = late
-        if not wheres and spread is None or any(w.way is Way.FROM for w in wheres):
+        if (not wheres and spread is None) or any(w.way is Way.FROM for w in wheres):
             return None
         kind = spread[0] if spread else None
         return [
@@ -259,15 +250,14 @@ class Statements(Frames):
     def _needs(self, i: int, things: list[Phrase], at: int) -> Dos | None:
         """Reads "The dishes need washing", "the plants need some water"."""
         source = self._source
-        if found := self.verb_phrase(i, {Form.ING}, list(things)):
-            if all(do.act in (Act.MAKE, Act.PREPARE, Act.MOVE) for do in found[0]):
-                return found
+        found = self.verb_phrase(i, {Form.ING}, list(things))
+        if found and all(do.act in (Act.MAKE, Act.PREPARE, Act.MOVE) for do in found[0]):
+            return found
         j = (
             source.starts(i, "a quick", "a good", "a", "some", "a little", "a thorough", "a proper")
             or i
         )
-        state = {"wash": "clean", "clean": "clean", "rinse": "clean", "wipe": "clean", "water": "watered", "dusting": "dusted",
-                 "scrub": "clean", "cleaning": "clean", "watering": "watered", "washing": "clean", "dust": "dusted"}.get(source.word(j))  # fmt: skip
+        state = CHORES.get(source.word(j))
         if state:
             return self._make(list(things), [state], at, j + 1)
         if source.word(i) in ("moving", "sorting"):
@@ -277,12 +267,10 @@ class Statements(Frames):
     def _left_somewhere(self, at: int) -> Dos | None:
         """Reads "I left the phone in the kitchen": says where things are."""
         source = self._source
-        subject = source.starts(at, "i", "we", "everyone", "everybody", "someone", "somebody", "the kids", "the children", "you", "he", "she",
-                                "they", "my kids", "people", "my wife", "my husband", "our guests", "the guests")  # fmt: skip
+        subject = source.longest(at, OWNERS)
         if not subject:
             return None
-        i = source.starts(subject, "keeps", "keep", "always", "have just", "has just", "have", "has", "just", "must have", "might have",
-                          "think i", "think we", "had", "accidentally", "may have") or subject  # fmt: skip
+        i = source.longest(subject, HAVE) or subject
         if source.word(i) not in (
             "left",
             "leaving",

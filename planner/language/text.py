@@ -153,13 +153,10 @@ class Text(Remarks):
         if (end := source.longest(at, MEANWHILE)) and word not in ("while", "besides"):
             return end
         if word in (",", "and", "but", "plus", "or", "&"):
-            if word == "or" or (word == "but" and source.word(at + 1) == "never" and False):
-                return 0
-            return at + 1
-        if (end := source.longest(at, FILLERS)) and source.word(end) not in ("is", "was", "are"):
-            if not self._reads_on(at, end):
-                return end
-        return 0
+            return 0 if word == "or" else at + 1
+        end = source.longest(at, FILLERS)
+        is_subject = source.word(end) in ("is", "was", "are")
+        return end if end and not is_subject and not self._reads_on(at, end) else 0
 
     def _reads_on(self, at: int, end: int) -> bool:
         """Whether words that could be skipped begin a clause that can be read."""

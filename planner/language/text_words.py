@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.language.english import phrases
+from planner.language.english import phrases, words
 
 AFTER = phrases(
     """
@@ -36,11 +36,11 @@ REASONS = phrases(
     """
 )
 
-REASON_SUBJECTS = frozenset(
+REASON_SUBJECTS = words(
     """
     i we it he she they everybody everyone nobody somebody someone people
     that there this
-    """.split()
+    """
 )
 
 SEE_IT = phrases(
@@ -58,18 +58,18 @@ DONE = phrases(
     """
 )
 
-DONE_WORDS = frozenset(
+DONE_WORDS = words(
     """
     in done there finished ready gone complete over inside through out away
     up
-    """.split()
+    """
 )
 
-QUESTIONS = frozenset(
+QUESTIONS = words(
     """
     where what who why how which is are was were do does did has have
     whose am when
-    """.split()
+    """
 )
 
 ALSO = phrases(
@@ -87,26 +87,26 @@ TOO = phrases(
     """
 )
 
-CHAT_STARTS = frozenset(
+CHAT_STARTS = words(
     """
     i it we he she they my tonight today there everyone everybody dinner
     breakfast lunch this that the our someone somebody guests you good hello
     how what nice time oh company some a people friends tomorrow thanks
     first after as here
-    """.split()
+    """
 )
 
-NO_REMARK = frozenset(
+NO_REMARK = words(
     """
     not never except only instead but unless rather no
-    """.split()
+    """
 )
 
-MENTAL = frozenset(
+MENTAL = words(
     """
     need is be do have make makes made will see run get gets been had
     let
-    """.split()
+    """
 )
 
 REPAIRS = phrases(
@@ -125,3 +125,10 @@ FOR_WHEN = phrases(
 )
 BARE_REASONS = phrases("in order to | because | otherwise | or else")
 """Reasons that need no subject of their own."""
+NO_THINGS = words(
+    """
+    can thing light play room hungry eat sweet thirsty drink game games meal dessert work sleep sit
+    read cook cooking waste
+    """
+)
+"""Words that name things elsewhere, but hardly in remarks."""

@@ -81,15 +81,20 @@ class Found:
 
 # Base forms by frame; a particle that belongs to the verb follows it.
 _FRAMES: Mapping[Frame, str] = {
-    Frame.PUT: "put|place|set|lay|stick|pop|drop|deposit|store|stow|stash|hide|position|stand|rest|hang"
-    "|arrange|shove|slide|tuck|chuck|throw|toss|pack|dump|park|insert|slip|plop|plonk|lean|put down|set down"
-    "|lay down|put in|line up|organize|organise|group|squeeze|balance|prop|sit|display|file|shelve|install",
-    Frame.CARRY: "move|carry|transfer|relocate|shift|transport|deliver|haul|lug|drag|push|take|return|send|march",
-    Frame.FETCH: "bring|fetch|get|go get|go and get|go fetch|retrieve|go grab|go and fetch|go and grab",
-    Frame.PICK: "pick up|grab|collect|gather|gather up|lift|pick|round up|scoop up|take out",
+    Frame.PUT: "put|place|set|lay|stick|pop|drop|deposit|store|stow|stash|hide|"
+    "position|stand|rest|hang|arrange|shove|slide|tuck|chuck|throw|toss|"
+    "pack|dump|park|insert|slip|plop|plonk|lean|put down|set down|lay down|"
+    "put in|line up|organize|organise|group|squeeze|balance|prop|sit|"
+    "display|file|shelve|install",
+    Frame.CARRY: "move|carry|transfer|relocate|shift|transport|deliver|haul|lug|drag|"
+    "push|take|return|send|march",
+    Frame.FETCH: "bring|fetch|get|go get|go and get|go fetch|retrieve|go grab|"
+    "go and fetch|go and grab",
+    Frame.PICK: "pick up|grab|collect|gather|gather up|lift|pick|round up|scoop up|"
+    "take out",
     Frame.GIVE: "give|hand|pass|hand over",
-    Frame.TRASH: "throw away|throw out|get rid of|dispose of|toss out|discard|trash|chuck out|chuck away|toss away"
-    "|dump out|ditch",
+    Frame.TRASH: "throw away|throw out|get rid of|dispose of|toss out|discard|trash|"
+    "chuck out|chuck away|toss away|dump out|ditch",
     Frame.BIN: "bin",
     Frame.AWAY: "put away|tidy away|clear away|put back|pack away|store away|stow away",
     Frame.CLEAR: "clear|clear off|clear out|remove",
@@ -101,23 +106,29 @@ _FRAMES: Mapping[Frame, str] = {
     Frame.SWITCH: "turn|switch|power|flip|flick",
     Frame.CAUSE: "make|have|render",
     Frame.KEEP: "keep",
-    Frame.FIND: "find|look for|search for|locate|track down|hunt for|go find|go and find|find out|show|see",
+    Frame.FIND: "find|look for|search for|locate|track down|hunt for|go find|go and find|"
+    "find out|show|see",
     Frame.GO: "go|come|drive|walk|head|roll|return",
     Frame.LEAVE: "leave",
     Frame.TOUCH: "touch|disturb|bother|mess with|move|handle|go near|take|alter|use",
-    Frame.TIDY: "tidy|tidy up|clean up|straighten up|straighten|declutter|neaten|neaten up|straighten out|tidy out",
+    Frame.TIDY: "tidy|tidy up|clean up|straighten up|straighten|declutter|neaten|"
+    "neaten up|straighten out|tidy out",
     Frame.BREW: "brew|make|prepare|fix|put on",
     Frame.STACK: "stack|pile|stack up|pile up|heap",
     Frame.SWAP: "swap|exchange|switch",
-    Frame.HANDLE: "handle|deal with|take care of|see to|do|look after|be in charge of|worry about",
+    Frame.HANDLE: "handle|deal with|take care of|see to|do|look after|be in charge of|"
+    "worry about",
     Frame.CHECK: "let|tell|inform|report|say|check|forget|remember|mind|be",
 }  # fmt: skip
 _STATES: Mapping[str, str] = {
-    "clean": "clean|wash|rinse|wipe|scrub|wash up|wipe down|wipe off|rinse off|wash off|rinse out|scrub down"
-    "|clean off|wash down|sponge|sponge down|do|wipe clean|clean out|wash out|cleanse|give a wash",
+    "clean": "clean|wash|rinse|wipe|scrub|wash up|wipe down|wipe off|rinse off|"
+    "wash off|rinse out|scrub down|clean off|wash down|sponge|sponge down|do|"
+    "wipe clean|clean out|wash out|cleanse|give a wash",
     "dusted": "dust|dust off|dust down",
-    "powered on": "start|activate|start up|boot|boot up|turn on|switch on|power on|power up|run|fire up",
-    "powered off": "deactivate|shut down|power down|turn off|switch off|power off|shut off|kill|stop",
+    "powered on": "start|activate|start up|boot|boot up|turn on|switch on|power on|"
+    "power up|run|fire up",
+    "powered off": "deactivate|shut down|power down|turn off|switch off|power off|shut off|"
+    "kill|stop",
     "open": "open|open up",
     "closed": "close|shut|close up",
     "watered": "water",
@@ -128,18 +139,22 @@ _STATES: Mapping[str, str] = {
 }  # fmt: skip
 _PARTICLES = frozenset({"up", "down", "over", "out", "back", "off", "away", "around", "on", "in"})
 _IRREGULAR: Mapping[str, tuple[str, ...]] = {
-    "put": ("put",), "set": ("set",), "lay": ("laid",), "stick": ("stuck",), "hide": ("hidden", "hid"),
+    "put": ("put",), "set": ("set",), "lay": ("laid",), "stick": ("stuck",),
+    "hide": ("hidden", "hid"),
     "stand": ("stood",), "hang": ("hung",), "slide": ("slid",), "throw": ("thrown", "threw"),
     "send": ("sent",), "take": ("taken", "took"), "bring": ("brought",), "get": ("got", "gotten"),
     "give": ("given", "gave"), "make": ("made",), "have": ("had",), "keep": ("kept",),
     "find": ("found",), "go": ("gone", "went"), "come": ("come", "came"), "leave": ("left",),
     "shut": ("shut",), "cut": ("cut",), "do": ("done", "did"), "see": ("seen", "saw"),
     "tell": ("told",), "let": ("let",), "say": ("said",), "drive": ("driven", "drove"),
-    "forget": ("forgotten", "forgot"), "be": ("been", "was"), "run": ("run", "ran"), "sit": ("sat",),
+    "forget": ("forgotten", "forgot"), "be": ("been", "was"), "run": ("run", "ran"),
+    "sit": ("sat",),
     "show": ("shown", "showed"), "look": ("looked",), "clear": ("cleared",), "open": ("opened",),
-    "render": ("rendered",), "deliver": ("delivered",), "gather": ("gathered",), "rest": ("rested",),
+    "render": ("rendered",), "deliver": ("delivered",), "gather": ("gathered",),
+    "rest": ("rested",),
     "pour": ("poured",), "load": ("loaded",), "boil": ("boiled",), "deposit": ("deposited",),
-    "clean": ("cleaned",), "fetch": ("fetched",), "position": ("positioned",), "water": ("watered",),
+    "clean": ("cleaned",), "fetch": ("fetched",), "position": ("positioned",),
+    "water": ("watered",),
     "transfer": ("transferred",), "return": ("returned",), "collect": ("collected",),
     "discard": ("discarded",), "lean": ("leaned", "leant"), "straighten": ("straightened",),
     "alter": ("altered",), "bother": ("bothered",), "disturb": ("disturbed",), "cook": ("cooked",),
@@ -148,9 +163,6 @@ _IRREGULAR: Mapping[str, tuple[str, ...]] = {
     "remember": ("remembered",), "report": ("reported",), "declutter": ("decluttered",),
     "power": ("powered",), "dust": ("dusted",), "roll": ("rolled",), "head": ("headed",),
 }  # fmt: skip
-_SINGLE_CONSONANT = frozenset(
-    {"drain", "clean", "boil", "pour", "load", "water", "power", "fix", "lay", "bin"}
-)
 _VOWELS = frozenset("aeiou")
 
 
