@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from planner.world.catalogue import default_catalogue
+from planner.world.catalogue import ObjectClass, default_catalogue
 from planner.world.states import default_states
 from planner.world.word_meanings import Meaning, default_word_meanings
 
@@ -20,16 +20,15 @@ def affords(kind: str, affordance: str) -> bool:
     if kind in _ANY or found is None:
         return True
     catalogue = default_catalogue()
-    classes = [catalogue.objects[name] for name in found.objects]
+    classes: list[ObjectClass] = [catalogue.objects[name] for name in found.objects]
     pieces = [catalogue.furniture[name] for name in found.furniture]
     if affordance == "openable":
         return any(piece.joints for piece in pieces) or any(
             affordance in item.affordances or not _LIDDED.isdisjoint(item.groups)
             for item in classes
         )
-    return any(affordance in item.affordances for item in (*classes, *pieces)) or not (
-        classes or pieces or found.rooms
-    )
+    known = [item.affordances for item in classes] + [item.affordances for item in pieces]
+    return any(affordance in affordances for affordances in known) or not (known or found.rooms)
 
 
 @cache

@@ -36,6 +36,7 @@ class Gaps(Clauses):
         self._remarks = 0
         self._within: Do | None = None
         self._reverse = False
+        self._complete = False
         self._wishing = False
         self._force_then: Do | None = None
 

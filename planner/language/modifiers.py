@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.language.drafts import Noun, Phrase
+from planner.language.drafts import Noun, Phrase, Pronoun
 from planner.language.english import phrases
 from planner.language.lexicon import Part
 from planner.language.places import Places, grouped
@@ -53,17 +53,15 @@ class Modified(Places):
         if found is None:
             return None
         phrase, i = found
+        if isinstance(phrase, Pronoun) and phrase.word in ("those", "these"):
+            noun = Noun("", at, i, plural=True, count=Amount.ALL)
+            after = self._after(i, noun)
+            return (noun, after) if after > i else found
         if not isinstance(phrase, Noun):
-            if phrase.word in ("those", "these") and isinstance(noun := self._those(at), Noun):
-                after = self._after(i, noun)
-                return (noun, after) if after > i else found
             return found
         end = self._after(i, phrase)
         phrase.end = end
         return phrase, end
-
-    def _those(self, at: int) -> Noun:
-        return Noun("", at, at + 1, plural=True, count=Amount.ALL)
 
     def _after(self, at: int, noun: Noun) -> int:
         i = at
@@ -146,6 +144,11 @@ class Modified(Places):
             "has",
             "have",
         ):
+            return 0
+        singular = word in ("is", "'s", "was", "lies", "stands", "sits", "has")
+        if word in ("are", "were", "lie", "stand", "sit", "have") and noun.count == 1:
+            return 0
+        if singular and noun.plural and noun.kind != "thing":
             return 0
         if word in ("has", "have"):
             if source.word(i + 1) != "been":

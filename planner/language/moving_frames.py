@@ -26,14 +26,14 @@ class MovingFrames(OccasionFrames):
         if given is None and (found := self._pour(verb, start, i, given)):
             return found
         if given is None and self._source.word(i) == "on" and verb.base == "put":
-            switched = self._state_of("powered on", start, i + 1, None)
-            if switched and all(can(t, "powerable") for do in switched[0] for t in do.things):
-                return switched
+            found = self._state_of("powered on", start, i + 1, None)
+            if found and all(can(t, "powerable") for do in found[0] for t in do.things):
+                return found
         if given is None and (place := self.place(i)) and not self.item(i):
             # "Put on the table the red cup".
-            things = self.objects(place[1])
-            if things and place[0][0].way is not Way.FROM and not any(s.wheres for s in things[0]):
-                return [Do(Act.MOVE, self.attach(things[0]), start, things[1], place[0])], things[1]
+            late = self.objects(place[1])
+            if late and place[0][0].way is not Way.FROM and not any(s.wheres for s in late[0]):
+                return [Do(Act.MOVE, self.attach(late[0]), start, late[1], place[0])], late[1]
         segments = self._segments(i, given)
         if segments is None:
             return None
@@ -61,11 +61,8 @@ class MovingFrames(OccasionFrames):
         static = verb.frame is Frame.PICK and self._into_object(segments[0])
         if verb.frame in (Frame.CARRY, Frame.FETCH):
             static = self._only_there(segments[0])
-        if verb.base in ("get", "bring", "take") and (end := self._on_off(segments[1])):
-            if verb.base != "get":
-                return None
-            state = "powered on" if source.word(end - 1) == "on" else "powered off"
-            return self._make(self.attach(segments[0]), [state], start, end)
+        if verb.base == "get" and (got := self.result(segments[1], segments[0], start)):
+            return got
         return self._moves(verb, segments[0], start, segments[1], static=static)
 
     def _only_there(self, segments: list[Segment]) -> bool:

@@ -28,7 +28,7 @@ class OccasionFrames(StateFrames):
         found = self.item(i)
         if found is None or not isinstance(found[0], Noun) or found[0].kind not in _TABLES:
             return None
-        table, i = found
+        table, i = found[0], found[1]
         wheres, end = self.places(i)
         if wheres and not all(isinstance(w.anchor, Noun) and is_room(w.anchor) for w in wheres):
             return None

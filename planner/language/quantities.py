@@ -99,7 +99,8 @@ class Quantities:
         if word in ("another", "a", "an"):
             i = at + 1
             other = word == "another"
-            number, after = self._number(i) if word == "another" else (None, i)
+            counted = word == "another" or source.word(i) in NO_AMOUNTS
+            number, after = self._number(i) if counted else (None, i)
             if source.word(after) in ("other", "different") and word == "a":
                 other, after = True, after + 1
             return Quantity("a", number, other=other), after
@@ -116,8 +117,8 @@ class Quantities:
         if number is not None:
             if source.starts(i, "or more"):
                 return Quantity("a", number, Bound.AT_LEAST), i + 2
-            other = source.starts(i, "more", "other")
-            return self._of(Quantity("a", number, other=bool(other)), other or i)
+            end = source.starts(i, "more", "other")
+            return self._of(Quantity("a", number, other=bool(end)), end or i)
         return Quantity(), at
 
     def _of(self, quantity: Quantity, at: int) -> tuple[Quantity, int]:

@@ -61,6 +61,8 @@ _OTHER_WORDS = english.words(
     "one ones couple pair "
     "dozen half single least most either neither except excluding apart without instead "
     "already currently rest "
+    "former latter others mine ours yours fewer maximum minimum precisely part plenty plus safe "
+    "splash stays thorough thousand warm wherever fully completely requires dry brunch "
     "everything anything something nothing whoever ones "
     "up down over out off away back around along together"
 )

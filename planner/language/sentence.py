@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from planner.language.english import Words
 from planner.language.lexicon import Lexicon, Match
 from planner.language.reading import Ask, AskReason, Impossible, NotUnderstood, Reading
 from planner.language.tokens import Token
+
+
+@cache
+def _split(phrase: str) -> Words:
+    return tuple(phrase.split())
 
 
 class Refused(Exception):  # noqa: N818 an outcome, not an error
@@ -44,9 +50,10 @@ class Source:
 
     def starts(self, at: int, *phrases: str) -> int:
         """The position after the first phrase that stands at a word; 0 if none does."""
+        first = self.word(at)
         for phrase in phrases:
-            words = tuple(phrase.split())
-            if self.words[at : at + len(words)] == words:
+            words = _split(phrase)
+            if words[0] == first and self.words[at : at + len(words)] == words:
                 return at + len(words)
         return 0
 

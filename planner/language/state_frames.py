@@ -160,10 +160,17 @@ class StateFrames(Objects):
             i = state[1]
             comma = i + (source.word(i) == ",")
             joined = comma + (source.word(comma) == "and")
-            if joined == i or not self._state(joined) or self.verb_phrase(joined, {Form.BASE}):
+            if joined == i or not self._state(joined) or self._commands(joined):
                 break
             i = joined
         return self._make(self.attach(parts), states, start, i) if states else None
+
+    def _commands(self, at: int) -> bool:
+        """Whether a verb with an object stands here: "clean the table"."""
+        return any(
+            Form.BASE in found.forms and self.item(at + found.length)
+            for found in verbs_at(self._source.words, at)
+        )
 
     def _state_ahead(self, at: int) -> bool:
         return self._state(at) is not None

@@ -217,7 +217,7 @@ class Statements(Frames):
         spread, j = arrangement if arrangement else (None, i)
         wheres, end = self.places(j)
         if spread is None and (late := self.arrangement(end + (source.word(end) == ","))):
-            spread, end = late
+            spread, end = late[0], late[1]
         if not wheres and spread is None:
             return None
         if any(where.way is Way.FROM for where in wheres):
@@ -239,7 +239,7 @@ class Statements(Frames):
         spread = self.arrangement(end)
         wheres, after = self.places(spread[1] if spread else end)
         if spread is None and (late := self.arrangement(after + (source.word(after) == ","))):
-            spread, after = late
+            spread, after = late, late[1]
         if (not wheres and spread is None) or any(w.way is Way.FROM for w in wheres):
             return None
         kind = spread[0] if spread else None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 
-from planner.language.drafts import Act, Do, Noun, Phrase
+from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
 from planner.language.gaps import Gaps
 from planner.language.reading import (
     AskReason,
@@ -14,6 +15,7 @@ from planner.language.text_words import AFTER, BEFORE, DONE, DONE_WORDS, IF, SEE
 from planner.language.verbs import Form
 from planner.language.words import (
     Actor,
+    Relation,
     Spot,
 )
 
@@ -43,19 +45,15 @@ class Subordinates(Gaps):
 
     def _temporal(self, at: int) -> Dos | None:
         """What is said of the time: "clearing the couch", "you have washed it", "it is clean"."""
-        self._as_time = True
-        try:
-            found = (
-                self._own_work(at)
-                or self.verb_phrase(at, {Form.ING})
-                or self._robot(at)
-                or self._speaker(at)
-                or self.statement(at, wish=True)
-            )
-            if found is None and self._source.word(at) == "having":
-                found = self.verb_phrase(at + 1, {Form.PAST})
-        finally:
-            self._as_time = False
+        found = (
+            self._own_work(at)
+            or self.verb_phrase(at, {Form.ING})
+            or self._robot(at)
+            or self._speaker(at)
+            or self.statement(at, wish=True)
+        )
+        if found is None and self._source.word(at) == "having":
+            found = self.verb_phrase(at + 1, {Form.PAST})
         for do in found[0] if found else ():
             if do.taken and any(where.anchor is Spot.ME for where in do.to):
                 raise self._source.ask(AskReason.WHERE, do.start, do.end)
@@ -211,3 +209,36 @@ class Subordinates(Gaps):
         else:
             self._conditions.append((word, things))
         return end
+
+    def _accept(self, dos: Iterable[Do]) -> None:
+        dos = list(dos)
+        known = len(self._sentence)
+        for do in dos:
+            for word, phrases in self._conditions:
+                getattr(do, word).extend(phrases)
+            if self._within is not None and do.act in (Act.MOVE, Act.MAKE):
+                self._place_within(self._within, do)
+            self._discourse.accept(do)
+            if self._reverse and self._previous:
+                self.order.add_before(do, self.order.step_of(self._previous[-1]))
+                self._reverse = False
+            else:
+                then = self._then or do is self._force_then
+                self.order.add(do, then=then and do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION))
+            if do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION):
+                self._then = False
+            self._sentence.append(do)
+        if dos:
+            self._previous = dos
+        if len(self._sentence) > known and dos and dos[-1].things:
+            self._given = list(dos[-1].things)
+
+    def _place_within(self, tidy: Do, do: Do) -> None:
+        """What is named after a colon is in the room, and is all that is to be tidied."""
+        for step in self.order.steps:
+            if tidy in step:
+                step.remove(tidy)
+        room = tidy.things[0] if tidy.things else None
+        for thing in do.things:
+            if isinstance(thing, Noun) and not thing.where and isinstance(room, Noun):
+                thing.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 
-from planner.language.drafts import Act, Do, Noun, Way, Where
+from planner.language.drafts import Act, Do
 from planner.language.english import (
     BEFORE_THAT,
     FILLERS,
@@ -20,9 +19,6 @@ from planner.language.state_frames import Dos
 from planner.language.text_words import REPAIRS
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
-from planner.language.words import (
-    Relation,
-)
 
 
 class Text(Remarks):
@@ -72,19 +68,23 @@ class Text(Remarks):
                     self._within = tidied
                 i += 1
                 continue
-            end = (
-                self._so(i)
-                or self._mark(i)
-                or self._topic(i)
-                or self._subordinate(i)
-                or self._main(i)
-                or self._rest(i)
-            )
+            end = self._part(i)
             if not end:
                 return i
             i = end
         self._end_sentence()
         return None
+
+    def _part(self, at: int) -> int:
+        """A word between clauses, or a clause; no clause follows another without such a word."""
+        if end := self._so(at) or self._mark(at) or self._topic(at) or self._subordinate(at):
+            self._complete = False
+            return end
+        if self._complete:
+            return self._reason(at)
+        if end := self._main(at):
+            self._complete = True
+        return end or self._rest(at)
 
     def _so(self, at: int) -> int:
         """Reads "So I can sit", a reason, and not "so please sit"."""
@@ -119,7 +119,7 @@ class Text(Remarks):
         return found[1]
 
     def _end_sentence(self) -> None:
-        self._within, self._wishing = None, False
+        self._within, self._wishing, self._complete = None, False, False
         for do in self._pending:
             self.order.add(do, then=bool(self._sentence))
         self._pending, self._sentence, self._conditions = [], [], []
@@ -213,41 +213,7 @@ class Text(Remarks):
             dos[0].things = [second]
             later = copy.copy(dos[0])
             later.things, later.to = [first], list(dos[0].to)
-            self._pending_then = later
             dos.append(later)
             self._force_then = later
             return which
         return end
-
-    def _accept(self, dos: Iterable[Do]) -> None:
-        dos = list(dos)
-        known = len(self._sentence)
-        for do in dos:
-            for word, phrases in self._conditions:
-                getattr(do, word).extend(phrases)
-            if self._within is not None and do.act in (Act.MOVE, Act.MAKE):
-                self._place_within(self._within, do)
-            self._discourse.accept(do)
-            if self._reverse and self._previous:
-                self.order.add_before(do, self.order.step_of(self._previous[-1]))
-                self._reverse = False
-            else:
-                then = self._then or do is self._force_then
-                self.order.add(do, then=then and do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION))
-            if do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION):
-                self._then = False
-            self._sentence.append(do)
-        if dos:
-            self._previous = dos
-        if len(self._sentence) > known and dos and dos[-1].things:
-            self._given = list(dos[-1].things)
-
-    def _place_within(self, tidy: Do, do: Do) -> None:
-        """What is named after a colon is in the room, and is all that is to be tidied."""
-        for step in self.order.steps:
-            if tidy in step:
-                step.remove(tidy)
-        room = tidy.things[0] if tidy.things else None
-        for thing in do.things:
-            if isinstance(thing, Noun) and not thing.where and isinstance(room, Noun):
-                thing.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
