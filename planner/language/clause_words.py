@@ -41,7 +41,8 @@ DOING = phrases(
 
 SHALL_BE = phrases(
     """
-    make sure that | make sure | see to it that | see that | ensure that | ensure | make certain
+    make sure that | make sure
+    | make certain | see to it that | see that | ensure that | ensure | make certain
     that | check that | be sure that | i want | i would like | i would love | i need | i would
     prefer | i would rather have | it would be great if | it would be nice if | it would be lovely
     if | it would be good if | i would be happy if | it would be wonderful if | i would appreciate

@@ -66,6 +66,7 @@ class Clauses(Statements):
                 found := (self._negative(i) if source.word(end) == "not" else None)
                 or self.verb_phrase(i, _BASE)
                 or self._polite(i)
+                or self._wish(i)
             ):
                 return found
         if end := source.longest(at, DOING):

@@ -133,7 +133,7 @@ class Emission:
             kind=noun.kind, count=noun.count, bound=noun.bound,
             definite=noun.definite and not amount,
             color=noun.color, material=noun.material, size=noun.size, pick=noun.pick,
-            states=tuple(dict.fromkeys(noun.states)), where=where, holding=holding, but=but,
+            states=_states(noun), where=where, holding=holding, but=but,
             other_than=tuple(
                 self._written[id(n)] for n in noun.other_than if id(n) in self._written
             ),
@@ -163,6 +163,12 @@ class Emission:
         if isinstance(anchor, PlaceWhere):
             return PlaceOf(place_of=self._phrase(anchor.noun))
         return self._phrase(anchor)
+
+
+def _states(noun: Noun) -> tuple[str, ...]:
+    """The states of a description; "full of water" says "full" as well."""
+    liquid = any(state.startswith("filled with ") for state in noun.states)
+    return tuple(dict.fromkeys(s for s in noun.states if not (liquid and s == "filled")))
 
 
 def _known(noun: Noun) -> bool:

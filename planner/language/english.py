@@ -141,7 +141,8 @@ PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
 }
 
 FILLERS = phrases(
-    "please|kindly|just|now|right now|right away|straight away|immediately|quickly|quick"
+    "please|hurry|hurry up|be quick"
+    "|kindly|just|now|right now|right away|straight away|immediately|quickly|quick"
     "|for me|for us"
     "|ok|hey|hi|hello|hey robot|robot|hi robot|ok robot|dear robot|thanks|thank you"
     "|thank you very much"

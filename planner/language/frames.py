@@ -37,12 +37,13 @@ class Frames(MovingFrames):
         """
         wanted = frozenset(forms)
         best: Dos | None = None
+        vague = False
         for found in verbs_at(self._source.words, at):
             if not found.forms & wanted:
                 continue
             read = self._frame(found.verb, at, at + found.length, given)
-            if read is not None and (best is None or read[1] > best[1]):
-                best = read
+            if read is not None and (best is None or read[1] >= best[1] + (not vague)):
+                best, vague = read, found.verb.frame is Frame.HANDLE
         return best
 
     def _frame(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:

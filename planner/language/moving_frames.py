@@ -163,6 +163,10 @@ class MovingFrames(OccasionFrames):
         if segments is None:
             return None
         parts, end = segments
+        if any(
+            where.way is Way.TO and where.anchor is not Spot.USUAL for where in parts[-1].wheres
+        ):
+            return self._emptied_into(parts, start, end)
         away = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, start, end)]
         if any(where.way is Way.FROM for part in parts for where in part.wheres):
             return [Do(Act.MOVE, self.attach(parts), start, end, away)], end
@@ -203,6 +207,15 @@ class MovingFrames(OccasionFrames):
         end = self._exceptions(end, found)
         return [Do(Act.MOVE, found, start, end, away)], end
 
+    def _emptied_into(self, parts: list[Segment], start: int, end: int) -> Dos | None:
+        """Reads "empty the basket into the washing machine": what is in it goes there."""
+        placed = self.placed(parts, static=False)
+        if len(placed) != 1 or len(placed[0].things) != 1:
+            return None
+        thing = Noun("thing", start, end, plural=True, count=Amount.ALL)
+        thing.where.append(Where(Relation.IN, placed[0].things[0], Way.STATIC, start, end))
+        return [Do(Act.MOVE, [thing], start, end, placed[0].to)], end
+
     def load(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """LOAD: "the dishwasher with the plates", "the plates into the dishwasher"."""
         segments = self._segments(i, given)
@@ -224,7 +237,8 @@ class MovingFrames(OccasionFrames):
         if segments is None:
             return None
         things = [thing for segment in segments[0] for thing in segment.things]
-        if any(isinstance(thing, Noun) and is_furniture(thing) for thing in things):
+        into = any(where.way is Way.TO for segment in segments[0] for where in segment.wheres)
+        if into or any(isinstance(thing, Noun) and is_furniture(thing) for thing in things):
             return self.clear(Verb("empty", Frame.UNLOAD), start, i, given)
         return self._make(self.attach(segments[0]), ["empty"], start, segments[1])
 

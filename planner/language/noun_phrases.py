@@ -140,7 +140,7 @@ class NounPhrases(Quantities):
                     noun.kind = sense.word
                     return noun, i + match.length
                 if sense.part is not Part.ACTION and sense.part is not Part.KIND:
-                    _describe(noun, sense)
+                    describe(noun, sense)
                     return noun, i + match.length
         return noun, i
 
@@ -219,7 +219,7 @@ class NounPhrases(Quantities):
             sense = self._adjective(i)
             if sense is None:
                 break
-            _describe(noun, sense)
+            describe(noun, sense)
             i += match.length
         match = source.match(i)
         if match is not None and self._is_material_of(i, match.length, match.senses):
@@ -348,7 +348,8 @@ class NounPhrases(Quantities):
             noun.bare = True
 
 
-def _describe(noun: Noun, sense: Sense) -> None:
+def describe(noun: Noun, sense: Sense) -> None:
+    """Adds what an adjective says."""
     match sense.part:
         case Part.COLOR:
             noun.color = Color(sense.word)

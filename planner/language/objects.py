@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from planner.language.drafts import Pronoun as _Pronoun
 from planner.language.english import FILLERS, THE
 from planner.language.fitness import includes
 from planner.language.modifiers import EXCEPT, Modified
+from planner.language.noun_phrases import describe
 from planner.language.places import belongs, grouped, is_furniture, is_room
 from planner.language.reading import Ask, AskReason
 from planner.language.sentence import Refused
@@ -74,11 +76,15 @@ class Objects(Modified):
 
     def objects(self, at: int, *, subject: bool = False) -> tuple[list[Segment], int] | None:
         """A list of noun phrases, each with its places; a predicate follows only a subject."""
+        pair = self._shared_noun(at)
         first = self.item(at)
-        if first is None:
+        if pair is not None:
+            segments, i = [Segment(pair[0])], pair[1]
+        elif first is not None:
+            segments, i = [Segment([first[0]])], first[1]
+        else:
             return None
-        segments = [Segment([first[0]])]
-        i = self._places_of(segments[-1], first[1])
+        i = self._places_of(segments[-1], i)
         while joined := self._joined(i):
             found = self.item(joined)
             if found is None or (not subject and self._source.word(found[1]) in PREDICATES):
@@ -87,11 +93,46 @@ class Objects(Modified):
                 break
             if self._source.word(found[1]) == "'s":
                 break
+            if there := self._same_there(segments[-1], found[0], found[1]):
+                segments.append(there)
+                i = found[1]
+                continue
             if segments[-1].wheres or segments[-1].arrangement:
                 segments.append(Segment([]))
             segments[-1].things.append(found[0])
             i = self._places_of(segments[-1], found[1])
         return segments, i
+
+    def _shared_noun(self, at: int) -> tuple[list[Phrase], int] | None:
+        """Reads "the red and the blue cup"."""
+        source = self._source
+        sense = self._adjective(at + 1) if source.word(at) == "the" else None
+        if sense is None or source.word(at + 2) != "and" or source.word(at + 3) != "the":
+            return None
+        found = self.described(at + 3)
+        if found is None or not isinstance(found[0], Noun) or not found[0].kind:
+            return None
+        second = found[0]
+        first = Noun(
+            second.kind, at, found[1], second.plural, second.count, definite=second.definite
+        )
+        describe(first, sense)
+        return [first, second], found[1]
+
+    def _same_there(self, before: Segment, room: Phrase, end: int) -> Segment | None:
+        """The same things in a second room: "the lamps in the hall and the kitchen"."""
+        if not isinstance(room, Noun) or not is_room(room) or len(before.wheres) != 1:
+            return None
+        where = before.wheres[0]
+        if where.way is Way.TO or not isinstance(where.anchor, Noun) or not is_room(where.anchor):
+            return None
+        if self.place(end) or any(isinstance(t, Noun) and is_room(t) for t in before.things):
+            return None
+        again = [copy.copy(thing) for thing in before.things]
+        for thing in again:
+            if isinstance(thing, Noun):
+                thing.where = list(thing.where)
+        return Segment(again, [Where(where.relation, room, where.way, room.start, room.end)])
 
     def _places_of(self, segment: Segment, at: int) -> int:
         i = self._exceptions(at, segment.things)

@@ -80,7 +80,7 @@ class Text(Remarks):
         if end := self._so(at) or self._mark(at) or self._topic(at) or self._subordinate(at):
             self._complete = False
             return end
-        if self._complete:
+        if self._complete and self._source.word(at) != "without":
             return self._reason(at)
         if end := self._main(at):
             self._complete = True
