@@ -28,11 +28,25 @@ ENUMS = (
 )  # fmt: skip
 
 
+FORM_EXAMPLE, READING_EXAMPLE = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
+
+
 def test_the_example_runs_and_is_printed_as_it_was_read(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
+    code = FORM_EXAMPLE
     exec(code, {})  # noqa: S102
     (text,) = re.findall(r'safe_load\("""(.*?)"""', code, re.S)
     assert ast.literal_eval(capsys.readouterr().out) == yaml.safe_load(text)
+
+
+def test_the_example_of_reading_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(READING_EXAMPLE, {})  # noqa: S102
+    goal, near = map(ast.literal_eval, capsys.readouterr().out.splitlines())
+    assert goal == [
+        {"move": {"all": "plate"}, "to": {"in": {"the": "sink"}}},
+        "then",
+        {"make": {"all": "plate"}, "be": "clean"},
+    ]
+    assert near["vlask"] == ("flask",)
 
 
 def test_every_word_of_the_form_is_explained() -> None:

@@ -126,8 +126,10 @@ RULES = [
     # Who, and under which condition
     (
         "I will wash the cups while you wipe the table.",
-        ("[{who: speaker, make: {all: cup}, be: clean}, "
-        "{who: robot, make: {the: table}, be: clean}]"),
+        (
+            "[{who: speaker, make: {all: cup}, be: clean}, "
+            "{who: robot, make: {the: table}, be: clean}]"
+        ),
     ),
     (
         "If the lamp is on, turn it off.",
