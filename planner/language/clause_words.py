@@ -41,21 +41,21 @@ DOING = phrases(
 
 SHALL_BE = phrases(
     """
-    make sure that | make sure
-    | make certain | see to it that | see that | ensure that | ensure | make certain
-    that | check that | be sure that | i want | i would like | i would love | i need | i would
-    prefer | i would rather have | it would be great if | it would be nice if | it would be lovely
-    if | it would be good if | i would be happy if | it would be wonderful if | i would appreciate
-    it if | i would be grateful if | i wish | it is important that | please have | let | i would
-    like it if | i want to have | i would like to have | we need | we want | i prefer | i would
-    love to have | it would be nice to have | it would be great to have | it would be good to have
-    | i want to see | i would like to see | what i want is | what i need is | all i want is | i am
-    after | could i have | can i have | may i have | could i get | can i get | could we have | can
-    we have | could | can | might i have | i could use | i could do with | i fancy | there should
-    be | there must be | there needs to be | there has to be | i expect | we would like | there
-    have to be | i am going to need | i will need | i require | it would please me if | it would
-    be helpful if | it would be best if | would it be possible to have | there ought to be | make
-    it so that | i will have | i will take | i would like to get | there need to be
+    it would be lovely to have | it would be wonderful to have | it would be good if | make sure
+    that | make sure | make certain | see to it that | see that | ensure that | ensure | make
+    certain that | check that | be sure that | i want | i would like | i would love | i need | i
+    would prefer | i would rather have | it would be great if | it would be nice if | it would be
+    lovely if | it would be good if | i would be happy if | it would be wonderful if | i would
+    appreciate it if | i would be grateful if | i wish | it is important that | please have | let
+    | i would like it if | i want to have | i would like to have | we need | we want | i prefer |
+    i would love to have | it would be nice to have | it would be great to have | it would be good
+    to have | i want to see | i would like to see | what i want is | what i need is | all i want
+    is | i am after | could i have | can i have | may i have | could i get | can i get | could we
+    have | can we have | could | can | might i have | i could use | i could do with | i fancy |
+    there should be | there must be | there needs to be | there has to be | i expect | we would
+    like | there have to be | i am going to need | i will need | i require | it would please me if
+    | it would be helpful if | it would be best if | would it be possible to have | there ought to
+    be | make it so that | i will have | i will take | i would like to get | there need to be
     """
 )
 
@@ -71,14 +71,14 @@ TO_ME = phrases(
 
 MODALS = phrases(
     """
-    should be | must be | shall be | can be | may be | could be | ought to be | has to be | have
-    to be | needs to be | need to be | is to be | are to be | wants to be | want to be | should
-    all be | must all be | should both be | should get | to be | should also be | might be | would
-    be better | would better be | is supposed to be | are supposed to be | should always be |
-    needs | need | had better be | be | must always be | were | was | should now be | are | is |
-    will be | would be | gets | get | has been | have been | should have been | are all | is all |
-    must both be | should really be | should be all | can all be | may all be | would like to be |
-    would | must get | need to get | needs to get
+    could do with | can do with | should be | must be | shall be | can be | may be | could be |
+    ought to be | has to be | have to be | needs to be | need to be | is to be | are to be | wants
+    to be | want to be | should all be | must all be | should both be | should get | to be |
+    should also be | might be | would be better | would better be | is supposed to be | are
+    supposed to be | should always be | needs | need | had better be | be | must always be | were
+    | was | should now be | are | is | will be | would be | gets | get | has been | have been |
+    should have been | are all | is all | must both be | should really be | should be all | can
+    all be | may all be | would like to be | would | must get | need to get | needs to get
     """
 )
 
@@ -107,8 +107,7 @@ MAY_GO = phrases(
 SPEAKER = phrases(
     """
     i am going to | i will | i can | i shall | i have to | i will just | i am about to | i could |
-    i want to | i would like to | i plan to | let me | i must
-    | i should
+    i want to | i would like to | i plan to | let me | i must | i should
     """
 )
 SPEAKER_DOING = phrases("i am | i will be")
@@ -131,32 +130,31 @@ NOT_DOING = phrases(
     without | avoid | refrain from | stop short of | instead of
     """
 )
-NEEDS = phrases("need | needs")
+NEEDS = phrases("need | needs | could do with | can do with")
 HAS_BEEN = phrases("has been | have been")
 WEAK_WISHES = phrases("can | could | let")
 BINDING = MODALS - phrases(
     """
-    were | was | are | is | will be | would be | has been | have been | are all | is all | be
-    | to be | gets | get | would | should have been
+    were | was | are | is | will be | would be | has been | have been | are all | is all | be | to
+    be | gets | get | would | should have been
     """
 )
 """Those that say how something should be, not how it is."""
 ROBOT_DID = phrases("have | had")
 ROBOT_DOING = phrases(
     """
-    are | are done | are finished | have finished | finish | finished | are done with
-    | are finished with
+    are | are done | are finished | have finished | finish | finished | are done with | are
+    finished with
     """
 )
 ROBOT_DOES = phrases("will | would")
 EXISTING = phrases(
     """
-    there is | there are | there is still | there are still | you see | do you see | you know
-    | there are some | there might be | there may be | i can see | i see | i believe there is
-    | i have | i think there is | i think there are | i believe there are | there seems to be
-    | we have | i noticed | i have noticed | you will find | there seem to be | i have found
-    | there was | there were | do you remember | you remember | remember | see | where is
-    | where are
+    there is | there are | there is still | there are still | you see | do you see | you know |
+    there are some | there might be | there may be | i can see | i see | i believe there is | i
+    have | i think there is | i think there are | i believe there are | there seems to be | we
+    have | i noticed | i have noticed | you will find | there seem to be | i have found | there
+    was | there were | do you remember | you remember | remember | see | where is | where are
     """
 )
 OWNERS = phrases(
@@ -167,7 +165,7 @@ OWNERS = phrases(
 )
 HAVE = phrases(
     """
-    keeps | keep | always | have just | has just | have | has | just | must have | might have
-    | think i | think we | had | accidentally | may have
+    keeps | keep | always | have just | has just | have | has | just | must have | might have |
+    think i | think we | had | accidentally | may have
     """
 )

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Way
+from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Way, Where
 from planner.language.moving_frames import MovingFrames
-from planner.language.places import grouped
+from planner.language.objects import Segment
+from planner.language.places import grouped, is_room
 from planner.language.state_frames import Dos
 from planner.language.verbs import Form, Frame, Verb, verbs_at
-from planner.language.words import (
-    Actor,
-    Amount,
-    Spot,
-)
+from planner.language.words import Actor, Amount, Relation, Spot
 
 _ALONE = (
     "alone", "as it is", "as they are", "where it is", "where they are", "in peace", "untouched",
-    "be",
-    "as is", "just as it is", "exactly where it is", "right where it is", "where it stands",
-    "out of it",
-    "exactly where they are", "right where they are", "just as they are", "out", "unchanged",
+    "be", "as is", "just as it is", "exactly where it is", "right where it is", "where it stands",
+    "exactly where they are", "right where they are", "just as they are", "unchanged",
     "undisturbed",
 )  # fmt: skip
 
@@ -50,35 +45,42 @@ class Frames(MovingFrames):
         rule = _RULES.get(verb.frame)
         return rule(self, verb, start, i, given) if rule else None
 
-    def cause(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
-        """CAUSE, KEEP: "get the kettle filled", "keep the fridge closed"."""
+    def cause(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """CAUSE: "have the kettle filled", "make the table clean"."""
+        segments = self._segments(i, given)
+        return self.result(segments[1], segments[0], start) if segments else None
+
+    def keep(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """KEEP: in a state, at or away from a place, or untouched."""
         source = self._source
-        if verb.frame is Frame.KEEP and (
-            off := source.starts(
-                i, "your hands off", "your hands off of", "off", "away from", "clear of", "out of"
-            )
-        ):
-            segments = self.objects(off)
-            return (
-                ([Do(Act.LEAVE, self.attach(segments[0]), start, segments[1])], segments[1])
-                if segments
-                else None
-            )
+        if off := source.starts(i, "your hands off of", "your hands off"):
+            spared = self.objects(off)
+            if spared is None:
+                return None
+            return [Do(Act.LEAVE, self.attach(spared[0]), start, spared[1])], spared[1]
         segments = self._segments(i, given)
         if segments is None:
             return None
         parts, end = segments
         if result := self.result(end, parts, start):
             return result
-        if verb.frame is Frame.KEEP and source.starts(end, *_ALONE):
-            return [
-                Do(Act.LEAVE, self.attach(parts), start, source.starts(end, *_ALONE))
-            ], source.starts(end, *_ALONE)
-        if verb.frame is Frame.KEEP or parts[-1].wheres:
-            moves = self._moves(Verb(verb.base, Frame.PUT), parts, start, end, static=True)
-            if moves and all(do.act is Act.MOVE for do in moves[0]) and verb.frame is Frame.KEEP:
-                return moves
-        return None
+        if alone := source.starts(end, *_ALONE):
+            return [Do(Act.LEAVE, self.attach(parts), start, alone)], alone
+        wheres = [where for part in parts for where in part.wheres]
+        if wheres and all(where.way is Way.FROM for where in wheres):
+            return [self._kept_away(parts, wheres, start, end)], end
+        moves = self._moves(Verb("keep", Frame.PUT), parts, start, end, static=True)
+        return moves if moves and all(do.act is Act.MOVE for do in moves[0]) else None
+
+    @staticmethod
+    def _kept_away(parts: list[Segment], wheres: list[Where], start: int, end: int) -> Do:
+        """Reads "keep the knives out of the playroom"."""
+        for where in wheres:
+            where.way = Way.TO
+            if isinstance(where.anchor, Noun) and is_room(where.anchor):
+                where.relation = Relation.IN
+        things = [thing for part in parts for thing in part.things]
+        return Do(Act.NEVER, things, start, end, wheres)
 
     def find(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """FIND: where things are."""
@@ -172,7 +174,7 @@ _RULES: dict[Frame, _Rule] = {
     Frame.POUR: Frames.pour,
     Frame.SWITCH: Frames.switch,
     Frame.CAUSE: Frames.cause,
-    Frame.KEEP: Frames.cause,
+    Frame.KEEP: Frames.keep,
     Frame.FIND: Frames.find,
     Frame.GO: Frames.go,
     Frame.LEAVE: Frames.leave,

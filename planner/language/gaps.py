@@ -79,6 +79,11 @@ class Gaps(Clauses):
                 return None
             return [self._like(last, [room], i, end) for room in rooms], end
         things = [thing for part in parts for thing in part.things]
+        if not self._sentence:
+            # "Lamp on, please" means the lamp.
+            for thing in things:
+                if isinstance(thing, Noun) and thing.bare and thing.count == 1:
+                    thing.definite = True
         fits_all = last is not None and last.act is Act.MAKE
         if not parts[-1].arrangement and (result := self.result(end, parts, i)):
             return result

@@ -187,6 +187,8 @@ class Objects(Modified):
         if found is None or (source.word(found[1]) in PREDICATES and source.word(i) == "but"):
             return at
         out, i = [found[0]], found[1]
+        if isinstance(out[0], _Pronoun) and out[0].word in ("those", "these", "ones"):
+            out[0] = Noun("", end, i, plural=True, count=Amount.ALL)
         if wheres := self.places(i)[0]:
             anchored = [w for w in wheres if w.way is Way.STATIC]
             if (
@@ -195,7 +197,10 @@ class Objects(Modified):
                 and not any(w.anchor is None or isinstance(w.anchor, Spot) for w in wheres)
                 and source.word(self.places(i)[1]) not in PREDICATES
                 and things
-                and (self._placed_before(things) or source.word(i - 1) in ("one", "ones"))
+                and (
+                    self._placed_before(things)
+                    or source.word(i - 1) in ("one", "ones", "those", "these")
+                )
             ):
                 out[0].where += grouped(wheres, unsure=True)
                 i = self.places(i)[1]
@@ -316,6 +321,10 @@ class Objects(Modified):
         """The request to put things where they go."""
         for where in placed.to:
             anchor = where.anchor
+            own = any(isinstance(thing, Noun) and thing.each for thing in placed.things)
+            if isinstance(anchor, Noun) and anchor.elsewhere and own:
+                # "Each apple in a different bowl".
+                anchor.elsewhere, anchor.each = False, True
             if isinstance(anchor, Noun) and anchor.count is Amount.ALL and anchor.each:
                 anchor.each = False
                 for thing in placed.things:

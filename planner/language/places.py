@@ -138,7 +138,8 @@ class Places(NounPhrases):
         """One place; two for "between x and y"."""
         source = self._source
         word = source.word(at)
-        if end := source.longest(at, _SPOT_WORDS.keys()):
+        away_from = source.starts(at, "away from")
+        if not away_from and (end := source.longest(at, _SPOT_WORDS.keys())):
             spot = _SPOT_WORDS[source.words[at:end]]
             return [Where(Relation.AT, spot, Way.TO, at, end)], end
         if found := self._place_where(at):

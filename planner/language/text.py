@@ -16,7 +16,7 @@ from planner.language.english import (
 from planner.language.remarks import Remarks
 from planner.language.sentence import Source
 from planner.language.state_frames import Dos
-from planner.language.text_words import REPAIRS
+from planner.language.text_words import ALSO, REPAIRS
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
 
@@ -82,9 +82,9 @@ class Text(Remarks):
             return end
         if self._complete and self._source.word(at) != "without":
             return self._reason(at)
-        if end := self._main(at):
-            self._complete = True
-        return end or self._rest(at)
+        end = self._main(at)
+        self._complete = end > 0
+        return end if end > 0 else self._rest(at)
 
     def _so(self, at: int) -> int:
         """Reads "So I can sit", a reason, and not "so please sit"."""
@@ -129,6 +129,8 @@ class Text(Remarks):
         """Words between clauses: order words, "and", commas, politeness."""
         source = self._source
         word = source.word(at)
+        if source.longest(at, ALSO):
+            return 0
         if end := source.longest(at, THEN):
             going_on = any(Form.ING in found.forms for found in verbs_at(source.words, end))
             if (

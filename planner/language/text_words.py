@@ -32,7 +32,7 @@ IF = phrases(
 REASONS = phrases(
     """
     so that | so | because | since | as | in order to | where | which | who | for | before | after
-    | in case | otherwise | or else | that way | until | till | given that
+    | in case | otherwise | or else | that way | given that
     """
 )
 
@@ -74,10 +74,10 @@ QUESTIONS = words(
 
 ALSO = phrases(
     """
-    the same goes for | same goes for | the same for | same for | so does | so do | and so do |
-    and so does | same thing for | ditto for | likewise | likewise for | the same thing for | the
-    same with | same with | the same applies to | do the same with | do the same for | do the same
-    to | do likewise with | and then also
+    as does | as do | the same goes for | same goes for | the same for | same for | so does | so
+    do | and so do | and so does | same thing for | ditto for | likewise | likewise for | the same
+    thing for | the same with | same with | the same applies to | do the same with | do the same
+    for | do the same to | do likewise with | and then also
     """
 )
 
@@ -119,8 +119,8 @@ REPAIRS = phrases(
 )
 FOR_WHEN = phrases(
     """
-    for dinner | for breakfast | for lunch | for tomorrow | for later | for tonight | for now
-    | for good | for supper
+    for dinner | for breakfast | for lunch | for tomorrow | for later | for tonight | for now |
+    for good | for supper
     """
 )
 BARE_REASONS = phrases("in order to | because | otherwise | or else")
