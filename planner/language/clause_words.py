@@ -120,8 +120,7 @@ NOT = phrases(
     | make sure not to | be careful not to | make sure you do not | make sure that you do not |
     try not to | you better not | i do not want you to | be sure not to | take care not to | on no
     account | under no circumstances | not to | i would rather you did not | you should never |
-    you must never | you can not | just do not | whatever you do do not | you do not need to | you
-    do not have to | no need to
+    you must never | you can not | just do not | whatever you do do not
     """
 )
 

@@ -27,6 +27,8 @@ def affords(kind: str, affordance: str) -> bool:
             affordance in item.affordances or not _LIDDED.isdisjoint(item.groups)
             for item in classes
         )
+    # "Toast the bread": what it is cut into can be toasted.
+    classes += [catalogue.objects[item.slices.class_name] for item in classes if item.slices]
     known = [item.affordances for item in classes] + [item.affordances for item in pieces]
     return any(affordance in affordances for affordances in known) or not (known or found.rooms)
 

@@ -9,7 +9,7 @@ from planner.language.moving_frames import MovingFrames
 from planner.language.objects import Segment
 from planner.language.places import grouped, is_room
 from planner.language.state_frames import Dos
-from planner.language.verbs import Form, Frame, Verb, verbs_at
+from planner.language.verbs import Form, Found, Frame, Verb, verbs_at
 from planner.language.words import Actor, Amount, Relation, Spot
 
 _ALONE = (
@@ -40,6 +40,34 @@ class Frames(MovingFrames):
             if read is not None and (best is None or read[1] >= best[1] + (not vague)):
                 best, vague = read, found.verb.frame is Frame.HANDLE
         return best
+
+    def shared_object(self, at: int) -> Dos | None:
+        """Reads "wash, dry and slice the apple": several verbs with one object."""
+        source = self._source
+        first = next((f for f in verbs_at(source.words, at) if self._can_share(f)), None)
+        if first is None:
+            return None
+        i = at + first.length
+        comma = source.word(i) == ","
+        joined = source.starts(i, "and then", "and", ", and then", ", and", ",")
+        if not joined:
+            return None
+        rest = self.shared_object(joined) or (
+            None
+            if comma and source.word(joined - 1) == ","
+            else self.verb_phrase(joined, {Form.BASE})
+        )
+        if rest is None or not rest[0][0].things:
+            return None
+        if not first.verb.state:
+            return rest
+        things = list(rest[0][0].things)
+        return [Do(Act.MAKE, things, at, i, states=[first.verb.state]), *rest[0]], rest[1]
+
+    @staticmethod
+    def _can_share(found: Found) -> bool:
+        taking = found.verb.frame is Frame.PICK or found.verb.base == "take"
+        return Form.BASE in found.forms and (found.verb.frame is Frame.MAKE or taking)
 
     def _frame(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         rule = _RULES.get(verb.frame)

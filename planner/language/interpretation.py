@@ -19,6 +19,7 @@ from planner.language.screening import known, no_command, respelled
 from planner.language.sentence import Refused, Source
 from planner.language.text import Text
 from planner.language.tokens import Token, tokens_of
+from planner.language.words import Actor
 
 
 def interpret(text: str) -> Reading:
@@ -60,6 +61,8 @@ def _read(text: str, tokens: tuple[Token, ...]) -> Reading:
     order.finish()
     if not order.steps and not order.throughout:
         return reader.nothing()
+    if all(do.who is Actor.SPEAKER for do in (*order.requests, *order.throughout)):
+        return NoCommand(reason=NoCommandReason.CHAT)
     check(source, order)
     try:
         return Emission().goal(order.steps, order.throughout)

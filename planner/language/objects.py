@@ -93,9 +93,10 @@ class Objects(Modified):
                 break
             if self._source.word(found[1]) == "'s":
                 break
-            if there := self._same_there(segments[-1], found[0], found[1]):
+            if there := self._same_there(segments[-1], found[0]):
                 segments.append(there)
-                i = found[1]
+                more, i = self.places(found[1])
+                there.wheres += more
                 continue
             if segments[-1].wheres or segments[-1].arrangement:
                 segments.append(Segment([]))
@@ -119,14 +120,17 @@ class Objects(Modified):
         describe(first, sense)
         return [first, second], found[1]
 
-    def _same_there(self, before: Segment, room: Phrase, end: int) -> Segment | None:
+    def _same_there(self, before: Segment, room: Phrase) -> Segment | None:
         """The same things in a second room: "the lamps in the hall and the kitchen"."""
-        if not isinstance(room, Noun) or not is_room(room) or len(before.wheres) != 1:
+        if not isinstance(room, Noun) or len(before.wheres) != 1:
             return None
         where = before.wheres[0]
-        if where.way is Way.TO or not isinstance(where.anchor, Noun) or not is_room(where.anchor):
+        fixed = is_room(room) or room.kind == "floor"
+        if not fixed or where.way is Way.TO or not isinstance(where.anchor, Noun):
             return None
-        if self.place(end) or any(isinstance(t, Noun) and is_room(t) for t in before.things):
+        if is_room(where.anchor) is not is_room(room):
+            return None
+        if any(isinstance(t, Noun) and is_room(t) for t in before.things):
             return None
         again = [copy.copy(thing) for thing in before.things]
         for thing in again:
@@ -147,8 +151,11 @@ class Objects(Modified):
                 segment.wheres, after = self.places(j)
                 i = after if segment.wheres else i
         after = self._exceptions(i, segment.things)
-        if after > i and not segment.wheres:
-            segment.wheres, after = self.places(after)
+        if after > i:
+            more, end = self.places(after)
+            if more and (not segment.wheres or more[0].way is Way.TO):
+                segment.wheres += more
+                return end
         return after
 
     def _joined(self, at: int) -> int:

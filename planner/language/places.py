@@ -13,7 +13,8 @@ from planner.world.word_meanings import default_word_meanings
 
 _BEFORE_PREPOSITION = frozenset({
     "back", "down", "up", "over", "out", "right", "directly", "straight", "all", "nicely", "either",
-    "somewhere", "anywhere", "neatly", "just", "safely", "both",
+    "somewhere", "anywhere", "neatly", "just", "safely", "both", "carefully", "gently", "quickly",
+    "slowly", "quietly",
 })  # fmt: skip
 _SPOTS: dict[str, Spot] = {
     phrase: spot

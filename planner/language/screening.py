@@ -63,6 +63,7 @@ _OTHER_WORDS = english.words(
     "already currently rest "
     "former latter others mine ours yours fewer maximum minimum precisely part plenty plus safe "
     "splash stays thorough thousand warm wherever fully completely requires dry brunch "
+    "oclock "
     "everything anything something nothing whoever ones "
     "up down over out off away back around along together"
 )

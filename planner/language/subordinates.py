@@ -160,6 +160,9 @@ class Subordinates(Gaps):
             if segments is None:
                 return 0
             things = self.attach(segments[0])
+            if any(isinstance(t, Noun) and t.bare and not t.plural for t in things):
+                # "If there is room".
+                return 0
             return self._conditional(
                 Do(Act.MENTION, things, at, segments[1]), things, word, segments[1]
             )

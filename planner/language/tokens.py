@@ -20,6 +20,7 @@ _CONTRACTIONS = {
     "gimme": ("give", "me"),
     "pls": ("please",),
     "plz": ("please",),
+    "o'clock": ("oclock",),
     "u": ("you",),
     "ur": ("your",),
     "thx": ("thanks",),
