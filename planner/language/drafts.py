@@ -24,7 +24,7 @@ from planner.language.words import (
 class Noun:
     """A description. Two mentions of the same things are one object.
 
-    `kind` is empty for "one" and "ones", and for pronouns, until it is known what they stand for.
+    `instead_of` is what is not meant, and would not be either way. `kind` is empty for "one" and "ones", and for pronouns, until it is known what they stand for.
     """
 
     kind: str
@@ -42,6 +42,7 @@ class Noun:
     where: list[Where] = field(default_factory=list)
     holding: list[Phrase] = field(default_factory=list)
     but: list[Phrase] = field(default_factory=list)
+    instead_of: list[Phrase] = field(default_factory=list)
     other: bool = False
     other_than: list[Noun] = field(default_factory=list)
     elsewhere: bool = False

@@ -168,7 +168,7 @@ FILLERS = phrases(
     "|in the end"
     "|for a second|for a moment|a bit|a little|a moment|sometime|soon|at some point"
     "|later today|go ahead"
-    "|in a row|up|down|over|around|there|let me know|tell me|report back"
+    "|in a row|up|down|over|around|there|let me know|report back"
     "|let me know when you are done|tell me when you are done|let me know where it is"
     "|tell me where it is|let me know where they are|tell me where they are|in total"
     "|altogether|at the moment|currently"

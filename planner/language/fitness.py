@@ -10,6 +10,7 @@ from planner.world.word_meanings import Meaning, default_word_meanings
 
 # Groups of things that have lids or flaps, which the catalogue does not model.
 _LIDDED = frozenset({"bags", "books", "containers", "electronics", "games"})
+_BASINS = frozenset({"sink", "bathtub"})
 _ANY = frozenset({"", "thing", "furniture", "room", "floor"})
 
 
@@ -46,6 +47,16 @@ def can_be(kind: str, state: str) -> bool:
     """Whether something of a kind can have a state; anything can be cleaned or dusted."""
     affordance = affordance_of(state)
     return affordance in ("cleanable", "dustable") or affords(kind, affordance)
+
+
+@cache
+def is_hollow(kind: str) -> bool:
+    """Whether what is put into furniture of a kind is said to be in it, not on it."""
+    found = default_word_meanings().find(kind)
+    if found is None or not found.furniture:
+        return False
+    pieces = [default_catalogue().furniture[name] for name in found.furniture]
+    return all(piece.name in _BASINS or not piece.surfaces for piece in pieces)
 
 
 @cache

@@ -110,7 +110,7 @@ class Frames(MovingFrames):
         things = [thing for part in parts for thing in part.things]
         return Do(Act.NEVER, things, start, end, wheres)
 
-    def find(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+    def find(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """FIND: where things are."""
         source = self._source
         i = i + (source.word(i) in ("me", "us"))
@@ -120,7 +120,7 @@ class Frames(MovingFrames):
                 return None
             return [Do(Act.FIND, self.attach(found[0]), start, found[1] + 1)], found[1] + 1
         segments = self._segments(i, given)
-        if segments is None or not self._no_targets(segments[0]):
+        if verb.base == "tell" or segments is None or not self._no_targets(segments[0]):
             return None
         do = Do(Act.FIND, self.attach(segments[0]), start, segments[1], taken=True)
         return [do], segments[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
+from planner.language.fitness import is_hollow
 from planner.language.objects import Segment
 from planner.language.occasion_frames import OccasionFrames
 from planner.language.places import is_furniture, is_room
@@ -200,8 +201,11 @@ class MovingFrames(OccasionFrames):
                 and isinstance(of[0], Noun)
             ):
                 noun, end = of[0], of[1]
-            noun.but, thing.but = noun.but + thing.but, []
-            relation = Relation.IN if is_room(thing) else inner
+            noun.but += thing.but + thing.instead_of
+            thing.but = []
+            relation = Relation.IN if is_room(thing) or is_hollow(thing.kind) else inner
+            if verb.base == "unpack" and thing.count is Amount.ALL:
+                return None
             noun.where.append(Where(relation, thing, Way.STATIC, thing.start, thing.end))
             found.append(noun)
         end = self._exceptions(end, found)

@@ -193,6 +193,8 @@ class Objects(Modified):
         found = self.item(end)
         if found is None or (source.word(found[1]) in PREDICATES and source.word(i) == "but"):
             return at
+        contrasted = source.word(end - 1) != "from" and "not" in source.words[i:end]
+        contrasted = contrasted or (end == instead and bool(instead))
         out, i = [found[0]], found[1]
         if isinstance(out[0], _Pronoun) and out[0].word in ("those", "these", "ones"):
             out[0] = Noun("", end, i, plural=True, count=Amount.ALL)
@@ -221,9 +223,10 @@ class Objects(Modified):
             i += 1
         for thing in things:
             if isinstance(thing, Noun) and thing.count is not Amount.ALL:
-                # "The green cushion, not the red one": nothing is left out of it.
-                continue
-            if isinstance(thing, Noun):
+                # Nothing is left out of "the green cushion, not the red one", but may be of what
+                # is on "the shelf except the vase".
+                (thing.instead_of if contrasted else thing.but).extend(out)
+            elif isinstance(thing, Noun):
                 for noun in out:
                     if isinstance(noun, Noun) and not noun.kind:
                         noun.kind = thing.kind

@@ -84,9 +84,13 @@ class OccasionFrames(StateFrames):
         """TIDY: rooms and furniture."""
         segments = self._segments(i, given)
         if segments is None:
-            return (
-                ([self._prepare(Occasion.TIDY, start, i, None, None)], i) if self._ends(i) else None
-            )
+            wheres, end = self.places(i)
+            room = wheres[0].anchor if len(wheres) == 1 else None
+            if isinstance(room, Noun) and is_room(room):
+                return [self._prepare(Occasion.TIDY, start, end, room, None)], end
+            if wheres or not self._ends(i):
+                return None
+            return [self._prepare(Occasion.TIDY, start, i, None, None)], i
         parts, end = segments
         end += self._source.word(end) == "up"
         things = self.attach(parts)

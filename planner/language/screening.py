@@ -90,9 +90,17 @@ def no_command(text: str, tokens: tuple[Token, ...]) -> Reading | None:
         return NoCommand(reason=NoCommandReason.LANGUAGE)
     if accented and len(unknown) * 2 >= len(words):
         return NoCommand(reason=NoCommandReason.LANGUAGE)
+    if len(unknown) == len(words) < 3 and all(map(_pronounceable, unknown)):
+        return None
     if len(unknown) == len(words) or (len(unknown) * 3 > len(words) * 2 and len(words) > 3):
         return NoCommand(reason=NoCommandReason.NOISE)
     return None
+
+
+def _pronounceable(word: str) -> bool:
+    """Whether letters could be a word: with vowels and consonants, no letter three times."""
+    vowels = sum(letter in "aeiouy" for letter in word)
+    return 0 < vowels < len(word) and not re.search(r"(.)\1\1", word)
 
 
 @lru_cache(maxsize=1)

@@ -107,7 +107,7 @@ _FRAMES: Mapping[Frame, str] = {
     Frame.CAUSE: "make|have|render",
     Frame.KEEP: "keep",
     Frame.FIND: "find|look for|search for|locate|track down|hunt for|go find|go and find|"
-    "find out|show|see",
+    "find out|show|see|tell",
     Frame.GO: "go|come|drive|walk|head|roll|return",
     Frame.LEAVE: "leave",
     Frame.TOUCH: "touch|disturb|bother|mess with|move|handle|go near|take|alter|use",
