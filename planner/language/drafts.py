@@ -24,7 +24,8 @@ from planner.language.words import (
 class Noun:
     """A description. Two mentions of the same things are one object.
 
-    `instead_of` is what is not meant, and would not be either way. `kind` is empty for "one" and "ones", and for pronouns, until it is known what they stand for.
+    `kind` is empty for "one" and "ones", and for pronouns, until it is known what they stand for;
+    `instead_of` is what is not meant and would not be without saying so.
     """
 
     kind: str

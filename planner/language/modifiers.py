@@ -115,6 +115,9 @@ class Modified(Places):
 
     def _relative(self, at: int, noun: Noun) -> int:
         source = self._source
+        if source.word(at) == "," and source.word(at + 1) == "which":
+            end = self._relative(at + 1, noun)
+            return end + (source.word(end) == ",") if end else 0
         i = at + (source.word(at) in ("that", "which", "who"))
         word = source.word(i)
         if word in _SUBJECTS:

@@ -33,7 +33,7 @@ class Subordinates(Gaps):
                 self._condition(at, end, "only_if") if source.word(at) == "when" else 0
             )
         if end := source.longest(at, WHILE):
-            dos = self._temporal(end)
+            dos = self._temporal(end) if source.word(end) in ("i", "you") else None
             if dos:
                 self._accept(dos[0])
                 return dos[1]
