@@ -1,4 +1,4 @@
-"""Reading the annotated everyday instructions: how many are right, by category, and how fast (CPU time).
+"""Reading the annotated everyday instructions: how many are right, by category, and CPU time.
 
 Repeat with: python benchmarks/bench_language.py [FILE] [--show right|asked|wrong] [--repeats N]
 """

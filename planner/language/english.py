@@ -115,7 +115,7 @@ PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
         (
             _AT,
             _TO,
-        ): "to|over to|up to|down to|back to|towards|toward|through to|off to|out to|across to",
+        ): "to|over to|along to|up to|down to|back to|towards|toward|through to|off to|out to|across to",
         (
             _NEXT,
             _STATIC,

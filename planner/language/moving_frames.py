@@ -55,6 +55,9 @@ class MovingFrames(OccasionFrames):
         segments = self._segments(i + me, given)
         if segments is None:
             return None
+        parts, end = segments
+        if source.word(end) in ("over", "along") and not parts[-1].wheres:
+            segments = (parts, end + 1)
         if me:
             things = self.attach(segments[0])
             to = [Where(Relation.AT, Spot.ME, Way.TO, i, i + 1)]

@@ -81,17 +81,19 @@ class Found:
 
 # Base forms by frame; a particle that belongs to the verb follows it.
 _FRAMES: Mapping[Frame, str] = {
-    Frame.PUT: "put|place|set|lay|stick|pop|drop|deposit|store|stow|stash|hide|"
-    "position|stand|rest|hang|arrange|shove|slide|tuck|chuck|throw|toss|"
-    "pack|dump|park|insert|slip|plop|plonk|lean|put down|set down|lay down|"
-    "put in|line up|organize|organise|group|squeeze|balance|prop|sit|"
-    "display|file|shelve|install",
-    Frame.CARRY: "move|carry|transfer|relocate|shift|transport|deliver|haul|lug|drag|"
-    "push|take|return|send|march",
-    Frame.FETCH: "bring|fetch|get|go get|go and get|go fetch|retrieve|go grab|"
+    Frame.PUT: "spread|drape|fling|sling|prop up|mount|reposition|lodge|put|place|set|"
+    "lay|stick|pop|drop|deposit|store|stow|stash|hide|position|stand|rest|"
+    "hang|arrange|shove|slide|tuck|chuck|throw|toss|pack|dump|park|insert|"
+    "slip|plop|plonk|lean|put down|set down|lay down|put in|line up|"
+    "organize|organise|group|squeeze|balance|prop|sit|display|file|shelve|"
+    "install",
+    Frame.CARRY: "move|ferry|pull|bring back|take over|take back|bring up|bring down|"
+    "carry|transfer|relocate|shift|transport|deliver|haul|lug|drag|push|"
+    "take|return|send|march",
+    Frame.FETCH: "bring over|bring|fetch|get|go get|go and get|go fetch|retrieve|go grab|"
     "go and fetch|go and grab",
-    Frame.PICK: "pick up|grab|collect|gather|gather up|lift|pick|round up|scoop up|"
-    "take out",
+    Frame.PICK: "pick up|get out|pull out|fish out|dig out|fetch out|grab|collect|gather|"
+    "gather up|lift|pick|round up|scoop up|take out",
     Frame.GIVE: "give|hand|pass|hand over",
     Frame.TRASH: "throw away|throw out|get rid of|dispose of|toss out|discard|trash|"
     "chuck out|chuck away|toss away|dump out|ditch",
