@@ -6,6 +6,7 @@ from planner.language.english import phrases
 
 TO_DO = phrases(
     """
+    somebody needs to | someone needs to | someone should | somebody should | it is your turn to |
     could you | can you | would you | will you | could you possibly | i would like you to | i want
     you to | i need you to | i would love you to | i would love for you to | would you be so kind
     as to | would you be kind enough to | be so kind as to | be a dear and | be a darling and | be
@@ -71,14 +72,14 @@ TO_ME = phrases(
 
 MODALS = phrases(
     """
-    could do with | can do with | should be | must be | shall be | can be | may be | could be |
-    ought to be | has to be | have to be | needs to be | need to be | is to be | are to be | wants
-    to be | want to be | should all be | must all be | should both be | should get | to be |
-    should also be | might be | would be better | would better be | is supposed to be | are
-    supposed to be | should always be | needs | need | had better be | be | must always be | were
-    | was | should now be | are | is | will be | would be | gets | get | has been | have been |
-    should have been | are all | is all | must both be | should really be | should be all | can
-    all be | may all be | would like to be | would | must get | need to get | needs to get
+    could use | can use | could do with | can do with | should be | must be | shall be | can be |
+    may be | could be | ought to be | has to be | have to be | needs to be | need to be | is to be
+    | are to be | wants to be | want to be | should all be | must all be | should both be | should
+    get | to be | should also be | might be | would be better | would better be | is supposed to
+    be | are supposed to be | should always be | needs | need | had better be | be | must always
+    be | were | was | should now be | are | is | will be | would be | gets | get | has been | have
+    been | should have been | are all | is all | must both be | should really be | should be all |
+    can all be | may all be | would like to be | would | must get | need to get | needs to get
     """
 )
 
@@ -129,7 +130,7 @@ NOT_DOING = phrases(
     without | avoid | refrain from | stop short of | instead of
     """
 )
-NEEDS = phrases("need | needs | could do with | can do with")
+NEEDS = phrases("need | needs | could do with | can do with | could use | can use")
 HAS_BEEN = phrases("has been | have been")
 WEAK_WISHES = phrases("can | could | let")
 BINDING = MODALS - phrases(
@@ -168,3 +169,4 @@ HAVE = phrases(
     think i | think we | had | accidentally | may have
     """
 )
+GUESSING = phrases("must be | should be | may be | might be")

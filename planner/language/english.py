@@ -112,10 +112,8 @@ PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
         "|all across|on the inside of|somewhere in",
         (_IN, _TO): "into|in to|to the inside of",
         (_AT, _STATIC): "at|over at|over by",
-        (
-            _AT,
-            _TO,
-        ): "to|over to|along to|up to|down to|back to|towards|toward|through to|off to|out to|across to",
+        (_AT, _TO): "to|over to|along to|up to|down to|back to|towards|toward|through to|off to"
+        "|out to|across to",
         (
             _NEXT,
             _STATIC,

@@ -229,10 +229,16 @@ class Places(NounPhrases):
         if not end:
             return None
         relation, way = PREPOSITIONS[source.words[i:end]]
+        end_of_words = end
         found = self._anchor(end)
         if found is None:
             return None
         anchor, end = found
+        spread = source.word(end_of_words - 1) in ("around", "about", "across", "throughout")
+        if spread and not (
+            isinstance(anchor, Noun) and (is_room(anchor) or anchor.kind == "floor")
+        ):
+            return None
         if back and way is Way.STATIC:
             way = Way.TO
         if isinstance(anchor, Noun) and anchor.kind in _TRASH:

@@ -170,7 +170,9 @@ class Remarks(Subordinates):
         unknown = [t for t in self._source.tokens if t.is_word and not known(t.word)]
         if unknown and any(self._is_thing(k) for k in range(self._source.size)):
             return NotUnderstood(words=tuple(self._source.text[t.start : t.end] for t in unknown))
-        if self._source.size <= 4 and any(self._is_thing(k) for k in range(self._source.size)):
+        said = sum(token.is_word for token in self._source.tokens)
+        asks = self._source.word(self._source.size - 1) == "?"
+        if said <= 4 and not asks and any(self._is_thing(k) for k in range(self._source.size)):
             return Ask(words=(self._source.text.strip(),), reason=AskReason.DONE)
         if self._source.word(self._source.size - 1) == "?":
             return NoCommand(reason=NoCommandReason.QUESTION)

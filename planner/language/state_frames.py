@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way
+from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import LIQUIDS, VAGUE_RESULTS
 from planner.language.fitness import affords
 from planner.language.lexicon import Part
@@ -39,8 +39,17 @@ class StateFrames(Objects):
         segments = self._segments(i, given)
         if segments is None:
             return None
-        things = self.attach(segments[0])
-        end = segments[1]
+        parts, end = segments
+        for part in parts:
+            if state == "sliced":
+                # "Cut the bread into slices" says nothing more.
+                part.wheres = [where for where in part.wheres if not _is_slices(where)]
+            if part.wheres and state in ("cooked", "boiled", "toasted"):
+                # "In the pan" says where it is done or which one it is.
+                return None
+        if not self._no_targets(parts):
+            return None
+        things = self.attach(parts)
         for particle in ("up", "off", "down", "out"):
             if self._source.word(end) == particle and state in ("clean", "sliced", "dusted"):
                 end += 1
@@ -102,12 +111,11 @@ class StateFrames(Objects):
         wheres, end = self.places(liquid[1])
         if not wheres or wheres[0].relation not in (Relation.IN, Relation.AT):
             return None
+        state = "empty" if wheres[0].way is Way.FROM else f"filled with {liquid[0]}"
         groups = [w.anchor for w in wheres[:1] if isinstance(w.anchor, Noun | Pronoun)]
         if isinstance(groups[0] if groups else None, Noun) and len(wheres) > 1:
             self._describe([groups[0]], wheres[1:])
-        return (
-            self._make(list(groups), [f"filled with {liquid[0]}"], start, end) if groups else None
-        )
+        return self._make(list(groups), [state], start, end) if groups else None
 
     def switch(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """SWITCH: things, then "on" or "off"."""
@@ -205,6 +213,10 @@ class StateFrames(Objects):
         return all(
             w.way is not Way.TO and not isinstance(w.anchor, Spot) for p in parts for w in p.wheres
         )
+
+
+def _is_slices(where: Where) -> bool:
+    return isinstance(where.anchor, Noun) and where.anchor.kind in ("slice", "piece")
 
 
 def can(thing: Phrase, affordance: str) -> bool:

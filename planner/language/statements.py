@@ -7,6 +7,7 @@ from planner.language.clause_words import (
     DOING,
     EXISTING,
     GOES,
+    GUESSING,
     HAS_BEEN,
     HAVE,
     MAY_GO,
@@ -164,7 +165,8 @@ class Statements(Frames):
             "either",
         ):
             i += 1
-        binding = wish or modal in BINDING
+        # "My keys must be somewhere in the bedroom" is a guess, not a request.
+        binding = wish or (modal in BINDING and source.word(i) != "somewhere")
         if (found := self._becomes(i, things, at)) is None:
             return None
         if not binding:
@@ -189,7 +191,7 @@ class Statements(Frames):
 
     def _told(self, found: Dos, things: list[Phrase], modal: Words) -> Dos | None:
         """What is stated as a fact describes the things."""
-        if modal not in STATING:
+        if modal not in STATING | GUESSING:
             return None
         dos, end = found
         for do in dos:

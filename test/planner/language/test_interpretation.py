@@ -71,7 +71,26 @@ RULES = [
         "Take all the cups but the blue one to the kitchen.",
         "[{move: {all: cup, except: {the: cup, color: blue}}, to: {in: {the: kitchen}}}]",
     ),
+    (
+        "Put the plates, which are in the dishwasher, in the cabinet.",
+        "[{move: {all: plate, in: {the: dishwasher}}, to: {in: {the: cabinet}}}]",
+    ),
+    (
+        "Take the red and the blue cup to the kitchen.",
+        "[{move: [{the: cup, color: red}, {the: cup, color: blue}], to: {in: {the: kitchen}}}]",
+    ),
     # States
+    (
+        "Wash and slice the apple.",
+        "[{make: {the: apple}, be: clean}, then, {make: {the: apple}, be: sliced}]",
+    ),
+    (
+        "Switch off the lights in the hallway and the kitchen.",
+        (
+            "[{make: [{all: light, in: {the: hallway}}, {all: light, in: {the: kitchen}}], "
+            "be: powered off}]"
+        ),
+    ),
     ("Put the lamp on.", "[{make: {the: lamp}, be: powered on}]"),
     ("The TV should not be on.", "[{make: {the: tv}, be: powered off}]"),
     ("Give the table a quick wipe.", "[{make: {the: table}, be: clean}]"),
@@ -148,6 +167,14 @@ RULES = [
         "Don't touch anything on the desk.",
         "[any_time, {leave: {all: thing, on_top: {the: desk}}}]",
     ),
+    (
+        "Keep the knives out of the playroom.",
+        "[any_time, {never: {all: knife}, to: {in: {the: playroom}}}]",
+    ),
+    (
+        "Clear the desk but not the lamp.",
+        "[{move: {all: thing, except: {the: lamp}, on_top: {the: desk}}, to: elsewhere}]",
+    ),
     # Occasions
     ("Make us some tea.", "[{prepare: make_tea}]"),
     ("Lay the table for six people.", "[{prepare: set_table, people: 6, at: {the: table}}]"),
@@ -174,6 +201,7 @@ def test_rules(text: str, goal: str) -> None:
         ("Move the lamp.", "Move the lamp", AskReason.WHERE),
         ("Put the cup somewhere nice.", "somewhere nice", AskReason.WHERE),
         ("Make the kitchen cozy.", "cozy", AskReason.DONE),
+        ("The remote, please.", "The remote, please.", AskReason.DONE),
     ],
 )
 def test_what_is_not_said_is_asked(text: str, words: str, reason: AskReason) -> None:
