@@ -126,4 +126,8 @@ def test_the_page_is_what_the_running_graph_has(
     # The verdict stands for who comes later and gives no options.
     client.wait(lambda: client.call(Trigger, "/evaluation/finish").success, "the verdict")
     for name in ("/evaluation", "/evaluation/result"):
-        assert client.hear(Evaluation, name, echo_qos(graph[name])).status != Evaluation.RUNNING
+        heard = client.listen(Evaluation, name, echo_qos(graph[name]))
+        client.wait(
+            lambda heard=heard: any(one.status != Evaluation.RUNNING for one in heard),
+            f"the verdict on {name}",
+        )
