@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.language.drafts import Act, Do, Noun
 from planner.language.fitness import can_be, too_big
 from planner.language.ordering import Order, same
-from planner.language.places import is_furniture
+from planner.language.places import is_furniture, is_room
 from planner.language.reading import AlreadyTrue, AskReason
 from planner.language.sentence import Refused, Source
 from planner.language.words import Amount, Relation
@@ -22,6 +22,7 @@ def check(source: Source, order: Order) -> None:
             raise source.ask(AskReason.WHERE, mention.start, mention.end)
     for do in (*order.requests, *order.throughout):
         _vague(source, do)
+        _unmeasured(source, do)
         _unfit(source, do)
         _already(source, do)
     for guard in order.throughout:
@@ -44,6 +45,13 @@ def _vague(source: Source, do: Do) -> None:
             and do.act is Act.MOVE
         ):
             raise source.ask(AskReason.WHAT, thing.start, thing.end)
+
+
+def _unmeasured(source: Source, do: Do) -> None:
+    """Asks what a clean room is: rooms have no states."""
+    for thing in do.things:
+        if do.act is Act.MAKE and isinstance(thing, Noun) and is_room(thing):
+            raise source.ask(AskReason.DONE, do.start, do.end)
 
 
 def _unfit(source: Source, do: Do) -> None:

@@ -7,6 +7,7 @@ from planner.language.fitness import is_hollow
 from planner.language.objects import Segment
 from planner.language.occasion_frames import OccasionFrames
 from planner.language.places import is_furniture, is_room
+from planner.language.reading import AskReason
 from planner.language.state_frames import Dos, can
 from planner.language.verbs import Frame, Verb
 from planner.language.words import (
@@ -245,7 +246,10 @@ class MovingFrames(OccasionFrames):
             return None
         things = [thing for segment in segments[0] for thing in segment.things]
         into = any(where.way is Way.TO for segment in segments[0] for where in segment.wheres)
-        if into or any(isinstance(thing, Noun) and is_furniture(thing) for thing in things):
+        if not into and any(isinstance(thing, Noun) and is_furniture(thing) for thing in things):
+            # Whether its things go where they belong or anywhere is not said.
+            raise self._source.ask(AskReason.WHERE, start, segments[1])
+        if into:
             return self.clear(Verb("empty", Frame.UNLOAD), start, i, given)
         return self._make(self.attach(segments[0]), ["empty"], start, segments[1])
 

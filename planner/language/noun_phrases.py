@@ -11,6 +11,7 @@ from planner.language.english import (
     MASS,
     ONE_THING,
     PICKS,
+    POSSESSIVES,
     PRIVATE_ADJECTIVES,
     THE,
 )
@@ -295,6 +296,13 @@ class NounPhrases(Quantities):
             )
             noun.kind, noun.plural = inner[0].word, inner[0].plural
             return at + rooms + after.length
+        if (
+            source.word(end - 1) == "glasses"
+            and match.length == 1
+            and source.word(at - 1) in POSSESSIVES
+        ):
+            # For drinking, or for reading.
+            raise source.ask(AskReason.WHICH, at, end)
         noun.kind, noun.plural = {"clothe": "clothes"}.get(sense.word, sense.word), sense.plural
         if source.words[at:end][-1:] and source.word(end - 1) in ONE_THING:
             noun.plural = False

@@ -75,7 +75,12 @@ class Order:
 
     def _included(self, earlier: Do, do: Do) -> bool:
         brought = do.act is Act.MOVE or self._source.word(earlier.start) != "bring"
-        about = (*do.things, *do.tools)
+        if any(where.anchor is Spot.BACK for where in do.to):
+            # What is put back has been away.
+            return False
+        about: list[Phrase] = [*do.things, *do.tools]
+        if self._source.word(earlier.start) != "bring" and _leads_nowhere(earlier):
+            about += _anchors(do)
         return earlier.taken and brought and any(same(t, u) for t in earlier.things for u in about)
 
     def _merged(self, do: Do) -> bool:
@@ -137,6 +142,11 @@ def signature(noun: Noun) -> tuple[object, ...]:
     )  # fmt: skip
 
 
+def _leads_nowhere(do: Do) -> bool:
+    """Whether no place was named for what is taken: "get a bowl"."""
+    return do.act is not Act.MOVE or all(where.anchor is Spot.ME for where in do.to)
+
+
 def _anchors(do: Do) -> Iterator[Phrase]:
     for where in do.to:
         if isinstance(where.anchor, Noun):
@@ -159,6 +169,8 @@ def _depends(do: Do, earlier: Do) -> bool:
     if any(same(thing, other) for thing in do.things for other in about):
         return True
     used: list[Phrase] = list(do.tools)
+    if "watered" in do.states and any(state.startswith("filled") for state in earlier.states):
+        return True
     if earlier.act is Act.MAKE:
         used += _anchors(do)
     for thing in do.things:

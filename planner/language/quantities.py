@@ -126,7 +126,9 @@ class Quantities:
         source = self._source
         if source.word(at) == "of" and source.word(at + 1) in THE:
             quantity.partitive = True
-            _, after = self._number(at + 2)
+            of_all, after = self._number(at + 2)
+            if isinstance(quantity.count, int) and of_all and quantity.count > of_all:
+                raise source.impossible("amount", at - 1, after)
             return quantity, after
         return quantity, at
 
