@@ -27,13 +27,23 @@ def check(source: Source, order: Order) -> None:
         _already(source, do)
     for guard in order.throughout:
         for do in order.requests:
-            if (
-                guard.act is Act.NEVER
-                and do.act is Act.MAKE
-                and set(guard.states) & set(do.states)
-                and any(same(a, b) for a in guard.things for b in do.things)
-            ):
-                raise source.impossible("contradiction", do.start, guard.end)
+            if _forbids(guard, do):
+                raise source.impossible("contradiction", do.start, max(do.end, guard.end))
+
+
+def _forbids(guard: Do, do: Do) -> bool:
+    """Whether a request does what another forbids."""
+    if not any(same(a, b) for a in guard.things for b in do.things):
+        return False
+    if guard.act is Act.LEAVE:
+        return do.act is Act.MOVE
+    if do.act is Act.MAKE:
+        return bool(set(guard.states) & set(do.states))
+    return any(
+        one.relation is other.relation and _one_place(one.anchor, other.anchor)
+        for one in guard.to
+        for other in do.to
+    )
 
 
 def _vague(source: Source, do: Do) -> None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from planner.language.drafts import Act, Do, Either, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.fitness import can_be
 from planner.language.places import is_furniture, is_room
-from planner.language.reading import AskReason
-from planner.language.sentence import Source
+from planner.language.reading import AlreadyTrue, AskReason
+from planner.language.sentence import Refused, Source
 from planner.language.words import Amount, Relation, Spot
 
 _SURFACE_PLURAL = frozenset({
@@ -196,6 +196,9 @@ class Discourse:
         if anchor is None:
             self._there(where, own)
         elif isinstance(anchor, PlaceWhere):
+            if isinstance(anchor.noun, Pronoun) and not self._spoken:
+                # "Put the cup where it is".
+                raise Refused(AlreadyTrue(words=(self._source.quote(where.start, where.end),)))
             anchor.noun = self._phrase(anchor.noun, lambda _: True, own)[0]
         elif not isinstance(anchor, Spot):
             found = self._phrase(anchor, lambda noun: noun not in own, own)

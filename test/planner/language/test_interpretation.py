@@ -219,6 +219,8 @@ def test_what_is_not_said_is_asked(text: str, words: str, reason: AskReason) -> 
         ("Put the fridge in the cup.", ImpossibleReason.UNFIT),
         ("Open the fridge and keep it closed.", ImpossibleReason.CONTRADICTION),
         ("Put the cup in the cup.", ImpossibleReason.CONTRADICTION),
+        ("Bring me the cup without touching it.", ImpossibleReason.CONTRADICTION),
+        ("Bring me three of the two cups.", ImpossibleReason.AMOUNT),
         ("Turn the lamp on but don't turn it on.", ImpossibleReason.CONTRADICTION),
     ],
 )
