@@ -170,3 +170,15 @@ HAVE = phrases(
     """
 )
 GUESSING = phrases("must be | should be | may be | might be")
+STAYS = phrases(
+    """
+    can stay | should stay | may stay | must stay | has to stay | have to stay | stays | stay
+    | remains | remain | should remain | is to stay | are to stay | can remain
+    """
+)
+WHERE_IT_IS = phrases(
+    """
+    where it is | where they are | there | as it is | as they are | here | untouched
+    | exactly where it is | right where it is
+    """
+)

@@ -97,6 +97,10 @@ class Frames(MovingFrames):
         wheres = [where for part in parts for where in part.wheres]
         if wheres and all(where.way is Way.FROM for where in wheres):
             return [self._kept_away(parts, wheres, start, end)], end
+        spread = any(part.arrangement for part in parts)
+        if not wheres and not spread and self._ends(end):
+            # "Throw away the newspapers but keep the magazines".
+            return [Do(Act.LEAVE, self.attach(parts), start, end)], end
         moves = self._moves(Verb("keep", Frame.PUT), parts, start, end, static=True)
         return moves if moves and all(do.act is Act.MOVE for do in moves[0]) else None
 
@@ -163,6 +167,9 @@ class Frames(MovingFrames):
             return [Do(Act.LEAVE, self.attach(parts), start, alone)], alone
         if result := self.result(end, parts, start):
             return result
+        placed = any(part.wheres or part.arrangement for part in parts)
+        if not placed and self._ends(end):
+            return [Do(Act.LEAVE, self.attach(parts), start, end)], end
         return None
 
     def touch(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:

@@ -6,7 +6,7 @@ from planner.language.drafts import Noun, Phrase, Pronoun
 from planner.language.english import phrases
 from planner.language.lexicon import Part
 from planner.language.places import Places, grouped
-from planner.language.words import Amount, Color
+from planner.language.words import Amount, Color, Pick
 
 _ADVERBS = frozenset({
     "currently", "still", "now", "already", "just", "all", "always", "about", "around", "somewhere",
@@ -68,11 +68,27 @@ class Modified(Places):
         while True:
             end = (
                 self._of_room(i, noun) or self._with(i, noun) or self._relative(i, noun)
-                or self._participle(i, noun)
+                or self._participle(i, noun) or self._apposition(i, noun)
             )  # fmt: skip
             if not end:
                 return i
             i = end
+
+    def _apposition(self, at: int, noun: Noun) -> int:
+        """Reads ", the one on the table," and "on the left"."""
+        source = self._source
+        for words, pick in (("on the left", Pick.LEFTMOST), ("on the right", Pick.RIGHTMOST)):
+            end = source.starts(at, words)
+            side = source.word(end) in ("of", "side", "hand") or self._noun_ahead(end)
+            if end and not side:
+                noun.pick = pick
+                return end
+        end = source.starts(at, ", the one", ", the ones")
+        wheres, after = self.located(end) if end else ([], at)
+        if not wheres:
+            return 0
+        noun.where += grouped(wheres, unsure=True)
+        return after + (source.word(after) == ",")
 
     def _of_room(self, at: int, noun: Noun) -> int:
         """Reads "The floor of the living room", "one of mine"."""

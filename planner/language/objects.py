@@ -21,6 +21,7 @@ from planner.language.words import Amount, Arrangement, Relation, Spot
 _AND = ("and also", "and then also", "and", "as well as", "along with", "together with", "plus")
 # After these a noun phrase was the subject of a clause of its own.
 PREDICATES = frozenset({
+    "stay", "remain", "remains",
     "should", "must", "shall", "can", "may", "could", "might", "ought", "has", "have", "needs",
     "need",
     "is", "are", "wants", "want", "would", "will", "goes", "go", "belongs", "belong", "comes",

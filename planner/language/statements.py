@@ -16,7 +16,9 @@ from planner.language.clause_words import (
     OWNERS,
     SHALL_BE,
     STATING,
+    STAYS,
     TO_DO,
+    WHERE_IT_IS,
 )
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import EDGE_FILLERS, VAGUE_RESULTS, Words
@@ -134,6 +136,10 @@ class Statements(Frames):
         ):
             found = self._becomes(i + 3, things, at)
             return self._kept_from(found) if found else None
+        if stays := source.longest(i, STAYS):
+            end = source.longest(stays, WHERE_IT_IS) or stays
+            if end > stays or not source.word(end).isalnum():
+                return [Do(Act.LEAVE, list(things), at, end)], end
         end = source.longest(i, MAY_GO)
         if end and (found := self._goes(self.skip(end), things, at)):
             return found

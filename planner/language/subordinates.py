@@ -32,6 +32,8 @@ class Subordinates(Gaps):
             return self._later(end) or (
                 self._condition(at, end, "only_if") if source.word(at) == "when" else 0
             )
+        if source.word(at) == "having":
+            return self._later(at)
         if end := source.longest(at, WHILE):
             dos = self._temporal(end) if source.word(end) in ("i", "you") else None
             if dos:

@@ -175,6 +175,13 @@ RULES = [
         "Clear the desk but not the lamp.",
         "[{move: {all: thing, except: {the: lamp}, on_top: {the: desk}}, to: elsewhere}]",
     ),
+    (
+        "Take the cups to the kitchen; the blue one can stay.",
+        (
+            "[{move: {all: cup, except: {the: cup, color: blue}}, to: {in: {the: kitchen}}}, "
+            "any_time, {leave: {the: cup, color: blue}}]"
+        ),
+    ),
     # Occasions
     ("Make us some tea.", "[{prepare: make_tea}]"),
     ("Lay the table for six people.", "[{prepare: set_table, people: 6, at: {the: table}}]"),
