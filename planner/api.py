@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from planner.app.embedded_run import backend_agents, prepare_embedded
-from planner.app.graph_run import prepare_graph
+from planner.app.embedded_run import backend_agents
+from planner.app.prepared_run import prepare_run
 from planner.app.run import RunResult
 from planner.app.run_story import RunStory
 from planner.app.trace import ObservedTrace, decision_record, traced
@@ -216,33 +216,19 @@ async def play(
                 )
             return make_planner(choice, task, chat, hear)
 
-        if isinstance(backend, GraphBackend):
-            prepared = prepare_graph(
-                backend,
-                house,
-                episode,
-                make,
-                acting=acting,
-                seed=job_seed,
-                on_event=story.on_event,
-                trace=builder,
-                updater=models.updater(house, backend),
-                all_known=settings.knows_all,
-            )
-        else:
-            prepared = prepare_embedded(
-                backend,
-                house,
-                episode,
-                make,
-                acting=acting,
-                seed=job_seed,
-                images=pictures and not settings.knows_all,
-                on_event=story.on_event,
-                trace=builder,
-                updater=models.updater(house, backend),
-                all_known=settings.knows_all,
-            )
+        prepared = prepare_run(
+            backend,
+            house,
+            episode,
+            make,
+            acting=acting,
+            seed=job_seed,
+            images=pictures and not settings.knows_all,
+            on_event=story.on_event,
+            trace=builder,
+            updater=models.updater(house, backend),
+            all_known=settings.knows_all,
+        )
         prepared.ask = ask
         found = make_model(find)
         if found is not None:

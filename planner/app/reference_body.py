@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from planner.app.embedded_run import prepare_embedded
-from planner.app.graph_run import prepare_graph
+from contextlib import closing
+
+from planner.app.prepared_run import prepare_run
+from planner.app.reference_play import reference_calls
 from planner.parts.calls import parse_call
 from planner.planning.planner import AgentResult, Context, Decision
 from planner.world.episode import Episode
-from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.skill import SkillCall, SkillName
 from sim_bridge.embedded.backend import EmbeddedBackend
@@ -44,32 +45,19 @@ def play_with_body(episode: Episode, house: House) -> str:
     Raises:
         PlannerError: if the episode has no such plan, or does not fit the house.
     """
-    criteria = episode.criteria
-    if criteria is None or not criteria.reference_calls:
-        raise PlannerError(f"{episode.title}: there is no reference plan in calls")
-    planner = _ReferencePlanner(criteria.reference_calls)
-    robot = (episode.agents[0].uid,)
-    if house.graph is not None:
-        graph = GraphBackend()
-        run = prepare_graph(
-            graph, house, episode, lambda _task: planner, acting=robot, all_known=True
+    planner = _ReferencePlanner(reference_calls(episode))
+    headless = EmbeddedOptions(renderer="none")
+    with closing(GraphBackend() if house.graph is not None else EmbeddedBackend(headless)) as world:
+        run = prepare_run(
+            world,
+            house,
+            episode,
+            lambda _task: planner,
+            acting=(episode.agents[0].uid,),
+            images=False,
+            all_known=True,
         )
         verdict = run.run().verdict
-    else:
-        backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
-        try:
-            run = prepare_embedded(
-                backend,
-                house,
-                episode,
-                lambda _task: planner,
-                acting=robot,
-                images=False,
-                all_known=True,
-            )
-            verdict = run.run().verdict
-        finally:
-            backend.close()
     if verdict.criteria is not None and verdict.criteria.success:
         return ""
     missing = verdict.criteria.explanation if verdict.criteria is not None else ""

@@ -28,21 +28,33 @@ _PUTS = {"on": Verb.PUT, "within": Verb.PUTIN}
 _ALREADY = frozenset({Precondition.IS_OPEN, Precondition.IS_CLOSED})
 
 
+def reference_calls(episode: Episode) -> tuple[str, ...]:
+    """The calls of an episode's reference plan.
+
+    Raises:
+        PlannerError: if it has none.
+    """
+    criteria = episode.criteria
+    if criteria is None or not criteria.reference_calls:
+        raise PlannerError(f"{episode.title}: there is no reference plan in calls")
+    return tuple(criteria.reference_calls)
+
+
 def play_reference(episode: Episode, house: House) -> str:
     """Why an episode's reference plan does not meet its criteria; "" if it does.
 
     Raises:
         PlannerError: if the episode has no such plan, or does not fit the house.
     """
-    criteria = episode.criteria
-    if criteria is None or not criteria.reference_calls:
-        raise PlannerError(f"{episode.title}: there is no reference plan in calls")
+    calls = reference_calls(episode)
     world = GraphWorld(
         start_of(house, episode, default_catalogue()), episode, episode.seed, hands=_HANDS
     )
     robot = episode.agents[0].uid
-    judge = Evaluator(Evaluation(()), house, world.snapshot(), criteria=criteria, robot=robot)
-    for number, call in enumerate(criteria.reference_calls, start=1):
+    judge = Evaluator(
+        Evaluation(()), house, world.snapshot(), criteria=episode.criteria, robot=robot
+    )
+    for number, call in enumerate(calls, start=1):
         missing = act(world, robot, call_action(call))
         if missing is not None and missing not in _ALREADY:
             return f"step {number}, {call}: violated precondition: {missing}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from planner.language.english import NUMBERS
 from planner.language.plurals import plural_of
 from planner.world.catalogue import Catalogue
 
@@ -57,12 +58,7 @@ ROOM_WORDS: Mapping[str, tuple[str, ...]] = {
 MASS_NOUNS = frozenset({"toy food", "bread", "toy fruits", "spectacles", "food"})
 PLURAL_ONLY = frozenset({"shelves", "spectacles", "scissors", "toy fruits"})
 
-NUMBER_WORDS = {
-    word: value
-    for value, word in enumerate(
-        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1
-    )
-}
+NUMBER_WORDS = {word: number for word, number in NUMBERS.items() if number <= 10}
 
 
 class NounKind(StrEnum):

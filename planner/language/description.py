@@ -55,6 +55,13 @@ class Form(FileModel):
     model_config = ConfigDict(populate_by_name=True)
 
 
+def tag_of(records: Mapping[str, type[Form]], value: object) -> str | None:
+    """The field that tells a record apart from others, in a file or already read; None if none."""
+    if isinstance(value, Mapping):
+        return next((head for head in records if head in value), None)
+    return next((head for head, record in records.items() if isinstance(value, record)), None)
+
+
 Label = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 

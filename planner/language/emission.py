@@ -67,45 +67,32 @@ class Emission:
                 self._count_phrase(inner)
 
     def _request(self, do: Do) -> Request:
+        # Before the rest, as labels are given in this order.
         only_if, unless = self._phrases(do.only_if), self._phrases(do.unless)
+        shared = {"who": do.who, "only_if": only_if, "unless": unless}
+        return self._act(do).model_copy(update=shared)
+
+    def _act(self, do: Do) -> Request:
+        """The request without what all requests may have."""
         things = self._phrases(do.things) if do.act is not Act.PREPARE else ()
-        places = self._places(do.to)
+        places, states = self._places(do.to), tuple(do.states)
         match do.act:
             case Act.MOVE:
-                return Move(
-                    things=things, to=places, arrangement=do.arrangement, who=do.who,
-                    only_if=only_if,
-                    unless=unless,
-                )  # fmt: skip
+                return Move(things=things, to=places, arrangement=do.arrangement)
             case Act.MAKE:
-                return Make(
-                    things=things,
-                    states=tuple(do.states),
-                    who=do.who,
-                    only_if=only_if,
-                    unless=unless,
-                )
+                return Make(things=things, states=states)
             case Act.LEAVE:
-                return Leave(things=things, who=do.who, only_if=only_if, unless=unless)
+                return Leave(things=things)
             case Act.NEVER:
-                return Never(
-                    things=things,
-                    to=places,
-                    states=tuple(do.states),
-                    who=do.who,
-                    only_if=only_if,
-                    unless=unless,
-                )
+                return Never(things=things, to=places, states=states)
             case Act.FIND:
-                return Find(things=things, who=do.who, only_if=only_if, unless=unless)
+                return Find(things=things)
             case Act.GO:
-                return Go(to=places, who=do.who, only_if=only_if, unless=unless)
+                return Go(to=places)
             case _:
                 at = self._phrase(do.things[0]) if do.things else None
-                return Prepare(
-                    occasion=do.occasion or Occasion.TIDY, people=do.people, at=at, who=do.who,
-                    only_if=only_if, unless=unless,
-                )  # fmt: skip
+                occasion = do.occasion or Occasion.TIDY
+                return Prepare(occasion=occasion, people=do.people, at=at)
 
     def _phrases(self, phrases: Iterable[Phrase]) -> tuple[NounPhrase, ...]:
         return tuple(self._phrase(phrase) for phrase in phrases)

@@ -28,6 +28,7 @@ from planner.language.description import (
     NounPhrase,
     Places,
     phrases_within,
+    tag_of,
 )
 from planner.language.words import Actor, Arrangement, Occasion, StateWord
 
@@ -130,12 +131,6 @@ REQUESTS: Mapping[str, type[_Request]] = {
 """The requests by the field of a file that tells them apart."""
 
 
-def _request_tag(value: object) -> str | None:
-    if isinstance(value, Mapping):
-        return next((head for head in REQUESTS if head in value), None)
-    return next((head for head, record in REQUESTS.items() if isinstance(value, record)), None)
-
-
 Request = Annotated[
     Annotated[Move, Tag("move")]
     | Annotated[Make, Tag("make")]
@@ -145,7 +140,7 @@ Request = Annotated[
     | Annotated[Find, Tag("find")]
     | Annotated[Go, Tag("go")],
     Discriminator(
-        _request_tag,
+        lambda value: tag_of(REQUESTS, value),
         custom_error_type="request",
         custom_error_message=f"expected one of {', '.join(REQUESTS)}",
     ),

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from planner.language.description import Form, Many
+from planner.language.description import Form, Many, tag_of
 from planner.language.goal_form import Goal
 from planner.world.files import FileModel, read_model
 
@@ -100,12 +100,6 @@ OUTCOMES: Mapping[str, type[Form]] = {
 """The outcomes by the field of a file that tells them apart."""
 
 
-def _outcome_tag(value: object) -> str | None:
-    if isinstance(value, Mapping):
-        return next((head for head in OUTCOMES if head in value), None)
-    return next((head for head, record in OUTCOMES.items() if isinstance(value, record)), None)
-
-
 Outcome = Annotated[
     Annotated[Ask, Tag("ask")]
     | Annotated[NotUnderstood, Tag("not_understood")]
@@ -113,7 +107,7 @@ Outcome = Annotated[
     | Annotated[AlreadyTrue, Tag("already_true")]
     | Annotated[NoCommand, Tag("no_command")],
     Discriminator(
-        _outcome_tag,
+        lambda value: tag_of(OUTCOMES, value),
         custom_error_type="outcome",
         custom_error_message=f"expected one of {', '.join(OUTCOMES)}",
     ),

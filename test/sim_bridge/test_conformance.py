@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -255,39 +255,33 @@ class NeverOpen(Altered):
         return entity if entity.openness is None else replace(entity, openness=0.0)
 
 
-class XRay(EmbeddedBackend):
+class Overlooks(EmbeddedBackend):
+    """Does what it should refuse for one reason."""
+
+    overlooked: ClassVar[PrimitiveCode]
+
+    def start(self, agent: str, primitive: Primitive) -> Handle:
+        handle = super().start(agent, primitive)
+        result = self.poll(handle).result
+        if result is not None and result.code is self.overlooked:
+            self._primitives[handle].status = PrimitiveStatus(
+                "done", 1.0, PrimitiveResult(PrimitiveCode.SUCCESS, "done")
+            )
+        return handle
+
+
+class XRay(Overlooks):
     """Takes things through closed doors."""
 
-    def start(self, agent: str, primitive: Primitive) -> Handle:
-        handle = super().start(agent, primitive)
-        result = self.poll(handle).result
-        if result is not None and result.code is PrimitiveCode.CLOSED:
-            self._primitives[handle].status = PrimitiveStatus(
-                "done", 1.0, PrimitiveResult(PrimitiveCode.SUCCESS, "picked")
-            )
-        return handle
+    overlooked = PrimitiveCode.CLOSED
 
 
-class LongArm(EmbeddedBackend):
-    def start(self, agent: str, primitive: Primitive) -> Handle:
-        handle = super().start(agent, primitive)
-        result = self.poll(handle).result
-        if result is not None and result.code is PrimitiveCode.TOO_FAR:
-            self._primitives[handle].status = PrimitiveStatus(
-                "done", 1.0, PrimitiveResult(PrimitiveCode.SUCCESS, "picked")
-            )
-        return handle
+class LongArm(Overlooks):
+    overlooked = PrimitiveCode.TOO_FAR
 
 
-class OpensWithFullHands(EmbeddedBackend):
-    def start(self, agent: str, primitive: Primitive) -> Handle:
-        handle = super().start(agent, primitive)
-        result = self.poll(handle).result
-        if result is not None and result.code is PrimitiveCode.HAND_FULL:
-            self._primitives[handle].status = PrimitiveStatus(
-                "done", 1.0, PrimitiveResult(PrimitiveCode.SUCCESS, "opened")
-            )
-        return handle
+class OpensWithFullHands(Overlooks):
+    overlooked = PrimitiveCode.HAND_FULL
 
 
 class MixesHandsUp(Altered):

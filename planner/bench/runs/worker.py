@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from planner.app.embedded_run import backend_agents, prepare_embedded
-from planner.app.graph_run import prepare_graph
+from planner.app.embedded_run import backend_agents
+from planner.app.prepared_run import prepare_run
 from planner.app.run import EpisodeRun, RunResult
 from planner.app.trace import decision_record, traced
 from planner.bench.runs.house_caches import clear_house_caches
@@ -162,22 +162,8 @@ class EpisodeWorker:
     ) -> EpisodeRun:
         settings = self._settings
         acting = acting_agents(episode, settings.agents)
-        if settings.runs_graph(house):
-            graph = GraphBackend()
-            return prepare_graph(
-                graph,
-                house,
-                episode,
-                make,
-                acting=acting,
-                seed=job.seed,
-                trace=builder,
-                updater=self._models.updater(house, graph),
-                mode=settings.mode,
-                all_known=settings.knows_all,
-            )
-        backend = self._simulator()
-        return prepare_embedded(
+        backend = GraphBackend() if settings.runs_graph(house) else self._simulator()
+        return prepare_run(
             backend,
             house,
             episode,

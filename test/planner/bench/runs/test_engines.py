@@ -154,14 +154,14 @@ def test_a_crash_is_a_row_and_the_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = jobs_of(SUITE, 2, 0)[0]
-    real: Callable[..., object] = worker.prepare_embedded
+    real: Callable[..., object] = worker.prepare_run
 
     def breaking(*args: object, seed: int, **more: object) -> object:
         if seed == first.seed:
             raise ZeroDivisionError("a defect")
         return real(*args, seed=seed, **more)
 
-    monkeypatch.setattr(worker, "prepare_embedded", breaking)
+    monkeypatch.setattr(worker, "prepare_run", breaking)
     rows = _ran(tmp_path / "run", BASELINE, OneProcess(BASELINE), 2)
     broken = rows.pop(first.key)
     assert broken.error is not None

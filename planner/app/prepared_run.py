@@ -1,0 +1,70 @@
+"""Prepares runs in whichever in-process world there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from planner.app.embedded_run import prepare_embedded
+from planner.app.graph_run import prepare_graph
+from planner.app.run import EpisodeRun
+from planner.evaluation.progress import Mode
+from planner.evaluation.trace_builder import TraceBuilder
+from planner.memory.updater import MemoryUpdater
+from planner.planning.planner import Planner, Task
+from planner.planning.session_world import Event
+from planner.world.episode import Episode
+from planner.world.house import House
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.graph.backend import GraphBackend
+
+
+def prepare_run(
+    backend: EmbeddedBackend | GraphBackend,
+    house: House,
+    episode: Episode,
+    make_planner: Callable[[Task], Planner],
+    *,
+    acting: Sequence[str] = (),
+    seed: int | None = None,
+    images: bool = True,
+    on_event: Callable[[Event], None] | None = None,
+    trace: TraceBuilder | None = None,
+    updater: MemoryUpdater | None = None,
+    mode: Mode = Mode.STRICT,
+    all_known: bool = False,
+) -> EpisodeRun:
+    """Loads an episode and returns it ready to run.
+
+    Arguments are as of `prepare_embedded`; the graph world has no images, with or without `images`.
+
+    Raises:
+        PlannerError: if the episode has no goal, or does not fit the house.
+    """
+    if isinstance(backend, GraphBackend):
+        return prepare_graph(
+            backend,
+            house,
+            episode,
+            make_planner,
+            acting=acting,
+            seed=seed,
+            on_event=on_event,
+            trace=trace,
+            updater=updater,
+            mode=mode,
+            all_known=all_known,
+        )
+    return prepare_embedded(
+        backend,
+        house,
+        episode,
+        make_planner,
+        acting=acting,
+        seed=seed,
+        images=images,
+        on_event=on_event,
+        trace=trace,
+        updater=updater,
+        mode=mode,
+        all_known=all_known,
+    )
