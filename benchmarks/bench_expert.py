@@ -24,6 +24,7 @@ from planner.episodes.recipes.build import shipped_episodes
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import asked_state
 from planner.planning.expert.expert import Expert
+from planner.world.catalogue import sliced_from
 from planner.world.episode import Episode
 from planner.world.house_checks import load_episode
 from sim_bridge.embedded.backend import EmbeddedBackend
@@ -54,8 +55,12 @@ class Score:
 
 
 def needs_partner(episode: Episode) -> bool:
-    evaluation = read_evaluation(episode.evaluation, episode.episode_id)
-    return any(asked_state(p.predicate) is not None for p in evaluation.propositions)
+    """Whether states or slices are asked for, which need a person."""
+    asked = read_evaluation(episode.evaluation, episode.episode_id).propositions
+    names = {name for p in asked for names in p.lists for name in names}
+    return any(sliced_from(name) for name in names) or any(
+        asked_state(p.predicate) is not None for p in asked
+    )
 
 
 def run_set(backend: EmbeddedBackend, title: str, paths: list[Path], *, alone: bool) -> Score:
