@@ -99,9 +99,14 @@ def evaluation_of(found: Sequence[Target], starts: Mapping[str, str]) -> dict[st
     """
     return {
         "propositions": [_proposition(target) for target in found],
-        "dependencies": [*_neighbours(found), *_later_steps(found, starts)],
-        "constraints": [*_order(found), *_ties(found), _terminal(found)],
+        "dependencies": dependencies(found, starts),
+        "constraints": [*order(found), *_ties(found), terminal(found)],
     }
+
+
+def dependencies(found: Sequence[Target], starts: Mapping[str, str]) -> list[JsonValue]:
+    """What annotations leave out (PARTNR-D34); arguments as of `evaluation_of`."""
+    return [*_neighbours(found), *_later_steps(found, starts)]
 
 
 def task_types(found: Sequence[Target]) -> tuple[str, ...]:
@@ -210,7 +215,8 @@ def _dependency(index: int, heads: Sequence[int], relation: str) -> JsonValue:
     }
 
 
-def _order(found: Sequence[Target]) -> list[JsonValue]:
+def order(found: Sequence[Target]) -> list[JsonValue]:
+    """The constraint of the steps; none if there is no order."""
     found_edges: list[JsonValue] = [[i, j] for i, j in edges(found)]
     return [{"type": "TemporalConstraint", "edges": found_edges}] if found_edges else []
 
@@ -237,7 +243,8 @@ def _ties(found: Sequence[Target]) -> Iterator[JsonValue]:
                 }
 
 
-def _terminal(found: Sequence[Target]) -> JsonValue:
+def terminal(found: Sequence[Target]) -> JsonValue:
+    """The constraint of what must hold at the end: what no later step undoes."""
     lasting: list[JsonValue] = [
         index
         for index, target in enumerate(found)
