@@ -36,7 +36,6 @@ class Motion(FileModel):
     """Rules 1 and 9: commands expire and limit the speed."""
 
     command_ttl_s: Annotated[float, Field(gt=0.1, le=2.0)] = 0.6
-    velocity_ttl_s: Annotated[float, Field(gt=0.1, le=1.0)] = 0.6
     resend_s: Annotated[float, Field(gt=0, le=1.0)] = 0.2
     longest_primitive_s: Seconds = 600.0
     speed_m_s: Speed = 0.5
