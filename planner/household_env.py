@@ -15,6 +15,7 @@ from planner.app.run import EpisodeRun, RunResult
 from planner.parts.calls import parse_call
 from planner.planning.planner import AgentResult, Context, Decision
 from planner.planning.prompts.partnr import summary, world_description
+from planner.world.hands import hand_states
 from planner.world.house_checks import load_episode
 from planner.world.instruct import InstructionCode
 from planner.world.observation import RgbImage
@@ -33,8 +34,9 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
 
     An action is a skill call such as `Pick[cup_0]`; a step lasts until the skill ends, and
     `Done[]` ends the episode. Text that is not a call fails at once and takes no time. An
-    observation has the instruction, the memory's content, and the last result. The reward is the
-    change of percent complete (0 to 1); an episode is truncated after 20,000 simulation steps.
+    observation has the instruction, the memory's content, what each hand holds, and the last
+    result. The reward is the change of percent complete (0 to 1); an episode is truncated after
+    20,000 simulation steps.
     """
 
     metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012 - as gymnasium has it
@@ -60,7 +62,7 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
             raise ValueError(f"agent: expected one of {', '.join(names)}, got {agent!r}")
         self.render_mode = render_mode
         text = spaces.Text(_MAX_OBSERVATION, min_length=0, charset=_CHARACTERS)
-        parts = spaces.Dict({"instruction": text, "memory": text, "result": text})
+        parts = spaces.Dict(dict.fromkeys(("hands", "instruction", "memory", "result"), text))
         self.observation_space = cast("spaces.Space[Observation]", parts)
         self.action_space = spaces.Text(_MAX_ACTION, min_length=0, charset=_CHARACTERS)
         options = EmbeddedOptions() if render_mode else EmbeddedOptions(renderer="none")
@@ -152,12 +154,18 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
             self._loop.run_until_complete(asyncio.wait({playing}))
 
     def _observation(self, result: str) -> Observation:
-        memory = ""
+        memory = hands = ""
         if self._run is not None:
             belief = self._run.memory.belief(self._backend.now_s())
             rooms = world_description(belief, objects=False)
             memory = f"{rooms}\n{summary(belief, self._agent, states=True)}"
-        texts = {"instruction": self._episode.instruction, "memory": memory, "result": result}
+            hands = hand_states(belief.nodes[self._agent].hands)
+        texts = {
+            "hands": hands,
+            "instruction": self._episode.instruction,
+            "memory": memory,
+            "result": result,
+        }
         return {name: _printable(text) for name, text in texts.items()}
 
     def _info(self, result: SkillResult | None) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from planner.world import topics
 from planner.world.closing import ClosedOnExit
 from planner.world.entity import Entity
 from planner.world.errors import PlannerError
+from planner.world.hands import Hands
 from planner.world.instruct import InstructionCode
 from planner.world.memory_wire import entity_record
 from planner.world.skill import CallError, SkillResult
@@ -42,13 +43,17 @@ class Ended:
 
     Attributes:
         code: name of an `InstructionCode` or a `SkillCode`.
+        text: literal; with two hands it says which one a skill used.
         question: set if the planner asks a question instead of waiting for an answer.
+        hands: what each hand of the skill's agent holds afterwards, the right one first; None =
+            unknown.
     """
 
     succeeded: bool
     code: str
     text: str
     question: str = ""
+    hands: Hands | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +142,8 @@ class Commander(ClosedOnExit):
 
         def hear(result: SkillResult) -> None:
             self._heartbeat.attend([])
-            self._end(Ended(result.succeeded, result.code.name, result.text))
+            code = result.code.name
+            self._end(Ended(result.succeeded, code, result.text, hands=result.hands))
 
         self._executor.create_task(begin)
 

@@ -82,3 +82,10 @@ def held_words(hands: Hands) -> str:
     """
     words = ((thing, holding_hand_words(hands, thing)) for thing in held_things(hands))
     return " and ".join(f"{thing} in {hand}" if hand else thing for thing, hand in words)
+
+
+def hand_states(hands: Hands) -> str:
+    """Every hand of a body: "right hand: cup_0, left hand: empty", or "hand: empty"."""
+    names = [f"{hand} hand" for hand in _ORDER] if len(hands) > 1 else ["hand"]
+    pairs = zip(names, hands, strict=False)
+    return ", ".join(f"{name}: {thing or 'empty'}" for name, thing in pairs)

@@ -121,6 +121,21 @@ def test_calls_that_did_the_task_are_rewarded() -> None:
         env.close()
 
 
+def test_an_observation_says_what_each_hand_holds() -> None:
+    env = planner.HouseholdEnv("desk_tidy_0", agent="agent_1")
+    try:
+        seen, _ = env.reset()
+        assert seen["hands"] == "right hand: empty, left hand: empty"
+        env.step("Explore[office_0]")
+        for pen, hand in (("pen_0", "right"), ("pen_1", "left")):
+            env.step(f"Navigate[{pen}]")
+            seen, *_ = env.step(f"Pick[{pen}]")
+            assert seen["result"].endswith(f"{pen} is in the {hand} hand.")
+        assert seen["hands"] == "right hand: pen_0, left hand: pen_1"
+    finally:
+        env.close()
+
+
 def test_an_agent_that_is_not_there_is_refused() -> None:
     with pytest.raises(ValueError, match="agent_7"):
         planner.HouseholdEnv("night_light_0", agent="agent_7")

@@ -13,6 +13,7 @@ from planner.world.hands import (
     first_held,
     free_hand,
     hand_holding,
+    hand_states,
     hand_words,
     held_things,
     held_words,
@@ -59,6 +60,15 @@ def test_only_one_of_two_is_named() -> None:
     assert (holding_hand_words((CUP,), CUP), holding_hand_words((JUG, None), CUP)) == ("", "")
     assert held_words((CUP, JUG)) == "cup_0 in the right hand and jug_0 in the left hand"
     assert (held_words((CUP,)), held_words((None, None)), held_words(())) == (CUP, "", "")
+
+
+def test_every_hand_has_a_state() -> None:
+    assert hand_states((None, JUG)) == "right hand: empty, left hand: jug_0"
+    assert (hand_states((CUP,)), hand_states((None,)), hand_states(())) == (
+        "hand: cup_0",
+        "hand: empty",
+        "",
+    )
 
 
 @pytest.mark.parametrize(
