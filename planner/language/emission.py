@@ -75,7 +75,7 @@ class Emission:
     def _act(self, do: Do) -> Request:
         """The request without what all requests may have."""
         things = self._phrases(do.things) if do.act is not Act.PREPARE else ()
-        places, states = self._places(do.to), tuple(do.states)
+        places, states = self.places(do.to), tuple(do.states)
         match do.act:
             case Act.MOVE:
                 return Move(things=things, to=places, arrangement=do.arrangement)
@@ -90,14 +90,15 @@ class Emission:
             case Act.GO:
                 return Go(to=places)
             case _:
-                at = self._phrase(do.things[0]) if do.things else None
+                at = self.phrase(do.things[0]) if do.things else None
                 occasion = do.occasion or Occasion.TIDY
                 return Prepare(occasion=occasion, people=do.people, at=at)
 
     def _phrases(self, phrases: Iterable[Phrase]) -> tuple[NounPhrase, ...]:
-        return tuple(self._phrase(phrase) for phrase in phrases)
+        return tuple(self.phrase(phrase) for phrase in phrases)
 
-    def _phrase(self, phrase: Phrase) -> NounPhrase:
+    def phrase(self, phrase: Phrase) -> NounPhrase:
+        """One noun phrase, as a mention if it has a label already."""
         if isinstance(phrase, Either):
             return OneOf(one_of=tuple(self._noun(option) for option in phrase.options))
         if not isinstance(phrase, Noun):
@@ -108,7 +109,7 @@ class Emission:
         if id(noun) in self._written:
             return Mention(label=self._written[id(noun)])
         where, holding, but = (
-            self._places(noun.where),
+            self.places(noun.where),
             self._phrases(noun.holding),
             self._phrases(noun.but),
         )
@@ -137,7 +138,8 @@ class Emission:
         self._labels.add(label)
         return label
 
-    def _places(self, wheres: Iterable[Where]) -> tuple[Place, ...]:
+    def places(self, wheres: Iterable[Where]) -> tuple[Place, ...]:
+        """Places without those whose anchor is still to be found."""
         return tuple(
             Place(relation=where.relation, anchor=self._anchor(where.anchor))
             for where in wheres
@@ -148,8 +150,8 @@ class Emission:
         if isinstance(anchor, Spot):
             return anchor
         if isinstance(anchor, PlaceWhere):
-            return PlaceOf(place_of=self._phrase(anchor.noun))
-        return self._phrase(anchor)
+            return PlaceOf(place_of=self.phrase(anchor.noun))
+        return self.phrase(anchor)
 
 
 def _states(noun: Noun) -> tuple[str, ...]:

@@ -68,7 +68,10 @@ def includes(kind: str, other: str) -> bool:
     if outer is None or inner is None:
         return False
     return (
-        inner.objects <= outer.objects and inner.furniture <= outer.furniture and inner != Meaning()
+        inner.objects <= outer.objects
+        and inner.furniture <= outer.furniture
+        and inner.rooms <= outer.rooms
+        and inner != Meaning()
     )
 
 

@@ -37,6 +37,11 @@ def interpret(text: str) -> Reading:
         return refused.reading
 
 
+def spelled(text: str) -> tuple[Token, ...]:
+    """The words and marks of a text, with misspelled words corrected where only one is near."""
+    return tuple(_spelled(token) for token in tokens_of(text))
+
+
 def _spelled(token: Token) -> Token:
     word = respelled(token.word) if token.is_word else token.word
     return token if word == token.word else Token(word, token.start, token.end)

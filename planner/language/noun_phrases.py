@@ -163,15 +163,10 @@ class NounPhrases(Quantities):
                     if self._head(of, outer) is None:
                         return None
                     noun.kind, i = outer.kind, self._head(of, outer) or of
-            elif quantity.other and quantity.det == "the" and i > start + 1:
-                pass
-            elif quantity.det and quantity.count is not None and noun.described:
-                # "The three red": refuse.
-                return None
-            elif noun.color and i > at and quantity.det == "the":
-                # "The red" needs "one".
-                return None
-            else:
+            elif not (quantity.det == "the" and (
+                (quantity.other and i > start + 1) or source.words[i - 1 : i] == ("one",)
+            )):  # fmt: skip
+                # "The other", "the one on the table"; "the red" needs "one".
                 return None
         else:
             i = head
@@ -306,6 +301,11 @@ class NounPhrases(Quantities):
         noun.kind, noun.plural = {"clothe": "clothes"}.get(sense.word, sense.word), sense.plural
         if source.words[at:end][-1:] and source.word(end - 1) in ONE_THING:
             noun.plural = False
+        if source.word(end) in ("one", "ones") and _is_room(sense.word) and not sense.plural:
+            # "The kitchen one".
+            noun.where.append(self._in_room(sense.word, at, end))
+            noun.kind, noun.plural = "", source.word(end) == "ones"
+            return end + 1
         after = source.match(end)
         kinds = [s for s in after.senses if s.part is Part.KIND] if after else []
         if after is not None and kinds and _is_room(sense.word) and not sense.plural:

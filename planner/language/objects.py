@@ -294,6 +294,8 @@ class Objects(Modified):
             self._describe(segment.things, wheres[:first_to] + wheres[origin:])
             return _settled(grouped(wheres[first_to:origin], unsure=True))
         rest = [w for w in wheres if w.way is Way.STATIC]
+        if static and not wheres and (taken := _place_of_anchor(segment.things[-1])):
+            return [taken]
         if not static or not rest:
             self._describe(segment.things, wheres)
             return []
@@ -342,6 +344,19 @@ class Objects(Modified):
                     if isinstance(thing, Noun) and thing.count is not Amount.ALL:
                         thing.each = True
         return Do(Act.MOVE, placed.things, start, end, placed.to, arrangement=placed.arrangement)
+
+
+def _place_of_anchor(thing: Phrase) -> Where | None:
+    """Takes the last place of a description for where the thing goes.
+
+    "Put the apples that are in the bowl on the counter" needs a place.
+    """
+    anchor = thing.where[-1].anchor if isinstance(thing, Noun) and thing.where else None
+    if not isinstance(anchor, Noun) or not anchor.where or anchor.where[-1].end != thing.end:
+        return None
+    place = anchor.where[-1]
+    fixed = isinstance(place.anchor, Noun) and not is_room(place.anchor)
+    return anchor.where.pop() if fixed and place.way is Way.STATIC else None
 
 
 def _settled(groups: list[Where]) -> list[Where]:
