@@ -50,6 +50,12 @@ class Discourse:
         self._nouns: list[Noun] = []
         self._protected: list[Noun] = []
         self._sliced: list[Noun] = []
+        self._room: Noun | None = None
+        self._before: int | None = None
+
+    def within(self, room: Noun | None) -> None:
+        """Sets the room that an announcement names: later furniture without a room is there."""
+        self._room = room
 
     def accept(self, do: Do) -> None:
         """Replaces what a request refers to and remembers its things and places."""
@@ -59,13 +65,21 @@ class Discourse:
                 return all(can_be(noun.kind, state) for state in do.states)
             return not is_room(noun) and (do.act is not Act.MOVE or not is_furniture(noun))
 
+        self._before = len(self._nouns)
         do.things = [thing for phrase in do.things for thing in self._phrase(phrase, fits, [])]
+        self._before = None
         do.tools = [
             thing for phrase in do.tools for thing in self._phrase(phrase, lambda _: True, [])
         ]
         own = [thing for thing in do.things if isinstance(thing, Noun)]
         for where in do.to:
+            if isinstance(where.anchor, Noun) and where.anchor.other:
+                self._other_place(where.anchor, own)
+            fresh = where.anchor
+            known = len(self._nouns)
             self._where(where, own)
+            if where.anchor is fresh and isinstance(fresh, Noun) and fresh in self._nouns[known:]:
+                self._into_context(fresh, own)
         if (
             do.act is Act.MOVE
             and do.to
@@ -142,6 +156,9 @@ class Discourse:
             n for spoken in reversed(self._spoken) for n in spoken.things
             if not noun.kind or n.kind == noun.kind or noun.kind == "thing"
         ]  # fmt: skip
+        if not earlier and noun.definite and noun.kind:
+            anchors = [n for spoken in self._spoken for n in spoken.anchors if n.kind == noun.kind]
+            earlier = anchors if len(set(map(id, anchors))) == 1 else []
         if not earlier:
             if noun.count is Amount.ALL and not noun.kind:
                 raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
@@ -155,6 +172,29 @@ class Discourse:
         else:
             noun.where = noun.where or copy.copy(earlier[0].where)
         noun.other_than = list(dict.fromkeys(earlier)) if noun.count is Amount.ALL else earlier[:1]
+
+    def _other_place(self, place: Noun, things: list[Noun]) -> None:
+        """Reads "to the other table": not the one that the things are at."""
+        origins = [w.anchor for t in things for w in t.where if isinstance(w.anchor, Noun)]
+        named = [n for spoken in self._spoken for n in (*spoken.things, *spoken.anchors)]
+        if place.definite and place.kind and (
+            any(origin.kind == place.kind for origin in origins)
+            or not any(noun.kind == place.kind for noun in named)
+        ):  # fmt: skip
+            place.other, place.elsewhere = False, True
+
+    def _into_context(self, place: Noun, things: list[Noun]) -> None:
+        """Adds the room to "bring them to the kitchen and put them on the table"."""
+        if not is_furniture(place) or place.count is Amount.ALL or place.holding:
+            return
+        if any(isinstance(w.anchor, Noun) and _room_of(w.anchor) for w in place.where):
+            return
+        room = self._room
+        for spoken in self._spoken:
+            if things and all(thing in spoken.things for thing in things):
+                room = next((r for n in spoken.targets if (r := _room_of(n))), room)
+        if room is not None:
+            place.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
 
     def _kind_before(self, noun: Noun) -> str:
         inner = [where.anchor for where in noun.where]
@@ -184,7 +224,7 @@ class Discourse:
         ):
             return None
         matching = [
-            n for n in self._nouns
+            n for n in self._nouns[: self._before]
             if n.plural == noun.plural and (n.kind == noun.kind or n.kind.endswith(f" {noun.kind}"))
         ]  # fmt: skip
         if noun.plural and isinstance(noun.count, int):
@@ -284,3 +324,11 @@ class Discourse:
             if single(anchor) and fits(anchor):
                 return [anchor]
         return []
+
+
+def _room_of(place: Noun) -> Noun | None:
+    """The room that a place is or is said to be in."""
+    if is_room(place):
+        return place
+    rooms = (w.anchor for w in place.where if w.relation is Relation.IN)
+    return next((room for room in rooms if isinstance(room, Noun) and is_room(room)), None)

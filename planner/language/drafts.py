@@ -129,6 +129,7 @@ class Do:
     Attributes:
         taken: the place is still to come ("take the cup and put it on the table").
         tools: what it is done with.
+        later: which of the things come after those before them ("the cup, then the plate").
     """
 
     act: Act
@@ -145,3 +146,4 @@ class Do:
     people: int | None = None
     taken: bool = False
     tools: list[Phrase] = field(default_factory=list)
+    later: list[int] = field(default_factory=list)

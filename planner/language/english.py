@@ -107,10 +107,10 @@ PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
             _STATIC,
         ): "on|upon|on top of|atop|all over|on the top of|in the middle of|in the center of"
         "|in the centre of|at the center of|at the centre of|on the surface of",
-        (_ON, _TO): "onto|on to|to the top of",
+        (_ON, _TO): "onto|on to|to the top of|to be on top of",
         (_IN, _STATIC): "in|inside|inside of|within|around|about|across|throughout|all around"
         "|all across|on the inside of|somewhere in",
-        (_IN, _TO): "into|in to|to the inside of",
+        (_IN, _TO): "into|in to|to the inside of|to inside",
         (_AT, _STATIC): "at|over at|over by",
         (_AT, _TO): "to|over to|along to|up to|down to|back to|towards|toward|through to|off to"
         "|out to|across to",
@@ -166,6 +166,7 @@ FILLERS = phrases(
     "|in the end"
     "|for a second|for a moment|a bit|a little|a moment|sometime|soon|at some point"
     "|later today|go ahead"
+    "|for easy access"
     "|in a row|up|down|over|around|there|let me know|report back"
     "|let me know when you are done|tell me when you are done|let me know where it is"
     "|tell me where it is|let me know where they are|tell me where they are|in total"

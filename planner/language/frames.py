@@ -167,7 +167,7 @@ class Frames(MovingFrames):
             return [Do(Act.LEAVE, self.attach(parts), start, alone)], alone
         if result := self.result(end, parts, start):
             return result
-        placed = any(part.wheres or part.arrangement for part in parts)
+        placed = any(part.arrangement for part in parts) or not self._no_targets(parts)
         if not placed and self._ends(end):
             return [Do(Act.LEAVE, self.attach(parts), start, end)], end
         return None

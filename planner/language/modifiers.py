@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from planner.language.drafts import Noun, Phrase, Pronoun
-from planner.language.english import phrases
+from planner.language.english import PREPOSITIONS, phrases
 from planner.language.lexicon import Part
-from planner.language.places import Places, grouped
+from planner.language.places import Places, grouped, is_furniture
 from planner.language.words import Amount, Color, Pick
 
 _ADVERBS = frozenset({
@@ -125,7 +125,10 @@ class Modified(Places):
             "on top of it",
         )
         if not after and source.word(at) == "with":
-            return 0
+            # "On the table with the vase"; not "set the table with the plates".
+            placed = any(p[-1] == source.word(noun.start - 1) for p in PREPOSITIONS)
+            if not (placed and is_furniture(noun) and inner.definite):
+                return 0
         noun.holding.append(inner)
         return after or end
 

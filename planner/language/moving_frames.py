@@ -65,7 +65,12 @@ class MovingFrames(OccasionFrames):
             return [Do(Act.MOVE, things, start, segments[1], to)], segments[1]
         static = verb.frame is Frame.PICK and self._into_object(segments[0])
         if verb.frame in (Frame.CARRY, Frame.FETCH):
-            static = self._only_there(segments[0])
+            last = segments[0][-1]
+            beside = verb.base in ("move", "relocate", "shift") and all(
+                where.relation is Relation.NEXT_TO and where.way is Way.STATIC
+                for where in last.wheres
+            )
+            static = self._only_there(segments[0]) or beside or bool(last.arrangement)
         if verb.base == "get" and (got := self.result(segments[1], segments[0], start)):
             return got
         return self._moves(verb, segments[0], start, segments[1], static=static)

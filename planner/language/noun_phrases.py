@@ -87,6 +87,8 @@ class NounPhrases(Quantities):
             ("it all", 0), ("them both", 2), ("the both of them", 2), ("the latter", 0),
             ("the former", 0),
             ("every one of them", 2), ("those two", 2), ("these two", 2), ("all of that", 0),
+            ("all these items", 2), ("all these objects", 2), ("these items", 2),
+            ("these objects", 2),
         ):  # fmt: skip
             if end := source.starts(at, phrase):
                 name = phrase.removeprefix("the ") if "er" in phrase else phrase
@@ -313,6 +315,9 @@ class NounPhrases(Quantities):
             noun.where.append(self._in_room(sense.word, at, end))
             noun.kind, noun.plural = kinds[0].word, kinds[0].plural
             return end + after.length
+        if source.word(end) in ("items", "objects") and not _is_room(sense.word):
+            noun.plural = True
+            return end + 1
         if source.starts(end, "of") and source.word(end + 1) in LIQUIDS:
             noun.states.append(f"filled with {source.word(end + 1)}")
             return end + 2

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 
 from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
 from planner.language.drafts import Pronoun as _Pronoun
-from planner.language.english import FILLERS, THE
+from planner.language.english import FILLERS, PREPOSITIONS, THE
 from planner.language.fitness import includes
 from planner.language.modifiers import EXCEPT, Modified
 from planner.language.noun_phrases import describe
 from planner.language.places import belongs, grouped, is_furniture, is_room
 from planner.language.reading import Ask, AskReason
 from planner.language.sentence import Refused
+from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
 from planner.language.words import Amount, Arrangement, Relation, Spot
 
@@ -34,11 +35,12 @@ _ON_IN = (Relation.ON_TOP, Relation.IN, Relation.AT)
 
 @dataclass(slots=True)
 class Segment:
-    """Things that are named together, with the places that follow them."""
+    """Things that are named together, with the places that follow them; `later` as in `Do`."""
 
     things: list[Phrase]
     wheres: list[Where] = field(default_factory=list)
     arrangement: Arrangement | None = None
+    later: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -48,6 +50,7 @@ class Placed:
     things: list[Phrase]
     to: list[Where]
     arrangement: Arrangement | None
+    later: list[int]
 
 
 class Objects(Modified):
@@ -70,7 +73,10 @@ class Objects(Modified):
         if either:
             return None
         if isinstance(found[0], Noun) and found[0].bare and not found[0].plural:
-            verbal = any(Form.BASE in v.forms for v in verbs_at(source.words, at))
+            verbal = any(
+                Form.BASE in v.forms and at + v.length >= found[1]
+                for v in verbs_at(source.words, at)
+            ) and not source.longest(found[1], PREPOSITIONS.keys(), 7)
             if verbal or source.word(found[1]) in THE | {"a", "an", "it", "them", "all"}:
                 return None
         return found
@@ -86,7 +92,7 @@ class Objects(Modified):
         else:
             return None
         i = self._places_of(segments[-1], i)
-        while joined := self._joined(i):
+        while joined := self._in_turn(i, segments[-1]) or self._joined(i):
             found = self.item(joined)
             if found is None or (not subject and self._source.word(found[1]) in PREDICATES):
                 break
@@ -101,8 +107,11 @@ class Objects(Modified):
                 continue
             if segments[-1].wheres or segments[-1].arrangement:
                 segments.append(Segment([]))
+            if {"then", "finally", "lastly"} & set(self._source.words[i:joined]):
+                segments[-1].later.append(len(segments[-1].things))
             segments[-1].things.append(found[0])
             i = self._places_of(segments[-1], found[1])
+        _share_article(segments)
         return segments, i
 
     def _shared_noun(self, at: int) -> tuple[list[Phrase], int] | None:
@@ -174,6 +183,16 @@ class Objects(Modified):
             if source.word(end) == filler and filler != "both":
                 end += 1
         return end
+
+    def _in_turn(self, at: int, segment: Segment) -> int:
+        """Reads "the cup, then the plate, and finally the fork" as one list."""
+        if segment.wheres or segment.arrangement:
+            return 0
+        i = at + (self._source.word(at) == ",")
+        end = self._source.starts(i, "and then", "then", "and finally", "finally", "and lastly")
+        found = self.item(end) if end else None
+        last = found is not None and self._source.word(found[1]) in STOPS
+        return end if found is not None and not last else 0
 
     def _exceptions(self, at: int, things: list[Phrase]) -> int:
         """Reads "Except the red one", added to what it is an exception from."""
@@ -275,7 +294,7 @@ class Objects(Modified):
         found: list[Placed] = []
         for segment in segments:
             to = self._target(segment, static=static)
-            found.append(Placed(segment.things, to, segment.arrangement))
+            found.append(Placed(segment.things, to, segment.arrangement, segment.later))
         for earlier, later in reversed(list(itertools.pairwise(found))):
             if not earlier.to and later.to:
                 earlier.to = later.to
@@ -343,7 +362,20 @@ class Objects(Modified):
                 for thing in placed.things:
                     if isinstance(thing, Noun) and thing.count is not Amount.ALL:
                         thing.each = True
-        return Do(Act.MOVE, placed.things, start, end, placed.to, arrangement=placed.arrangement)
+        return Do(
+            Act.MOVE, placed.things, start, end, placed.to,
+            arrangement=placed.arrangement, later=placed.later,
+        )  # fmt: skip
+
+
+def _share_article(segments: list[Segment]) -> None:
+    """Reads "the cup, fork and knife": one article for all of a list."""
+    things = [thing for segment in segments for thing in segment.things]
+    first = things[0]
+    if isinstance(first, Noun) and first.definite and not first.bare:
+        for thing in things[1:]:
+            if isinstance(thing, Noun) and thing.bare and thing.count == 1:
+                thing.definite, thing.bare = True, False
 
 
 def _place_of_anchor(thing: Phrase) -> Where | None:

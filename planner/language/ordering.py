@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from planner.language.drafts import Act, Do, Noun, Phrase, Way
 from planner.language.fitness import includes
 from planner.language.modifiers import opposite
+from planner.language.places import is_room
 from planner.language.sentence import Source
 from planner.language.words import Actor, Amount, Spot
 
@@ -35,6 +36,8 @@ class Order:
             return
         then = self._drop_taken(do) or then
         if do.act is Act.MOVE and not do.to and self._merged(do):
+            return
+        if not then and self._goes_on(do):
             return
         depends = any(_depends(do, earlier) for earlier in self.steps[-1])
         if depends and not then:
@@ -95,6 +98,25 @@ class Order:
                 return True
         return False
 
+    def _goes_on(self, do: Do) -> bool:
+        """Reads "bring them to the kitchen and put them on the table": one move to the latter."""
+        earlier = self.steps[-1][-1] if self.steps[-1] else None
+        if earlier is None or earlier.act is not Act.MOVE or do.act is not Act.MOVE:
+            return False
+        rooms = [w.anchor for w in earlier.to if isinstance(w.anchor, Noun) and is_room(w.anchor)]
+        inside = [w.anchor for to in do.to if isinstance(to.anchor, Noun) for w in to.anchor.where]
+        if (
+            len(rooms) != 1 or len(earlier.to) != 1 or earlier.who is not do.who
+            or not any(isinstance(room, Noun) and same(room, rooms[0]) for room in inside)
+            or len(earlier.things) != len(do.things)
+            or not all(same(a, b) for a, b in zip(earlier.things, do.things, strict=True))
+        ):  # fmt: skip
+            return False
+        earlier.to, earlier.arrangement = do.to, do.arrangement or earlier.arrangement
+        earlier.only_if += do.only_if
+        earlier.unless += do.unless
+        return True
+
     def _check(self, do: Do) -> None:
         """Refuses two opposite states of one thing without an order."""
         for earlier in self.steps[-1]:
@@ -138,7 +160,7 @@ def signature(noun: Noun) -> tuple[object, ...]:
             (w.relation, signature(w.anchor) if isinstance(w.anchor, Noun) else str(w.anchor))
             for w in noun.where
         ),
-        len(noun.other_than), len(noun.holding),
+        len(noun.other_than), len(noun.holding), noun.elsewhere,
     )  # fmt: skip
 
 

@@ -54,7 +54,7 @@ _ARRANGEMENTS = {
         "|beside each other"
         "|beside one another|close together|close to each other|in a row"
         "|right next to each other|in one place"
-        "|near each other|close to one another|near one another|in a line"
+        "|near each other|close by each other|close to one another|near one another|in a line"
         "|in a row next to each other"
         "|in a group|in a row next to one another|right next to one another",
         Arrangement.APART: "apart|away from each other|far apart|away from one another"
@@ -78,11 +78,14 @@ _THERE = {
     ("in", "the", "centre"): Relation.ON_TOP, ("in", "between"): Relation.NEXT_TO,
     ("on", "top"): Relation.ON_TOP, ("next", "to", "that"): Relation.NEXT_TO,
 }  # fmt: skip
+# They say nothing of where something is or goes.
 _ANYWHERE_AT_ALL = (
     "in the house", "around the house", "in the whole house", "in this house", "at home",
     "in our house", "throughout the house",
     "anywhere in the house", "in the apartment", "in the flat", "of the house",
     "all over the house", "in the entire house",
+    "from their current locations", "from the current locations", "from its current location",
+    "from where they are", "from where it is",
 )  # fmt: skip
 _TRASH = frozenset({"trash", "garbage", "rubbish", "waste"})
 _BY_SIDE = (Relation.NEXT_TO, Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF,

@@ -229,7 +229,9 @@ class Subordinates(Gaps):
                 self._reverse = False
             else:
                 then = self._then or do is self._force_then
-                self.order.add(do, then=then and do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION))
+                then = then and do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION)
+                for number, part in enumerate(_in_turn(do)):
+                    self.order.add(part, then=then or number > 0)
             if do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION):
                 self._then = False
             self._sentence.append(do)
@@ -247,3 +249,12 @@ class Subordinates(Gaps):
         for thing in do.things:
             if isinstance(thing, Noun) and not thing.where and isinstance(room, Noun):
                 thing.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
+
+
+def _in_turn(do: Do) -> list[Do]:
+    """One request for each part of a list that is to be done in turn."""
+    cuts = [0, *do.later, len(do.things)]
+    parts = [copy.copy(do) for _ in cuts[1:]]
+    for part, start, end in zip(parts, cuts, cuts[1:], strict=False):
+        part.things, part.to = do.things[start:end], list(do.to)
+    return parts if len(parts) > 1 else [do]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 
-from planner.language.drafts import Act, Do
+from planner.language.announcements import Announcements
+from planner.language.drafts import Act, Do, Pronoun
 from planner.language.english import (
     BEFORE_THAT,
     FILLERS,
@@ -13,7 +14,6 @@ from planner.language.english import (
     THE,
     THEN,
 )
-from planner.language.remarks import Remarks
 from planner.language.sentence import Source
 from planner.language.state_frames import Dos
 from planner.language.text_words import ALSO, REPAIRS
@@ -21,7 +21,7 @@ from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
 
 
-class Text(Remarks):
+class Text(Announcements):
     """Reads the sentences of a text into an order of requests."""
 
     def repair(self) -> None:
@@ -77,7 +77,10 @@ class Text(Remarks):
 
     def _part(self, at: int) -> int:
         """A word between clauses, or a clause; no clause follows another without such a word."""
-        if end := self._so(at) or self._mark(at) or self._topic(at) or self._subordinate(at):
+        if end := (
+            self._so(at) or self._announcement(at) or self._mark(at) or self._topic(at)
+            or self._subordinate(at)
+        ):  # fmt: skip
             self._complete = False
             return end
         if self._complete and self._source.word(at) != "without":
@@ -186,11 +189,9 @@ class Text(Remarks):
             candidates.append(found)
         if self._wishing and (found := self.statement(at, wish=True)):
             return found
-        if (
-            self._sentence
-            and self._forms != {Form.BASE}
-            and (found := self.verb_phrase(at, self._forms))
-        ):
+        if self._forms != {Form.BASE} and (found := self.verb_phrase(at, self._forms)):
+            candidates.append(found)
+        if self._sentence and (found := self._placing(at)):
             candidates.append(found)
         if found := self.clause(at):
             candidates.append(found)
@@ -204,6 +205,16 @@ class Text(Remarks):
         if any(Form.ING in f for f in forms) and candidates and not self._sentence:
             self._forms = frozenset({Form.ING})
         return best
+
+    def _placing(self, at: int) -> Dos | None:
+        """Reads "..., placing them next to each other"."""
+        last = self._previous[-1] if self._previous else None
+        if last is None or last.act is not Act.MOVE:
+            return None
+        found = self.verb_phrase(at, {Form.ING})
+        moves = found is not None and all(do.act is Act.MOVE for do in found[0])
+        about = found[0][0].things[:1] if found else []
+        return found if moves and about and isinstance(about[0], Pronoun) else None
 
     def _trailing_only(self, dos: list[Do], end: int) -> int:
         """Reads "..., the latter first" puts one of two moves before the other."""

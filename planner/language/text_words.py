@@ -132,3 +132,30 @@ NO_THINGS = words(
     """
 )
 """Words that name things elsewhere, but hardly in remarks."""
+
+OCCASIONS = phrases(
+    """
+    set up | setup | create | prepare | prepare for | decorate | redecorate | rearrange
+    | reorganize | get ready for
+    """
+)
+"""What is announced: the requests that follow say how it is done."""
+JOINT_OCCASIONS = phrases(
+    """
+    clean | clean up | tidy | tidy up | organize | organise | make | play | eat
+    """
+)
+"""These announce after "let us" or "help me"; otherwise they are requests."""
+JOINTLY = phrases(
+    """
+    help me | help me to | let us | can you help me | could you help me | we should | we need to
+    """
+)
+VAGUE_MOVES = phrases("move | exchange | swap | bring | relocate | take | put")
+VAGUE_THINGS = phrases(
+    """
+    these objects | some objects | the objects | things | some things | these things | these items
+    | some items | the items | the things | these | everything
+    """
+)
+NAMED_LATER = words("locations places spots positions around")

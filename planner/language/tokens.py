@@ -6,10 +6,14 @@ import re
 from dataclasses import dataclass
 
 _TOKEN = re.compile(
-    r"\.\.\.|…|[^\W\d_]+(?:'[^\W\d_]+)*|\d+(?:[.,]\d+)?|[.,;:!?&()]|-{1,2}(?=\s|\d)"
+    r"entryway/foyer/lobby|laundryroom/mudroom"
+    r"|\.\.\.|…|[^\W\d_]+(?:'[^\W\d_]+)*|\d+(?:[.,]\d+)?|[.,;:!?&()]|-{1,2}(?=\s|\d)"
 )
 _QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u2013": "-", "\u2014": "-"})
 _CONTRACTIONS = {
+    "livingroom": ("living", "room"),
+    "entryway/foyer/lobby": ("entryway",),
+    "laundryroom/mudroom": ("laundry", "room"),
     "can't": ("can", "not"),
     "cannot": ("can", "not"),
     "won't": ("will", "not"),
