@@ -45,7 +45,8 @@ TOGETHER = [
 @pytest.mark.parametrize(("said", "plainly"), TOGETHER)
 def test_it_means_what_it_says_in_plain_words(said: str, plainly: str) -> None:
     first, second = interpret(said), interpret(plainly)
-    assert isinstance(first, Goal) and isinstance(second, Goal), (first, second)
+    assert isinstance(first, Goal), first
+    assert isinstance(second, Goal), second
     assert same_meaning(first, second), (first, second)
 
 
