@@ -7,6 +7,9 @@ not contain is kept in `Notes`: where agents stand, what was searched, what fail
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from planner.evaluation.task import GateRelation
 from planner.planning.expert.choice import narrowed
 from planner.planning.expert.facts import Facts, in_memory_names, spots_of
@@ -17,7 +20,7 @@ from planner.planning.expert.notes import MAX_FAILURES, MAX_FAULTS, MAX_ROUNDS, 
 from planner.planning.expert.progress import Progress
 from planner.planning.expert.search import Likelihood, drawers_of
 from planner.planning.expert.team import Distances, Team
-from planner.planning.goal import Subgoal, read_goal
+from planner.planning.goal import Goal, Subgoal, read_goal
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.walking import walk_map
 from planner.world.instruct import InstructionCode
@@ -57,6 +60,8 @@ class Expert:
         self._jobs: dict[str, Job] = {}
         self._stand_ins = StandIns(goal.names if goal is not None else ())
         self._likelihood: Likelihood | None = None
+        self._wanted: Mapping[str, frozenset[str]] = {}
+        self._not_found: set[str] = set()
         self._given = self._waits = self._put_downs = 0
         self._last: tuple[object, ...] = ()
         self._settled = False
@@ -65,6 +70,36 @@ class Expert:
     def name(self) -> str:
         """The value of the bring-up argument `planner`."""
         return "expert"
+
+    def pursue(self, goal: Goal, wanted: Mapping[str, frozenset[str]]) -> None:
+        """Replaces the goal while the task runs; what was seen, tried and achieved is kept.
+
+        Args:
+            goal: by the memory's names.
+            wanted: names `CLASS_...` of things to look for beyond those of the goal, each with the
+                furniture and floors where they may be; none = anywhere.
+        """
+        progress = Progress(goal)
+        if self._progress is not None:
+            progress.carry_over(self._progress)
+            if goal.ties != self._progress.goal.ties:
+                self._notes.value.clear()
+        self._goal, self._progress = goal, progress
+        self._wanted = wanted
+        self._last = ()
+
+    @property
+    def not_found(self) -> frozenset[str]:
+        """Names that were wanted and that are at none of the places to look at."""
+        return frozenset(self._not_found)
+
+    @property
+    def achieved(self) -> frozenset[int]:
+        """The propositions of the goal that are done, by belief."""
+        progress = self._progress
+        if progress is None:
+            return frozenset()
+        return frozenset(w.index for w in progress.goal.subgoals if progress.done(w.index))
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Records how calls ended."""
@@ -152,7 +187,8 @@ class Expert:
             for thing in subgoal.first
         }
         team = Team(context, facts, self._notes, self._jobs, distance, likelihood, avoid)
-        if progress.finished:
+        wanted = [name for name in self._wanted if name not in self._not_found]
+        if progress.finished and not wanted:
             return self._finish(context, team, facts)
 
         def able(skill: str) -> bool:
@@ -161,11 +197,14 @@ class Expert:
         work = JobMaker(subgoals, progress, facts, self._notes, distance, able).make()
         if not work.jobs and not work.missing:
             work = Work(self._clear_away(progress, facts, distance), [], work.stuck)
-        team.assign(work)
+        team.assign(replace(work, missing=[*work.missing, *wanted]), self._wanted)
         if team.calls or context.running:
             self._waits = 0 if team.calls else self._waits
             return Decision(team.calls, "; ".join(team.story))
         if work.missing and self._notes.search_again(work.missing):
+            return None
+        if wanted:
+            self._not_found.update(wanted)
             return None
         if work.stuck and self._notes.start_over():
             return None

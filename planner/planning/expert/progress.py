@@ -25,6 +25,15 @@ class Progress:
         self.now: set[int] = set()
         self._subgoals: tuple[Subgoal, ...] = goal.subgoals
 
+    def carry_over(self, former: Progress) -> None:
+        """Takes over what came true of a former goal, where the same pairs still suffice."""
+        for index in former.latched:
+            past, pairs = former.goal.subgoals[index], former.witness.get(index, ())
+            for subgoal in self.goal.subgoals:
+                if _covers(subgoal, past, pairs):
+                    self.latched.add(subgoal.index)
+                    self.witness[subgoal.index] = pairs
+
     def update(self, subgoals: tuple[Subgoal, ...], facts: Facts) -> bool:
         """Evaluates a new belief; True if something came true for the first time."""
         self._subgoals = subgoals
@@ -103,3 +112,13 @@ class Progress:
 def _heads(gate: Dependency, test: Callable[[int], bool]) -> bool:
     judge = all if gate.mode is DependencyMode.ALL else any
     return judge(test(head) for head in gate.depends_on)
+
+
+def _covers(subgoal: Subgoal, past: Subgoal, pairs: Pairs) -> bool:
+    """Whether a subgoal came true when the pairs of a former one did."""
+    firsts = {first for first, _ in pairs if first in subgoal.first}
+    return (
+        subgoal.predicate == past.predicate
+        and len(firsts) >= subgoal.number
+        and all(second in ("", *subgoal.second) for _, second in pairs)
+    )

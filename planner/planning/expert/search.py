@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from planner.planning.expert.facts import Facts
@@ -63,6 +64,7 @@ STEP_M = 3.0
 SHARED = 0.35
 # Factor for the agent's own room: with equal rooms it would have to come back.
 HERE = 1.25
+NO_AREAS: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 class Place(NamedTuple):
@@ -250,8 +252,14 @@ class Search:
     """The order in which to look for the missing things in one house."""
 
     def __init__(
-        self, facts: Facts, notes: Notes, missing: Iterable[str], likelihood: Likelihood
+        self,
+        facts: Facts,
+        notes: Notes,
+        missing: Iterable[str],
+        likelihood: Likelihood,
+        areas: Mapping[str, frozenset[str]] = NO_AREAS,
     ) -> None:
+        """`areas`: the only furniture and floors where some of the missing may be."""
         self._facts, self._notes, self._places = facts, notes, likelihood.places
         self._value: dict[Look, float] = {}
         self._agent = ""
@@ -266,7 +274,10 @@ class Search:
         for name in missing:
             _, broad, long = sorted(facts.size_m(name))
             from_m = SEEN_FROM_M * math.sqrt(broad * long)
+            area = areas.get(name)
             for look, weight in likelihood.of(name.rpartition("_")[0]).items():
+                if area and look.furniture not in area:
+                    continue
                 if self._seen(look):
                     weight *= self._left_for_others(look)
                 if weight:

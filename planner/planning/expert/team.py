@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from planner.parts.kinds import SKILLS
 from planner.planning.expert.facts import Facts, Spot, planar_m
@@ -108,14 +108,17 @@ class Team:
         name = job.thing
         return job.spot is not None and (agent, name, job.spot) in self._notes.bad_spots
 
-    def assign(self, work: Work) -> None:
-        """Fills `calls` as long as there is something to do."""
+    def assign(self, work: Work, areas: Mapping[str, frozenset[str]]) -> None:
+        """Fills `calls` as long as there is something to do.
+
+        `areas` are the only places to look at for some of the missing names.
+        """
         for agent in list(self._idle):
             if not self._goes_on_freeing_hand(agent):
                 self._go_on_with_load(agent, work)
         self._share_out(work)
         if work.missing:
-            self._search(work.missing)
+            self._search(work.missing, areas)
         for agent in list(self._idle):
             self._free_hand(agent, work)
         self._make_way()
@@ -326,10 +329,11 @@ class Team:
 
     # ---- looking for things -------------------------------------------------------------
 
-    def _search(self, missing: list[str]) -> None:
+    def _search(self, missing: list[str], areas: Mapping[str, frozenset[str]]) -> None:
         if not self._idle:
             return
-        search = Search(self._facts, self._notes, missing, self._likelihood)
+        search = Search(self._facts, self._notes, missing, self._likelihood, areas)
+        words = " and ".join(dict.fromkeys(name.removesuffix("_?") for name in missing))
         for agent in list(self._idle):
             taken = {look.furniture for a, look in self._notes.searching.items() if a != agent}
             look = self._kept_look(agent, search) or search.best(
@@ -348,9 +352,7 @@ class Team:
             where = "inside" if look.inside else "at"
             hinted = [n for n in missing if self._likelihood.is_hinted(n.rpartition("_")[0], look)]
             why = f" (the words say so of {' and '.join(hinted)})" if hinted else ""
-            self.story.append(
-                f"{agent}: look for {' and '.join(missing)} {where} {look.furniture}{why}: {call}"
-            )
+            self.story.append(f"{agent}: look for {words} {where} {look.furniture}{why}: {call}")
 
     def _kept_look(self, agent: str, search: Search) -> Look | None:
         look = self._notes.searching.get(agent)
