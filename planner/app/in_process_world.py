@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from pydantic import JsonValue
+
 from planner.app.backend_port import BackendPort
 from planner.app.time_steps import MAX_STEPS, Steps
 from planner.planning.planner import AgentResult
-from planner.planning.session_world import Event, Status
+from planner.planning.session_world import Event, OnGoal, Status, ignore_goal
 from planner.skills.executor import SkillExecutor
 from planner.skills.find_model import FindModel
 from planner.skills.team import Team
@@ -33,6 +35,7 @@ class InProcessWorld:
         all_known: Callable[[], Belief] | None,
         on_event: Callable[[Event], None],
         find_model: FindModel | None = None,
+        on_goal: OnGoal = ignore_goal,
     ) -> None:
         """Creates the agents' executors.
 
@@ -43,9 +46,11 @@ class InProcessWorld:
             all_known: the belief that planners and skills get instead of the memory's.
             on_event: called with each call that starts or ends.
             find_model: answers the Find tools; None = they answer by rule.
+            on_goal: called with the goal that the planner has understood.
         """
         self.layout = layout
         self.on_event = on_event
+        self._on_goal = on_goal
         self.sim_steps = 0
         self._steps, self._backend, self._memory = steps, steps.backend, steps.memory
         self._all_known = all_known
@@ -129,3 +134,7 @@ class InProcessWorld:
 
     def on_status(self, status: Status) -> None:
         """Does nothing: the events say the same."""
+
+    def on_goal(self, goal: Mapping[str, JsonValue]) -> None:
+        """Passes the understood goal on."""
+        self._on_goal(goal)

@@ -84,7 +84,9 @@ class Decision:
     """Calls for idle agents (an agent without one stays idle), and the reasoning, for people.
 
     `Done[]` of every agent ends the task. `question` asks the person instead of acting; `failure`
-    ends the task with this text and the code `end`. `evidence` is added to the task's result.
+    ends the task with this text and the code `end`, and with `question` if that has to be answered
+    first. `evidence` is added to the task's result. `goal` is what the planner has understood, for
+    others to see; None = as before.
     """
 
     calls: Mapping[str, SkillCall] = field(default_factory=dict)
@@ -93,6 +95,7 @@ class Decision:
     failure: str = ""
     end: InstructionCode = InstructionCode.GAVE_UP
     evidence: Mapping[str, str] = field(default_factory=dict)
+    goal: Mapping[str, JsonValue] | None = None
 
 
 class Planner(Protocol):

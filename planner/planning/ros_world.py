@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
+from pydantic import JsonValue
+
 from planner.planning.belief_wait import BeliefSource, BeliefWait
 from planner.planning.planner import AgentResult
-from planner.planning.session_world import Event, Status
+from planner.planning.session_world import Event, OnGoal, Status, ignore_goal
 from planner.world.belief import Belief
 from planner.world.house import House
 from planner.world.primitive import Capabilities
@@ -52,10 +54,11 @@ class RosWorld:
         cancel: Callable[[str], None],
         log: Callable[[str], None],
         on_status: Callable[[Status], None],
+        on_goal: OnGoal = ignore_goal,
     ) -> None:
         """`start` and `cancel` act on an agent's skill executor."""
         self._inputs, self._start, self._cancel = inputs, start, cancel
-        self._log, self._on_status = log, on_status
+        self._log, self._on_status, self._on_goal = log, on_status, on_goal
         self._wait = BeliefWait(inputs, log)
         self._running: dict[str, SkillCall] = {}
         self._done: list[AgentResult] = []
@@ -147,6 +150,10 @@ class RosWorld:
     def on_status(self, status: Status) -> None:
         """Passes the status on."""
         self._on_status(status)
+
+    def on_goal(self, goal: Mapping[str, JsonValue]) -> None:
+        """Passes the understood goal on."""
+        self._on_goal(goal)
 
 
 def _line(event: Event) -> str:

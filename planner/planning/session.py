@@ -126,6 +126,8 @@ class Session:
         self.decisions += 1
         decision = await self._planner.decide(self._context(idle))
         self.evidence.update(decision.evidence)
+        if decision.goal is not None:
+            self._world.on_goal(decision.goal)
         return decision
 
     def _context(self, idle: tuple[str, ...]) -> Context:
@@ -145,7 +147,7 @@ class Session:
 
     def _end(self, decision: Decision) -> Outcome | None:
         if decision.failure:
-            return self._outcome(decision.end, decision.failure)
+            return self._outcome(decision.end, decision.failure, decision.question)
         if decision.question and self._ask is None:
             code = InstructionCode.QUESTION
             return self._outcome(code, "the planner asks back", decision.question)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from pydantic import JsonValue
 
 from planner.planning.planner import AgentResult
 from planner.world.belief import Belief
 from planner.world.house import House
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillResult
+
+# Called with the goal that a planner has understood of plain text.
+OnGoal = Callable[[Mapping[str, JsonValue]], None]
+
+
+def ignore_goal(_goal: Mapping[str, JsonValue]) -> None:
+    """For worlds in which nobody reads the understood goal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +90,6 @@ class World(Protocol):
 
     def on_status(self, status: Status) -> None:
         """Receives the status after each decision that gave calls."""
+
+    def on_goal(self, goal: Mapping[str, JsonValue]) -> None:
+        """Receives the goal that the planner has understood, whenever that has changed."""
