@@ -1,0 +1,1 @@
+"""Carries out instructions in plain English: read, bound to things, done, and reported on."""
