@@ -32,7 +32,7 @@ class DialogueOptions:
         deadline_s: wall seconds for one reply.
         constrained: whether the model gets the grammar; replies are checked against it anyway.
         max_questions: questions to the person in one dialogue; 0 = none.
-        show_states: whether summaries include the states of objects (PARTNR-D41).
+        show_states: whether summaries include the states of objects and furniture (PARTNR-D41).
     """
 
     max_cycles: int = 0

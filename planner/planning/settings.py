@@ -63,7 +63,10 @@ def declare(node: Any) -> Settings:
                 node, "max_questions", 0, "questions to the person in a task; 0 = none", min_value=0
             ),
             show_states=parameters.flag(
-                node, "show_states", False, "whether summaries include the states of objects"
+                node,
+                "show_states",
+                False,
+                "whether summaries include the states of objects and furniture",
             ),
         ),
         options=declare_options(node, PLANNERS.get(name).options),

@@ -2,7 +2,8 @@
 
 It reads the goal directly and uses a belief that knows everything. It plans all steps of all agents
 in advance, according to their abilities, and then executes the plan open loop. That makes it fast
-but not perfect: whatever the plan did not foresee goes wrong.
+but not perfect: whatever the plan did not foresee goes wrong. Goals that need a tool in the hand,
+such as slices, or a device that is on are refused.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from planner.planning.goal import Goal, Subgoal, read_goal
 from planner.planning.offered import is_able
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.world.belief import Belief
+from planner.world.catalogue import sliced_from
 from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCall, SkillName
-from planner.world.state_skills import StateSkill, single_handed
+from planner.world.state_skills import StateSkill, single_handed, skills_that_make
 from planner.world.vocabulary import EntityKind, Relation, floor_name
 
 NAME = "heuristic_expert"
@@ -103,10 +105,9 @@ class HeuristicExpert:
         if self._goal is None:
             return Decision(failure=NO_GOAL, end=InstructionCode.NO_GOAL)
         if self._plan is None:
-            unknown = sorted(name for name in self._goal.names if name not in context.belief.nodes)
-            if unknown:
-                words = f"{NAME} needs full observability: {', '.join(unknown)} not known"
-                return Decision(failure=words)
+            refusal = _refusal(self._goal, context.belief)
+            if refusal:
+                return Decision(failure=refusal)
             self._plan = _Planning(self._goal, context).plan()
         level = self._plan.level()
         calls = {}
@@ -119,6 +120,37 @@ class HeuristicExpert:
         thought = "; ".join(f"{agent}: {call}" for agent, call in calls.items())
         evidence = {**self._axes.as_parameters(), "skipped_steps": "; ".join(self._plan.skipped)}
         return Decision(calls, thought, evidence=evidence)
+
+
+def _refusal(goal: Goal, belief: Belief) -> str:
+    """Why a goal cannot be planned; "" if it can."""
+    unknown = sorted(name for name in goal.names if name not in belief.nodes)
+    needs = [
+        f"{name} needs {sliced_from(name)} to be sliced" for name in unknown if sliced_from(name)
+    ]
+    if unknown and not needs:
+        return f"{NAME} needs full observability: {', '.join(unknown)} not known"
+    if not needs:
+        found = ((subgoal, _need(subgoal, belief)) for subgoal in goal.subgoals)
+        needs = [f"{subgoal} needs {need}" for subgoal, need in found if need]
+    if not needs:
+        return ""
+    return f"{NAME} plans neither tools nor devices: {needs[0]}; use the planner `expert`"
+
+
+def _need(subgoal: Subgoal, belief: Belief) -> str:
+    """What a required state takes besides its thing and something nearby; "" for nothing."""
+    if subgoal.state is None:
+        return ""
+    state, value = subgoal.state
+    chosen = subgoal.first[: subgoal.number]
+    if all(belief.nodes[name].states.get(state, False) is value for name in chosen):
+        return ""
+    skill = single_handed(state, value=value)
+    if skill is not None:
+        return " and ".join(need.what for need in skill.needs.at)
+    tools = [way.needs.hand for way in skills_that_make(state, value=value)]
+    return next((tool.what for tool in tools if tool is not None), "what no skill does")
 
 
 class _Planning:
@@ -219,10 +251,7 @@ class _Planning:
             return []
         state, value = subgoal.state
         skill = single_handed(state, value=value)
-        if self._belief.nodes[name].states.get(state) is value:
-            return []
-        if skill is None:
-            self._plan.skipped.append(f"{subgoal}: no skill does that")
+        if skill is None or self._belief.nodes[name].states.get(state) is value:
             return []
         if not skill.needs.near:
             near = SkillCall(SkillName.NAVIGATE, (name,))

@@ -197,13 +197,14 @@ def _floor_first(node: BeliefNode) -> tuple[bool, int, str]:
 
 
 def summary(belief: Belief, agent: str, *, states: bool = False) -> str:
-    """All known objects and their locations; `agent` is the reader."""
+    """All known objects and their locations; `agent` is the reader.
+
+    With `states`, also the furniture that is not in its initial state, such as an oven that is on.
+    """
     # Skip names that no call can contain; their text might pass for something else.
     known = [node for node in belief.of_kind(EntityKind.OBJECT) if is_speakable(node.name)]
     nodes = sorted(known, key=_by_class)
-    if not nodes:
-        return f"{OBJECTS}\n{NO_OBJECTS}"
-    lines, counts = [OBJECTS], dict[str, int]()
+    lines, counts = [OBJECTS] if nodes else [OBJECTS, NO_OBJECTS], dict[str, int]()
     for node in nodes:
         count = counts[node.class_name] = counts.get(node.class_name, 0) + 1
         if count <= MAX_OF_CLASS:
@@ -213,7 +214,18 @@ def summary(belief: Belief, agent: str, *, states: bool = False) -> str:
         for name, count in counts.items()
         if count > MAX_OF_CLASS
     ]
-    return "\n".join(lines)
+    return "\n".join(lines + _changed_furniture(belief) if states else lines)
+
+
+def _changed_furniture(belief: Belief) -> list[str]:
+    """Furniture with a state that differs from the initial one: objects have theirs always."""
+    usual = default_states().usual
+    return [
+        f"{node.name} in {node.room or 'unknown'}{words}"
+        for node in sorted(belief.of_kind(EntityKind.FURNITURE), key=_by_class)
+        if any(value is not usual(state) for state, value in node.states.items())
+        and (words := _states(node, shown=True))
+    ]
 
 
 def _by_class(node: BeliefNode) -> tuple[str, int, str]:

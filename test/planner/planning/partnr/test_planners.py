@@ -402,6 +402,17 @@ def test_one_agents_control_is_single(toy_world: Make, name: str) -> None:
     assert (decision.evidence["control"] == "single") is (name != "react")
 
 
+def test_summaries_with_states_name_the_furniture_that_changed(toy_world: Make) -> None:
+    world = toy_world()
+    table = world.belief().nodes["table_1"]
+    assert "table_1 in" not in summary(world.belief(), "", states=True)
+    world.states["table_1"] = {"clean": False}
+    assert "table_1 in" not in summary(world.belief(), "")
+    assert (
+        f"table_1 in {table.room} (dirty)" in summary(world.belief(), "", states=True).splitlines()
+    )
+
+
 def test_copies_do_not_drown_the_summary() -> None:
     """PARTNR-11.2: a graph of twenty-five bees."""
     nodes = {
@@ -471,6 +482,29 @@ def test_the_heuristic_expert_needs_to_see_everything(toy_world: Make) -> None:
     task = goal_task(world, prop("is_on_top", ["cup_0"], ["couch_0"]))
     outcome = play(make_planner(PlannerChoice("heuristic_expert"), task, None), world, task)
     assert "needs full observability: cup_0 not known" in outcome.failure
+
+
+@pytest.mark.parametrize(
+    ("proposition", "need"),
+    [
+        (prop("is_cooked", ["apple_0"]), "is_cooked(apple_0) needs a stove that is on"),
+        (prop("is_sliced", ["apple_0"]), "is_sliced(apple_0) needs a knife"),
+        (
+            prop("is_on_top", ["apple_slice_5"], ["couch_0"]),
+            "apple_slice_5 needs apple_1 to be sliced",
+        ),
+    ],
+)
+def test_the_heuristic_expert_refuses_what_takes_tools_and_devices(
+    toy_world: Make, proposition: Any, need: str
+) -> None:
+    world = toy_world()
+    task = goal_task(world, proposition)
+    outcome = play(make_planner(PlannerChoice("heuristic_expert"), task, None), world, task)
+    assert outcome.failure == (
+        f"heuristic_expert plans neither tools nor devices: {need}; use the planner `expert`"
+    )
+    assert outcome.calls == []
 
 
 def test_the_heuristic_expert_leaves_what_fails_twice(toy_world: Make) -> None:
