@@ -221,7 +221,7 @@ def _changed_furniture(belief: Belief) -> list[str]:
     """Furniture with a state that differs from the initial one: objects have theirs always."""
     usual = default_states().usual
     return [
-        f"{node.name} in {node.room or 'unknown'}{words}"
+        f"{node.name}: {node.room or 'unknown'}{words}"
         for node in sorted(belief.of_kind(EntityKind.FURNITURE), key=_by_class)
         if any(value is not usual(state) for state, value in node.states.items())
         and (words := _states(node, shown=True))
