@@ -1,0 +1,1 @@
+"""Finds the things that fit an instruction's descriptions (docs/language.md)."""

@@ -1,0 +1,286 @@
+"""Binds noun phrases to known things: how many, which, and what is to be asked or looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from planner.grounding.choosing import Choice, alternatives
+from planner.grounding.fitting import Fitting
+from planner.grounding.kinds import classes_of
+from planner.grounding.records import Missing, OpenEnded, Question, Unbound, Why
+from planner.grounding.scene import Scene, Thing
+from planner.grounding.wording import words_of
+from planner.language.description import Anchor, Description, Mention, NounPhrase, OneOf
+from planner.language.reading import AskReason
+from planner.language.words import Amount, Bound
+
+_LEAST = {Amount.SOME: 2, Amount.FEW: 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The known things that a noun phrase stands for.
+
+    Attributes:
+        key: of the description, the same for the same things.
+        number: how many of the names are meant; all of them if it equals their number.
+        loose: any of the names will do each time.
+    """
+
+    key: str
+    names: tuple[str, ...]
+    number: int
+    loose: bool = False
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether only some of the names are meant."""
+        return self.number < len(self.names)
+
+    @property
+    def tie(self) -> str:
+        """The key, where it is open which of the names is meant, but the same each time."""
+        return self.key if self.is_choice and not self.loose else ""
+
+
+@dataclass(slots=True)
+class Open:
+    """What remains open."""
+
+    missing: dict[str, Missing] = field(default_factory=dict)
+    open_ended: dict[str, OpenEnded] = field(default_factory=dict)
+    questions: dict[str, Question] = field(default_factory=dict)
+    unbound: list[Unbound] = field(default_factory=list)
+
+
+class Bindings:
+    """The noun phrases of a goal, in their order.
+
+    Args:
+        scene: as things were at first.
+        choices: answers by key.
+        bound: what was bound before.
+        searched: keys of descriptions of which nothing more can be found.
+        settle: never ask.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        choices: Mapping[str, Choice],
+        bound: Mapping[str, tuple[str, ...]],
+        searched: frozenset[str],
+        *,
+        settle: bool,
+    ) -> None:
+        self._scene = scene
+        self._choices = choices
+        self.bound: dict[str, tuple[str, ...]] = dict(bound)
+        self._searched = searched
+        self._settle = settle
+        self._labels: dict[str, Binding] = {}
+        self._labelled: dict[str, tuple[str, ...]] = {}
+        self.fitting = Fitting(scene, self._labelled)
+        self.open = Open()
+
+    def bind(
+        self,
+        phrase: NounPhrase | Anchor,
+        path: str,
+        request: int,
+        *,
+        able: Mapping[str, str] | None = None,
+        quiet: bool = False,
+    ) -> Binding | None:
+        """Binds a phrase.
+
+        Args:
+            phrase: no spot.
+            path: where it is in the goal.
+            request: index of the request.
+            able: the reason for each name that cannot be meant here.
+            quiet: nothing is looked for or asked.
+
+        Returns:
+            None if nothing can be bound yet, or ever; `open` says what for.
+        """
+        if isinstance(phrase, Mention):
+            return self._labels.get(phrase.label)
+        if isinstance(phrase, OneOf):
+            return self._one_of(phrase, path, request, able or {}, quiet=quiet)
+        if not isinstance(phrase, Description):
+            return None
+        found = _OneDescription(self, phrase, path, request, able or {}, quiet=quiet).bind()
+        if found is not None and phrase.label is not None:
+            self._labels[phrase.label] = found
+            self._labelled[phrase.label] = found.names
+        return found
+
+    def exists(self, phrase: NounPhrase, path: str, request: int) -> bool | None:
+        """Whether something fits a condition; None if it is not known yet."""
+        if self.fitting.names(phrase):
+            return True
+        key = _key(phrase, path)
+        if self.is_settled(key):
+            return False
+        if isinstance(phrase, Description):
+            words, where = words_of(phrase), self.places_of(phrase)
+            self.open.missing[key] = Missing(
+                key, request, words, classes_of(phrase.kind), where, 1, condition=True
+            )
+        return None
+
+    def is_settled(self, key: str) -> bool:
+        """Whether nothing more can be found."""
+        return self._scene.complete or key in self._searched
+
+    def places_of(self, phrase: Description) -> tuple[str, ...]:
+        """Rooms and furniture where a thing must be; empty for anywhere."""
+        return tuple(n for place in phrase.where for n in self.fitting.names(place.anchor))
+
+    def chosen(self, key: str, candidates: Sequence[str]) -> tuple[list[str], Choice | None]:
+        """The candidates that an answer leaves."""
+        choice = self._choices.get(key)
+        if choice is None:
+            return list(candidates), None
+        return choice.of(self._scene, candidates), choice
+
+    def differ(self, names: Sequence[str], key: str, request: int, words: str) -> bool:
+        """Asks which of several is meant; False if they cannot be told apart or asked about."""
+        things: list[Thing] = [self._scene.things[name] for name in names]
+        options = () if self._settle else alternatives(self._scene, things)
+        if not options:
+            return False
+        self.open.questions[key] = Question(key, request, words, AskReason.WHICH, options)
+        return True
+
+    def _one_of(
+        self, phrase: OneOf, path: str, request: int, able: Mapping[str, str], *, quiet: bool
+    ) -> Binding | None:
+        """The first alternative of which enough is known; in truth any of them is as good."""
+        found = []
+        for k, inner in enumerate(phrase.one_of):
+            found.append(self.bind(inner, f"{path}.{k}", request, able=able, quiet=True))
+        known = [binding for binding in found if binding is not None]
+        if self._settle and known:
+            names = tuple(dict.fromkeys(n for binding in known for n in binding.names))
+            return Binding(path, names, min(b.number for b in known), loose=True)
+        if known:
+            return known[0]
+        return self.bind(phrase.one_of[0], f"{path}.0", request, able=able, quiet=quiet)
+
+
+def _key(phrase: NounPhrase, path: str) -> str:
+    """The same for the same definite description wherever it stands, else for its place only."""
+    if isinstance(phrase, Description) and phrase.definite and not phrase.each:
+        same = phrase.model_copy(update={"label": None})
+        return same.model_dump_json(by_alias=True, exclude_defaults=True)
+    return path
+
+
+class _OneDescription:
+    """Binds one description."""
+
+    def __init__(
+        self,
+        bindings: Bindings,
+        phrase: Description,
+        path: str,
+        request: int,
+        able: Mapping[str, str],
+        *,
+        quiet: bool,
+    ) -> None:
+        self.bindings, self.phrase, self.path = bindings, phrase, path
+        self.request, self.able, self.quiet = request, able, quiet
+        self.key = _key(phrase, path)
+        self.settled = bindings.is_settled(self.key)
+
+    def bind(self) -> Binding | None:
+        fits = self.bindings.fitting.names(self.phrase)
+        names = [name for name in fits if name not in self.able]
+        if fits and not names and self.phrase.count is not Amount.ALL:
+            self._fail(Why.UNFIT, self.able[fits[0]])
+            return None
+        names, choice = self.bindings.chosen(self.key, names)
+        before = [n for n in self.bindings.bound.get(self.key, ()) if n not in self.able]
+        found = self._every(names, before) if self._means_all else self._some(names, before, choice)
+        if found is not None:
+            self.bindings.bound[self.key] = found.names
+        return found
+
+    @property
+    def _means_all(self) -> bool:
+        return self.phrase.count is Amount.ALL
+
+    def _every(self, names: Sequence[str], before: Sequence[str]) -> Binding | None:
+        known = tuple(dict.fromkeys([*before, *names]))
+        if not self.settled and not self.quiet:
+            self.bindings.open.open_ended[self.key] = OpenEnded(
+                self.key, self.request, self._words, self._classes, self._where
+            )
+        if not known:
+            if self.settled:
+                self._fail(Why.DONE if self._classes == () else Why.NONE, self._none)
+            return None
+        return Binding(self.key, known, len(known))
+
+    def _some(
+        self, names: Sequence[str], before: Sequence[str], choice: Choice | None
+    ) -> Binding | None:
+        phrase = self.phrase
+        number = _LEAST[phrase.count] if isinstance(phrase.count, Amount) else phrase.count
+        if phrase.bound is Bound.AT_MOST:
+            # Fewer are as right, and nothing measures a maximum.
+            number = 1
+        if choice is not None and choice.every:
+            number = max(number, len(names))
+        if phrase.definite:
+            known = tuple(dict.fromkeys([*before, *names])) if len(before) < number else (*before,)
+        else:
+            known = tuple(dict.fromkeys([*before, *names]))
+        if len(known) < number:
+            self._lack(number - len(known), len(known))
+        if not known:
+            return None
+        number = min(number, len(known))
+        if phrase.definite and number < len(known) and choice is None and not self.quiet:
+            asked = self.bindings.differ(known, self.key, self.request, self._words)
+            if asked:
+                return None
+        loose = phrase.definite and number < len(known)
+        return Binding(self.key, known, number, loose)
+
+    def _lack(self, count: int, known: int) -> None:
+        if self.settled:
+            if known:
+                self._fail(Why.TOO_FEW, f"There are only {known} of {self._words}.")
+            else:
+                self._fail(Why.NONE, self._none)
+        elif not self.quiet:
+            self.bindings.open.missing[self.key] = Missing(
+                self.key, self.request, self._words, self._classes, self._where, count
+            )
+
+    def _fail(self, why: Why, text: str) -> None:
+        if not self.quiet:
+            self.bindings.open.unbound.append(Unbound(self.request, self._words, why, text))
+
+    @property
+    def _words(self) -> str:
+        return words_of(self.phrase)
+
+    @property
+    def _none(self) -> str:
+        plain = self.phrase.model_copy(update={"definite": False, "count": 1, "label": None})
+        words = words_of(plain)
+        return f"There is no {words.removeprefix('a ').removeprefix('an ')}."
+
+    @property
+    def _classes(self) -> tuple[str, ...]:
+        return classes_of(self.phrase.kind)
+
+    @property
+    def _where(self) -> tuple[str, ...]:
+        return self.bindings.places_of(self.phrase)

@@ -1,0 +1,216 @@
+"""Propositions while a goal is being bound, and the evaluation that they make."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+from planner.grounding.fitting import has_state
+from planner.grounding.placing import is_at
+from planner.grounding.scene import Scene
+from planner.language.words import Relation
+from planner.world.states import default_states
+
+PLACING = {
+    "is_on_top": "receptacles",
+    "is_inside": "receptacles",
+    "is_in_room": "rooms",
+    "is_on_floor": "",
+}
+_RELATIONS = {
+    "is_on_top": Relation.ON_TOP,
+    "is_inside": Relation.IN,
+    "is_in_room": Relation.IN,
+    "is_next_to": Relation.NEXT_TO,
+}
+
+
+class Hold(StrEnum):
+    """When a proposition must hold: at the end, throughout, or never."""
+
+    ACHIEVED = "achieved"
+    ALWAYS = "AlwaysConstraint"
+    NEVER = "NeverConstraint"
+
+
+@dataclass(slots=True)
+class Draft:
+    """One proposition.
+
+    Attributes:
+        request: index of its request.
+        step: of the goal; None without an order.
+        lists: one list of names for states and the floor, two for relations, one for each member
+            of a cluster.
+        keys: for each list the key of the description that it stands for, where it is left open
+            which of the names is meant.
+        same: whether all need the same one of the second list.
+    """
+
+    request: int
+    step: int | None
+    predicate: str
+    lists: tuple[tuple[str, ...], ...]
+    number: int = 1
+    keys: tuple[str, ...] = ("", "")
+    same: bool = False
+    hold: Hold = Hold.ACHIEVED
+
+    def document(self) -> dict[str, JsonValue]:
+        """As in an evaluation."""
+        return {"function_name": self.predicate, "args": self._args()}
+
+    def _args(self) -> dict[str, JsonValue]:
+        if self.predicate == "is_clustered":
+            return {"entities": [list(names) for names in self.lists]}
+        count: dict[str, JsonValue] = {"number": self.number} if self.number > 1 else {}
+        if self.predicate == "is_next_to":
+            a, b = self.lists
+            return {"entities_a": list(a), "entities_b": list(b), **count}
+        args: dict[str, JsonValue] = {"objects": list(self.lists[0]), **count}
+        if len(self.lists) > 1:
+            args[PLACING[self.predicate]] = list(self.lists[1])
+        if self.same and self.number > 1:
+            args["is_same_b"] = True
+        return args
+
+    def holds(self, scene: Scene) -> bool:
+        """Whether it is true of what is known."""
+        true = sum(self._is_true_of(scene, name) for name in self.lists[0])
+        return true >= self.number
+
+    def _is_true_of(self, scene: Scene, name: str) -> bool:
+        thing = scene.things.get(name)
+        if thing is None or self.predicate == "is_clustered":
+            return False
+        if self.predicate == "is_on_floor":
+            parent = scene.things.get(thing.parent or "")
+            return parent is not None and parent.is_floor
+        if len(self.lists) < 2:
+            state, value = default_states().predicates[self.predicate]
+            return has_state(thing, default_states().word(state, value=value))
+        return any(
+            is_at(scene, thing, _RELATIONS[self.predicate], scene.things[other])
+            for other in self.lists[1]
+            if other in scene.things
+        )
+
+
+@dataclass(slots=True)
+class Drafts:
+    """All propositions of a goal, and which arguments must differ."""
+
+    items: list[Draft] = field(default_factory=list)
+    different: list[tuple[tuple[int, int], ...]] = field(default_factory=list)
+
+    def add(self, draft: Draft) -> int:
+        """Adds a proposition; its index."""
+        self.items.append(draft)
+        return len(self.items) - 1
+
+    def evaluation(self, scene: Scene) -> dict[str, JsonValue] | None:
+        """The evaluation, with `scene` as it was at first; None without propositions."""
+        if not self.items:
+            return None
+        constraints: list[JsonValue] = []
+        groups = self._groups()
+        if len(groups) > 1:
+            constraints.append({"type": "TemporalConstraint", "groups": [[*g] for g in groups]})
+        constraints += [_tie("SameArgConstraint", members) for members in self._same()]
+        constraints += [_tie("DifferentArgConstraint", members) for members in self.different]
+        passing = self._passing()
+        for hold in (Hold.ALWAYS, Hold.NEVER):
+            if indices := [i for i, d in enumerate(self.items) if d.hold is hold]:
+                constraints.append({"type": str(hold), "proposition_indices": [*indices]})
+        if passing:
+            lasting = [i for i in range(len(self.items)) if i not in passing]
+            constraints.append(
+                {"type": "TerminalSatisfactionConstraint", "proposition_indices": [*lasting]}
+            )
+        return {
+            "propositions": [item.document() for item in self.items],
+            "dependencies": self._dependencies(groups, scene),
+            "constraints": constraints,
+        }
+
+    def _groups(self) -> list[list[int]]:
+        steps: dict[int, list[int]] = {}
+        for i, draft in enumerate(self.items):
+            if draft.step is not None and draft.hold is Hold.ACHIEVED:
+                steps.setdefault(draft.step, []).append(i)
+        return [steps[step] for step in sorted(steps)]
+
+    def _dependencies(self, groups: Sequence[Sequence[int]], scene: Scene) -> list[JsonValue]:
+        """What is true already counts only after the step before, or it could never be done."""
+        found: list[JsonValue] = []
+        for earlier, later in itertools.pairwise(groups):
+            early = [i for i in later if self.items[i].holds(scene)]
+            if early:
+                found.append(
+                    {
+                        "proposition_indices": [*early],
+                        "depends_on": [*earlier],
+                        "relation_type": "after_satisfied",
+                    }
+                )
+        return found
+
+    def _same(self) -> list[tuple[tuple[int, int], ...]]:
+        """The arguments that stand for the same thing, though any of several may be it."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for i, draft in enumerate(self.items):
+            for argument, key in enumerate(draft.keys[: len(draft.lists)]):
+                if key:
+                    found.setdefault(key, []).append((i, argument))
+        for members in found.values():
+            for i, argument in members:
+                self.items[i].same = self.items[i].same or argument == 1
+        return [tuple(members) for members in found.values() if len(members) > 1]
+
+    def _passing(self) -> set[int]:
+        """What a later step undoes, so that it need not hold at the end."""
+        return {
+            i
+            for i, draft in enumerate(self.items)
+            for later in self.items
+            if draft.step is not None
+            and later.step is not None
+            and draft.step < later.step
+            and self._undoes(draft, later)
+        }
+
+    @staticmethod
+    def _undoes(draft: Draft, later: Draft) -> bool:
+        if set(draft.lists[0]).isdisjoint(later.lists[0]):
+            return False
+        if draft.predicate in _RELATIONS or draft.predicate == "is_on_floor":
+            moves = later.predicate in PLACING
+            return moves and (draft.predicate, draft.lists[1:]) != (
+                later.predicate,
+                later.lists[1:],
+            )
+        table = default_states().predicates
+        one, other = table.get(draft.predicate), table.get(later.predicate)
+        return one is not None and other is not None and one[0] == other[0] and one[1] != other[1]
+
+
+def _tie(kind: str, members: Sequence[tuple[int, int]]) -> JsonValue:
+    return {
+        "type": kind,
+        "proposition_indices": [i for i, _ in members],
+        "arg_indices": [argument for _, argument in members],
+    }
+
+
+def go_criteria(places: Sequence[tuple[str, ...]]) -> Mapping[str, JsonValue] | None:
+    """Where the robot shall be, as criteria of an episode; None if nowhere."""
+    if not places:
+        return None
+    return {
+        "variables": {f"place_{k}": list(names) for k, names in enumerate(places)},
+        "success": [["CLOSE", "robot", f"place_{k}"] for k in range(len(places))],
+    }

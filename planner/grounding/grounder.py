@@ -1,0 +1,248 @@
+"""Turns each request of a goal into propositions over known things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from planner.grounding.binding import Binding, Bindings
+from planner.grounding.choosing import Choice
+from planner.grounding.drafts import Draft, Drafts, Hold, go_criteria
+from planner.grounding.occasions import requests_of
+from planner.grounding.places import Places
+from planner.grounding.records import Grounding, Unbound, Why
+from planner.grounding.scene import Scene
+from planner.grounding.spots import start_of
+from planner.grounding.wording import request_words, words_of
+from planner.language.description import NounPhrase
+from planner.language.goal_form import Find, Go, Goal, Leave, Make, Move, Never, Prepare, Request
+from planner.language.words import JOINT_STATES, Actor, Arrangement
+from planner.world.states import default_states
+from planner.world.vocabulary import EntityKind
+
+
+class Grounder:
+    """One pass over a goal; arguments as of `Bindings`."""
+
+    def __init__(
+        self,
+        goal: Goal,
+        scene: Scene,
+        choices: Mapping[str, Choice],
+        bound: Mapping[str, tuple[str, ...]],
+        searched: frozenset[str],
+        *,
+        settle: bool,
+    ) -> None:
+        self._goal, self._scene = goal, scene
+        self._bindings = Bindings(scene, choices, bound, searched, settle=settle)
+        self._drafts = Drafts()
+        self._places = Places(scene, self._bindings, self._drafts)
+        self._going: list[tuple[str, ...]] = []
+        self._said: list[str] = []
+
+    def ground(self) -> Grounding:
+        """The goal in known names, and what is open."""
+        steps = [
+            (k, request) for k, requests in enumerate(self._goal.steps) for request in requests
+        ]
+        every = [*steps, *((None, request) for request in self._goal.any_time)]
+        for index, (step, request) in enumerate(every):
+            self._said.append(request_words(request))
+            if self._applies(request, index):
+                self._take(request, index, step, f"{index}")
+        opened = self._bindings.open
+        return Grounding(
+            evaluation=self._drafts.evaluation(self._scene),
+            criteria=go_criteria(self._going),
+            requests=tuple(draft.request for draft in self._drafts.items),
+            request_words=tuple(self._said),
+            missing=tuple(opened.missing.values()),
+            open_ended=tuple(opened.open_ended.values()),
+            questions=tuple(opened.questions.values()),
+            unbound=tuple(opened.unbound),
+            bound=self._bindings.bound,
+        )
+
+    def _applies(self, request: Request, index: int) -> bool:
+        """Whether it is to be done now; who does it, and its conditions."""
+        if request.who is Actor.SPEAKER:
+            self._note(index, Why.SPEAKER, "You do that.")
+            return False
+        for k, phrase in enumerate(request.only_if):
+            there = self._bindings.exists(phrase, f"{index}.only_if.{k}", index)
+            if there is False:
+                self._note(index, Why.CONDITION, f"There is no such thing: {words_of(phrase)}.")
+            if not there:
+                return False
+        for k, phrase in enumerate(request.unless):
+            there = self._bindings.exists(phrase, f"{index}.unless.{k}", index)
+            if there:
+                self._note(index, Why.CONDITION, f"There is {words_of(phrase)}.")
+            if there is not False:
+                return False
+        return True
+
+    def _note(self, index: int, why: Why, text: str, names: tuple[str, ...] = ()) -> None:
+        unbound = Unbound(index, self._said[index], why, text, names)
+        self._bindings.open.unbound.append(unbound)
+
+    def _take(self, request: Request, index: int, step: int | None, path: str) -> None:
+        if isinstance(request, Move):
+            self._move(request, index, step, path)
+        elif isinstance(request, Make):
+            self._make(request, index, step, path)
+        elif isinstance(request, Leave):
+            self._leave(request, index, path)
+        elif isinstance(request, Never):
+            self._never(request, index, path)
+        elif isinstance(request, Find):
+            self._find(request, index, path)
+        elif isinstance(request, Go):
+            self._go(request, index, step, path)
+        else:
+            self._prepare(request, index, step, path)
+
+    def _move(self, request: Move, index: int, step: int | None, path: str) -> None:
+        if request.arrangement in (Arrangement.APART, Arrangement.STACKED):
+            text = f"Nothing measures whether things are {request.arrangement}."
+            self._note(index, Why.UNSAYABLE, text)
+            return
+        things = list(self._bound(request.things, index, path, self._fixed))
+        for k, place in enumerate(request.to):
+            self._places.put(things, place, index, step, f"{path}.to.{k}")
+        if request.arrangement is Arrangement.TOGETHER:
+            self._together([binding for _, binding in things], index, step)
+
+    def _together(self, things: Sequence[Binding], index: int, step: int | None) -> None:
+        """Each thing is next to another one: a list of choices for each that is meant."""
+        lists = [
+            ((name,) if not binding.is_choice else binding.names)
+            for binding in things
+            for name in binding.names[: binding.number]
+        ]
+        if len(lists) == 2:
+            first, second = lists
+            self._drafts.add(Draft(index, step, "is_next_to", (first, second)))
+        elif len(lists) > 2:
+            self._drafts.add(Draft(index, step, "is_clustered", tuple(lists)))
+
+    def _make(self, request: Make, index: int, step: int | None, path: str) -> None:
+        for state in request.states:
+            if state in JOINT_STATES:
+                self._note(index, Why.UNSAYABLE, f"Nothing measures whether things are {state}.")
+                continue
+            flag, value = default_states().by_word()[state]
+            unable = self._unable(flag, state)
+            for _, binding in self._bound(request.things, index, path, unable):
+                predicate = default_states().predicate(flag, value=value)
+                for names, number in _parts(binding):
+                    keys = (binding.tie, "")
+                    self._drafts.add(Draft(index, step, predicate, (names,), number, keys))
+
+    def _leave(self, request: Leave, index: int, path: str) -> None:
+        for _, binding in self._bound(request.things, index, path, {}, quiet=True):
+            for name in binding.names:
+                target = start_of(self._scene, self._scene.things[name])
+                if self._scene.things[name].kind is EntityKind.OBJECT and target is not None:
+                    predicate, second = target
+                    lists = ((name,), second)
+                    self._drafts.add(Draft(index, None, predicate, lists, hold=Hold.ALWAYS))
+                for predicate in self._states_of(name):
+                    self._drafts.add(Draft(index, None, predicate, ((name,),), hold=Hold.ALWAYS))
+
+    def _states_of(self, name: str) -> Iterator[str]:
+        """What stays as it is: what is known and usual things have, such as being off."""
+        thing, table = self._scene.things[name], default_states()
+        for state, value in sorted(thing.states.items()):
+            able = table.affordance_of.get(state) in thing.affordances
+            if able and state in table.defaults and table.word(state, value=value):
+                yield table.predicate(state, value=value)
+
+    def _never(self, request: Never, index: int, path: str) -> None:
+        things = list(self._bound(request.things, index, path, {}, quiet=True))
+        for k, place in enumerate(request.to):
+            self._places.put(things, place, index, None, f"{path}.to.{k}", hold=Hold.NEVER)
+        for state in request.states:
+            if state in JOINT_STATES:
+                self._note(index, Why.UNSAYABLE, f"Nothing measures whether things are {state}.")
+                continue
+            flag, value = default_states().by_word()[state]
+            unable = self._unable(flag, state)
+            predicate = default_states().predicate(flag, value=value)
+            for _, binding in things:
+                for name in binding.names:
+                    if name not in unable:
+                        draft = Draft(index, None, predicate, ((name,),), hold=Hold.NEVER)
+                        self._drafts.add(draft)
+
+    def _find(self, request: Find, index: int, path: str) -> None:
+        for phrase, binding in self._bound(request.things, index, path, {}):
+            text = f"{words_of(phrase)}: {', '.join(map(self._where, binding.names))}."
+            self._note(index, Why.FIND, text[0].upper() + text[1:], binding.names)
+
+    def _where(self, name: str) -> str:
+        thing = self._scene.things[name]
+        parent = self._scene.things.get(thing.parent or "")
+        if parent is None or parent.kind is EntityKind.ROOM:
+            return f"in {thing.room or 'an unknown room'}"
+        return f"at {parent.name}" + (f" in {thing.room}" if thing.room else "")
+
+    def _go(self, request: Go, index: int, step: int | None, path: str) -> None:
+        last = step is None or step == len(self._goal.steps) - 1
+        for k, place in enumerate(request.to):
+            names = self._places.anchors(place, index, f"{path}.to.{k}")
+            if names and last:
+                self._going.append(names)
+            elif names:
+                self._note(index, Why.DONE, "Only where the robot is at the end is measured.")
+
+    def _prepare(self, request: Prepare, index: int, step: int | None, path: str) -> None:
+        requests = requests_of(request)
+        if not requests:
+            text = f"Nothing measures whether somebody did this: {self._said[index]}."
+            self._note(index, Why.UNSAYABLE, text)
+        for k, inner in enumerate(requests):
+            self._take(inner, index, step, f"{path}.{k}")
+
+    def _bound(
+        self,
+        phrases: Sequence[NounPhrase],
+        index: int,
+        path: str,
+        unable: Mapping[str, str],
+        *,
+        quiet: bool = False,
+    ) -> Iterator[tuple[NounPhrase, Binding]]:
+        for k, phrase in enumerate(phrases):
+            binding = self._bindings.bind(
+                phrase, f"{path}.things.{k}", index, able=unable, quiet=quiet
+            )
+            if binding is not None:
+                yield phrase, binding
+
+    @property
+    def _fixed(self) -> Mapping[str, str]:
+        """What cannot be carried."""
+        return {
+            name: f"{name} cannot be carried."
+            for name, thing in self._scene.things.items()
+            if thing.kind is not EntityKind.OBJECT
+        }
+
+    def _unable(self, flag: str, state: str) -> Mapping[str, str]:
+        """What cannot have a state."""
+        affordance = default_states().affordance_of[flag]
+        return {
+            name: f"{name} cannot be {state}."
+            for name, thing in self._scene.things.items()
+            if affordance not in thing.affordances
+        }
+
+
+def _parts(binding: Binding) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The names and numbers of the propositions about what is bound."""
+    if binding.is_choice:
+        yield binding.names, binding.number
+    else:
+        for name in binding.names:
+            yield (name,), 1

@@ -1,0 +1,57 @@
+"""Places that are not described: where things belong, where they were, elsewhere."""
+
+from __future__ import annotations
+
+from planner.grounding.scene import Scene, Thing
+from planner.world.catalogue import default_catalogue
+from planner.world.vocabulary import EntityKind, Relation
+
+# Predicate and names of its second list.
+Target = tuple[str, tuple[str, ...]]
+
+
+def start_of(scene: Scene, thing: Thing) -> Target | None:
+    """Where a thing is; None if that is unknown."""
+    parent = scene.things.get(thing.parent or "")
+    if parent is None or parent.kind not in (EntityKind.FURNITURE, EntityKind.OBJECT):
+        return None if thing.room is None else ("is_in_room", (thing.room,))
+    within = thing.relation is Relation.WITHIN and parent.hollow
+    return ("is_inside" if within else "is_on_top", (parent.name,))
+
+
+def usual_for(scene: Scene, thing: Thing) -> Target | None:
+    """Where a thing belongs, by the likely places of its class; None if there is no such place."""
+    catalogue = default_catalogue()
+    name = catalogue.object_name(thing.class_name)
+    if name is None:
+        return None
+    found: dict[str, dict[str, float]] = {"is_on_top": {}, "is_inside": {}}
+    for place in catalogue.objects[name].places:
+        predicate = "is_inside" if place.relation is Relation.WITHIN else "is_on_top"
+        for piece in scene.of_kind(EntityKind.FURNITURE):
+            room = scene.things.get(piece.room or "")
+            there = not place.rooms or (room is not None and room.class_name in place.rooms)
+            able = piece.hollow if predicate == "is_inside" else piece.surface
+            if piece.class_name == place.furniture and there and able:
+                found[predicate][piece.name] = found[predicate].get(piece.name, 0) + place.weight
+    # One proposition has one predicate: the likelier one, of which the present place is likeliest.
+    start = start_of(scene, thing)
+    for predicate, pieces in found.items():
+        if start is not None and start[0] == predicate and start[1][0] in pieces:
+            return predicate, tuple(pieces)
+    best = max(found, key=lambda predicate: max(found[predicate].values(), default=0.0))
+    return (best, tuple(found[best])) if found[best] else None
+
+
+def elsewhere_for(scene: Scene, thing: Thing, room: str | None) -> Target | None:
+    """Anywhere but where a thing is: on other furniture, or in other rooms if a room is given."""
+    if room is not None:
+        rooms = [other.name for other in scene.of_kind(EntityKind.ROOM) if other.name != room]
+        return ("is_in_room", tuple(rooms)) if rooms else None
+    taken = {thing.parent, *(holder.name for holder in scene.holders(thing.name))}
+    pieces = [
+        piece.name
+        for piece in scene.of_kind(EntityKind.FURNITURE)
+        if piece.surface and not piece.is_floor and piece.name not in taken
+    ]
+    return ("is_on_top", tuple(pieces)) if pieces else None

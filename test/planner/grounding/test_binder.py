@@ -1,0 +1,87 @@
+"""Descriptions bind to things as these become known."""
+
+import yaml
+from small_house import scene_with, thing
+
+from planner.grounding.binder import Binder
+from planner.grounding.records import Why
+from planner.language.goal_form import Goal
+
+
+def goal(text: str) -> Goal:
+    return Goal.model_validate(yaml.safe_load(text))
+
+
+def propositions(found) -> list[tuple[str, ...]]:
+    """Each proposition as predicate, first list, second list if any, number if not one."""
+    rows = []
+    for item in found.evaluation["propositions"]:
+        args = dict(item["args"])
+        number = args.pop("number", 1)
+        args.pop("is_same_b", None)
+        row = (item["function_name"], *(" ".join(names) for names in args.values()))
+        rows.append(row if number == 1 else (*row, number))
+    return rows
+
+
+CUP_ON_COUCH = "[{move: {the: cup}, to: {on_top: {the: couch}}}]"
+
+
+def test_what_is_not_known_yet_is_missing_until_it_is_found():
+    binder = Binder(goal(CUP_ON_COUCH))
+    before = binder.update(scene_with(complete=False))
+    assert before.evaluation is None
+    assert [(m.words, m.classes, m.count) for m in before.missing] == [("the cup", ("cup",), 1)]
+    after = binder.update(scene_with(thing("cup_0", "table_0"), complete=False))
+    assert propositions(after) == [("is_on_top", "cup_0", "couch_0")]
+    assert not after.missing
+
+
+def test_what_is_bound_stays_bound_when_another_one_is_found():
+    binder = Binder(goal(CUP_ON_COUCH))
+    first = thing("cup_1", "table_0")
+    binder.update(scene_with(first, complete=False))
+    found = binder.update(scene_with(thing("cup_0", "bed_0"), first, complete=False))
+    assert propositions(found) == [("is_on_top", "cup_1", "couch_0")]
+    assert not found.questions
+
+
+def test_two_that_fit_are_asked_about_by_what_tells_them_apart():
+    binder = Binder(goal(CUP_ON_COUCH))
+    scene = scene_with(thing("cup_0", "table_0"), thing("cup_1", "bed_0"), complete=False)
+    (question,) = binder.update(scene).questions
+    assert question.text == "Which cup: the one in the kitchen or the one in the bedroom?"
+    assert binder.answered(question, "the one in the bedroom")
+    assert propositions(binder.update(scene)) == [("is_on_top", "cup_1", "couch_0")]
+
+
+def test_an_unclear_answer_leaves_the_question():
+    binder = Binder(goal(CUP_ON_COUCH))
+    scene = scene_with(thing("cup_0", "table_0"), thing("cup_1", "bed_0"), complete=False)
+    (question,) = binder.update(scene).questions
+    assert not binder.answered(question, "blue whales sing")
+    assert binder.update(scene).questions == (question,)
+
+
+def test_what_nothing_tells_apart_is_not_asked_about():
+    binder = Binder(goal("[{move: {the: cup}, to: {on_top: {the: counter}}}]"))
+    found = binder.update(scene_with(thing("cup_0", "table_0")))
+    assert propositions(found) == [("is_on_top", "cup_0", "counter_0 counter_1")]
+
+
+def test_the_evaluator_takes_answers_from_what_is_published():
+    binder = Binder(goal(CUP_ON_COUCH))
+    scene = scene_with(thing("cup_0", "table_0"), thing("cup_1", "bed_0"), complete=False)
+    (question,) = binder.update(scene).questions
+    binder.answered(question, "the kitchen one")
+    assert binder.understood["understood"] == [
+        {"move": {"the": "cup"}, "to": {"on_top": {"the": "couch"}}}
+    ]
+    assert binder.understood["answers"][0]["names"] == ["cup_0"]
+
+
+def test_a_part_that_nothing_fits_is_named():
+    binder = Binder(goal("[{move: {the: cup}, to: {on_top: {the: couch}}}]"), settle=True)
+    found = binder.update(scene_with())
+    assert found.evaluation is None
+    assert [(u.why, u.text) for u in found.unbound] == [(Why.NONE, "There is no cup.")]
