@@ -40,6 +40,7 @@ RUN: Mapping[str, Says] = {
     "planner doctor": Says("ROS"),
     "planner episodes list": Says("bedside_0"),
     "planner episodes list DIR": Says("bedside_0", {"DIR": str(ROOT / "config/episodes/train")}),
+    "planner episodes draw globe_tour_0 -o /tmp/globe_tour_0.svg": Says("globe_tour_0.svg"),
     "planner houses list": Says("train_0"),
     "planner houses check train_5 heldout_2": Says("heldout_2"),
     "planner houses draw train_5 -o /tmp/train_5.png": Says(""),
@@ -264,6 +265,9 @@ ELSEWHERE: Mapping[str, str] = {
     ),
     "planner run fruit_0 --trace TRACE.jsonl --state-log STATES.jsonl": (
         "test/planner/app/test_trace.py::test_a_run_leaves_its_states_to_be_judged_again"
+    ),
+    "planner episodes draw globe_tour_0": (
+        "test/planner/episodes/drawing/test_files.py::test_svg_and_png_are_written"
     ),
     "planner episodes build": (
         "test/planner/episodes/test_shipped_episodes.py::test_the_file_is_what_its_recipe_makes"

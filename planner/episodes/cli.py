@@ -1,4 +1,4 @@
-"""`planner episodes`: imports, builds, lints and lists episodes.
+"""`planner episodes`: imports, builds, lints, lists and draws episodes.
 
 Each action's module is imported on demand, so that listing does not load what imports need.
 """
@@ -12,7 +12,7 @@ from planner.episodes.lint.arguments import Solve, add_lint_arguments
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The subcommands `import`, `build`, `lint` and `list`."""
+    """The subcommands `import`, `build`, `lint`, `list` and `draw`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     importer = actions.add_parser("import", help="turn tasks of another format into episodes")
     formats = importer.add_subparsers(dest="format", metavar="FORMAT", required=True)
@@ -78,6 +78,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE|DIR",
         help="episode files or folders of them (default: the shipped ones)",
     )
+    drawer = actions.add_parser("draw", help="draw a task and its evaluation")
+    drawer.add_argument("episode", metavar="EPISODE", help="a shipped episode's name, or a file")
+    drawer.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="a .png or .svg; default: NAME.png"
+    )
 
 
 def run(args: argparse.Namespace, solve: Solve | None = None, play: Solve | None = None) -> int:
@@ -95,6 +100,10 @@ def run(args: argparse.Namespace, solve: Solve | None = None, play: Solve | None
         from planner.episodes.listing import list_episodes
 
         return list_episodes(args.places)
+    if args.action == "draw":
+        from planner.episodes.drawing.cli import draw
+
+        return draw(args.episode, args.output)
     if args.action == "lint":
         from planner.episodes.lint.cli import run_lint
 

@@ -1,0 +1,177 @@
+"""One episode as a picture: a header, then for each temporal group its rooms and its notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.episodes.drawing.arrows import arrows_of
+from planner.episodes.drawing.colours import entity_colours
+from planner.episodes.drawing.frames import Frame, frames_of
+from planner.episodes.drawing.furnishing import Furnishing, Inventory
+from planner.episodes.drawing.notes import notes
+from planner.episodes.drawing.parts import Part, below, beside, over, rows
+from planner.episodes.drawing.shapes import (
+    INK,
+    LINE,
+    SOFT,
+    Box,
+    Path,
+    Picture,
+    Shape,
+    Text,
+    line_height,
+    text_bounds,
+    text_lines,
+    text_width,
+    wrapped,
+)
+from planner.episodes.start_state import start_entities
+from planner.evaluation.language import read_evaluation
+from planner.evaluation.task import Evaluation
+from planner.world.catalogue import default_catalogue
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.vocabulary import EntityKind
+
+_MARGIN = 24.0
+_ROOMS_WIDTH = 960.0
+_TITLE_SIZE, _TEXT_SIZE, _SMALL_SIZE = 17.0, 15.0, 11.5
+
+
+def draw_episode(episode: Episode, house: House) -> Picture:
+    """Draws an episode's task and evaluation.
+
+    Raises:
+        PlannerError: if it has no evaluation.
+        FileError: if the evaluation is malformed.
+    """
+    if episode.evaluation is None:
+        reason = "only criteria, which are not drawn" if episode.criteria else "no goal to draw"
+        raise PlannerError(f"episode {episode.episode_id} has {reason}")
+    evaluation = read_evaluation(episode.evaluation, episode.episode_id)
+    entities = start_entities(episode, house, default_catalogue())
+    inventory = Inventory(entities, entity_colours(evaluation.propositions))
+    bodies = [_body(inventory, evaluation, f) for f in frames_of(evaluation, episode)]
+    width = max(body.width for body in bodies) + 32
+    bodies = [_bordered(body, width) for body in bodies]
+    whole = below([_header(episode, width), *bodies, _key(width)], 18)
+    framed = whole.at(_MARGIN, _MARGIN)
+    return Picture(
+        f"{episode.episode_id}: {episode.instruction}",
+        framed.width + _MARGIN,
+        framed.height + _MARGIN,
+        framed.shapes,
+    )
+
+
+def _header(episode: Episode, width: float) -> Part:
+    types = ", ".join(episode.task_types).replace("_", "-")
+    facts = "  ·  ".join(filter(None, (episode.house, types)))
+    title = text_lines([f"{episode.episode_id}"], 0, 0, _TITLE_SIZE, bold=True)
+    lines = wrapped(episode.instruction, _TEXT_SIZE, width)
+    y = line_height(_TITLE_SIZE) + 2
+    small = text_lines([facts], 0, y, _SMALL_SIZE, SOFT)
+    y += line_height(_SMALL_SIZE) + 8
+    text = text_lines(lines, 0, y, _TEXT_SIZE)
+    height = y + len(lines) * line_height(_TEXT_SIZE)
+    return Part(width, height, (*title, *small, *text))
+
+
+def _body(inventory: Inventory, evaluation: Evaluation, frame: Frame) -> Part:
+    shown, unknown = _rooms(inventory, evaluation, frame)
+    row_width = _ROOMS_WIDTH / 2 - 40 if len(shown) > 1 else _ROOMS_WIDTH * 0.7
+    furnishing = Furnishing(inventory, evaluation, frame, row_width)
+    blocks = [furnishing.room(room) for room in shown] + furnishing.anywhere()
+    lines = [beside(row, 24) for row in rows(blocks, _ROOMS_WIDTH, 24)]
+    rooms = below(lines, 34)
+    absent = _absent(inventory, evaluation, frame, shown, rooms.width)
+    plan = below([rooms, absent], 14).at(0, 30)
+    # Words on top, so that no arrow hides a name.
+    back = [shape for shape in plan.shapes if not isinstance(shape, Text)]
+    words = [shape for shape in plan.shapes if isinstance(shape, Text)]
+    taken = [text_bounds(word) for word in words]
+    arrows = [s for p in frame.placements for s in arrows_of(p, plan.anchors, taken)]
+    # Labels after all lines.
+    arrows.sort(key=lambda shape: not isinstance(shape, Path))
+    drawn = Part(plan.width, plan.height, (*back, *arrows, *words))
+    inside = beside([drawn, notes(evaluation, frame, inventory.colours, unknown).at(0, 10)], 28)
+    title = text_lines([frame.title], 0, 0, 14.0, bold=True) if frame.title else []
+    head = Part(inside.width, 20 if title else 0, tuple(title))
+    return below([head, inside], 0)
+
+
+def _bordered(body: Part, width: float) -> Part:
+    border = Box(0, 0, width, body.height + 26, None, LINE, 1.2, 10)
+    return over([Part(width, border.height, (border,)), body.at(16, 12)])
+
+
+def _rooms(
+    inventory: Inventory, evaluation: Evaluation, frame: Frame
+) -> tuple[list[str], list[str]]:
+    """The rooms of all that a frame's propositions name, and the names that are in none."""
+    entities = inventory.entities
+    named = sorted(
+        {name for i in frame.indices for part in evaluation.propositions[i].lists for name in part}
+    )
+    rooms: dict[str, str] = {}
+    for name in named:
+        spot, place = frame.spots.get(name), name
+        while spot is not None:
+            place, spot = spot.holder, frame.spots.get(spot.holder)
+        entity = entities.get(place)
+        rooms[name] = entity.room or "" if entity is not None else place.removeprefix("floor_")
+    shown = [name for name in entities if name in rooms.values()]
+    return shown, [name for name, room in rooms.items() if room not in entities]
+
+
+def _absent(
+    inventory: Inventory,
+    evaluation: Evaluation,
+    frame: Frame,
+    shown: Sequence[str],
+    width: float,
+) -> Part:
+    """The other rooms, with what in them is of a class that the frame is about."""
+    classes = {
+        entity.class_name
+        for i in frame.indices
+        for part in evaluation.propositions[i].lists
+        for name in part
+        if (entity := inventory.entities.get(name)) is not None
+    }
+    alike: dict[str, list[str]] = {}
+    for entity in inventory.entities.values():
+        if entity.kind is EntityKind.ROOM and entity.name not in shown:
+            alike.setdefault(entity.name, [])
+    for entity in inventory.entities.values():
+        if entity.class_name in classes and entity.room in alike and entity.name != entity.room:
+            alike[entity.room].append(entity.name)
+    if not alike:
+        return Part(0, 0)
+    words = [f"{room} ({', '.join(names)})" if names else room for room, names in alike.items()]
+    lines = wrapped(f"Not drawn: {', '.join(words)}", _SMALL_SIZE, max(width, 420.0))
+    shapes = text_lines(lines, 0, 0, _SMALL_SIZE, SOFT)
+    return Part(max(width, 420.0), len(lines) * line_height(_SMALL_SIZE), tuple(shapes))
+
+
+def _key(width: float) -> Part:
+    """What the signs mean."""
+    entries = [_entry(shapes, text) for shapes, text in _SIGNS]
+    return below([beside(row, 22) for row in rows(entries, width, 22)], 6)
+
+
+def _entry(shapes: Sequence[Shape], text: str) -> Part:
+    words = text_lines([text], 0, 1, _SMALL_SIZE, SOFT)
+    return beside(
+        [Part(30, 16, tuple(shapes)), Part(text_width(text, _SMALL_SIZE), 16, tuple(words))], 6
+    )
+
+
+_SIGNS: Sequence[tuple[Sequence[Shape], str]] = (
+    ((Path(((0, 8), (28, 8)), INK, 2.2),), "all of these"),
+    ((Path(((0, 8), (28, 8)), INK, 2.2, dashed=True),), "any of these"),
+    ((Box(3, 1, 22, 14, "#2b3038", SOFT, 2, 3),), "where it goes: on top, inside or in the room"),
+    ((Box(3, 1, 22, 14, "#1f6fb4", radius=3),), "a thing, in the colour of its first proposition"),
+    ((Box(3, 1, 22, 14, "#dde1e7", radius=3),), "a thing that the task is not about"),
+)
