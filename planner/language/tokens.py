@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 _TOKEN = re.compile(
-    r"entryway/foyer/lobby|laundryroom/mudroom"
+    r"entryway/foyer/lobby|laundryroom/mudroom|[^\W\d_]+(?:_[^\W_]+)+"
     r"|\.\.\.|…|[^\W\d_]+(?:'[^\W\d_]+)*|\d+(?:[.,]\d+)?|[.,;:!?&()]|-{1,2}(?=\s|\d)"
 )
 _QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u2013": "-", "\u2014": "-"})

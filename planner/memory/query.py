@@ -1,51 +1,34 @@
 """Questions to the memory: "where is the red cup?", "what is in the kitchen?", "what changed?".
 
-Questions are read by rule. What they ask for is found by words, or by the meaning of the
-descriptions where there is an embedder; each answer says which.
+`planner.language.questions` reads them. What they ask for is found by words, or by the meaning of
+the descriptions where there is an embedder; each answer says which.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
-from planner.memory.index import EntityIndex, words_in
+from planner.language.question_form import AskedPlace, Question, QuestionSort
+from planner.language.questions import read_question
+from planner.language.words import Relation as PlaceRelation
+from planner.memory.index import words_in
 from planner.memory.memory import Memory
 from planner.memory.wording import delta_line, net_edits, words_of
 from planner.world.embedding import Embedder, Vectors
 from planner.world.entity import Edit, Entity
 from planner.world.vocabulary import Relation
+from planner.world.word_meanings import default_word_meanings
 
 # Entries that an answer in words names at most.
 MAX_LISTED = 10
 # Descriptions whose vectors point this much the same way mean the same. Ours.
 MIN_COSINE = 0.45
 BY_WORDS = "words"
-_SECONDS = {"s": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}
-_UNITS = r"(s|sec|seconds?|min|minutes?|h|hours?)"
-_SINCE = re.compile(rf"\bsince\s+(-?\d+(?:\.\d+)?)\s*{_UNITS}?\b", re.IGNORECASE)
-_LAST = re.compile(rf"\blast\s+(\d+(?:\.\d+)?)?\s*{_UNITS}\b", re.IGNORECASE)
-_CHANGED = re.compile(r"\b(chang\w*|new|happened)\b", re.IGNORECASE)
-_PLACE = re.compile(
-    r"^\s*(?:what|which|who|list|show|everything|anything)\b.*?"
-    r"\b(in|on|inside|within|at|held by)\s+(?:the\s+)?(.+?)[\s?.!]*$",
-    re.IGNORECASE,
-)
-# Words that ask but do not name what is asked for.
-_ASKING = frozenset(
-    {
-        *("a", "an", "any", "are", "at", "can", "did", "do", "does"),
-        *("find", "for", "have", "how", "i", "in", "is", "it", "know"),
-        *("list", "many", "me", "my", "of", "on", "our", "please", "see"),
-        *("seen", "show", "some", "tell", "that", "the", "there", "these", "thing"),
-        *("things", "this", "was", "we", "were", "what", "where", "which", "who"),
-        *("you", "your"),
-    }
-)
+_WORDS = {PlaceRelation.ON_TOP: "on", PlaceRelation.IN: "in"}
 
 
 class QuestionKind(StrEnum):
@@ -53,6 +36,7 @@ class QuestionKind(StrEnum):
 
     FIND = "find"
     PLACE = "place"
+    COUNT = "count"
     CHANGES = "changes"
 
 
@@ -120,33 +104,17 @@ def ask(
         limit: most entities; 0 = all that match.
         meaning: compares by meaning; None = by words.
     """
-    since_s = _since(text, memory.stamp_s)
-    if since_s is not None:
+    question = read_question(text)
+    if question.sort is QuestionSort.CHANGED:
+        since_s = -1.0 if question.since_s is None else question.since_s
+        if question.last_s is not None:
+            since_s = memory.stamp_s - question.last_s
         return _changes(memory, since_s, room, limit)
-    place = _PLACE.match(text)
-    if place is not None:
-        answer = _at_place(memory, place[1].lower(), place[2], room, limit)
+    if question.sort in (QuestionSort.WHAT, QuestionSort.HOW_MANY):
+        answer = _listed(memory, question, room, limit)
         if answer is not None:
             return answer
-    return _find(memory, text, room, limit, meaning)
-
-
-def _since(text: str, now_s: float) -> float | None:
-    """The time since which changes are asked for; None for another question."""
-    if not _CHANGED.search(text):
-        return None
-    last = _LAST.search(text)
-    if last is not None:
-        return now_s - float(last[1] or 1) * _unit_s(last[2])
-    since = _SINCE.search(text)
-    if since is not None:
-        return float(since[1]) * _unit_s(since[2] or "s")
-    return -1.0 if re.match(r"\s*what\b", text, re.IGNORECASE) else None
-
-
-def _unit_s(unit: str) -> float:
-    unit = unit.lower()
-    return _SECONDS.get(unit) or _SECONDS.get(unit.removesuffix("s")) or 1.0
+    return _find(memory, question.words, room, limit, meaning)
 
 
 def _changes(memory: Memory, since_s: float, room: str, limit: int) -> Answer:
@@ -166,54 +134,86 @@ def _changes(memory: Memory, since_s: float, room: str, limit: int) -> Answer:
     return Answer(QuestionKind.CHANGES, "\n".join(lines), entities, scores, tuple(edits))
 
 
-def _at_place(memory: Memory, preposition: str, name: str, room: str, limit: int) -> Answer | None:
-    """What is in a room, or on, within or held by something; None where the place is unknown."""
-    rooms = [r.name for r in memory.layout.rooms if _means(name, r.name, r.class_name)]
-    held = preposition == "held by"
-    if rooms and not held:
-        chosen = [r for r in rooms if not room or r == room]
-        found = [e for r in chosen for e, _ in memory.index.find([], room=r)]
-        found = [entity for entity in found if not entity.is_furniture]
-        return _listed(name, f"in {' and '.join(rooms)}", found, limit)
-    pieces = [p.name for p in memory.layout.furniture if _means(name, p.name, p.class_name)]
-    parents = pieces or ([name] if held else [])
-    if not parents:
+def _listed(memory: Memory, question: Question, room: str, limit: int) -> Answer | None:
+    """What is at a place, or how much of it; None where the place is unknown."""
+    searched = _searched(memory, question.place, room)
+    if searched is None:
         return None
-    found = [e for p in parents for e, _ in memory.index.find([], room=room, parent=p)]
-    wanted = {"on": Relation.ON, "within": Relation.WITHIN, "inside": Relation.WITHIN}
-    relation = wanted.get(preposition)
-    found = [e for e in found if relation is None or e.relation in (relation, None)]
-    return _listed(name, f"{preposition} {' and '.join(parents[:3])}", found, limit)
-
-
-def _listed(name: str, where: str, found: Sequence[Entity], limit: int) -> Answer:
+    where, found = searched
+    found = [entity for entity in found if _fits(entity, question)]
     chosen = tuple(found[:limit] if limit else found)
+    counting = question.sort is QuestionSort.HOW_MANY
     if chosen:
         lines = [f"{_count(len(found), 'thing', 'things')} {where}:"]
         lines += [_described(entity) for entity in chosen[:MAX_LISTED]]
         lines += _rest(len(chosen))
     else:
         lines = [f"Nothing that is remembered is {where}."]
-    lines.append(f"Matched by words: {name}.")
-    return Answer(QuestionKind.PLACE, "\n".join(lines), chosen, (1.0,) * len(chosen))
+    said = [*question.words, *([question.place.words] if question.place is not None else [])]
+    lines.append(f"Matched by words: {' '.join(said)}.")
+    kind = QuestionKind.COUNT if counting else QuestionKind.PLACE
+    return Answer(kind, "\n".join(lines), chosen, (1.0,) * len(chosen))
+
+
+def _searched(
+    memory: Memory, place: AskedPlace | None, room: str
+) -> tuple[str, list[Entity]] | None:
+    """A place in words, and the things that are there; None if it is unknown."""
+    layout, index = memory.layout, memory.index
+    if place is None:
+        things = [e for e, _ in index.find([], room=room) if not e.is_furniture]
+        return "in the house", things
+    rooms = [r.name for r in layout.rooms if _is(place, place.kind, r.name, r.class_name)]
+    if rooms and place.relation is not None:
+        chosen = [r for r in rooms if not room or r == room]
+        found = [e for r in chosen for e, _ in index.find([], room=r) if not e.is_furniture]
+        return f"in {' and '.join(rooms)}", found
+    inside = {r.name for r in layout.rooms if _is(place, place.room, "", r.class_name)}
+    parents = [
+        p.name
+        for p in layout.furniture
+        if _is(place, place.kind, p.name, p.class_name) and (not place.room or p.room in inside)
+    ] or ([place.words] if place.relation is None else [])
+    if not parents:
+        return None
+    found = [e for p in parents for e, _ in index.find([], room=room, parent=p)]
+    wanted = {PlaceRelation.ON_TOP: Relation.ON, PlaceRelation.IN: Relation.WITHIN}
+    relation = wanted.get(place.relation) if place.relation is not None else None
+    found = [e for e in found if relation is None or e.relation in (relation, None)]
+    word = "held by" if place.relation is None else _WORDS.get(place.relation, "at")
+    return f"{word} {' and '.join(parents[:3])}", found
+
+
+def _fits(entity: Entity, question: Question) -> bool:
+    """Whether an entity is of the kind and has the other words of a question."""
+    meaning = default_word_meanings().find(question.kind) if question.kind else None
+    left = set(question.words)
+    if meaning is not None and entity.class_name in meaning.objects | meaning.furniture:
+        left -= set(question.kind.split())
+    return left <= set(words_in(f"{entity.name} {entity.class_name} {entity.description}"))
+
+
+def _is(place: AskedPlace, kind: str, name: str, class_name: str) -> bool:
+    """Whether a room or piece of furniture is the one named, or of a kind."""
+    meaning = default_word_meanings().find(kind) if kind else None
+    covered = meaning.rooms | meaning.furniture if meaning is not None else frozenset()
+    return class_name in covered or (not kind and place.words == name)
 
 
 def _find(
-    memory: Memory, text: str, room: str, limit: int, meaning: SimilaritySearch | None
+    memory: Memory, asked: Sequence[str], room: str, limit: int, meaning: SimilaritySearch | None
 ) -> Answer:
-    asked = [word for word in words_in(text) if word not in _ASKING]
     if meaning is not None and asked:
         known = [e for e, _ in memory.index.find([], room=room)]
         similarity = meaning.similarity(" ".join(asked), known)
         return _found(similarity[:limit] if limit else similarity, [], meaning.embedder.embedder_id)
     index = memory.index
-    words = [_singular(index, word) for word in asked]
-    unknown = [word for word in words if not index.knows(word)]
-    known_words = [word for word in words if word not in unknown]
-    if words and not known_words:
+    unknown = [word for word in asked if not index.knows(word)]
+    known_words = [word for word in asked if word not in unknown]
+    if asked and not known_words:
         return _found([], unknown, BY_WORDS)
     scored = index.find(known_words, room=room, limit=limit)
-    share = len(known_words) / len(words) if words else 1.0
+    share = len(known_words) / len(asked) if asked else 1.0
     return _found([(e, score * share) for e, score in scored], unknown, BY_WORDS)
 
 
@@ -258,22 +258,6 @@ def _described(entity: Entity) -> str:
         else "at {:.1f}, {:.1f}, {:.1f}".format(*entity.position_m)
     )
     return f"{name} is {place} in {room}, {when}."
-
-
-def _means(asked: str, name: str, class_name: str) -> bool:
-    words = " ".join(words_in(asked))
-    if words == " ".join(words_in(name)):
-        return True
-    return words.removesuffix("s") == words_of(class_name).removesuffix("s")
-
-
-def _singular(index: EntityIndex, word: str) -> str:
-    """`cups` is cup where nothing is called cups."""
-    for ending in ("es", "s"):
-        stem = word.removesuffix(ending)
-        if stem != word and len(stem) > 2 and not index.knows(word) and index.knows(stem):
-            return stem
-    return word
 
 
 def _count(number: int, one: str, many: str) -> str:

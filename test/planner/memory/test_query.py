@@ -60,6 +60,25 @@ def test_what_is_in_a_room(memory: Memory, text: str) -> None:
     assert answer.text.startswith("3 things in hall_0:\nObject.102 cup_102")
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("how many cups are in the hall_0?", [102, 103]),
+        ("How many cups are there?", [102, 103]),
+        ("how many dishes are in the hallway", [102, 103]),
+        ("how many red cups do you see in the hallway?", [103]),
+        ("which cups are on table_1?", [103]),
+        ("how many plates are there?", []),
+    ],
+)
+def test_how_many_and_which(memory: Memory, text: str, found: list[int]) -> None:
+    answer = ask(memory, text)
+    assert [entity.entity_id for entity in answer.entities] == found
+    assert answer.text.startswith(
+        f"{len(found)} thing{'s' * (len(found) != 1)}" if found else "Nothing"
+    )
+
+
 def test_what_is_on_furniture_and_in_hands(memory: Memory) -> None:
     assert ids(memory, "what is on table_1?") == [103, 104]
     memory.note_result("agent_0", parse_call("Pick[cup_103]"), SkillResult.success(), 120.0)
