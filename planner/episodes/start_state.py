@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from planner.world.appearance import look_of_piece, look_of_thing
 from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode, FurnitureChange
 from planner.world.geometry import Pose
@@ -85,6 +86,7 @@ def _piece_state(piece: Furniture, change: FurnitureChange | None) -> EntityStat
             piece.affordances, piece.states, change.states if change is not None else {}
         ),
         openness=openness,
+        look=look_of_piece(piece),
     )
 
 
@@ -113,6 +115,7 @@ def _object_state(
         states=default_states().initial(
             affordances, cls.states if cls is not None else {}, item.states
         ),
+        look=look_of_thing(item.class_name, catalogue, item.color, item.material),
     )
 
 

@@ -133,4 +133,5 @@ def _entity(node: BeliefNode, names: Mapping[str, str]) -> EntityState:
         states=dict(node.states) or None,
         openness=node.openness,
         hands=tuple(named(name) for name in node.hands),
+        look=node.look,
     )

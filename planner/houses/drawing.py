@@ -12,6 +12,7 @@ from shapely.geometry import Point
 
 from planner.houses.labels import Labels, font
 from planner.houses.map_frame import MapFrame
+from planner.world.appearance import thing_parts
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import Episode
 from planner.world.floor_grid import WALL_THICKNESS_M, door_corners
@@ -126,7 +127,7 @@ class _Plan:
     def furniture(self, piece: Furniture) -> None:
         """One piece from above: its parts from low to high, its outline and its front."""
         outline = _pairs(furniture_corners([piece])[0])
-        for part in sorted(piece.parts, key=lambda p: p.center[2] + p.size[2] / 2):
+        for part in sorted(piece.drawn_parts, key=lambda p: p.center[2] + p.size[2] / 2):
             colour = _rgb(part.rgb)
             edge = _mixed(colour, (0, 0, 0), 0.3)
             self._polygon(outline_from_above(part, piece.pose), colour, edge)
@@ -142,7 +143,7 @@ class _Plan:
         things = sorted(things, key=lambda thing: thing.pose[2])
         for thing, corners in zip(things, object_corners(things), strict=True):
             cls = self._catalogue.objects.get(thing.class_name)
-            colour = _rgb(cls.parts[0].rgb) if cls else _INK
+            colour = _rgb(thing_parts(cls, thing.size_m, thing.color)[0].rgb) if cls else _INK
             if thing.relation is Relation.WITHIN and thing.parent not in names:
                 self._dot(thing.pose[0], thing.pose[1], _DOT_M * 0.8, None, colour)
             elif min(thing.size_m[:2]) < _DOT_M:

@@ -17,19 +17,9 @@ from pydantic import (
     model_validator,
 )
 
-from planner.language.words import (
-    Amount,
-    Bound,
-    Color,
-    Kind,
-    Material,
-    Pick,
-    Relation,
-    Size,
-    Spot,
-    StateWord,
-)
+from planner.language.words import Amount, Bound, Kind, Pick, Relation, Size, Spot, StateWord
 from planner.world.files import FileModel
+from planner.world.look import Color, Material
 
 MAX_COUNT = 1000
 

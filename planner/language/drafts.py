@@ -10,14 +10,13 @@ from planner.language.words import (
     Amount,
     Arrangement,
     Bound,
-    Color,
-    Material,
     Occasion,
     Pick,
     Relation,
     Size,
     Spot,
 )
+from planner.world.look import Color, Material
 
 
 @dataclass(eq=False, slots=True)

@@ -10,8 +10,9 @@ from enum import StrEnum
 from functools import lru_cache
 
 from planner.language.plurals import plural_of
-from planner.language.words import GENERIC_KINDS, JOINT_STATES, Color, Material, Size
+from planner.language.words import GENERIC_KINDS, JOINT_STATES, Size
 from planner.world.catalogue import word_key
+from planner.world.look import Color, Material
 from planner.world.state_skills import default_state_skills
 from planner.world.states import default_states
 from planner.world.word_meanings import Meaning, WordMeanings, default_word_meanings

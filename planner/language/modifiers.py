@@ -6,7 +6,8 @@ from planner.language.drafts import Noun, Phrase, Pronoun
 from planner.language.english import PREPOSITIONS, phrases
 from planner.language.lexicon import Part
 from planner.language.places import Places, grouped, is_furniture
-from planner.language.words import Amount, Color, Pick
+from planner.language.words import Amount, Pick
+from planner.world.look import Color
 
 _ADVERBS = frozenset({
     "currently", "still", "now", "already", "just", "all", "always", "about", "around", "somewhere",

@@ -20,13 +20,8 @@ from planner.language.quantities import Quantities, Quantity
 from planner.language.reading import (
     AskReason,
 )
-from planner.language.words import (
-    Amount,
-    Color,
-    Material,
-    Relation,
-    Size,
-)
+from planner.language.words import Amount, Relation, Size
+from planner.world.look import Color, Material
 from planner.world.word_meanings import default_word_meanings
 
 _PRONOUNS = {

@@ -62,39 +62,6 @@ class Spot(StrEnum):
     ELSEWHERE = "elsewhere"
 
 
-class Color(StrEnum):
-    """Colours, in American spelling."""
-
-    BLACK = "black"
-    BLUE = "blue"
-    BROWN = "brown"
-    GOLD = "gold"
-    GRAY = "gray"
-    GREEN = "green"
-    ORANGE = "orange"
-    PINK = "pink"
-    PURPLE = "purple"
-    RED = "red"
-    SILVER = "silver"
-    WHITE = "white"
-    YELLOW = "yellow"
-
-
-class Material(StrEnum):
-    """What things are made of."""
-
-    CERAMIC = "ceramic"
-    FABRIC = "fabric"
-    GLASS = "glass"
-    LEATHER = "leather"
-    METAL = "metal"
-    PAPER = "paper"
-    PLASTIC = "plastic"
-    STONE = "stone"
-    WICKER = "wicker"
-    WOOD = "wood"
-
-
 class Size(StrEnum):
     """Sizes, relative to others of the kind."""
 

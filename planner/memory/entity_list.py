@@ -21,11 +21,13 @@ from planner.memory.wording import (
     take_flag_words,
     words_of,
 )
+from planner.world.appearance import look_of_piece
 from planner.world.belief import UNNAMED_CLASS, Source
 from planner.world.entity import FIRST_ID, Edit, Entity, MemoryChange, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.hands import Hand
 from planner.world.house import House
+from planner.world.look import UNKNOWN_LOOK
 from planner.world.observation import CameraFrame
 from planner.world.receptacle import part_by_word
 from planner.world.record import record
@@ -105,6 +107,7 @@ class EntityList:
                     size_m=piece.size_m,
                     parent=piece.room,
                     room=piece.room,
+                    look=look_of_piece(piece),
                 )
             )
             self._next_id += 1
@@ -307,6 +310,7 @@ class EntityList:
             states=facts.states if facts.states is not None else old.states,
             openness=facts.openness if facts.openness is not None else old.openness,
             hand=_hand(old, facts),
+            look=old.look if facts.look == UNKNOWN_LOOK else facts.look,
             source=provenance.source,
             stamp_s=provenance.stamp_s,
             seen_s=provenance.stamp_s if seen else old.seen_s,
@@ -399,6 +403,7 @@ def _confirms(old: Entity, operation: Operation) -> bool:
         and facts.size_m == old.size_m
         and facts.openness == old.openness
         and facts.hand in (None, old.hand)
+        and facts.look in (UNKNOWN_LOOK, old.look)
         and PICKED not in text
         and PLACED not in text
         and (old.picked or math.dist(old.position_m, operation.position_m) <= POSITION_TOLERANCE_M)
@@ -427,6 +432,7 @@ def _confirmed(old: Entity, operation: Operation, provenance: Provenance) -> Ent
         provenance.stamp_s,
         provenance.stamp_s if provenance.source is Source.SEEN else old.seen_s,
         old.hand,
+        old.look,
     )
 
 
@@ -448,6 +454,7 @@ def _same(old: Entity, new: Entity) -> bool:
         and old.room == new.room
         and _same_states(old.states, new.states)
         and old.class_name == new.class_name
+        and old.look == new.look
         and (old.picked or math.dist(old.position_m, new.position_m) <= POSITION_TOLERANCE_M)
         and _near(old.openness, new.openness)
     )

@@ -138,6 +138,7 @@ class BeliefBuilder:
             source=entity.source,
             stamp_s=entity.stamp_s,
             description=entity.description,
+            look=entity.look,
         )
 
 

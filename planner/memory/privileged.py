@@ -340,6 +340,7 @@ def _thing(
         room=None if held else truth.room,
         states=states,
         hand=hand,
+        look=truth.look,
     )
     support = known.get(truth.parent or "")
     number = support.entity_id if support is not None and truth.parent in seen else None

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.hands import Hand
+from planner.world.look import UNKNOWN_LOOK, Look
 from planner.world.observation import Observation
 from planner.world.record import record
 from planner.world.vocabulary import Relation
@@ -17,7 +18,7 @@ from planner.world.vocabulary import Relation
 class Facts:
     """What an updater knows beyond EPM's text; None of it = it is parsed from the text.
 
-    Attributes as in `planner.world.entity.Entity`.
+    Attributes as in `planner.world.entity.Entity`; an unknown look leaves the known one.
     """
 
     class_name: str
@@ -28,6 +29,7 @@ class Facts:
     states: Mapping[str, bool] | None = None
     openness: float | None = None
     hand: Hand | None = None
+    look: Look = UNKNOWN_LOOK
 
 
 @record

@@ -36,6 +36,7 @@ def full_belief(state: WorldState) -> Belief:
             source=Source.TOLD,
             stamp_s=state.stamp_s,
             description=describe(entity.class_name, entity.states) if numbered else "",
+            look=entity.look,
         )
         number += int(numbered)
     return Belief(state.stamp_s, state.revision, nodes)

@@ -21,6 +21,7 @@ from planner_msgs.msg import Operation as OperationMessage
 from planner.ros.conversions import header, point_message, time_message
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.entity import Entity, MemoryChange, OperationKind
+from planner.world.look import look_states
 from planner.world.vocabulary import EntityKind, Relation
 
 MAP = "map"
@@ -128,6 +129,7 @@ class GraphMessages:
 
 
 def _node_message(node: BeliefNode) -> WorldGraphNode:
+    states = {**node.states, **look_states(node.look)}
     message = WorldGraphNode(
         kind=_KINDS[node.kind],
         name=node.name,
@@ -137,7 +139,7 @@ def _node_message(node: BeliefNode) -> WorldGraphNode:
         room=node.room or "",
         size=Vector3(x=node.size_m[0], y=node.size_m[1], z=node.size_m[2]),
         affordances=[str(affordance) for affordance in node.affordances],
-        states=[NamedState(name=str(name), value=value) for name, value in node.states.items()],
+        states=[NamedState(name=str(name), value=value) for name, value in states.items()],
         openness=-1.0 if node.openness is None else node.openness,
         holding=node.holding or "",
         hands=[name or "" for name in node.hands],

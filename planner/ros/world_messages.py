@@ -8,6 +8,7 @@ from planner_msgs.msg import NamedState
 from planner_msgs.msg import WorldState as WorldMessage
 
 from planner.ros.conversions import header, pose_message
+from planner.world.look import look_states
 from planner.world.state import EntityState
 from planner.world.state_updates import StateUpdate
 from planner.world.vocabulary import EntityKind
@@ -56,7 +57,7 @@ class StateMessages:
 
 def entity_message(entity: EntityState) -> EntityMessage:
     """The message of one entity."""
-    states = entity.states or {}
+    states = {**(entity.states or {}), **look_states(entity.look)}
     depth_m, width_m, height_m = map(float, entity.size_m)
     return EntityMessage(
         kind=_KIND_NUMBERS[entity.kind],

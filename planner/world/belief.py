@@ -14,6 +14,7 @@ from functools import cached_property
 
 from planner.world.geometry import Vec3
 from planner.world.hands import Hands, first_held
+from planner.world.look import UNKNOWN_LOOK, Look
 from planner.world.record import record
 from planner.world.vocabulary import EntityKind, Relation
 
@@ -51,6 +52,7 @@ class BeliefNode:
         source: of the belief.
         stamp_s: when its source last confirmed it, seconds of the world's clock.
         description: EPM's text of the entity.
+        look: of furniture and things, as far as it is known.
     """
 
     name: str
@@ -69,6 +71,7 @@ class BeliefNode:
     source: Source = Source.TOLD
     stamp_s: float = 0.0
     description: str = ""
+    look: Look = UNKNOWN_LOOK
 
     @property
     def holding(self) -> str | None:

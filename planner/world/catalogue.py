@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import FileModel, read_model
+from planner.world.look import Color, Material
 from planner.world.shapes import Fraction3, Part, Rgb, Size3
 from planner.world.share import config_dir
 from planner.world.states import GivenStates, KnownAffordance, load_states
@@ -68,7 +69,10 @@ class JointRecipe(FileModel):
 
 
 class FurnitureClass(FileModel):
-    """A class of furniture: size, usual place, capacity and appearance."""
+    """A class of furniture: size, usual place, capacity and appearance.
+
+    `material`: if most pieces are made of one.
+    """
 
     name: Name
     aliases: tuple[str, ...] = ()
@@ -76,6 +80,7 @@ class FurnitureClass(FileModel):
     size_max_m: Size3
     affordances: tuple[KnownAffordance, ...] = ()
     faucet: Fraction3 | None = None
+    material: Material | None = None
     parts: tuple[Part, ...] = Field(min_length=1)
     surfaces: tuple[SurfaceRecipe, ...] = ()
     interiors: tuple[InteriorRecipe, ...] = ()
@@ -138,6 +143,9 @@ class ObjectClass(FileModel):
     """A class of movable things; every one fits a hand's grasp.
 
     Without `places` it lies nowhere by chance: it is made of others, or an episode puts it there.
+
+    `color`: the word, if not that of most of what is drawn. `colors`: others that things of this
+    class also come in. `material`: if most of it is made of one.
     """
 
     name: Name
@@ -147,6 +155,9 @@ class ObjectClass(FileModel):
     size_spread: Annotated[float, Field(ge=0, le=0.3)] = 0.08
     affordances: tuple[KnownAffordance, ...] = ()
     states: GivenStates = Field(default_factory=dict)
+    color: Color | None = None
+    colors: tuple[Color, ...] = ()
+    material: Material | None = None
     parts: tuple[Part, ...] = Field(min_length=1)
     places: tuple[LikelyPlace, ...] = ()
     slices: Slices | None = None

@@ -9,6 +9,7 @@ from enum import StrEnum
 from planner.world.belief import Source
 from planner.world.geometry import Vec3
 from planner.world.hands import Hand
+from planner.world.look import UNKNOWN_LOOK, Look
 from planner.world.record import record
 from planner.world.vocabulary import Relation
 
@@ -40,6 +41,7 @@ class Entity:
         parent: furniture, floor or agent that it is on, within or held by; a furniture's room.
         relation: to the parent; None for furniture and if unknown.
         hand: of the agent that holds it; None if unknown.
+        look: as far as it is known.
         room: None if unknown; for a held thing, the room of its holder.
         states: only known ones.
         openness: of furniture, 0 closed to 1 open; None if unknown or nothing opens.
@@ -66,6 +68,7 @@ class Entity:
     stamp_s: float = 0.0
     seen_s: float | None = None
     hand: Hand | None = None
+    look: Look = UNKNOWN_LOOK
 
 
 def carriers(entities: Iterable[Entity]) -> dict[str, str]:

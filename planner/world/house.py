@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 from planner.world.files import FileModel
 from planner.world.geometry import Box, Pose, Vec3
 from planner.world.graph_file import Graph, label, word_of
+from planner.world.look import Color, Material, painted
 from planner.world.shapes import Part, Size3
 from planner.world.states import GivenStates, KnownAffordance
 from planner.world.vocabulary import Relation
@@ -103,7 +104,10 @@ class Joint(FileModel):
 
 
 class Furniture(FileModel):
-    """A piece of furniture; all of its geometry is in its own frame, metres."""
+    """A piece of furniture; all of its geometry is in its own frame, metres.
+
+    `color` and `material`: if they differ from those of `parts` and of the class.
+    """
 
     name: EntityName
     class_name: str
@@ -115,6 +119,8 @@ class Furniture(FileModel):
     affordances: tuple[KnownAffordance, ...] = ()
     faucet: Vec3 | None = None
     states: GivenStates = Field(default_factory=dict)
+    color: Color | None = None
+    material: Material | None = None
     parts: tuple[Part, ...]
     surfaces: tuple[Surface, ...] = ()
     interiors: tuple[Interior, ...] = ()
@@ -128,6 +134,11 @@ class Furniture(FileModel):
             if joint is not None and joint not in known:
                 raise ValueError(f"{self.name} names an unknown joint {joint!r}")
         return self
+
+    @cached_property
+    def drawn_parts(self) -> tuple[Part, ...]:
+        """Its parts in its colour."""
+        return painted(self.parts, self.color)
 
     @cached_property
     def pose(self) -> Pose:
@@ -148,7 +159,8 @@ class Furniture(FileModel):
 class ObjectPlacement(FileModel):
     """An object: `pose` is [x, y, z, yaw] of the middle of its underside.
 
-    `part` names the surface or interior of the parent; a floor's only part is `floor`.
+    `part` names the surface or interior of the parent; a floor's only part is `floor`. `color` and
+    `material`: if they differ from those of its class.
     """
 
     name: EntityName
@@ -159,6 +171,8 @@ class ObjectPlacement(FileModel):
     relation: Literal[Relation.ON, Relation.WITHIN]
     part: PartName = "floor"
     states: GivenStates = Field(default_factory=dict)
+    color: Color | None = None
+    material: Material | None = None
 
     @cached_property
     def box(self) -> Box:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from planner.world.geometry import Box, Pose, Vec3
 from planner.world.hands import Hands, first_held
+from planner.world.look import UNKNOWN_LOOK, Look
 from planner.world.record import record
 from planner.world.vocabulary import EntityKind, Relation
 
@@ -24,6 +25,7 @@ class EntityState:
         states: only those that the entity's affordances give it.
         openness: 0 closed to 1 open; None if nothing opens.
         hands: what each hand of an agent holds.
+        look: of furniture and objects.
     """
 
     name: str
@@ -39,6 +41,7 @@ class EntityState:
     states: Mapping[str, bool] | None = None
     openness: float | None = None
     hands: Hands = ()
+    look: Look = UNKNOWN_LOOK
 
     @property
     def holding(self) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.geometry import Pose
 from planner.world.hands import Hands
+from planner.world.look import take_look
 from planner.world.state import EntityState, WorldState
 from planner.world.state_updates import StateUpdate
 from planner.world.vocabulary import EntityKind, Relation
@@ -34,6 +35,7 @@ def graph_record(message: Any) -> Belief:
 
 def _node_record(node: Any, edge: Any, stamp_s: float) -> BeliefNode:
     at, size = node.pose.position, node.size
+    states, look = take_look({item.name: bool(item.value) for item in node.states})
     return BeliefNode(
         name=node.name,
         kind=_KINDS[node.kind],
@@ -45,12 +47,13 @@ def _node_record(node: Any, edge: Any, stamp_s: float) -> BeliefNode:
         parent=edge.parent if edge is not None else None,
         relation=_RELATIONS[edge.relation] if edge is not None else None,
         affordances=tuple(node.affordances),
-        states={item.name: bool(item.value) for item in node.states},
+        states=states,
         openness=None if node.openness < 0 else float(node.openness),
         hands=hands_record(node),
         source=_SOURCES[node.source],
         stamp_s=stamp_s - float(node.age_s),
         description=node.description,
+        look=look,
     )
 
 
@@ -79,7 +82,7 @@ def state_update(message: Any) -> StateUpdate:
 def entity_record(message: Any) -> EntityState:
     """The entity in an EntityState message; `openness` has single precision."""
     at, turn = message.pose.position, message.pose.orientation
-    states = {item.name: bool(item.value) for item in message.states}
+    states, look = take_look({item.name: bool(item.value) for item in message.states})
     return EntityState(
         name=message.name,
         kind=_KINDS[message.kind],
@@ -97,6 +100,7 @@ def entity_record(message: Any) -> EntityState:
         states=states or None,
         openness=None if message.openness < 0 else float(message.openness),
         hands=hands_record(message),
+        look=look,
     )
 
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from planner.world.agents import Body
+from planner.world.appearance import look_of_piece
 from planner.world.geometry import Pose, Vec3
 from planner.world.hands import Hand, Hands, first_held, held_things
 from planner.world.house import Furniture, Interior, Joint
+from planner.world.look import UNKNOWN_LOOK, Color, Look
 from planner.world.receptacle import ThingShape
 from planner.world.state import EntityState
 from planner.world.vocabulary import (
@@ -36,10 +38,12 @@ class Piece:
     opening: dict[str, float]
     cos: float = field(init=False)
     sin: float = field(init=False)
+    look: Look = field(init=False)
 
     def __post_init__(self) -> None:
         self.cos = math.cos(self.record.yaw_rad)
         self.sin = math.sin(self.record.yaw_rad)
+        self.look = look_of_piece(self.record)
 
     @property
     def name(self) -> str:
@@ -122,6 +126,7 @@ class Piece:
             affordances=record.affordances,
             states=dict(self.states),
             openness=self.openness(),
+            look=self.look,
         )
 
 
@@ -142,7 +147,10 @@ def _turn(point: Vec3, joint: Joint, angle_rad: float) -> Vec3:
 
 @dataclass(slots=True)
 class Thing:
-    """A movable object; its pose is that of the centre of its underside, upright."""
+    """A movable object; its pose is that of the centre of its underside, upright.
+
+    `color`: in which it is drawn; None: as its class is.
+    """
 
     name: str
     class_name: str
@@ -159,6 +167,8 @@ class Thing:
     affordances: tuple[str, ...]
     states: dict[str, bool]
     shape: ThingShape = field(default_factory=ThingShape)
+    color: Color | None = None
+    look: Look = UNKNOWN_LOOK
 
     @property
     def pose(self) -> Place:
@@ -206,6 +216,7 @@ class Thing:
             room=self.room,
             affordances=self.affordances,
             states=dict(self.states),
+            look=self.look,
         )
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import mujoco
 
+from planner.world.appearance import thing_parts
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.errors import FileError
 from planner.world.geometry import quaternion_from_yaw
 from planner.world.house import House
-from planner.world.shapes import scale_parts
 from sim_bridge.embedded.scene import GROUP_THING, add_part, house_spec
 
 
@@ -40,7 +40,7 @@ def export_mujoco(house: House, directory: Path, catalogue: Catalogue | None = N
         body = spec.worldbody.add_body(
             name=item.name, pos=[x, y, z], quat=[qw, qx, qy, qz], mocap=True
         )
-        for part in scale_parts(known.objects[item.class_name].parts, item.size_m):
+        for part in thing_parts(known.objects[item.class_name], item.size_m, item.color):
             add_part(body, part, GROUP_THING)
     spec.compile()
     path = directory / f"{house.name}.xml"

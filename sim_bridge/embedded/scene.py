@@ -13,10 +13,11 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.world.appearance import thing_parts
 from planner.world.catalogue import Catalogue
 from planner.world.geometry import FloatArray, Vec3, quaternion_from_yaw
 from planner.world.house import Furniture, House
-from planner.world.shapes import Axis, Part, Shape, scale_parts, solids
+from planner.world.shapes import Axis, Part, Shape, solids
 from sim_bridge.embedded.entities import Thing
 from sim_bridge.embedded.rays import NEAR_M
 from sim_bridge.embedded.world import KinematicWorld
@@ -107,7 +108,7 @@ def _add_furniture(spec: mujoco.MjSpec, piece: Furniture) -> None:
         child.inertia = [1.0, 1.0, 1.0]
         child.explicitinertial = True
         bodies[joint.name] = child
-    for part in piece.parts:
+    for part in piece.drawn_parts:
         add_part(bodies[part.joint], part, GROUP_FURNITURE)
 
 
@@ -154,7 +155,8 @@ class Scene:
         spec = house.copy()
         for thing in world.things.values():
             body = spec.worldbody.add_body(name=thing.name, mocap=True)
-            for part in scale_parts(catalogue.objects[thing.class_name].parts, thing.size_m):
+            cls = catalogue.objects[thing.class_name]
+            for part in thing_parts(cls, thing.size_m, thing.color):
                 add_part(body, part, GROUP_THING)
         for agent in world.agents.values():
             body = spec.worldbody.add_body(name=agent.name, mocap=True)

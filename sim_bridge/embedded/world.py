@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.world.agents import Body, default_bodies
+from planner.world.appearance import look_of_thing
 from planner.world.catalogue import Catalogue, slice_names
 from planner.world.episode import AgentPlacement, Episode
 from planner.world.errors import FileError, PlannerError
@@ -265,6 +266,8 @@ class KinematicWorld:
             affordances=cls.affordances,
             states=default_states().initial(cls.affordances, cls.states, item.states),
             shape=shape_of(cls, item.size_m),
+            color=item.color,
+            look=look_of_thing(item.class_name, catalogue, item.color, item.material),
         )
 
     def _rest(self, thing: Thing) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from planner.world.appearance import look_of_piece, look_of_thing
 from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode
 from planner.world.errors import FileError
@@ -13,6 +14,7 @@ from planner.world.graph_file import HOLDS, EdgeKind, GraphNode, label
 from planner.world.graph_house import affordances_of
 from planner.world.hands import Hands
 from planner.world.house import Furniture, House, ObjectPlacement
+from planner.world.look import UNKNOWN_LOOK, Look
 from planner.world.state import EntityState
 from planner.world.states import default_states
 from planner.world.vocabulary import (
@@ -50,6 +52,7 @@ class Node:
     hollow: bool = False
     flat: bool = False
     piece: Furniture | None = None
+    look: Look = UNKNOWN_LOOK
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +187,7 @@ class _Reader:
             at_m=(piece.x_m, piece.y_m, 0.0),
             opens=bool(piece.joints),
             piece=piece,
+            look=look_of_piece(piece),
         )
         self._take_states(piece.name, piece.affordances, piece.states)
 
@@ -208,6 +212,7 @@ class _Reader:
             opens=opens,
             hollow=node is not None and node.is_hollow,
             flat=node is not None and node.has("SURFACES"),
+            look=look_of_thing(item.class_name, self._catalogue, item.color, item.material),
         )
         self._take_states(item.name, affordances, {**defaults, **item.states})
 

@@ -383,4 +383,5 @@ class GraphWorld:
             affordances=node.affordances,
             states=self._states.get(name),
             openness=(1.0 if name in self._open else 0.0) if node.opens else None,
+            look=node.look,
         )

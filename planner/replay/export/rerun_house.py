@@ -54,7 +54,7 @@ def draw_house(recording: Recording, house: House) -> None:
             centers=[place.position_m for place in places],
             half_sizes=[tuple(extent / 2 for extent in part.size) for part in piece.parts],
             quaternions=[place.orientation for place in places],
-            colors=[part.rgb for part in piece.parts],
+            colors=[part.rgb for part in piece.drawn_parts],
             fill_mode="solid",
         )
         recording.log_in_map(rerun_paths.furniture(piece.name), boxes, static=True)

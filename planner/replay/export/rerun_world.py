@@ -11,6 +11,7 @@ from planner.replay.export.rerun_stream import MAP, Recording
 from planner.replay.export.source import Received, Source
 from planner.replay.states import STATES, recorded_states
 from planner.world.hands import held_words
+from planner.world.look import take_look
 from planner.world.state import EntityState
 from planner.world.vocabulary import EntityKind
 from planner.world.wire import hands_record
@@ -209,7 +210,8 @@ def graph_text(nodes: list[Any], parents: Mapping[str, tuple[str, str]]) -> str:
         if kind == "room":
             continue
         relation, parent = parents.get(str(node.name), ("", ""))
-        words = [f"{state.name}" if state.value else f"not {state.name}" for state in node.states]
+        states, _ = take_look({str(state.name): bool(state.value) for state in node.states})
+        words = [state if holds else f"not {state}" for state, holds in states.items()]
         if node.openness > 0:
             words.append(f"{100 * node.openness:.0f} % open")
         if node.holding:

@@ -120,7 +120,7 @@ def _leaf(house: House, door: Door) -> list[Point]:
 
 
 def _piece(piece: Furniture) -> PlanPiece:
-    parts = sorted(piece.parts, key=lambda part: part.center[2] + part.size[2] / 2)
+    parts = sorted(piece.drawn_parts, key=lambda part: part.center[2] + part.size[2] / 2)
     outline = furniture_corners([piece])[0]
     return PlanPiece(
         name=piece.name,

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from planner.world.agents import Body
+from planner.world.appearance import thing_parts
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.errors import FileError
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House, ObjectPlacement
-from planner.world.shapes import scale_parts
 from planner.world.vocabulary import AgentKind
 from sim_bridge.habitat.dataset import configs
 from sim_bridge.habitat.dataset.contents import CONTENTS, check_contents, write_contents
@@ -255,7 +255,7 @@ def _write_piece(piece: Furniture, semantic_id: int, directory: Path) -> None:
         write_file(urdf, urdf_text(piece, _link_meshes(piece, urdf.parent)).encode())
         document = configs.articulated_config(urdf, semantic_id, notes)
     else:
-        meshes = write_meshes(part_solids(piece.parts), config.parent / piece.name)
+        meshes = write_meshes(part_solids(piece.drawn_parts), config.parent / piece.name)
         document = configs.object_config(meshes, config.parent, semantic_id, notes)
     write_file(config, configs.json_bytes(document))
 
@@ -267,7 +267,7 @@ def _link_meshes(piece: Furniture, folder: Path) -> dict[str, MeshFiles]:
         origins[joint.name] = (link_name(joint.name), joint_origin(joint))
     found: dict[str, MeshFiles] = {}
     for mover, (link, origin) in origins.items():
-        solids = part_solids((p for p in piece.parts if p.joint == mover), origin)
+        solids = part_solids((p for p in piece.drawn_parts if p.joint == mover), origin)
         if solids:
             found[link] = write_meshes(solids, folder / link)
     return found
@@ -285,9 +285,10 @@ def _write_named(
 
 
 def _kind_of(item: ObjectPlacement) -> str:
-    """A file name for all things of the same class and size, to a tenth of a millimetre."""
+    """A file name for all things of one class, size (to a tenth of a millimetre) and colour."""
     x, y, z = (round(extent * 10_000) for extent in item.size_m)
-    return f"{item.class_name}__{x}_{y}_{z}"
+    color = f"_{item.color}" if item.color else ""
+    return f"{item.class_name}__{x}_{y}_{z}{color}"
 
 
 def _thing_meshes(item: ObjectPlacement, directory: Path, catalogue: Catalogue) -> MeshFiles:
@@ -296,7 +297,7 @@ def _thing_meshes(item: ObjectPlacement, directory: Path, catalogue: Catalogue) 
     drawn, touched = (stem.parent / f"{stem.name}{end}" for end in (".glb", ".touch.glb"))
     if touched.is_file():
         return MeshFiles(drawn, touched)
-    parts = scale_parts(catalogue.objects[item.class_name].parts, item.size_m)
+    parts = thing_parts(catalogue.objects[item.class_name], item.size_m, item.color)
     if drawn.is_file() and len({part.rgb for part in parts}) == len(parts):
         return MeshFiles(drawn, drawn)
     return write_meshes(part_solids(parts), stem)

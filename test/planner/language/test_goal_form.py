@@ -26,12 +26,12 @@ from planner.language.words import (
     Amount,
     Arrangement,
     Bound,
-    Color,
     Occasion,
     Relation,
     Spot,
 )
 from planner.world.errors import FileError
+from planner.world.look import Color
 
 
 def goal(text: str) -> Goal:

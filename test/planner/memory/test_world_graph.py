@@ -14,9 +14,11 @@ from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.updater import Facts, Operation
 from planner.parts.calls import parse_call
 from planner.planning.prompts.partnr import summary, world_description
+from planner.world.appearance import look_of_piece
 from planner.world.entity import OperationKind
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
+from planner.world.look import Color, Look, Material
 from planner.world.observation import CameraFrame, Observation, Sighting
 from planner.world.skill import SkillCode, SkillResult
 from planner.world.state import WorldState
@@ -70,6 +72,19 @@ def test_30_partial_begins_with_rooms_and_furniture_only_and_full_knows_all() ->
     # The full mode's part of the check: what is told of everything has its true parent.
     run.look("cup_0")
     assert run.parent("cup_0") == ("table_0", Relation.ON)
+
+
+def test_the_look_of_a_seen_thing_stays_known_when_it_is_carried() -> None:
+    state = cup_on("table_0", (1.0, 1.0, 0.75))
+    red = Look(Color.RED, Material.CERAMIC)
+    cup = replace(state.entities["cup_0"], look=red)
+    run = Partial(replace(state, entities={**state.entities, "cup_0": cup}))
+    run.look("cup_0")
+    run.do("Pick[cup_0]")
+    run.do("Place[cup_0, on, table_1, None, None]")
+    nodes = run.memory.belief(run.now_s).nodes
+    assert nodes["cup_0"].look == red
+    assert nodes["table_0"].look == look_of_piece(HOUSE.furniture_by_name["table_0"])
 
 
 def test_31_a_place_out_of_sight_is_believed_and_a_failed_one_is_not() -> None:

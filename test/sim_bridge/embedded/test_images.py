@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
+from planner.world.look import Color, Look, Material, color_of
 from planner.world.observation import CameraFrame
 from planner.world.primitive import Primitive, PrimitiveName
 from planner.world.state import EntityState
@@ -52,6 +54,27 @@ def pixel_of(frame: CameraFrame, point: tuple[float, float, float]) -> tuple[int
         round(x / z * lens.fx_px + lens.cx_px),
         z,
     )
+
+
+@pytest.mark.parametrize("color", [Color.RED, Color.BLUE, Color.GREEN])
+def test_a_thing_is_seen_in_the_colour_that_its_episode_says(
+    small_house: House, small_episode: Episode, color: Color
+) -> None:
+    things = tuple(
+        item.model_copy(update={"color": color}) if item.name == "cup_0" else item
+        for item in small_episode.objects
+    )
+    episode = small_episode.model_copy(update={"objects": things})
+    backend = EmbeddedBackend()
+    backend.reset(small_house, episode, 0)
+    cup = entity(backend, "cup_0")
+    backend.close()
+    assert cup.look == Look(color, Material.CERAMIC)
+    frame = looking_at(small_house, episode, "cup_0")
+    assert frame.instances is not None
+    pixels = frame.rgb[frame.instances == cup.instance_id]
+    words = Counter(color_of((r / 255, g / 255, b / 255)) for r, g, b in pixels.tolist())
+    assert words.most_common(1)[0][0] is color
 
 
 def test_a_looked_at_thing_is_where_the_camera_model_says(
