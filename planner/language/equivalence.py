@@ -19,9 +19,10 @@ from planner.language.description import (
     Place,
     PlaceOf,
 )
+from planner.language.fitness import relation_at
 from planner.language.goal_form import Find, Go, Goal, Leave, Make, Move, Never, Prepare, Request
 from planner.language.reading import NoCommand, Reading
-from planner.language.words import GENERIC_KINDS, Amount, Spot
+from planner.language.words import GENERIC_KINDS, Amount, Relation, Spot
 from planner.world.catalogue import default_catalogue, word_key
 from planner.world.word_meanings import default_word_meanings
 
@@ -137,8 +138,16 @@ class _Normalizer:
 
     def _places(self, places: Iterable[Place], *, shared: bool = False) -> Normal:
         return _sorted(
-            (place.relation, self._anchor(place.anchor, shared=shared)) for place in places
+            (self._relation(place), self._anchor(place.anchor, shared=shared)) for place in places
         )
+
+    def _relation(self, place: Place) -> Relation:
+        """At a table is on it."""
+        anchor = place.anchor
+        if isinstance(anchor, Mention):
+            anchor = self._labelled[anchor.label]
+        known = place.relation is Relation.AT and isinstance(anchor, Description)
+        return relation_at(anchor.kind) if known else place.relation
 
     def _anchor(self, anchor: Anchor, *, shared: bool = False) -> Normal:
         if isinstance(anchor, Spot):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from planner.language.words import Relation
 from planner.world.catalogue import ObjectClass, default_catalogue
 from planner.world.states import default_states
 from planner.world.word_meanings import Meaning, default_word_meanings
@@ -57,6 +58,23 @@ def is_hollow(kind: str) -> bool:
         return False
     pieces = [default_catalogue().furniture[name] for name in found.furniture]
     return all(piece.name in _BASINS or not piece.surfaces for piece in pieces)
+
+
+@cache
+def relation_at(kind: str) -> Relation:
+    """Where things are that are at something of a kind: on it or in it, if it allows only one."""
+    found = default_word_meanings().find(kind)
+    if kind == "floor":
+        return Relation.ON_TOP
+    if found is None or bool(found.objects) + bool(found.furniture) + bool(found.rooms) != 1:
+        return Relation.AT
+    pieces = [default_catalogue().furniture[name] for name in found.furniture]
+    things = [default_catalogue().objects[name] for name in found.objects]
+    if found.rooms or is_hollow(kind) or (things and all(t.hollow and not t.top for t in things)):
+        return Relation.IN
+    if pieces and not any(piece.interiors or piece.name in _BASINS for piece in pieces):
+        return Relation.ON_TOP
+    return Relation.AT
 
 
 @cache
