@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from planner.language.english import phrases
+from planner.language.english import phrases, products
 
-TO_DO = phrases(
-    """
+TO_DO = (
+    products(
+        "i was|i am|i have been",
+        "just|",
+        "wondering|hoping|asking",
+        "if|whether|that",
+        "you",
+        "could|would|might|can|may",
+        "please|kindly|possibly|",
+    )
+    | products("only then|", "should|may|can|must", "you")
+    | phrases(
+        """
     somebody needs to | someone needs to | someone should | somebody should | it is your turn to |
     could you | can you | would you | will you | could you possibly | i would like you to | i want
     you to | i need you to | i would love you to | i would love for you to | would you be so kind
@@ -30,6 +41,7 @@ TO_DO = phrases(
     you to | see that you | you ought to | i would prefer you to | be a good robot and | be a love
     and
     """
+    )
 )
 
 DOING = phrases(
@@ -40,8 +52,15 @@ DOING = phrases(
     """
 )
 
-SHALL_BE = phrases(
-    """
+SHALL_BE = (
+    products(
+        "make sure|see to it|ensure|check|be sure|make certain|please make sure",
+        "that|",
+        "there is|there are|there is always|there are always",
+    )
+    | products("kindly|", "see to it|make sure", "that|")
+    | phrases(
+        """
     it would be lovely to have | it would be wonderful to have | it would be good if | make sure
     that | make sure | make certain | see to it that | see that | ensure that | ensure | make
     certain that | check that | be sure that | i want | i would like | i would love | i need | i
@@ -58,6 +77,7 @@ SHALL_BE = phrases(
     | it would be helpful if | it would be best if | would it be possible to have | there ought to
     be | make it so that | i will have | i will take | i would like to get | there need to be
     """
+    )
 )
 
 TO_ME = phrases(
@@ -92,7 +112,7 @@ STATING = phrases(
 GOES = phrases(
     """
     go | goes | belong | belongs | come | comes | lie | stand | stay | sit | hang | remain | live
-    | lives | end up | move | return | get | rest
+    | lives | end up | ends up | move | return | get | rest
     """
 )
 
@@ -131,7 +151,11 @@ NOT_DOING = phrases(
     """
 )
 NEEDS = phrases("need | needs | could do with | can do with | could use | can use")
+NONE = phrases("none of | neither of | neither | no | not one of | not a single one of")
+MAY_BE = products("may|should|must|can|shall|ought to|are to|is to", "be|stay|remain|be left")
 HAS_BEEN = phrases("has been | have been")
+GUESSED = phrases("there should be | there must be | there ought to be")
+"""A wish, or where something is that is spoken of next."""
 WEAK_WISHES = phrases("can | could | let")
 BINDING = MODALS - phrases(
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from planner.language.clause_words import (
     DOING,
+    GUESSED,
     NOT,
     NOT_DOING,
     ROBOT_DID,
@@ -68,7 +69,7 @@ class Clauses(Statements):
                 or self._polite(i)
                 or self._wish(i)
             ):
-                return found
+                return self._by(Actor.ROBOT, found) if "you" in source.words[at:end] else found
         if end := source.longest(at, DOING):
             i = self.skip(end)
             i += source.word(i) in ("your", "to")
@@ -137,6 +138,12 @@ class Clauses(Statements):
     def _forbidden(self, at: int, forms: frozenset[Form] | set[Form]) -> Dos | None:
         source = self._source
         best: Dos | None = None
+        if end := source.starts(at, "worry about"):
+            # "Do not worry about the pan, I will wash it" forbids nothing.
+            spared = self.objects(end)
+            if spared is None:
+                return None
+            return [Do(Act.MENTION, self.attach(spared[0]), at, spared[1])], spared[1]
         for found in verbs_at(source.words, at):
             if not found.forms & forms:
                 continue
@@ -164,6 +171,7 @@ class Clauses(Statements):
             return found
         if found := self.statement(i, wish=True):
             return found
+        guess = words in GUESSED
         if words in WEAK_WISHES:
             return None
         segments = self.objects(i)
@@ -177,7 +185,10 @@ class Clauses(Statements):
                 return None
             placed = self.placed(parts, static=True)
             if all(p.to or p.arrangement for p in placed):
-                return [self.move(p, at, end) for p in placed], end
+                moves = [self.move(p, at, end) for p in placed]
+                for do in moves:
+                    do.guess = guess
+                return moves, end
             return None
         if words not in TO_ME:
             return None

@@ -323,7 +323,8 @@ class Discourse:
         for anchor in anchors:
             if single(anchor) and fits(anchor):
                 return [anchor]
-        return []
+        # "Take everything out and put it on the counter".
+        return [n for n in things if n.kind == "thing" and n.count is Amount.ALL and fits(n)]
 
 
 def _room_of(place: Noun) -> Noun | None:

@@ -127,6 +127,7 @@ class Do:
 
     Attributes:
         taken: the place is still to come ("take the cup and put it on the table").
+        guess: it may only say where things are ("there should be a pot on the stove").
         tools: what it is done with.
         later: which of the things come after those before them ("the cup, then the plate").
     """
@@ -144,5 +145,6 @@ class Do:
     occasion: Occasion | None = None
     people: int | None = None
     taken: bool = False
+    guess: bool = False
     tools: list[Phrase] = field(default_factory=list)
     later: list[int] = field(default_factory=list)

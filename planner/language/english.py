@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
 from planner.language.drafts import Way
@@ -13,6 +14,12 @@ Words = tuple[str, ...]
 def phrases(text: str) -> frozenset[Words]:
     """Phrases that are separated by bars."""
     return frozenset(tuple(phrase.split()) for phrase in text.split("|"))
+
+
+def products(*parts: str) -> frozenset[Words]:
+    """Every phrase with one alternative of each part; alternatives are separated by bars."""
+    choices = itertools.product(*(part.split("|") for part in parts))
+    return frozenset(tuple(" ".join(choice).split()) for choice in choices)
 
 
 def words(text: str) -> frozenset[str]:
@@ -94,7 +101,9 @@ MASS = frozenset({
     "fruit", "food", "stationery", "furniture", "decor", "lighting",
 })  # fmt: skip
 # Plurals of one thing, beside those that the catalogue has as a name.
-ONE_THING = frozenset({"shelves", "keys", "gloves", "mittens", "glasses case"})
+ONE_THING = frozenset({
+    "shelves", "keys", "gloves", "mittens", "glasses case", "blocks", "cards",
+})  # fmt: skip
 LIQUIDS = frozenset({"water", "coffee", "milk", "juice"})
 
 _ON, _IN, _AT, _NEXT = Relation.ON_TOP, Relation.IN, Relation.AT, Relation.NEXT_TO
@@ -138,7 +147,15 @@ PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
     for words in several.split("|")
 }
 
-FILLERS = phrases(
+PEOPLE = words(
+    "mother father mom mum dad parents guests guest kids children child kid wife husband "
+    "neighbour neighbours neighbor neighbors visitor visitors friend friends boss family son "
+    "daughter brother sister grandma grandpa grandmother grandfather baby dog cat aunt uncle "
+    "cousin cousins colleague colleagues company roommate roommates flatmate partner "
+    "girlfriend boyfriend"
+)
+FOR_SOMEBODY = products("for", "my|our|the|her|his|your|", "|".join(PEOPLE))
+FILLERS = FOR_SOMEBODY | phrases(
     "please|hurry|hurry up|be quick"
     "|kindly|just|now|right now|right away|straight away|immediately|quickly|quick"
     "|for me|for us"
@@ -170,7 +187,9 @@ FILLERS = phrases(
     "|in a row|up|down|over|around|there|let me know|report back"
     "|let me know when you are done|tell me when you are done|let me know where it is"
     "|tell me where it is|let me know where they are|tell me where they are|in total"
-    "|altogether|at the moment|currently"
+    "|altogether|at the moment|currently|at your earliest convenience|at your convenience"
+    "|at your leisure|lol|haha|wow|hmm|yay|oops|ugh|cool|phew|ah"
+    "|myself|by myself|hang on|wait|nothing else|simultaneously|at the latest"
 )
 """Phrases between clauses that change nothing."""
 _ANYWHERE = phrases(
@@ -195,14 +214,21 @@ THEN = phrases(
     "|only after that|and then"
     "|only then may|once you have done so|when you have done so|then once you are done"
     "|once it is done|when it is done|once they are done|last thing|second of all|to end with"
-    "|as a final step"
+    "|as a final step|the second is to|the second thing is to|the second thing to do is"
+    "|the next thing to do is|the next step is to|the last thing to do is|the last step is to"
+    "|the second step is to|the third step is to|the next thing is to|the last thing is to"
+    "|the third is to|the last is to|when you have done all that|when you have done all of that"
+    "|once you have done all that|when all that is done|once all that is done"
+    "|when all of that is done|once all of that is done|as soon as that is done"
 )
 FIRST = phrases(
     "first|firstly|first of all|first things first|to begin with|before anything else"
     "|before you do anything"
     "|to start with|to start|for starters|step one|step 1|number one|at first|initially"
     "|before all else"
-    "|before you do anything else|start with"
+    "|before you do anything else|start with|the first thing to do is|the first thing to do is to"
+    "|the first thing you should do is|the first step is to|the first is to|first thing"
+    "|the first thing is to|your first job is to|your first task is to"
 )
 BEFORE_THAT = phrases(
     "before that|but first|beforehand|but before that|before this|before doing so"

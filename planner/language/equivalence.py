@@ -146,8 +146,9 @@ class _Normalizer:
         anchor = place.anchor
         if isinstance(anchor, Mention):
             anchor = self._labelled[anchor.label]
-        known = place.relation is Relation.AT and isinstance(anchor, Description)
-        return relation_at(anchor.kind) if known else place.relation
+        if place.relation is Relation.AT and isinstance(anchor, Description):
+            return relation_at(anchor.kind)
+        return place.relation
 
     def _anchor(self, anchor: Anchor, *, shared: bool = False) -> Normal:
         if isinstance(anchor, Spot):

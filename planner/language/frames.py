@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Way, Where
+from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.moving_frames import MovingFrames
 from planner.language.objects import Segment
 from planner.language.places import grouped, is_room
+from planner.language.reading import AskReason
 from planner.language.state_frames import Dos
 from planner.language.verbs import Form, Found, Frame, Verb, verbs_at
 from planner.language.words import Actor, Amount, Relation, Spot
@@ -160,7 +161,9 @@ class Frames(MovingFrames):
         if len(parts) == 1 and last and isinstance(last[0].anchor, Noun):
             things = parts[0].things
             if all(
-                isinstance(t, Noun) and not t.definite and t.count is not Amount.ALL for t in things
+                isinstance(t, Pronoun)
+                or (isinstance(t, Noun) and not t.definite and t.count is not Amount.ALL)
+                for t in things
             ):
                 return self._moves(Verb("leave", Frame.PUT), parts, start, end, static=True)
         if alone := source.starts(end, *_ALONE):
@@ -188,6 +191,13 @@ class Frames(MovingFrames):
             Act.MENTION, self.attach(segments[0]), start, segments[1], who=Actor.ROBOT, taken=True
         )
         return [do], segments[1]
+
+    def vague(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """VAGUE: what would be a success is not said."""
+        segments = self._segments(i, given)
+        if segments is None or not self._ends(segments[1]):
+            return None
+        raise self._source.ask(AskReason.DONE, start, segments[1])
 
 
 _Rule = Callable[[Frames, Verb, int, int, "list[Phrase] | None"], "Dos | None"]
@@ -218,4 +228,5 @@ _RULES: dict[Frame, _Rule] = {
     Frame.STACK: Frames.stack,
     Frame.SWAP: Frames.swap,
     Frame.HANDLE: Frames.handle,
+    Frame.VAGUE: Frames.vague,
 }

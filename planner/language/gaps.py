@@ -10,11 +10,12 @@ from planner.language.drafts import Act, Do, Noun, Phrase
 from planner.language.ordering import Order
 from planner.language.places import is_furniture, is_room
 from planner.language.sentence import Source
-from planner.language.state_frames import Dos
+from planner.language.state_frames import Dos, is_light
 from planner.language.statements import forbidden
 from planner.language.text_words import ALSO, TOO
 from planner.language.verbs import Form
 from planner.language.words import (
+    Actor,
     Occasion,
 )
 
@@ -34,6 +35,7 @@ class Gaps(Clauses):
         self._pending: list[Do] = []
         self._then = False
         self._remarks = 0
+        self._numbers = 0
         self._within: Do | None = None
         self._reverse = False
         self._complete = False
@@ -47,6 +49,18 @@ class Gaps(Clauses):
         last = next((do for do in reversed(self._previous)), None)
         if end := source.longest(i, ALSO):
             return self._again(end, last)
+        if last is not None and source.word(i) == "you" and (others := self.objects(i + 1)):
+            # "I will take the laptop to the office, and you the headphones".
+            if any(part.wheres for part in others[0]) or not self._ends(others[1]):
+                return None
+            do = self._like(last, self.attach(others[0]), i, others[1])
+            do.who = Actor.ROBOT
+            return [do], others[1]
+        j = i + (source.word(i) in ("well", "right"))
+        if last is not None and last.act is Act.MOVE and (spread := self.arrangement(j)):
+            return [Do(Act.MOVE, list(last.things), i, spread[1], arrangement=spread[0])], spread[1]
+        if (lights := self.item(i)) and source.word(lights[1]) == "out" and is_light(lights[0]):
+            return self._make([lights[0]], ["powered off"], i, lights[1] + 1)
         negated = source.word(i) in ("not", "never")
         if negated and last is not None:
             return self._gap_not(i + 1, last)
@@ -158,10 +172,17 @@ class Gaps(Clauses):
 
     def _gap_not(self, at: int, last: Do) -> Dos | None:
         """Reads "But never the router", "not the ball"."""
+        wheres, end = self.places(at)
+        if wheres and last.to:
+            # "On the bed, not on the floor" says where it is now.
+            return [Do(Act.MENTION, [], at, end)], end
         segments = self.objects(at)
         if segments is None or any(part.wheres for part in segments[0]):
             return None
         things = segments[0][0].things
+        place = things[0]
+        if last.to and isinstance(place, Noun) and (is_room(place) or is_furniture(place)):
+            return [Do(Act.MENTION, [], at, segments[1])], segments[1]
         if self._source.word(at - 1) == "not" and last.act in (Act.MOVE, Act.MAKE):
             for thing in last.things:
                 if isinstance(thing, Noun):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.fitness import is_hollow
-from planner.language.objects import Segment
+from planner.language.objects import Placed, Segment
 from planner.language.occasion_frames import OccasionFrames
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AskReason
@@ -52,6 +52,8 @@ class MovingFrames(OccasionFrames):
         source = self._source
         if verb.frame is Frame.GIVE and (chore := self._chore(start, i)):
             return chore
+        if verb.frame is Frame.GIVE and given is None and (found := self._given_to(start, i)):
+            return found
         me = source.word(i) in ("me", "us") and given is None
         segments = self._segments(i + me, given)
         if segments is None:
@@ -74,6 +76,17 @@ class MovingFrames(OccasionFrames):
         if verb.base == "get" and (got := self.result(segments[1], segments[0], start)):
             return got
         return self._moves(verb, segments[0], start, segments[1], static=static)
+
+    def _given_to(self, start: int, i: int) -> Dos | None:
+        """Reads "give each bed two pillows"."""
+        bed = self.item(i)
+        if bed is None or not isinstance(bed[0], Noun) or not is_furniture(bed[0]):
+            return None
+        given = self.item(bed[1])
+        if given is None:
+            return None
+        to = Where(Relation.AT, bed[0], Way.TO, i, bed[1])
+        return [self.move(Placed([given[0]], [to], None, []), start, given[1])], given[1]
 
     def _only_there(self, segments: list[Segment]) -> bool:
         wheres = [where for segment in segments for where in segment.wheres]

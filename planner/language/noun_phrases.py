@@ -160,9 +160,9 @@ class NounPhrases(Quantities):
                     if self._head(of, outer) is None:
                         return None
                     noun.kind, i = outer.kind, self._head(of, outer) or of
-            elif not (quantity.det == "the" and (
-                (quantity.other and i > start + 1) or source.words[i - 1 : i] == ("one",)
-            )):  # fmt: skip
+            elif not (
+                (quantity.det == "the" or quantity.other) and source.words[i - 1 : i] == ("one",)
+            ) and not (quantity.det == "the" and quantity.other and i > start + 1):
                 # "The other", "the one on the table"; "the red" needs "one".
                 return None
         else:
@@ -276,7 +276,9 @@ class NounPhrases(Quantities):
             return None
         if any(s.part is Part.ACTION for s in match.senses) and source.word(at + 1) in THE:
             return None
-        sense = min(senses, key=lambda s: (not s.plural, s.word))
+        surface = " ".join(source.words[at : at + match.length])
+        one = surface in ONE_THING
+        sense = min(senses, key=lambda s: (one and s.word != surface, not s.plural, s.word))
         end = at + match.length
         if rooms := _room_words(sense.word):
             after = source.match(at + rooms)

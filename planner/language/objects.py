@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
 from planner.language.drafts import Pronoun as _Pronoun
-from planner.language.english import FILLERS, PREPOSITIONS, THE
+from planner.language.english import FILLERS, NUMBERS, PREPOSITIONS, THE
 from planner.language.fitness import includes
 from planner.language.modifiers import EXCEPT, Modified
 from planner.language.noun_phrases import describe
@@ -150,6 +150,8 @@ class Objects(Modified):
 
     def _places_of(self, segment: Segment, at: int) -> int:
         i = self._exceptions(at, segment.things)
+        if (polite := self._source.starts(i, ", please ,", ", please")) and self.place(polite):
+            i = polite
         segment.wheres, i = self.places(i)
         j = i + (self._source.word(i) == ",")
         j += self._source.word(j) in ("sitting", "standing", "lying", "all", "both")
@@ -198,7 +200,13 @@ class Objects(Modified):
         """Reads "Except the red one", added to what it is an exception from."""
         source = self._source
         i = at + (source.word(at) == ",")
-        end = source.starts(i, *EXCEPT)
+        end = source.starts(i, *EXCEPT, "all but", "all except")
+        if end and (left := NUMBERS.get(source.word(end))) and not self.item(end):
+            # "The books, all but two".
+            for thing in things:
+                if isinstance(thing, Noun) and thing.count is Amount.ALL:
+                    thing.but.append(Noun(thing.kind, end, end + 1, left > 1, left))
+            return end + 1
         if (
             not end
             and source.starts(i, "but")
@@ -239,7 +247,7 @@ class Objects(Modified):
                 break
             out.append(found[0])
             i = found[1]
-        if source.word(i) == "," and self.place(i + 1):
+        if source.word(i) == "," and (self.place(i + 1) or source.word(i + 1) in PREDICATES):
             i += 1
         for thing in things:
             if isinstance(thing, Noun) and thing.count is not Amount.ALL:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.language.drafts import Act, Do, Noun, Phrase
 from planner.language.english import NUMBERS
 from planner.language.places import is_furniture, is_room
+from planner.language.reading import AskReason
 from planner.language.state_frames import Dos, StateFrames
 from planner.language.verbs import Verb
 from planner.language.words import (
@@ -90,7 +91,7 @@ class OccasionFrames(StateFrames):
                 return [self._prepare(Occasion.TIDY, start, end, room, None)], end
             if wheres or not self._ends(i):
                 return None
-            return [self._prepare(Occasion.TIDY, start, i, None, None)], i
+            raise self._source.ask(AskReason.WHERE, start, i)
         parts, end = segments
         end += self._source.word(end) == "up"
         things = self.attach(parts)

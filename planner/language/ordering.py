@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.language.drafts import Act, Do, Noun, Phrase, Way
+from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
 from planner.language.fitness import includes
 from planner.language.modifiers import opposite
 from planner.language.places import is_room
@@ -28,6 +28,8 @@ class Order:
 
     def add(self, do: Do, *, then: bool) -> None:
         """Adds a request to the last step, or a later one if it must be later."""
+        if do.act is Act.MAKE and self._protects(do):
+            do.act, do.states = Act.NEVER, [opposite(state) for state in do.states]
         if do.act in (Act.LEAVE, Act.NEVER):
             self.throughout.append(do)
             return
@@ -38,6 +40,13 @@ class Order:
         if do.act is Act.MOVE and not do.to and self._merged(do):
             return
         if not then and self._goes_on(do):
+            return
+        about = (
+            e
+            for e in reversed(self.requests)
+            if any(same(a, b) for a in e.things for b in do.things)
+        )
+        if (earlier := next(about, None)) and _repeats(do, earlier):
             return
         depends = any(_depends(do, earlier) for earlier in self.steps[-1])
         if depends and not then:
@@ -61,6 +70,12 @@ class Order:
         """Drops what putting it somewhere includes: "take the cup". Whether a last step went."""
         several = len(self.steps) > 1
         for step in self.steps:
+            for guess in [earlier for earlier in step if earlier.guess]:
+                if any(thing is other for thing in guess.things for other in do.things):
+                    step.remove(guess)
+                    for thing in guess.things:
+                        if isinstance(thing, Noun):
+                            thing.definite, thing.where = True, [*thing.where, *guess.to]
             step[:] = [
                 earlier for earlier in step if not self._included(earlier, do)
             ]  # fmt: skip
@@ -117,6 +132,18 @@ class Order:
         earlier.unless += do.unless
         return True
 
+    def _protects(self, do: Do) -> bool:
+        """Whether things are left as they are: "all lamps off, but leave the desk lamp on"."""
+        return self._source.word(do.start) in ("keep", "leave") and any(
+            set(map(opposite, do.states)) == set(earlier.states)
+            and any(
+                isinstance(a, Noun) and isinstance(b, Noun)
+                and a.count is Amount.ALL and _includes(a, b) and not same(a, b)
+                for a in earlier.things for b in do.things
+            )
+            for earlier in self.requests if earlier.act is Act.MAKE
+        )  # fmt: skip
+
     def _check(self, do: Do) -> None:
         """Refuses two opposite states of one thing without an order."""
         for earlier in self.steps[-1]:
@@ -162,6 +189,23 @@ def signature(noun: Noun) -> tuple[object, ...]:
         ),
         len(noun.other_than), len(noun.holding), noun.elsewhere,
     )  # fmt: skip
+
+
+def _repeats(do: Do, earlier: Do) -> bool:
+    """Whether a request is said twice: "the cans go in the bin, all of them"."""
+    return (
+        do.act is earlier.act and do.act in (Act.MOVE, Act.MAKE) and do.states == earlier.states
+        and do.arrangement is earlier.arrangement and do.who is earlier.who
+        and len(do.things) == len(earlier.things) and len(do.to) == len(earlier.to)
+        and all(same(a, b) for a, b in zip(do.things, earlier.things, strict=True))
+        and all(_same_place(a, b) for a, b in zip(do.to, earlier.to, strict=True))
+    )  # fmt: skip
+
+
+def _same_place(one: Where, other: Where) -> bool:
+    if isinstance(one.anchor, Noun) and isinstance(other.anchor, Noun):
+        return one.relation is other.relation and same(one.anchor, other.anchor)
+    return one.anchor is other.anchor
 
 
 def _leads_nowhere(do: Do) -> bool:

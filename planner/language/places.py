@@ -8,6 +8,7 @@ from planner.language.drafts import Either, Noun, Phrase, PlaceWhere, Pronoun, W
 from planner.language.english import PREPOSITIONS
 from planner.language.noun_phrases import NounPhrases
 from planner.language.reading import AskReason
+from planner.language.tokens import STOPS
 from planner.language.words import Amount, Arrangement, Relation, Spot
 from planner.world.word_meanings import default_word_meanings
 
@@ -78,6 +79,7 @@ _THERE = {
     ("in", "the", "centre"): Relation.ON_TOP, ("in", "between"): Relation.NEXT_TO,
     ("on", "top"): Relation.ON_TOP, ("next", "to", "that"): Relation.NEXT_TO,
 }  # fmt: skip
+_CLAUSE_ENDS = STOPS | {"", ",", "and", "then", "before"}
 # They say nothing of where something is or goes.
 _ANYWHERE_AT_ALL = (
     "in the house", "around the house", "in the whole house", "in this house", "at home",
@@ -130,8 +132,9 @@ class Places(NounPhrases):
             if end := self._source.starts(i, *_ANYWHERE_AT_ALL):
                 i = end
                 continue
-            one = self.place(i + comma)
-            if one is None:
+            out_of = found and found[-1].way is Way.FROM and self._source.word(i) == "and"
+            one = self.place(i + comma + bool(out_of))
+            if one is None or (out_of and one[0][0].way is Way.FROM):
                 break
             one[0][0].comma = comma
             found += one[0]
@@ -148,6 +151,8 @@ class Places(NounPhrases):
             return [Where(Relation.AT, spot, Way.TO, at, end)], end
         if found := self._place_where(at):
             return found
+        if word == "wherever" and self.noun(at + 1):
+            return None
         if word in ("somewhere", "anywhere", "wherever", "someplace"):
             if source.longest(at + 1, PREPOSITIONS.keys(), 7) or source.longest(
                 at, PREPOSITIONS.keys(), 7
@@ -193,6 +198,8 @@ class Places(NounPhrases):
 
     def _there(self, at: int) -> tuple[list[Where], int] | None:
         end = self._source.longest(at, _THERE.keys())
+        if not end and self._source.word(at) == "in" and self._source.word(at + 1) in _CLAUSE_ENDS:
+            return [Where(Relation.IN, None, Way.STATIC, at, at + 1)], at + 1
         if not end and self._source.word(at) == "back":
             return [Where(Relation.AT, Spot.BACK, Way.TO, at, at + 1)], at + 1
         if not end:

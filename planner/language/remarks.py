@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from planner.language.clause_words import TO_DO
-from planner.language.english import phrases
+from planner.language.drafts import Act, Do, Noun, Way, Where
+from planner.language.english import LIQUIDS, PEOPLE, phrases, words
 from planner.language.lexicon import Part
+from planner.language.places import is_room
 from planner.language.reading import (
     Ask,
     AskReason,
@@ -31,6 +33,9 @@ from planner.language.text_words import (
 )
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
+from planner.language.words import Relation
+
+_SPEAKERS = words("i it we that this there nobody everybody everyone they he she my our")
 
 
 class Remarks(Subordinates):
@@ -48,8 +53,11 @@ class Remarks(Subordinates):
         if end := source.longest(at, FOR_WHEN):
             return end
         i = source.longest(at, REASONS)
-        if not i or (
-            source.words[at:i] not in BARE_REASONS and source.word(i) not in REASON_SUBJECTS
+        if not i:
+            return 0
+        subject = i + (source.word(i) in ("my", "our", "the"))
+        if source.words[at:i] not in BARE_REASONS and not (
+            source.word(i) in REASON_SUBJECTS or source.word(subject) in PEOPLE
         ):
             return 0
         end = self._clause_end(i)
@@ -84,7 +92,7 @@ class Remarks(Subordinates):
         ]
         kinds = any(self._is_thing(k) for k in range(at, end))
         if self._previous and (
-            word not in ("i", "it", "we", "that", "this", "there")
+            word not in _SPEAKERS
             or any(
                 True
                 for k in range(at + 1, end)
@@ -100,7 +108,30 @@ class Remarks(Subordinates):
         if kinds and verbs and word not in ("i", "it", "tonight", "today", "we", "my"):
             return 0
         self._remarks += 1
+        self._mention(at, end)
         return end
+
+    def _mention(self, at: int, end: int) -> None:
+        """What a remark is about, if that is one thing: "my shirt has a stain, wash it"."""
+        nouns: list[Noun] = []
+        k = at
+        while k < end:
+            found = self.item(k)
+            known = (
+                found is not None and isinstance(found[0], Noun) and self._is_thing(found[1] - 1)
+            )
+            if found and known and isinstance(found[0], Noun) and found[0].kind not in LIQUIDS:
+                nouns.append(found[0])
+            k = found[1] if found and known else k + 1
+        rooms = [noun for noun in nouns if is_room(noun)]
+        things = [noun for noun in nouns if noun not in rooms]
+        if len(things) != 1 or any(
+            isinstance(things[0].count, int) and things[0].count > 1 for _ in rooms
+        ):
+            return
+        things[0].definite = things[0].count == 1
+        to = [Where(Relation.IN, room, Way.STATIC, at, end) for room in rooms[:1]]
+        self._discourse.accept(Do(Act.MENTION, list(things), at, end, to))
 
     def _exclaimed(self, at: int) -> bool:
         end = self._clause_end(at)

@@ -219,6 +219,11 @@ def _is_slices(where: Where) -> bool:
     return isinstance(where.anchor, Noun) and where.anchor.kind in ("slice", "piece")
 
 
+def is_light(thing: Phrase) -> bool:
+    """Whether a noun names lights."""
+    return isinstance(thing, Noun) and thing.kind.split()[-1:] in (["light"], ["lamp"])
+
+
 def can(thing: Phrase, affordance: str) -> bool:
     """Whether some class that a noun covers has an affordance."""
     return isinstance(thing, Noun) and affords(thing.kind, affordance)

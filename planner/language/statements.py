@@ -10,9 +10,11 @@ from planner.language.clause_words import (
     GUESSING,
     HAS_BEEN,
     HAVE,
+    MAY_BE,
     MAY_GO,
     MODALS,
     NEEDS,
+    NONE,
     OWNERS,
     SHALL_BE,
     STATING,
@@ -33,6 +35,7 @@ from planner.language.reading import (
 from planner.language.state_frames import Dos
 from planner.language.verbs import Form
 from planner.language.words import (
+    Amount,
     Relation,
     Spot,
 )
@@ -48,7 +51,7 @@ class Statements(Frames):
             i > at and self._source.word(i) == ","
         ):
             if end and (
-                self._source.longest(i, TO_DO) > end
+                self._source.longest(i, TO_DO) >= end
                 or self._source.longest(i, SHALL_BE) > end
                 or self._source.longest(i, DOING) > end
             ):
@@ -60,6 +63,13 @@ class Statements(Frames):
         """Reads "There is a pan on the stove", "see the umbrella next to the bench?"."""
         source = self._source
         i = source.longest(at, EXISTING)
+        wherever = source.starts(at, "wherever", "no matter where")
+        if wherever and (found := self.objects(wherever)):
+            things, end = self.attach(found[0]), source.starts(found[1], "is", "are", "may be")
+            return ([Do(Act.MENTION, things, at, end)], end) if end else None
+        starting = source.starts(at, "start with", "begin with")
+        if starting and (first := self.objects(starting)) and source.word(first[1]) == ":":
+            return [Do(Act.MENTION, self.attach(first[0]), at, first[1])], first[1]
         if not i:
             return None
         i += source.word(i) == "still"
@@ -84,14 +94,11 @@ class Statements(Frames):
     def statement(self, at: int, *, wish: bool) -> Dos | None:
         """Reads "The plates should be on the table", "the doll goes into the basket"."""
         source = self._source
-        if found := self._left_somewhere(at):
+        if found := self._left_somewhere(at) or self._none(at, wish=wish):
             return found
-        neither = source.word(at) == "neither"
-        segments = self.objects(
-            at + (neither or (source.word(at) == "both" and source.word(at + 1) == "the")),
-            subject=True,
-        )
-        if segments is None or neither:
+        both = source.word(at) == "both" and source.word(at + 1) == "the"
+        segments = self.objects(at + both, subject=True)
+        if segments is None:
             return None
         parts, end = segments
         if any(
@@ -127,6 +134,23 @@ class Statements(Frames):
         ):
             i += 1
         return self._predicate_of(i, things, at, wish=wish)
+
+    def _none(self, at: int, *, wish: bool) -> Dos | None:
+        """Reads "none of the lamps should be on", "neither the oven nor the tv may stay on"."""
+        source = self._source
+        i = source.longest(at, NONE)
+        segments = self.objects(i, subject=True) if i else None
+        if segments is None or not self._no_targets(segments[0]):
+            return None
+        things, end = self.attach(segments[0]), segments[1]
+        if source.word(end) == "nor" and (other := self.item(end + 1)):
+            things, end = [*things, other[0]], other[1]
+        for thing in things:
+            if isinstance(thing, Noun) and thing.bare:
+                thing.count, thing.plural = Amount.ALL, True
+        modal = source.longest(end, MAY_BE | BINDING | (STATING if wish else frozenset()))
+        found = self._becomes(modal, things, at) if modal else None
+        return self._kept_from(found) if found else None
 
     def _predicate_of(self, i: int, things: list[Phrase], at: int, *, wish: bool) -> Dos | None:
         """What a clause says of its subject."""

@@ -166,7 +166,7 @@ class Subordinates(Gaps):
                 # "If there is room".
                 return 0
             return self._conditional(
-                Do(Act.MENTION, things, at, segments[1]), things, word, segments[1]
+                at, Do(Act.MENTION, things, at, segments[1]), things, word, segments[1]
             )
         if robot and self._sentence and word == "only_if":
             # "I can fill it if you bring it": what you do comes first.
@@ -202,13 +202,15 @@ class Subordinates(Gaps):
             state.states, state.where = [*thing.states, *do.states], [*thing.where, *do.to]
             conditions.append(state)
         kind = {"only_if": "unless", "unless": "only_if"}[word] if negated else word
-        return self._conditional(None, conditions, kind, end)
+        return self._conditional(at, None, conditions, kind, end)
 
-    def _conditional(self, mention: Do | None, things: list[Phrase], word: str, end: int) -> int:
+    def _conditional(
+        self, at: int, mention: Do | None, things: list[Phrase], word: str, end: int
+    ) -> int:
         if mention is not None:
             self._discourse.accept(mention)
             things = list(mention.things)
-        if self._sentence:
+        if self._sentence and self._source.word(at - 1) not in ("and", "but"):
             for do in self._sentence[-1:]:
                 getattr(do, word).extend(things)
         else:

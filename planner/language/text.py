@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 from planner.language.announcements import Announcements
+from planner.language.clause_words import TO_DO
 from planner.language.drafts import Act, Do, Pronoun
 from planner.language.english import (
     BEFORE_THAT,
@@ -16,9 +17,10 @@ from planner.language.english import (
 )
 from planner.language.sentence import Source
 from planner.language.state_frames import Dos
-from planner.language.text_words import ALSO, REPAIRS
+from planner.language.text_words import ALSO, REPAIRS, STARTING
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
+from planner.language.words import Actor
 
 
 class Text(Announcements):
@@ -83,7 +85,7 @@ class Text(Announcements):
         ):  # fmt: skip
             self._complete = False
             return end
-        if self._complete and self._source.word(at) != "without":
+        if self._complete and self._source.word(at) not in ("without", "not"):
             return self._reason(at)
         end = self._main(at)
         self._complete = end > 0
@@ -134,6 +136,12 @@ class Text(Announcements):
         word = source.word(at)
         if source.longest(at, ALSO):
             return 0
+        if end := self._numbered(at):
+            return end
+        if end := source.starts(at, "yourself", "by yourself"):
+            for do in self._previous:
+                do.who = Actor.ROBOT
+            return end
         if end := source.longest(at, THEN):
             going_on = any(Form.ING in found.forms for found in verbs_at(source.words, end))
             if (
@@ -160,13 +168,29 @@ class Text(Announcements):
         if word in (",", "and", "but", "plus", "or", "&"):
             return 0 if word == "or" else at + 1
         end = source.longest(at, FILLERS)
+        if end and source.longest(at, TO_DO) >= end and self._polite(at):
+            # "Would you" asks before a clause and is only polite after one.
+            return 0
         is_subject = source.word(end) in ("is", "was", "are")
         return end if end and not is_subject and not self._reads_on(at, end) else 0
+
+    def _numbered(self, at: int) -> int:
+        """Reads "1)", "2." in front of a step."""
+        number, mark = self._source.word(at), self._source.word(at + 1)
+        if not number.isdecimal() or mark not in (")", ".", ":"):
+            return 0
+        if int(number[:3]) != self._numbers + 1:
+            return 0
+        self._numbers += 1
+        self._end_sentence()
+        self._then = number != "1"
+        return at + 2
 
     def _reads_on(self, at: int, end: int) -> bool:
         """Whether words that could be skipped begin a clause that can be read."""
         found = self.clause(at) if self._source.word(at) not in ("please", "just", "now") else None
-        return found is not None and found[1] > end and not self.clause(end)
+        after = end + (self._source.word(end) == ",")
+        return found is not None and found[1] > end and not self.clause(after)
 
     def _main(self, at: int) -> int:
         """A main clause, or what a clause before it completes."""
@@ -175,6 +199,11 @@ class Text(Announcements):
             return 0
         dos, end = found
         end = self._trailing_only(dos, end)
+        if self._source.longest(self.skip(at), STARTING) and self.order.requests:
+            for do in dos:
+                self._discourse.accept(do)
+                self.order.add_before(do, 0)
+            return end
         self._accept(dos)
         return end
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.language.english import phrases, words
+from planner.language.english import phrases, products, words
 
 AFTER = phrases(
     """
@@ -32,7 +32,7 @@ IF = phrases(
 REASONS = phrases(
     """
     so that | so | because | since | as | in order to | where | which | who | for | before | after
-    | in case | otherwise | or else | that way | given that
+    | in case | otherwise | or else | that way | given that | by the time | until
     """
 )
 
@@ -91,7 +91,7 @@ CHAT_STARTS = words(
     """
     i it we he she they my tonight today there everyone everybody dinner
     breakfast lunch this that the our someone somebody guests you good hello
-    how what nice time oh company some a people friends tomorrow thanks
+    how what nice time oh company some a people friends tomorrow thanks nobody
     first after as here
     """
 )
@@ -117,6 +117,7 @@ REPAIRS = phrases(
     no , | correction , | rather
     """
 )
+STARTING = products("start|begin|start off", "by")
 FOR_WHEN = phrases(
     """
     for dinner | for breakfast | for lunch | for tomorrow | for later | for tonight | for now |

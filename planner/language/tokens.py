@@ -31,6 +31,17 @@ _CONTRACTIONS = {
     "&": ("and",),
     "alright": ("ok",),
     "okay": ("ok",),
+    **{
+        head + "nt": (head, "not")
+        for head in ("do", "does", "did", "is", "are", "was", "should", "would", "could", "has")
+    },
+    "cant": ("can", "not"),
+    "wont": ("will", "not"),
+    "lets": ("let", "us"),
+    "im": ("i", "am"),
+    "ive": ("i", "have"),
+    **{head + "re": (head, "are") for head in ("you", "they")},
+    **{head + "s": (head, "is") for head in ("that", "what", "there", "here", "where")},
 }
 _ENDINGS = {"'ll": "will", "'ve": "have", "'re": "are", "'d": "would", "'m": "am"}
 # After these, 's is a verb; after anything else it shows a possessor.

@@ -14,7 +14,8 @@ class Frame(StrEnum):
     """What follows a verb and what it asks for.
 
     PUT needs a place, also one without motion; CARRY a place of arrival; FETCH comes to the speaker
-    if no place is named; PICK only takes something, for what is said next.
+    if no place is named; PICK only takes something, for what is said next. VAGUE has no measure of
+    success.
     """
 
     PUT = "put"
@@ -45,6 +46,7 @@ class Frame(StrEnum):
     STACK = "stack"
     SWAP = "swap"
     HANDLE = "handle"
+    VAGUE = "vague"
     CHECK = "check"
 
 
@@ -120,6 +122,8 @@ _FRAMES: Mapping[Frame, str] = {
     Frame.SWAP: "swap|exchange|switch",
     Frame.HANDLE: "handle|deal with|take care of|see to|do|look after|be in charge of|"
     "worry about",
+    Frame.VAGUE: "sort|sort out|decorate|improve|rearrange|reorganize|reorganise|fix|fix up|"
+    "freshen up|beautify|upgrade|repair",
     Frame.CHECK: "let|tell|inform|report|say|check|forget|remember|mind|be",
 }  # fmt: skip
 _STATES: Mapping[str, str] = {
@@ -130,7 +134,7 @@ _STATES: Mapping[str, str] = {
     "powered on": "start|activate|start up|boot|boot up|turn on|switch on|power on|"
     "power up|run|fire up",
     "powered off": "deactivate|shut down|power down|turn off|switch off|power off|shut off|"
-    "kill|stop",
+    "kill|stop|turn out",
     "open": "open|open up",
     "closed": "close|shut|close up",
     "watered": "water",
