@@ -74,6 +74,10 @@ class Rules:
         return tuple(found)
 
     def _status(self, i: int, tracker: Tracker, watches: Sequence[Watch]) -> PropositionStatus:
+        if i in self._evaluation.always:
+            return PropositionStatus(Reason.NOT_ALWAYS if tracker.ever_false[i] else None)
+        if i in self._evaluation.never:
+            return PropositionStatus(Reason.FORBIDDEN if tracker.ever_true[i] else None)
         first = tracker.first_step[i]
         if first is None:
             shut = tracker.shut_gate(i)

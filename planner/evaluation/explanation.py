@@ -89,6 +89,10 @@ def sentence(
         case Reason.NOT_TERMINAL:
             so_far = _so_far(propositions[i], serving)
             return f"{this} was achieved but no longer held at the end{so_far}."
+        case Reason.NOT_ALWAYS:
+            return f"{this} did not hold all the time."
+        case Reason.FORBIDDEN:
+            return f"{this} must never hold."
     argument = _argument(propositions[i], status.argument)
     own, other = status.used
     if status.reason is Reason.ARG_NOT_SAME:

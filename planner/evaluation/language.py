@@ -219,7 +219,14 @@ class _Terminal(FileModel):
     proposition_indices: Indices
 
 
-_Constraint = Annotated[_Temporal | _Tied | _Terminal, Field(discriminator="type")]
+class _Throughout(FileModel):
+    """What must hold in every state, or in none."""
+
+    type: Literal["AlwaysConstraint", "NeverConstraint"]
+    proposition_indices: Annotated[Indices, Field(min_length=1)]
+
+
+_Constraint = Annotated[_Temporal | _Tied | _Terminal | _Throughout, Field(discriminator="type")]
 
 
 class EvaluationFile(FileModel):
@@ -240,7 +247,7 @@ _CHOICES = frozenset(
         "SameArgConstraint",
         "DifferentArgConstraint",
     }
-    | {"TerminalSatisfactionConstraint"}
+    | {"TerminalSatisfactionConstraint", "AlwaysConstraint", "NeverConstraint"}
 )
 
 
@@ -286,7 +293,9 @@ class _Reading:
             dependencies=self._dependencies(),
             orders=self._orders(),
             ties=self._ties(propositions),
-            terminal=self._terminal(),
+            terminal=self._terminal() - self._throughout("NeverConstraint"),
+            always=self._throughout("AlwaysConstraint"),
+            never=self._throughout("NeverConstraint"),
         )
 
     def _error(self, where: str, reason: str) -> FileError:
@@ -393,6 +402,15 @@ class _Reading:
         if argument >= len(names):
             raise self._error(where, f"{proposition.predicate} has {len(names)} argument(s)")
         return argument
+
+    def _throughout(self, kind: str) -> frozenset[int]:
+        found: set[int] = set()
+        for k, entry in enumerate(self._file.constraints):
+            if isinstance(entry, _Throughout) and entry.type == kind:
+                where = f"constraints.{k}.proposition_indices"
+                self._check_indices(where, entry.proposition_indices)
+                found |= set(entry.proposition_indices)
+        return frozenset(found)
 
     def _terminal(self) -> frozenset[int]:
         everything = frozenset(range(self._count))

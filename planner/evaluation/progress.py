@@ -29,6 +29,8 @@ class Reason(StrEnum):
     NOT_TERMINAL = "not_terminal"
     ARG_NOT_SAME = "arg_not_same"
     ARG_NOT_DIFFERENT = "arg_not_different"
+    NOT_ALWAYS = "not_always"
+    FORBIDDEN = "forbidden"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 from pydantic import JsonValue
 
 from planner.evaluation.constraints import PropositionStatus
-from planner.evaluation.progress import Reason
+from planner.evaluation.progress import Mode, Reason
 from planner.evaluation.propositions import Watch
 from planner.evaluation.published_watch import PublishedWatch
 from planner.evaluation.task import (
@@ -121,6 +121,8 @@ class PublishedJudge:
     watch: ClassVar[type[Watch]] = PublishedWatch
 
     def __init__(self, evaluation: Evaluation) -> None:
+        if evaluation.always or evaluation.never:
+            raise PlannerError(f"{Mode.PARTNR_V0} has no constraints on every state")
         done = _unroll(evaluation)
         self._done = done
         self.propositions = tuple(done.propositions)

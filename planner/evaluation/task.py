@@ -138,6 +138,8 @@ class Evaluation:
             acyclic over all of them.
         ties: arguments that must be the same or different.
         terminal: the propositions that must hold at the end.
+        always: those that must hold in every state.
+        never: those that must hold in no state.
     """
 
     propositions: tuple[Proposition, ...]
@@ -145,6 +147,8 @@ class Evaluation:
     orders: tuple[tuple[tuple[int, int], ...], ...] = ()
     ties: tuple[Tie, ...] = ()
     terminal: frozenset[int] = frozenset()
+    always: frozenset[int] = frozenset()
+    never: frozenset[int] = frozenset()
 
     @property
     def edges(self) -> tuple[tuple[int, int], ...]:

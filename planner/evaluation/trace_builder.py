@@ -292,7 +292,9 @@ class TracedEvaluator(Evaluator):
         )
         self._builder = builder
         builder.propositions = self.propositions
-        builder.lacking = needs(self._watches)
+        builder.lacking = needs(
+            [w for i, w in enumerate(self._watches) if i not in evaluation.never]
+        )
         builder.length = plan_length(builder.lacking, initial.entities)
         builder.state(initial, self.progress)
 

@@ -26,7 +26,7 @@ class Tracker:
     Attributes:
         first_step: s of each proposition; None if it never was satisfied.
         effective: eff of each proposition now.
-        ever_true: whether raw was ever true.
+        ever_true, ever_false: whether raw was ever true, or false.
         pending: whether the next step may change the result in an unchanged world: a gate opens
             only after the step that satisfied its heads.
     """
@@ -36,6 +36,7 @@ class Tracker:
         self.first_step: list[int | None] = [None] * count
         self.effective = [False] * count
         self.ever_true = [False] * count
+        self.ever_false = [False] * count
         self.pending = False
         self._gates: list[list[Dependency]] = [[] for _ in range(count)]
         for dependency in evaluation.dependencies:
@@ -65,6 +66,8 @@ class Tracker:
             raw = watches[i].holds
             if raw:
                 self.ever_true[i] = True
+            else:
+                self.ever_false[i] = True
             shut = self._first_shut(i, step) if raw and self._gates[i] else None
             now = raw and shut is None
             self.effective[i] = now
@@ -83,6 +86,7 @@ class Tracker:
             "first_step": list(self.first_step),
             "effective": list(self.effective),
             "ever_true": list(self.ever_true),
+            "ever_false": list(self.ever_false),
             "shut": [None if s is None else [s[0], *s[1]] for s in self._shut],
             "served": [[i, k, *sorted(names)] for (i, k), names in self._served.items()],
         }
@@ -92,6 +96,7 @@ class Tracker:
         self.first_step = list(latches["first_step"])
         self.effective = list(latches["effective"])
         self.ever_true = list(latches["ever_true"])
+        self.ever_false = list(latches["ever_false"])
         self._shut = [None if s is None else (s[0], tuple(s[1:])) for s in latches["shut"]]
         for i, k, *names in latches["served"]:
             self._served[i, k] = set(names)

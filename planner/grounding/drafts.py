@@ -102,19 +102,31 @@ class Draft:
 
 @dataclass(slots=True)
 class Drafts:
-    """All propositions of a goal, and which arguments must differ."""
+    """All propositions of a goal, and which arguments must differ.
+
+    Attributes:
+        items: those to be achieved or kept.
+        banned: those that must never hold; they come last, so that planners may ignore them.
+    """
 
     items: list[Draft] = field(default_factory=list)
+    banned: list[Draft] = field(default_factory=list)
     different: list[tuple[tuple[int, int], ...]] = field(default_factory=list)
 
     def add(self, draft: Draft) -> int:
-        """Adds a proposition; its index."""
-        self.items.append(draft)
-        return len(self.items) - 1
+        """Adds a proposition; its index among those of its list."""
+        found = self.banned if draft.hold is Hold.NEVER else self.items
+        found.append(draft)
+        return len(found) - 1
+
+    @property
+    def all(self) -> list[Draft]:
+        """In the order of the evaluation."""
+        return [*self.items, *self.banned]
 
     def evaluation(self, scene: Scene) -> dict[str, JsonValue] | None:
         """The evaluation, with `scene` as it was at first; None without propositions."""
-        if not self.items:
+        if not self.all:
             return None
         constraints: list[JsonValue] = []
         groups = self._groups()
@@ -124,7 +136,7 @@ class Drafts:
         constraints += [_tie("DifferentArgConstraint", members) for members in self.different]
         passing = self._passing()
         for hold in (Hold.ALWAYS, Hold.NEVER):
-            if indices := [i for i, d in enumerate(self.items) if d.hold is hold]:
+            if indices := [i for i, d in enumerate(self.all) if d.hold is hold]:
                 constraints.append({"type": str(hold), "proposition_indices": [*indices]})
         if passing:
             lasting = [i for i in range(len(self.items)) if i not in passing]
@@ -132,7 +144,7 @@ class Drafts:
                 {"type": "TerminalSatisfactionConstraint", "proposition_indices": [*lasting]}
             )
         return {
-            "propositions": [item.document() for item in self.items],
+            "propositions": [item.document() for item in self.all],
             "dependencies": self._dependencies(groups, scene),
             "constraints": constraints,
         }

@@ -54,7 +54,7 @@ class Grounder:
         return Grounding(
             evaluation=self._drafts.evaluation(self._scene),
             criteria=go_criteria(self._going),
-            requests=tuple(draft.request for draft in self._drafts.items),
+            requests=tuple(draft.request for draft in self._drafts.all),
             request_words=tuple(self._said),
             missing=tuple(opened.missing.values()),
             open_ended=tuple(opened.open_ended.values()),

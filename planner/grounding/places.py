@@ -143,7 +143,7 @@ class Places:
                 for _ in range(number):
                     draft = Draft(request, step, predicate, (names, second), hold=hold)
                     members.append((self._drafts.add(draft), 1))
-        if len(members) > 1:
+        if len(members) > 1 and hold is not Hold.NEVER:
             self._drafts.different.append(tuple(members))
 
     def _some_at_each(
@@ -158,7 +158,7 @@ class Places:
                     lists = (names, (anchor,))
                     draft = Draft(request, step, predicate, lists, number, hold=hold)
                     members.append((self._drafts.add(draft), 0))
-            if thing.is_choice and len(members) > 1:
+            if thing.is_choice and len(members) > 1 and hold is not Hold.NEVER:
                 self._drafts.different.append(tuple(members))
 
     def _at_spot(

@@ -94,7 +94,11 @@ def goal_of(evaluation: Evaluation) -> Goal:
     for earlier, later in evaluation.edges:
         before[later].add(earlier)
     return Goal(
-        subgoals=tuple(_subgoal(i, p) for i, p in enumerate(evaluation.propositions)),
+        subgoals=tuple(
+            _subgoal(i, p)
+            for i, p in enumerate(evaluation.propositions)
+            if i not in evaluation.never
+        ),
         before={index: frozenset(earlier) for index, earlier in before.items()},
         gates=evaluation.dependencies,
         ties=evaluation.ties,
