@@ -188,6 +188,14 @@ ELSEWHERE: Mapping[str, str] = {
     "planner episodes lint DIR --solve": (
         "test/planner/episodes/lint/test_linting.py::test_what_a_planner_cannot_solve_is_told"
     ),
+    "planner episodes generate partnr --house heldout --count 100 --seed 1 --solve -o DIR": (
+        "test/planner/episodes/generation/test_generating.py"
+        "::test_what_the_planner_does_not_solve_is_rejected_and_counted"
+    ),
+    "planner episodes generate partnr --house new:10 --type spatial --seed 2 -o FILE.json.gz": (
+        "test/planner/episodes/generation/test_generating.py"
+        "::test_the_command_writes_a_pack_with_new_houses"
+    ),
     "planner episodes import et-plan-bench tasks.json -o DIR": (
         "test/planner/episodes/et_plan/test_importing.py::test_the_command_writes_what_the_lint_accepts"
     ),

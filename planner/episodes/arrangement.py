@@ -129,6 +129,10 @@ class _Step:
                         used[apart].append(place)
                     places = (place,)
                 moves[name] = (relation, places)
+        for target in self._targets:
+            if target.predicate is Predicate.IS_NEXT_TO and not set(target.names) & set(moves):
+                # Wherever its neighbour will be.
+                moves |= dict.fromkeys(target.names[: target.number], (Relation.ON, ()))
         return moves
 
     def _places(
@@ -149,6 +153,10 @@ class _Step:
 
     def _put(self, name: str) -> ObjectPlacement | None:
         relation, places = self._moves[name]
+        if not places:
+            relation, places = self._beside_others(name)
+        if not places:
+            return None
         before = self._before[name]
         request = ObjectRequest((before.class_name,), relation, places, before.states)
         others = list(self._lying.values())
@@ -160,6 +168,14 @@ class _Step:
             if all(self._beside(placed, target) for target in self._targets):
                 return placed
         return None
+
+    def _beside_others(self, name: str) -> tuple[Relation, tuple[str, ...]]:
+        """How and where the neighbours of a thing without a place of its own lie."""
+        near = [t for t in self._targets if t.predicate is Predicate.IS_NEXT_TO and name in t.names]
+        there = [self._lying[other] for t in near for other in t.at if other in self._lying]
+        if not there:
+            return Relation.ON, ()
+        return Relation(there[0].relation), tuple(item.parent for item in there)
 
     def _beside(self, placed: ObjectPlacement, target: Target) -> bool:
         """Whether a thing lies next to those of its neighbours that are already placed."""

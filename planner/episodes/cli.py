@@ -1,4 +1,4 @@
-"""`planner episodes`: imports, builds, lints, lists and draws episodes.
+"""`planner episodes`: imports, builds, generates, lints, lists and draws episodes.
 
 Each action's module is imported on demand, so that listing does not load what imports need.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from planner.episodes.generation.arguments import add_generate_arguments
 from planner.episodes.lint.arguments import Solve, add_lint_arguments
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The subcommands `import`, `build`, `lint`, `list` and `draw`."""
+    """The subcommands `import`, `build`, `generate`, `lint`, `list` and `draw`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     importer = actions.add_parser("import", help="turn tasks of another format into episodes")
     formats = importer.add_subparsers(dest="format", metavar="FORMAT", required=True)
@@ -67,6 +68,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     builder.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="default: config/episodes of the planner"
     )
+    generator = actions.add_parser("generate", help="make new tasks for houses")
+    recipes = generator.add_subparsers(dest="format", metavar="FORMAT", required=True)
+    add_generate_arguments(
+        recipes.add_parser("partnr", help="PARTNR's four types, without a language model")
+    )
     add_lint_arguments(
         actions.add_parser("lint", help="check episodes against rules, each with an id")
     )
@@ -90,7 +96,7 @@ def run(args: argparse.Namespace, solve: Solve | None = None, play: Solve | None
 
     Args:
         args: of the command line.
-        solve: used by `lint --solve`.
+        solve: used by `lint --solve` and `generate --solve`.
         play: used by `lint` for reference plans.
 
     Returns:
@@ -108,6 +114,10 @@ def run(args: argparse.Namespace, solve: Solve | None = None, play: Solve | None
         from planner.episodes.lint.cli import run_lint
 
         return run_lint(args, solve, play)
+    if args.action == "generate":
+        from planner.episodes.generation.cli import run_generate
+
+        return run_generate(args, solve)
     from planner.episodes.creation_cli import build_shipped, import_tasks
 
     return build_shipped(args.output) if args.action == "build" else import_tasks(args)

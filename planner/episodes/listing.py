@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from planner.episodes.episode_file import episodes_in
+from planner.episodes.pack import opened
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.share import config_dir
@@ -31,7 +32,9 @@ def list_episodes(places: list[Path]) -> int:
         if not place.exists():
             raise PlannerError(f"{place}: there is no such file or folder")
     shipped = config_dir() / "episodes"
-    folders = places or [p for p in (shipped, *sorted(shipped.glob("*"))) if p.is_dir()]
+    folders = [opened(place) for place in places] or [
+        p for p in (shipped, *sorted(shipped.glob("*"))) if p.is_dir()
+    ]
     rows: list[tuple[str, ...]] = []
     for path, episode in episodes_in(folders):
         if isinstance(episode, FileError):

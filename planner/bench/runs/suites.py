@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner.episodes.episode_file import episodes_in
+from planner.episodes.pack import opened
 from planner.parts.kinds import SUITES
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -89,7 +90,7 @@ def suite_places(name: str, others: Iterable[str] = ()) -> list[Path]:
         return list(SUITES.get(name).places())
     path = Path(name)
     if path.exists():
-        return [path]
+        return [opened(path)]
     files = {found.stem: found for found in (config_dir() / "episodes").rglob("*.json")}
     if name in files:
         return [files[name]]

@@ -12,6 +12,7 @@ from planner.episodes.episode_file import REPORT_NAME
 from planner.episodes.lint.arguments import Solve
 from planner.episodes.lint.linting import FileReport, lint_files
 from planner.episodes.lint.rules import SENTENCES, LintFinding, Rule
+from planner.episodes.pack import opened
 from planner.episodes.recipes.build import shipped_episodes
 from planner.world.errors import PlannerError
 
@@ -49,10 +50,10 @@ def episode_files(places: Sequence[Path]) -> list[Path]:
     """The episode files among files and folders, in order.
 
     Raises:
-        PlannerError: for a place that does not exist.
+        PlannerError: for a place that does not exist, or a broken pack.
     """
     found: list[Path] = []
-    for place in places:
+    for place in map(opened, places):
         if place.is_dir():
             found += sorted(p for p in place.glob("*.json") if p.name != REPORT_NAME)
         elif place.exists():

@@ -48,6 +48,10 @@ class RecipeError(PlannerError):
         super().__init__(f"recipe {recipe.name}: {reason}")
 
 
+class UnattainableError(RecipeError):
+    """A recipe for whose goal no arrangement of its things was found."""
+
+
 @dataclass(frozen=True, slots=True)
 class Built:
     """An episode.
@@ -84,14 +88,18 @@ def shipped_episodes() -> list[Path]:
     return sorted((config_dir() / "episodes").glob("*/*.json"))
 
 
-def build(recipe: Recipe) -> Built:
+def build(recipe: Recipe, house: House | None = None) -> Built:
     """Builds a recipe's episode.
+
+    Args:
+        recipe: the task.
+        house: None: the recipe's, among the shipped ones.
 
     Raises:
         RecipeError: if a class, place or room is missing, there is not enough space, or no
             arrangement satisfies the goal.
     """
-    return _Building(recipe, load_house(recipe.house)).built()
+    return _Building(recipe, house or load_house(recipe.house)).built()
 
 
 class _Building:
@@ -133,7 +141,8 @@ class _Building:
         )
         rehearsal = arrangements(self._house, self._sliced(objects), found, self._rng)
         if rehearsal is None:
-            raise RecipeError(recipe, "no arrangement of its things was found that meets the goal")
+            reason = "no arrangement of its things was found that meets the goal"
+            raise UnattainableError(recipe, reason)
         return Built(episode, self._house.split, found, tuple(rehearsal))
 
     def _rooms(self, word: str | None) -> list[str]:

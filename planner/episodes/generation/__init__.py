@@ -1,0 +1,1 @@
+"""Generates PARTNR tasks: instructions with things, places and goals, filtered by simulation."""

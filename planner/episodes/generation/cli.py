@@ -1,0 +1,106 @@
+"""`planner episodes generate`: new tasks for houses, as files or as one pack."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from planner.episodes.episode_file import write_episode
+from planner.episodes.generation.arguments import ALL, TaskType
+from planner.episodes.generation.generating import MAX_ATTEMPTS, Order, generate
+from planner.episodes.lint.arguments import Solve
+from planner.episodes.pack import is_pack, write_pack
+from planner.houses.generator import generate_house
+from planner.houses.shipped import shipped_houses
+from planner.world.episode import Episode
+from planner.world.errors import FileError, PlannerError
+from planner.world.house import House, write_house
+from planner.world.house_checks import load_house
+
+_NEW = "new:"
+_MAX_NEW = 100
+
+
+def run_generate(args: argparse.Namespace, solve: Solve | None) -> int:
+    """Generates and prints what was rejected.
+
+    Returns:
+        0; 1 if fewer than were asked for could be made.
+
+    Raises:
+        PlannerError: for a house that does not exist, or numbers out of range.
+    """
+    if args.count < 1 or args.jobs < 1 or args.seed < 0:
+        raise PlannerError("expected --count and --jobs from 1, --seed from 0")
+    if args.solve and solve is None:
+        raise PlannerError("nothing here can run a planner: use planner episodes generate")
+    kinds = [TaskType(kind) for kind in args.type or () if kind != ALL] or list(TaskType)
+    houses, made = _houses(args.house, args.seed)
+    order = Order(houses, kinds, args.count, args.seed, args.split, solve if args.solve else None)
+    episodes: list[Episode] = []
+    rejected: Counter[str] = Counter()
+    for result in generate(order, args.jobs):
+        rejected += result.rejected
+        if result.episode is not None:
+            episodes.append(result.episode)
+    _write(args.output, episodes, made)
+    print(_table(len(episodes), rejected))
+    print(f"wrote {len(episodes)} episodes to {args.output}")
+    if len(episodes) < args.count:
+        missing = args.count - len(episodes)
+        print(f"error: {missing} had no success in {MAX_ATTEMPTS} attempts", file=sys.stderr)
+    return 0 if len(episodes) == args.count else 1
+
+
+def _houses(words: Sequence[str], seed: int) -> tuple[list[House], list[House]]:
+    """All houses, and those among them that are not shipped."""
+    found: list[House] = []
+    made: list[House] = []
+    for word in words:
+        if word.startswith(_NEW):
+            number = word.removeprefix(_NEW)
+            if not number.isdecimal() or not 1 <= int(number) <= _MAX_NEW:
+                raise PlannerError(f"--house {word}: expected new:N with N from 1 to {_MAX_NEW}")
+            made += [_new_house(seed, k) for k in range(int(number))]
+        elif word in ("train", "heldout"):
+            paths = [path for path in shipped_houses() if path.parent.name == word]
+            found += [load_house(path) for path in paths]
+        else:
+            house = load_house(word)
+            (found if not Path(word).suffix else made).append(house)
+    return [*found, *made], made
+
+
+def _new_house(seed: int, number: int) -> House:
+    text = f"house/{seed}/{number}"
+    # Far from the seeds of the shipped houses.
+    own = int.from_bytes(sha256(text.encode()).digest()[:4], "big") | 1 << 32
+    return generate_house(f"home_{seed}_{number}", own)
+
+
+def _write(output: Path, episodes: Sequence[Episode], houses: Sequence[House]) -> None:
+    ordered = sorted(episodes, key=lambda episode: int(episode.episode_id.rpartition("_")[2]))
+    if is_pack(output):
+        write_pack(output, ordered, houses)
+        return
+    try:
+        (output / "houses" if houses else output).mkdir(parents=True, exist_ok=True)
+        for house in houses:
+            write_house(house, output / "houses" / f"{house.name}.json")
+    except OSError as error:
+        raise FileError(output, "", f"cannot be written: {error.strerror}") from None
+    for episode in ordered:
+        write_episode(episode, output)
+
+
+def _table(taken: int, rejected: Counter[str]) -> str:
+    total = taken + rejected.total()
+    rows = [("proposed", total), *rejected.most_common(), ("taken", taken)]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(
+        f"{name:<{width}}  {number:>6}  {100 * number / total:5.1f} %" for name, number in rows
+    )

@@ -1,0 +1,71 @@
+"""How instructions name the classes of a house so that each name means one class only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from planner.language.lexicon import Part, default_lexicon
+from planner.language.plurals import plural_of
+from planner.world.catalogue import default_catalogue, word_key
+from planner.world.word_meanings import default_word_meanings
+
+_COUNTS = ("no", "one", "two", "three", "four", "five", "six")
+# Singular in spite of their ending; other words in -s are left out: "the jeans" may be one or more.
+_SINGULAR = ("ss", "us", "thermos", "kleenex")
+
+
+def names_of(class_name: str, others: Iterable[str]) -> tuple[str, ...]:
+    """The names of a class, singular, that mean none of the others.
+
+    Args:
+        class_name: of objects, furniture or rooms.
+        others: all classes that an episode may have.
+    """
+    return tuple(
+        word for word in _names(class_name) if not covered(word) & (set(others) - {class_name})
+    )
+
+
+@lru_cache(maxsize=512)
+def covered(word: str) -> frozenset[str]:
+    """Every class that a word may mean."""
+    meaning = default_word_meanings().find(word)
+    return meaning.objects | meaning.furniture | meaning.rooms if meaning else frozenset()
+
+
+@lru_cache(maxsize=512)
+def _names(class_name: str) -> tuple[str, ...]:
+    catalogue = default_catalogue()
+    known = (catalogue.objects, catalogue.furniture, catalogue.rooms)
+    aliases = next(table[class_name].aliases for table in known if class_name in table)
+    words = dict.fromkeys(word_key(word) for word in (class_name, *aliases))
+    return tuple(word for word in words if _is_plain(word))
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word is one noun to readers: neither a plural nor another part of speech."""
+    found = default_lexicon().at(word.split(), 0)
+    return (
+        found is not None
+        and found.length == len(word.split())
+        and {sense.part for sense in found.senses} == {Part.KIND}
+        and not any(sense.plural for sense in found.senses)
+        and (not word.split(" of ")[0].endswith("s") or word.endswith(_SINGULAR))
+        and not word.endswith("food")
+    )
+
+
+def plural(word: str) -> str:
+    """The plural of a name."""
+    return plural_of(word)
+
+
+def count_word(number: int) -> str:
+    """A number in words."""
+    return _COUNTS[number]
+
+
+def with_article(word: str) -> str:
+    """A name after "a" or "an"."""
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"

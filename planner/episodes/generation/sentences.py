@@ -1,0 +1,137 @@
+"""Joins clauses to instructions: in any order, or with the words that order them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from planner.episodes.generation.clauses import Clause
+
+# Before the request; none of them asks for anything.
+CONTEXTS = (
+    "Guests are coming over tonight.",
+    "I'm expecting guests.",
+    "It's bedtime.",
+    "It's time for bed.",
+    "Dinner is almost ready.",
+    "It is getting late.",
+    "The house is a mess.",
+    "My parents are visiting this weekend.",
+    "We are having friends over for dinner.",
+    "We are going to watch a movie.",
+    "I am going to work from home today.",
+    "I have a busy day tomorrow.",
+    "The weekend is here.",
+    "I'm cooking tonight.",
+    "The cleaner was here yesterday.",
+    "I just got home.",
+    "I'm about to leave for work.",
+    "The kids are coming home soon.",
+    "We have a lot to do today.",
+    "I could use a hand.",
+)
+_POLITE = (
+    ("{}", 10.0),
+    ("please {}", 2.0),
+    ("{}, please", 1.0),
+    ("could you {}?", 1.5),
+    ("can you {}?", 1.0),
+    ("could you please {}?", 0.7),
+    ("would you {}?", 0.4),
+    ("I need you to {}", 1.0),
+    ("I'd like you to {}", 0.8),
+    ("I want you to {}", 0.6),
+    ("help me {}", 0.8),
+)
+_SPLITS = (
+    "You {} while I {}.",
+    "You {}, and I'll {}.",
+    "I'll {1}. You {0}.",
+    "You {} and I will {}.",
+)
+
+
+class Sentences:
+    """Words whole instructions."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def unordered(self, clauses: Sequence[Clause]) -> str:
+        """Clauses in any order."""
+        sentences: list[str] = []
+        waiting = list(clauses)
+        while waiting:
+            clause = waiting.pop(0)
+            if clause.wishes and self._chance(0.35):
+                sentences.append(sentence(self._pick(clause.wishes)))
+                continue
+            command = clause.command
+            if waiting and self._chance(0.4):
+                command += f"{self._pick((', and', ' and'))} {waiting.pop(0).command}"
+            if sentences and self._chance(0.25):
+                sentences.append(sentence(f"also, {command}"))
+            else:
+                sentences.append(self.polite(command))
+        return " ".join(sentences)
+
+    def shared(self, robots: Clause, speakers: Clause) -> str:
+        """What the robot does, and what the speaker does at the same time."""
+        return self._pick(_SPLITS).format(robots.command, speakers.command)
+
+    def ordered(self, steps: Sequence[Clause]) -> str:
+        """Clauses, each before the next."""
+        if len(steps) == 2 and self._chance(0.55):
+            return self._pair(*steps)
+        first, *rest = steps
+        sentences = [sentence(self._pick((f"first, {first.command}", f"first {first.command}")))]
+        if first.doing and self._chance(0.2):
+            sentences = [sentence(f"start by {first.doing}")]
+        for clause in rest[:-1]:
+            sentences.append(
+                sentence(f"{self._pick(('then', 'next,', 'after that,'))} {clause.command}")
+            )
+        last = ("then", "after that,", "finally,", "afterwards,", "when that's done,")
+        word = self._pick(last if len(rest) == 1 else ("finally,", "lastly,", "after that,"))
+        sentences.append(sentence(f"{word} {rest[-1].command}"))
+        return " ".join(sentences)
+
+    def context(self, share: float) -> str:
+        """A sentence that says why, and a space; or nothing."""
+        return f"{self._pick(CONTEXTS)} " if self._chance(share) else ""
+
+    def polite(self, command: str) -> str:
+        """A command as a sentence, as people ask."""
+        weights = np.array([weight for _, weight in _POLITE])
+        form = _POLITE[int(self._rng.choice(len(_POLITE), p=weights / weights.sum()))][0]
+        return sentence(form.format(command))
+
+    def _pair(self, one: Clause, other: Clause) -> str:
+        forms = [
+            f"{one.command}, then {other.command}",
+            f"{one.command} and then {other.command}",
+            f"{one.command}. Then {other.command}",
+            f"{one.command}. After that, {other.command}",
+            f"{one.command} first. Then {other.command}",
+            f"first {one.command}, then {other.command}",
+            f"{one.command}, and after that, {other.command}",
+        ]
+        if one.doing:
+            forms += [f"after {one.doing}, {other.command}", f"{other.command} after {one.doing}"]
+        if other.doing:
+            forms += [f"{one.command} before {other.doing}", f"before {other.doing}, {one.command}"]
+        if one.done:
+            forms += [f"once {one.done}, {other.command}", f"after {one.done}, {other.command}"]
+        return sentence(self._pick(forms))
+
+    def _chance(self, share: float) -> bool:
+        return bool(self._rng.random() < share)
+
+    def _pick(self, words: Sequence[str]) -> str:
+        return words[int(self._rng.integers(len(words)))]
+
+
+def sentence(text: str) -> str:
+    """Text with a capital and a full stop."""
+    return text[0].upper() + text[1:] + ("" if text[-1] in ".?!" else ".")

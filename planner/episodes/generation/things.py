@@ -1,0 +1,184 @@
+"""The things of a proposed task: which, how many, where they start, and how they are named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.episodes.generation.clauses import Phrase
+from planner.episodes.generation.nouns import count_word, covered, names_of, plural, with_article
+from planner.episodes.generation.spots import HouseSpots, Spot
+from planner.episodes.recipes.file import Things
+from planner.world.catalogue import LikelyPlace, ObjectClass, default_catalogue
+from planner.world.vocabulary import Relation
+
+_WITHIN_SHARE = 0.5
+_SAID_SHARE = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How many things there are, and how many of them are meant; None: all."""
+
+    existing: int
+    meant: int | None
+
+
+# How often which amount is asked for.
+_AMOUNTS = (
+    (Amount(1, None), 0.66),
+    (Amount(2, None), 0.13),
+    (Amount(3, None), 0.05),
+    (Amount(2, 1), 0.1),
+    (Amount(3, 1), 0.05),
+    (Amount(3, 2), 0.01),
+)
+ONE = Amount(1, None)
+PAIR = Amount(2, None)
+
+
+class TaskThings:
+    """Draws the things of one task; no class twice, and no name that means two of them."""
+
+    def __init__(self, spots: HouseSpots, rng: np.random.Generator) -> None:
+        self._spots = spots
+        self._rng = rng
+        self._used: set[str] = set()
+        self.things: dict[str, Things] = {}
+        self._classes = default_catalogue().objects
+
+    def classes(self, affordance: str = "") -> list[ObjectClass]:
+        """Those that are likely in this house and not yet used."""
+        return [
+            cls
+            for cls in self._classes.values()
+            if cls.name not in self._used
+            and (not affordance or affordance in cls.affordances)
+            and any(place.furniture in self._spots.classes for place in cls.places)
+            and self._names(cls.name)
+        ]
+
+    def likely(self, cls: ObjectClass) -> list[LikelyPlace]:
+        """Its likely places in this house."""
+        return [place for place in cls.places if place.furniture in self._spots.classes]
+
+    def phrase(
+        self,
+        cls: ObjectClass,
+        avoid: Sequence[Spot],
+        *,
+        amount: Amount | None = None,
+        states: Mapping[str, bool] | None = None,
+        adjective: str = "",
+        taking: bool = False,
+        silent: bool = False,
+    ) -> Phrase | None:
+        """Adds things of a class to the task.
+
+        Args:
+            cls: their class.
+            avoid: places where they must not start.
+            amount: None: drawn.
+            states: at the start.
+            adjective: said before the name, such as "dirty".
+            taking: whether a verb of taking may say where they start.
+            silent: whether the words must not say where they start.
+
+        Returns:
+            None if they can start nowhere.
+        """
+        names = self._names(cls.name)
+        start = self._start(cls, avoid)
+        if not names or start is None:
+            return None
+        holder, relation, room, said = start
+        said = "" if silent else said
+        amount = amount or self._amount()
+        label = f"{cls.name.replace('-', '_')}s"
+        self.things[label] = Things(
+            class_name=cls.name,
+            count=amount.existing,
+            on_top=holder if relation is Relation.ON else None,
+            inside=holder if relation is Relation.WITHIN else None,
+            room=room,
+            states=dict(states or {}),
+        )
+        self._used.add(cls.name)
+        name = str(self._rng.choice(names))
+        words = self._words(f"{adjective} {name}".strip(), amount)
+        source = ""
+        if said and taking and self._rng.random() < 0.5:
+            source = said.partition(" ")[2]
+        elif said:
+            words = f"{words} {said}"
+        several = (amount.meant or amount.existing) > 1
+        again = "them" if several else "it"
+        return Phrase((label,), words, again, several, amount.meant, source, amount.meant is None)
+
+    def _amount(self) -> Amount:
+        shares = np.array([share for _, share in _AMOUNTS])
+        return _AMOUNTS[int(self._rng.choice(len(_AMOUNTS), p=shares / shares.sum()))][0]
+
+    def _names(self, cls: str) -> list[str]:
+        others = self._used | self._spots.classes
+        taken = self._used | {cls}
+        # Nor may a name that is used already mean this class.
+        clash = any(
+            cls in covered(name) for used in self._used for name in names_of(used, taken - {cls})
+        )
+        return [] if clash else list(names_of(cls, others))
+
+    def _words(self, name: str, amount: Amount) -> str:
+        many, n = plural(name), amount.existing
+        if amount.meant is None:
+            if n == 1:
+                return f"the {name}"
+            forms = [f"the {count_word(n)} {many}", f"all the {many}", f"the {many}"]
+            forms.append(f"both {many}" if n == 2 else f"all {count_word(n)} {many}")
+        elif amount.meant == 1:
+            forms = [with_article(name), with_article(name), f"one of the {many}", f"one {name}"]
+        else:
+            said = count_word(amount.meant)
+            forms = [f"{said} {many}", f"{said} of the {many}"]
+        return forms[int(self._rng.integers(len(forms)))]
+
+    def _start(
+        self, cls: ObjectClass, avoid: Sequence[Spot]
+    ) -> tuple[str, Relation, str | None, str] | None:
+        """Furniture, relation, room, and the words for it ("" if they are not said)."""
+        barred = {spot.place.furniture for spot in avoid if spot.place.furniture}
+        rooms = {spot.place.room for spot in avoid if spot.place.furniture is None}
+        options = [(p.furniture, p.relation) for p in self.likely(cls)]
+        options += [(name, Relation.ON) for name in self._spots.usual]
+        weights = [
+            0.0 if name in barred else 1.0 if relation is Relation.ON else _WITHIN_SHARE
+            for name, relation in options
+        ]
+        if not sum(weights):
+            return None
+        at = int(self._rng.choice(len(options), p=np.array(weights) / sum(weights)))
+        holder, relation = options[at]
+        known = [room for room in self._spots.rooms_with(holder) if room not in rooms]
+        if rooms and not known:
+            return None
+        say = self._rng.random() < _SAID_SHARE
+        room = str(self._rng.choice(known)) if known and (rooms or say) else None
+        if not say:
+            return holder, relation, room, ""
+        piece = self._spots.furniture(holder, relation, one=True)
+        if piece is not None and piece.place.room not in rooms and (not rooms or piece.place.room):
+            said = f"{'on' if relation is Relation.ON else 'in'} {piece.words}"
+            return holder, relation, piece.place.room, said
+        if room is None:
+            return holder, relation, None, ""
+        return (
+            holder,
+            relation,
+            room,
+            f"{self._pick(('from', 'in'))} {self._spots.room_words(room)}",
+        )
+
+    def _pick(self, words: Sequence[str]) -> str:
+        return words[int(self._rng.integers(len(words)))]

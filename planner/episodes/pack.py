@@ -1,0 +1,119 @@
+"""Packs: many episodes and their houses in one compressed file, `NAME.json.gz`.
+
+A pack is unpacked once into the user's cache; from there it is a folder of episodes like any other.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from planner.episodes.episode_file import write_episode
+from planner.world.episode import Episode
+from planner.world.errors import FileError
+from planner.world.files import FileModel, parse_model
+from planner.world.house import House, write_house
+
+SUFFIX = ".json.gz"
+MAX_BYTES = 1 << 30
+_VERSION: Literal[1] = 1
+
+
+class _Pack(FileModel):
+    version: Literal[1]
+    houses: tuple[House, ...] = ()
+    episodes: tuple[Episode, ...]
+
+
+def is_pack(path: Path) -> bool:
+    """Whether a path is a pack's by its name."""
+    return path.name.endswith(SUFFIX)
+
+
+def write_pack(path: Path, episodes: Iterable[Episode], houses: Iterable[House] = ()) -> None:
+    """Writes a pack; equal content gives equal files.
+
+    Args:
+        path: NAME.json.gz.
+        episodes: in order.
+        houses: those that are not shipped.
+
+    Raises:
+        FileError: if it cannot be written.
+    """
+    pack = _Pack(version=_VERSION, houses=tuple(houses), episodes=tuple(episodes))
+    document = pack.model_dump(mode="json", exclude_defaults=True) | {"version": _VERSION}
+    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+    try:
+        path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
+    except OSError as error:
+        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
+
+
+def unpacked(path: Path) -> Path:
+    """The folder of a pack's episodes in the user's cache, made if it is not there.
+
+    Raises:
+        FileError: if the file is not a pack, or the cache cannot be written.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
+    folder = _cache() / sha256(content).hexdigest()[:24]
+    if folder.is_dir():
+        return folder
+    pack = _read(path, content)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as name:
+            _write(pack, Path(name) / "pack")
+            # Another process may have been faster.
+            if not folder.is_dir():
+                shutil.move(Path(name) / "pack", folder)
+    except OSError as error:
+        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
+    return folder
+
+
+def opened(place: Path) -> Path:
+    """The folder of a pack; any other path as it is.
+
+    Raises:
+        FileError: as `unpacked`.
+    """
+    return unpacked(place) if is_pack(place) and place.is_file() else place
+
+
+def _cache() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "planner" / "packs"
+
+
+def _read(path: Path, content: bytes) -> _Pack:
+    decoder = zlib.decompressobj(wbits=31)
+    try:
+        text = decoder.decompress(content, MAX_BYTES)
+        document = json.loads(text)
+    except (zlib.error, ValueError, RecursionError) as error:
+        raise FileError(path, "", f"is not a pack of episodes: {error}") from None
+    if decoder.unconsumed_tail:
+        raise FileError(path, "", f"has more than {MAX_BYTES} bytes")
+    return parse_model(document, _Pack, str(path))
+
+
+def _write(pack: _Pack, folder: Path) -> None:
+    houses = folder / "houses"
+    houses.mkdir(parents=True)
+    for house in pack.houses:
+        write_house(house, houses / f"{house.name}.json")
+    for episode in pack.episodes:
+        write_episode(episode, folder)
