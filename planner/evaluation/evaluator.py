@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pydantic import JsonValue
@@ -62,6 +62,7 @@ class Evaluator:
         variant: Variant = Variant.BOXES,
         criteria: Criteria | None = None,
         robot: str = "agent_0",
+        unmet: Sequence[str] | None = None,
     ) -> None:
         """Processes the first state, before any action (PARTNR-D4).
 
@@ -76,6 +77,8 @@ class Evaluator:
                 entities may be missing, and do not count until found.
             criteria: ET-Plan-Bench's, judged in addition, or alone if `evaluation` is empty.
             robot: the agent that the criteria are about.
+            unmet: of a goal as understood from words, a sentence for each part that cannot be met;
+                its criteria then count as much as its propositions. None = the episode's goal.
 
         Raises:
             FileError: if the goal is empty, or names entities that do not exist or are
@@ -85,13 +88,14 @@ class Evaluator:
         if house.graph is not None and variant is Variant.BOXES:
             variant = Variant.EDGES
         all_known = variant is not Variant.PERCEIVED
-        if not evaluation.propositions and criteria is None:
+        if not evaluation.propositions and criteria is None and unmet is None:
             raise FileError(initial.episode_id, "evaluation", "asks for nothing")
         if evaluation.propositions:
             facts = facts_of_state(initial, house)
             check_entities(evaluation, facts, initial.episode_id, all_known=all_known)
         self.mode = mode
         self._variant = variant
+        self._unmet = unmet
         self.episode_id = initial.episode_id
         self.start_step = 0
         self._judge: Judge = _JUDGES[mode](evaluation)
@@ -242,6 +246,7 @@ class Evaluator:
             mode=now.mode,
             variant=now.variant,
             criteria=now.criteria,
+            understood=now.understood,
         )
 
     def finish(self) -> Verdict:
@@ -307,14 +312,17 @@ class Evaluator:
             sentence(i, s, judge.propositions, firsts, self._watches[i].serving)
             for i, s in enumerate(statuses)
         ]
-        counted = sum(s.reason is None for s in statuses)
+        unmet = self._unmet or ()
         criteria = self._criteria.progress if self._criteria is not None else None
-        explanation = " ".join(text for text in details if text)
-        success, share = counted == len(statuses), counted / max(1, len(statuses))
-        if criteria is not None and not statuses:
-            success, share, explanation = criteria.success, criteria.share, criteria.explanation
+        counted: float = sum(s.reason is None for s in statuses)
+        success, total = counted == len(statuses) and not unmet, len(statuses) + len(unmet)
+        reasons = [*details, *unmet]
+        if criteria is not None and (not statuses or self._unmet is not None):
+            success, total = success and criteria.success, total + 1
+            counted += criteria.share
+            reasons.append(criteria.explanation)
         return Progress(
-            percent_complete=share,
+            percent_complete=counted / total if total else 1.0,
             success=success,
             sim_steps=self._step,
             propositions=tuple(
@@ -329,10 +337,11 @@ class Evaluator:
                 )
                 for i, s in enumerate(statuses)
             ),
-            explanation=explanation,
+            explanation=" ".join(text for text in reasons if text),
             mode=self.mode,
             variant=self._variant,
             criteria=criteria,
+            understood=self._unmet is not None,
         )
 
 
@@ -347,6 +356,7 @@ def _at_step(progress: Progress, step: int) -> Progress:
         progress.mode,
         progress.variant,
         progress.criteria,
+        progress.understood,
     )
 
 

@@ -15,12 +15,20 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
+from planner.evaluation.as_understood import WordsJudge
 from planner.evaluation.episode_goal import evaluation_of
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.latch_file import Latched, LatchFile
 from planner.evaluation.perceived import PerceivedWorld
 from planner.evaluation.predicates import Variant
-from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict, criteria_word
+from planner.evaluation.progress import (
+    Mode,
+    Progress,
+    PropositionProgress,
+    Verdict,
+    criteria_word,
+    variant_text,
+)
 from planner.evaluation.scene import MissingEntityError
 from planner.evaluation.task_start import TaskStart, task_steps
 from planner.ros import parameters, qos
@@ -33,7 +41,9 @@ from planner.world import topics
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
-from planner.world.house_checks import load_episode
+from planner.world.house_checks import load_episode, load_shipped_house
+from planner.world.instruct import InstructState
+from planner.world.memory_wire import stamp_seconds
 from planner.world.state import WorldState
 from planner.world.state_updates import UpdateDecoder
 from planner.world.wire import graph_record, state_update
@@ -103,6 +113,7 @@ class EvaluatorNode(ManagedNode):
         self._seen_from_step = 0
         self._verdict: Verdict | None = None
         self._task_start = TaskStart()
+        self._words = WordsJudge()
         self._problem = "no state of the world was seen yet"
         # Whether a subscriber has not acknowledged the verdict.
         self._is_unacknowledged = False
@@ -125,7 +136,7 @@ class EvaluatorNode(ManagedNode):
             self.create_subscription(
                 InstructStatus,
                 topics.INSTRUCT_STATUS,
-                lambda status: self._task_start.observe(status),
+                self._on_status,
                 qos.TRUTH,
             )
         # A callback group of its own, since states must be received while a request waits.
@@ -176,6 +187,38 @@ class EvaluatorNode(ManagedNode):
             self.get_logger().warning(f"{updates.missed} states of the world were lost")
         self._take(state)
 
+    def _on_status(self, status: InstructStatus) -> None:
+        self._task_start.observe(status)
+        before = self._words.goal
+        stamp_s = stamp_seconds(status.header.stamp)
+        state = InstructState(status.state)
+        if self._words.instruct(status.id, stamp_s, state, status.goal):
+            self._judge_words()
+        elif before is not None and self._words.goal is None and self._state is not None:
+            # Another instruction, which need not be one in plain English.
+            self._begin(self._state)
+
+    def _judge_words(self) -> None:
+        """Judges by the goal that was understood, from its instruction on."""
+        self._evaluator, self._verdict, self._judged = None, None, None
+        if self._state is None:
+            return
+        try:
+            self._task, house = self._world_of(self._state)
+            robot = self._task.agents[0].uid if self._task is not None else "agent_0"
+            self._evaluator = self._words.evaluator(house, self._mode, robot)
+            self._problem = ""
+            self.get_logger().info("judging the instruction as it was understood")
+        except PlannerError as error:
+            self._problem = str(error)
+            self.get_logger().warning(f"nothing is judged: {self._problem}")
+        self._publish()
+
+    def _world_of(self, state: WorldState) -> tuple[Episode | None, House]:
+        return (
+            self._episode_of(state) if state.episode_id else (None, load_shipped_house(state.house))
+        )
+
     def _on_graph(self, message: WorldGraph) -> None:
         if self._perceived is None:
             return
@@ -200,6 +243,9 @@ class EvaluatorNode(ManagedNode):
 
     def _take(self, state: WorldState) -> None:
         before, self._state = self._state, state
+        if before is not None and _is_another_run(before, state):
+            self._words = WordsJudge()
+        self._words.take(state)
         if before is None:
             self._begin(state)
         elif _is_another_run(before, state):
@@ -288,6 +334,9 @@ class EvaluatorNode(ManagedNode):
         """Writes the latches to disk."""
         if self._folder is None or self._evaluator is None or self._task is None:
             return
+        if self._words.goal is not None:
+            # What was understood is bound to the world of then, which nobody keeps.
+            return
         latched = Latched(
             episode_id=self._task.episode_id,
             mode=self._mode,
@@ -354,8 +403,12 @@ class EvaluatorNode(ManagedNode):
         state = self._state
         # Steps of a perceived world count from its first graph.
         if state is not None and self._perceived is None:
-            steps = task_steps(state.step, state.stamp_s, self._task_start.start_s)
+            steps = task_steps(state.step, state.stamp_s, self._start_s)
             evaluator.start_step = state.step - steps
+
+    @property
+    def _start_s(self) -> float | None:
+        return self._task_start.start_s if self._words.goal is None else self._words.start_s
 
     def _on_timer(self) -> None:
         self._publish()
@@ -377,7 +430,7 @@ class EvaluatorNode(ManagedNode):
             seen_from_step=self._seen_from_step,
             unseen_states=self._unseen_states,
         )
-        start_s = (self._perceived or self._task_start).start_s
+        start_s = self._start_s if self._perceived is None else self._perceived.start_s
         message.start_s = math.nan if start_s is None else start_s
         if self._evaluator is not None:
             _fill(message, self._verdict or self._evaluator.progress)
@@ -402,6 +455,7 @@ def _is_another_run(before: WorldState, state: WorldState) -> bool:
 
 
 def _fill(message: EvaluationMessage, progress: Progress | Verdict) -> None:
+    message.variant = variant_text(progress)
     message.percent_complete = progress.percent_complete
     message.propositions = [_proposition(item) for item in progress.propositions]
     message.explanation = progress.explanation

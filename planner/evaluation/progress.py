@@ -86,6 +86,7 @@ class Progress:
         sim_steps: simulation step of the state.
         explanation: one sentence for each proposition that does not count; "" on success.
         criteria: ET-Plan-Bench's, if the episode has any.
+        understood: judged by the goal as understood from words, not by the episode's.
     """
 
     percent_complete: float
@@ -96,6 +97,7 @@ class Progress:
     mode: Mode
     variant: Variant
     criteria: CriteriaProgress | None = None
+    understood: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,12 @@ class Verdict:
     mode: Mode
     variant: Variant
     criteria: CriteriaProgress | None = None
+    understood: bool = False
+
+
+def variant_text(result: Progress | Verdict) -> str:
+    """How and by which goal it was judged: "boxes", or "boxes, as understood"."""
+    return f"{result.variant}, as understood" if result.understood else str(result.variant)
 
 
 def criteria_word(criteria: CriteriaProgress | None) -> str:

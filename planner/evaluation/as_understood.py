@@ -1,0 +1,167 @@
+"""Judges an instruction in plain English by the goal that its planner has understood.
+
+The planner publishes the goal over descriptions, and what the person answered. It is bound here to
+the true world at the time of the instruction, by the same rules as the planner binds it to what it
+knows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue, ValidationError
+
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.language import read_evaluation
+from planner.evaluation.progress import Mode
+from planner.evaluation.state_history import StateHistory
+from planner.evaluation.task import Evaluation
+from planner.grounding.binder import Binder
+from planner.grounding.choosing import Choice, choices_of
+from planner.grounding.records import Grounding, Why
+from planner.grounding.scene import scene_of_state
+from planner.language.goal_form import Goal
+from planner.world.episode import Criteria
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.instruct import InstructState
+from planner.world.state import WorldState
+
+# The state before an instruction may be this much later, since messages overtake each other.
+_LATE_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class UnderstoodGoal:
+    """A goal over descriptions, and what was answered about it, by keys of descriptions."""
+
+    goal: Goal
+    choices: Mapping[str, Choice]
+
+    def evaluator(
+        self, state: WorldState, house: House, mode: Mode, robot: str = "agent_0"
+    ) -> Evaluator:
+        """Judges by this goal, from the state in which its descriptions hold.
+
+        Raises:
+            PlannerError: if it only asks to find something, or the mode is not strict.
+        """
+        if mode is not Mode.STRICT:
+            raise PlannerError(f"{mode} has no goals as understood from words")
+        found = Binder(self.goal, self.choices, settle=True).update(scene_of_state(state, house))
+        evaluation = Evaluation(())
+        if found.evaluation is not None:
+            evaluation = read_evaluation(dict(found.evaluation), "the goal as understood")
+        unmet = unmet_parts(found)
+        only_told = any(part.why is Why.FIND for part in found.unbound)
+        if only_told and not (evaluation.propositions or found.criteria or unmet):
+            raise PlannerError("whether something was found, the state of the world does not show")
+        criteria = None if found.criteria is None else Criteria.model_validate(found.criteria)
+        return Evaluator(
+            evaluation, house, state, mode, criteria=criteria, robot=robot, unmet=unmet
+        )
+
+
+def unmet_parts(found: Grounding) -> tuple[str, ...]:
+    """What cannot be done as understood, a sentence each."""
+    return tuple(
+        f'"{found.request_words[part.request]}" cannot be done: {part.text}'
+        for part in found.unbound
+        if part.fails
+    )
+
+
+def read_understood(text: str) -> UnderstoodGoal | None:
+    """The goal of an /instruct/status; None if it is not one as understood from words."""
+    try:
+        document = json.loads(text) if text else None
+    except ValueError:
+        return None
+    return understood_of(document) if isinstance(document, dict) else None
+
+
+def understood_of(document: Mapping[str, JsonValue]) -> UnderstoodGoal | None:
+    """The same from the document itself."""
+    if "understood" not in document:
+        return None
+    answers = document.get("answers")
+    try:
+        goal = Goal.model_validate(document["understood"])
+    except ValidationError:
+        return None
+    return UnderstoodGoal(goal, choices_of(answers if isinstance(answers, list) else ()))
+
+
+class WordsJudge:
+    """Follows instructions and states, and makes the evaluator of the goal as understood.
+
+    Attributes:
+        start_s: time of the instruction, seconds of the world's clock.
+        goal: of the running instruction, or of the last one; None if nothing was understood.
+    """
+
+    def __init__(self) -> None:
+        self.start_s: float | None = None
+        self.goal: UnderstoodGoal | None = None
+        self._id = ""
+        self._text = ""
+        self._history = StateHistory()
+
+    def take(self, state: WorldState) -> None:
+        """Records the newest state."""
+        self._history.take(state)
+        if self.start_s is None:
+            self._history.forget_idle()
+
+    def instruct(self, goal_id: str, stamp_s: float, state: InstructState, goal: str) -> bool:
+        """Processes an instruction's status; True if the goal as understood is new."""
+        if state not in (InstructState.RUNNING, InstructState.WAITING):
+            return False
+        if goal_id != self._id:
+            self._id, self._text, self.goal, self.start_s = goal_id, "", None, stamp_s
+            self._history.forget_before(stamp_s)
+        if goal == self._text:
+            return False
+        self._text = goal
+        found = read_understood(goal)
+        if found is not None:
+            self.goal = found
+        return found is not None
+
+    def evaluator(self, house: House, mode: Mode, robot: str = "agent_0") -> Evaluator:
+        """Judges the states since the instruction.
+
+        Raises:
+            PlannerError: if the goal cannot be judged, or the world was not seen at that time.
+        """
+        if self.goal is None or self.start_s is None:
+            raise PlannerError("no goal was understood")
+        return judged(self.goal, self._history.states(), self.start_s, house, mode, robot)
+
+
+def judged(
+    goal: UnderstoodGoal,
+    states: Iterable[WorldState],
+    start_s: float,
+    house: House,
+    mode: Mode,
+    robot: str,
+) -> Evaluator:
+    """Judges states of which the first is that at the time of the instruction.
+
+    Raises:
+        PlannerError: if there is none, or the goal cannot be judged.
+    """
+    evaluator: Evaluator | None = None
+    for state in states:
+        if evaluator is not None:
+            evaluator.update(state)
+            continue
+        if state.stamp_s > start_s + _LATE_S:
+            raise PlannerError("the world was not seen at the time of the instruction")
+        evaluator = goal.evaluator(state, house, mode, robot)
+    if evaluator is None:
+        raise PlannerError("no state of the world was seen yet")
+    return evaluator
