@@ -196,6 +196,9 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/episodes/generation/test_generating.py"
         "::test_the_command_writes_a_pack_with_new_houses"
     ),
+    "planner episodes statistics SUITE": (
+        "test/planner/episodes/test_statistics.py::test_the_command_prints_both"
+    ),
     "planner episodes import et-plan-bench tasks.json -o DIR": (
         "test/planner/episodes/et_plan/test_importing.py::test_the_command_writes_what_the_lint_accepts"
     ),

@@ -20,7 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """As `planner.episodes.cli`; the simulator is imported only where something is solved."""
     play = play_with_body if getattr(args, "body", False) else play_in_graph_world
-    return cli.run(args, solve=solve_with_expert, play=play)
+    return cli.run(args, solve=solve_with_expert, play=play, find=_files_of_suite)
+
+
+def _files_of_suite(name: str) -> list[Path]:
+    from planner.bench.runs.suites import suite_places
+
+    return suite_places(name)
 
 
 def solve_with_expert(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""`planner episodes`: imports, builds, generates, lints, lists and draws episodes.
+"""`planner episodes`: imports, builds, generates, lints, lists, counts and draws episodes.
 
 Each action's module is imported on demand, so that listing does not load what imports need.
 """
@@ -10,10 +10,11 @@ from pathlib import Path
 
 from planner.episodes.generation.arguments import add_generate_arguments
 from planner.episodes.lint.arguments import Solve, add_lint_arguments
+from planner.episodes.suite_finder import FindSuite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The subcommands `import`, `build`, `generate`, `lint`, `list` and `draw`."""
+    """The subcommands `import`, `build`, `generate`, `lint`, `list`, `statistics` and `draw`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     importer = actions.add_parser("import", help="turn tasks of another format into episodes")
     formats = importer.add_subparsers(dest="format", metavar="FORMAT", required=True)
@@ -84,6 +85,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE|DIR",
         help="episode files or folders of them (default: the shipped ones)",
     )
+    counter = actions.add_parser("statistics", help="the figures of PARTNR's paper beside ours")
+    counter.add_argument("suites", nargs="+", metavar="SUITE", help="a suite, folder or pack")
     drawer = actions.add_parser("draw", help="draw a task and its evaluation")
     drawer.add_argument("episode", metavar="EPISODE", help="a shipped episode's name, or a file")
     drawer.add_argument(
@@ -91,13 +94,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace, solve: Solve | None = None, play: Solve | None = None) -> int:
+def run(
+    args: argparse.Namespace,
+    solve: Solve | None = None,
+    play: Solve | None = None,
+    find: FindSuite | None = None,
+) -> int:
     """Runs one action.
 
     Args:
         args: of the command line.
         solve: used by `lint --solve` and `generate --solve`.
         play: used by `lint` for reference plans.
+        find: the files of a suite; without it, `statistics` takes only paths.
 
     Returns:
         0; 1 if nothing could be imported, a listed file is invalid, or a rule found an error.
@@ -114,6 +123,10 @@ def run(args: argparse.Namespace, solve: Solve | None = None, play: Solve | None
         from planner.episodes.lint.cli import run_lint
 
         return run_lint(args, solve, play)
+    if args.action == "statistics":
+        from planner.episodes.statistics_cli import print_statistics
+
+        return print_statistics(args, find or (lambda word: [Path(word)]))
     if args.action == "generate":
         from planner.episodes.generation.cli import run_generate
 

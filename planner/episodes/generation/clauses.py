@@ -145,8 +145,8 @@ class Clauses:
             f"{things} {'belong' if many else 'belongs'} {where}",
         ]
         if verb in _PARTICIPLES:
-            wishes.append(f"{things} should be {_PARTICIPLES[verb]} {to}")
-            wishes.append(f"{things} {need} to be {_PARTICIPLES[verb]} {to}")
+            wishes += 3 * [f"{things} should be {_PARTICIPLES[verb]} {to}"]
+            wishes += 3 * [f"{things} {need} to be {_PARTICIPLES[verb]} {to}"]
         done = f"{things} {be} {where}" if phrases[0].definite and not beside else ""
         return Clause(
             f"{verb} {things} {to}", f"{_GERUNDS[verb]} {things} {to}", tuple(wishes), done, goals

@@ -53,6 +53,7 @@ def _is_plain(word: str) -> bool:
         and not any(sense.plural for sense in found.senses)
         and (not word.split(" of ")[0].endswith("s") or word.endswith(_SINGULAR))
         and not word.endswith("food")
+        and "/" not in word
     )
 
 

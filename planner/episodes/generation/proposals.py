@@ -17,7 +17,9 @@ from planner.world.catalogue import ObjectClass, default_catalogue
 from planner.world.house import House
 from planner.world.vocabulary import Relation
 
-_CONTEXT_SHARE = 0.4
+_CONTEXT_SHARE = 0.6
+# Of tasks with two clauses: the robot does one and the speaker the other.
+_SHARED_SHARE = 0.2
 _BESIDE = (
     " next to each other",
     ", next to each other",
@@ -111,6 +113,8 @@ class _Proposal(TaskDraw):
 
     def _unordered(self, clauses: Sequence[Clause]) -> _Made:
         goal = tuple(spec for clause in clauses for spec in clause.goals)
+        if len(clauses) == 2 and self.chance(_SHARED_SHARE):
+            return self._sentences.shared(*clauses), goal, ()
         return self._sentences.unordered(clauses), goal, ()
 
     def _ordered(self, clauses: Sequence[Clause]) -> _Made:

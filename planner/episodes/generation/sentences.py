@@ -24,7 +24,6 @@ CONTEXTS = (
     "I have a busy day tomorrow.",
     "The weekend is here.",
     "I'm cooking tonight.",
-    "The cleaner was here yesterday.",
     "I just got home.",
     "I'm about to leave for work.",
     "The kids are coming home soon.",
