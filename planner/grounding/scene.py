@@ -190,6 +190,8 @@ def _believed(node: BeliefNode, layout: House) -> Thing:
         affordances=node.affordances,
         states=node.states,
         openness=node.openness,
+        color=node.look.color,
+        material=node.look.material,
         surface=shape[0],
         hollow=shape[1],
     )
@@ -210,6 +212,8 @@ def _true(entity: EntityState, house: House) -> Thing:
         affordances=entity.affordances,
         states=entity.states or {},
         openness=entity.openness,
+        color=entity.look.color,
+        material=entity.look.material,
         surface=shape[0],
         hollow=shape[1],
     )
