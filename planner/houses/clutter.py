@@ -224,6 +224,8 @@ class _Clutter:
     ) -> ObjectPlacement:
         while (name := f"{cls.name}_{self._next[cls.name]}") in self._names:
             self._next[cls.name] += 1
+        # No random number, so that houses stay as they were but for the colours.
+        colors = (None, *cls.colors)
         self._names.add(name)
         return ObjectPlacement.model_validate(
             {
@@ -234,6 +236,7 @@ class _Clutter:
                 "parent": parent,
                 "relation": relation,
                 "part": part,
+                "color": colors[self._next[cls.name] % len(colors)],
                 "states": default_states().initial(cls.affordances, cls.states, request.states),
             }
         )

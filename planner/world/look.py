@@ -114,20 +114,36 @@ def main_color(parts: Iterable[Part]) -> Color:
     """The word for the colour of most of a thing's surface; `parts` in metres or of one cube."""
     areas: dict[Color, float] = {}
     for part in parts:
-        x, y, z = part.size
         word = color_of(part.rgb)
-        areas[word] = areas.get(word, 0.0) + x * y + y * z + z * x
+        areas[word] = areas.get(word, 0.0) + _area(part)
     return max(areas, key=areas.__getitem__)
 
 
 def painted(parts: Sequence[Part], color: Color | None) -> tuple[Part, ...]:
-    """The parts of a thing in another colour: all that have its main one. None: as they are."""
+    """The parts of a thing in another colour: all that have its main one. None: as they are.
+
+    Those that are darker than the largest one, such as the opening of a cup, stay so.
+    """
     if color is None or (main := main_color(parts)) is color:
         return tuple(parts)
+    meant = [part for part in parts if color_of(part.rgb) is main]
+    brightness = max(max(meant, key=_area).rgb) or 1.0
     return tuple(
-        part.model_copy(update={"rgb": _PAINT[color]}) if color_of(part.rgb) is main else part
+        part.model_copy(update={"rgb": _shaded(_PAINT[color], max(part.rgb) / brightness)})
+        if color_of(part.rgb) is main
+        else part
         for part in parts
     )
+
+
+def _area(part: Part) -> float:
+    x, y, z = part.size
+    return x * y + y * z + z * x
+
+
+def _shaded(rgb: Rgb, share: float) -> Rgb:
+    red, green, blue = (round(level * min(share, 1.0), 4) for level in rgb)
+    return (red, green, blue)
 
 
 def look_states(look: Look) -> dict[str, bool]:
