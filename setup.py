@@ -91,6 +91,7 @@ setup(
     packages=find_packages(include=[NAME, f"{NAME}.*", "sim_bridge", "sim_bridge.*"]),
     package_data={
         "": ["py.typed", "*.pyi"],
+        "planner.episodes.review.assets": ["*.html", "*.js", "*.css"],
         "planner.replay.report.assets": ["*.js", "*.css"],
     },
     cmdclass={"build_ext": BuildCompiledPart},

@@ -1,12 +1,14 @@
-"""A small furnished house by hand: two rooms whose measures the tests know."""
+"""A small furnished house by hand, whose measures the tests know, and a browser."""
 
 from __future__ import annotations
 
 import math
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
+from headless_browser import Browser, find_browser
 from hypothesis import settings
 
 from planner.world.catalogue import default_catalogue
@@ -115,3 +117,13 @@ def outside_make() -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith("MAKE") and name != "MFLAGS"
     }
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A browser; the test is skipped where none is installed."""
+    path = find_browser()
+    if path is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    with Browser(path) as found:
+        yield found

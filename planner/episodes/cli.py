@@ -1,4 +1,4 @@
-"""`planner episodes`: imports, builds, generates, lints, lists, counts and draws episodes.
+"""`planner episodes`: imports, builds, lints, draws and reviews episodes.
 
 Each action's module is imported on demand, so that listing does not load what imports need.
 """
@@ -14,7 +14,7 @@ from planner.episodes.suite_finder import FindSuite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The subcommands `import`, `build`, `generate`, `lint`, `list`, `statistics` and `draw`."""
+    """Declares one subcommand for each action."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     importer = actions.add_parser("import", help="turn tasks of another format into episodes")
     formats = importer.add_subparsers(dest="format", metavar="FORMAT", required=True)
@@ -92,6 +92,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     drawer.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="a .png or .svg; default: NAME.png"
     )
+    reviewer = actions.add_parser("review", help="a web page to verify episodes on")
+    reviewer.add_argument(
+        "places",
+        nargs="+",
+        metavar="FILE|DIR|SUITE",
+        help="episode files, folders of them, names of suites or of shipped episodes",
+    )
+    reviewer.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("review"),
+        metavar="DIR",
+        help="verdicts and correction files; an earlier review is continued (default: review)",
+    )
+    reviewer.add_argument(
+        "--port", type=int, default=8470, help="of the page, 0 for any free one (default 8470)"
+    )
 
 
 def run(
@@ -106,7 +124,7 @@ def run(
         args: of the command line.
         solve: used by `lint --solve` and `generate --solve`.
         play: used by `lint` for reference plans.
-        find: the files of a suite; without it, `statistics` takes only paths.
+        find: the files of a suite; without it, `statistics` and `review` take only paths.
 
     Returns:
         0; 1 if nothing could be imported, a listed file is invalid, or a rule found an error.
@@ -119,6 +137,12 @@ def run(
         from planner.episodes.drawing.cli import draw
 
         return draw(args.episode, args.output)
+    if args.action == "review":
+        from planner.episodes.review.cli import review
+
+        search = find or (lambda word: [Path(word)])
+        places = [path for word in args.places for path in search(word)]
+        return review(places, args.output, args.port)
     if args.action == "lint":
         from planner.episodes.lint.cli import run_lint
 

@@ -1,13 +1,12 @@
-"""Fixtures: bags made message by message, and a browser to look at what a report makes of them."""
+"""Fixtures: bags made message by message."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
-from headless_browser import Browser, find_browser
 from made_bags import START_NS, Recording, new, stamp
 
 
@@ -114,13 +113,3 @@ def hostile_bag(record: Callable[..., Recording]) -> Path:
 def _hostile_parameters() -> bytes:
     named = {text: {"ros__parameters": {text: text}} for text in HOSTILE}
     return yaml.safe_dump(named, allow_unicode=True).encode()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """A browser; the test is skipped where none is installed."""
-    path = find_browser()
-    if path is None:
-        pytest.skip("no Chromium here: apt-get install chromium")
-    with Browser(path) as found:
-        yield found

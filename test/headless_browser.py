@@ -95,10 +95,16 @@ class Browser:
         self, page: Path, *, width: int = 1280, height: int = 1000, dark: bool = False
     ) -> None:
         """Shows a file of this machine, and waits until it is drawn."""
+        self.visit(page.resolve().as_uri(), width=width, height=height, dark=dark)
+
+    def visit(
+        self, address: str, *, width: int = 1280, height: int = 1000, dark: bool = False
+    ) -> None:
+        """As `open`, for a page of a server."""
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self._call("Emulation.setEmulatedMedia", features=scheme)
         self.resize(width, height)
-        self._page = page.resolve().as_uri()
+        self._page = address
         self.complaints, self.requests = [], []
         self._call("Page.navigate", url=self._page)
         self.wait("document.readyState === 'complete'")
@@ -115,6 +121,12 @@ class Browser:
             deviceScaleFactor=1,
             mobile=False,
         )
+
+    def press(self, key: str) -> None:
+        """Presses and releases a key, by its name in the browser."""
+        text = {"text": key} if len(key) == 1 else {}
+        self._call("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
+        self._call("Input.dispatchKeyEvent", type="keyUp", key=key)
 
     def run(self, script: str) -> Any:
         """The value of an expression of JavaScript, awaited where it is a promise."""

@@ -1,0 +1,1 @@
+"""The page's markup, script and style."""
