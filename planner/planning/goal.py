@@ -59,13 +59,19 @@ class Subgoal:
 
 @dataclass(frozen=True)
 class Goal:
-    """All subgoals of a task. `before[j]` are those that must be achieved before j."""
+    """All subgoals of a task.
+
+    Attributes:
+        before: for each subgoal those that must be achieved before it.
+        watched: subgoals that are only judged: what must stay, or never become, true.
+    """
 
     subgoals: tuple[Subgoal, ...]
     before: Mapping[int, frozenset[int]]
     gates: tuple[Dependency, ...]
     ties: tuple[Tie, ...]
     terminal: frozenset[int]
+    watched: frozenset[int] = frozenset()
 
     @cached_property
     def gates_of(self) -> dict[int, tuple[Dependency, ...]]:
@@ -90,19 +96,17 @@ def read_goal(document: Mapping[str, JsonValue]) -> Goal:
 def goal_of(evaluation: Evaluation) -> Goal:
     """The goal of an evaluation."""
     count = len(evaluation.propositions)
+    watched = evaluation.always | evaluation.never
     before: dict[int, set[int]] = {index: set() for index in range(count)}
     for earlier, later in evaluation.edges:
         before[later].add(earlier)
     return Goal(
-        subgoals=tuple(
-            _subgoal(i, p)
-            for i, p in enumerate(evaluation.propositions)
-            if i not in evaluation.never
-        ),
+        subgoals=tuple(_subgoal(i, p) for i, p in enumerate(evaluation.propositions)),
         before={index: frozenset(earlier) for index, earlier in before.items()},
         gates=evaluation.dependencies,
         ties=evaluation.ties,
-        terminal=evaluation.terminal,
+        terminal=evaluation.terminal - watched,
+        watched=watched,
     )
 
 

@@ -20,14 +20,14 @@ class Progress:
 
     def __init__(self, goal: Goal) -> None:
         self.goal = goal
-        self.latched: set[int] = set()
+        self.latched: set[int] = set(goal.watched)
         self.witness: dict[int, Pairs] = {}
         self.now: set[int] = set()
         self._subgoals: tuple[Subgoal, ...] = goal.subgoals
 
     def carry_over(self, former: Progress) -> None:
         """Takes over what came true of a former goal, where the same pairs still suffice."""
-        for index in former.latched:
+        for index in former.latched - former.goal.watched:
             past, pairs = former.goal.subgoals[index], former.witness.get(index, ())
             for subgoal in self.goal.subgoals:
                 if _covers(subgoal, past, pairs):
