@@ -66,6 +66,10 @@ GRAPH_IMPORT = (
     "::test_the_command_takes_the_environments_graphs_or_makes_them"
 )
 ELSEWHERE: Mapping[str, str] = {
+    'planner instruct "Put the ball and the globe in the wardrobe and switch off all lamps."': (
+        "test/planner/planning/words/test_words.py"
+        "::test_does_what_the_words_say_also_with_things_that_must_be_found"
+    ),
     "planner spot-emulator --round-trip 0.1 --jitter 0.02 --loss 0.01 --stall 10:5 --stall 60:2": (
         "test/sim_bridge/spot/test_relay.py"
         "::test_the_command_takes_the_link_from_its_options_over_the_file"

@@ -152,3 +152,8 @@ class Grounding:
     questions: tuple[Question, ...] = ()
     unbound: tuple[Unbound, ...] = ()
     bound: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def sought(self) -> tuple[Missing | OpenEnded, ...]:
+        """Everything that has to be looked for."""
+        return (*self.missing, *self.open_ended)

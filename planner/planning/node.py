@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import EntityList, MemoryUpdate, WorldGraph, WorldGraphNode, WorldInfo
+from pydantic import JsonValue
 from rclpy.client import Client
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -386,10 +387,11 @@ class TaskPlannerNode(ManagedNode):
             lambda: self._publish_status(self._publisher.status.understood(task, house))
         )
         settings, account = self._settings, Account()
-        if settings.choice.part.needs_model and settings.model is None:
+        choice = settings.choice_for(max_calls := int(goal.request.max_calls) or self._max_calls)
+        choice = choice.for_task(task)
+        if choice.part.needs_model and settings.model is None:
             return Outcome(InstructionCode.NO_GOAL, needs_model(self._planner))
         self._log(f"the instruction, for {', '.join(task.agents)}: {task.instruction[:400]}")
-        max_calls = int(goal.request.max_calls) or self._max_calls
         self._status = NOTHING_YET
         announce = partial(self._announce, goal)
         model = None
@@ -397,17 +399,18 @@ class TaskPlannerNode(ManagedNode):
             settings.model.on_wait = announce
             model = LedgerModel(settings.model, (account, settings.run), settings.prices)
         try:
-            planner = make_planner(settings.choice_for(max_calls), task, model, self._publish_trace)
+            planner = make_planner(choice, task, model, self._publish_trace)
         except PlannerError as error:
             return Outcome(InstructionCode.BAD_REQUEST, str(error))
         ask = partial(self._ask, announce)
-        asks = settings.choice.dialogue.max_questions > 0
+        asks = choice.part.asks or choice.dialogue.max_questions > 0
         world = RosWorld(
             self._inputs,
             start=lambda *call: self._queue.post(partial(self._begin, *call)),
             cancel=lambda agent: self._queue.post(partial(self._cancel, agent)),
             log=self._log,
             on_status=partial(self._show, goal, task),
+            on_goal=self._on_understood,
         )
         session = Session(
             task, planner, world, max_calls, ask if asks else None, self._publish_turn
@@ -415,9 +418,13 @@ class TaskPlannerNode(ManagedNode):
         outcome = await session.run()
         if model is not None:
             outcome = replace(outcome, evidence={**outcome.evidence, **account.as_evidence()})
-        if task.goal is not None and outcome.code is not InstructionCode.CANCELED:
+        if self._publisher.status.goal and outcome.code is not InstructionCode.CANCELED:
             await self._finish_evaluation()
         return outcome
+
+    def _on_understood(self, goal: Mapping[str, JsonValue]) -> None:
+        """Publishes what the planner has understood, before anything moves for it."""
+        self._queue.post(lambda: self._publish_status(self._publisher.status.understanding(goal)))
 
     def _publish_turn(self, agent: str, deciding: bool) -> None:
         """Tells a world in lockstep whether to wait for the agent's next call."""

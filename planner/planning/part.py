@@ -69,7 +69,10 @@ class PlannerPart:
         summary: one line for the help.
         make: makes a planner for one task; raises `PlannerError`.
         needs_model: whether it uses a language model.
+        takes_model: whether it can use a language model, but works without one, too.
         needs_goal: whether it reads the structured goal of an episode.
+        for_text: the planner to use instead where an instruction has no structured goal; "" = none.
+        asks: whether it may ask the person questions whatever `max_questions` is.
         needs_full_memory: whether the memory must be complete from the start.
         reads_changes: whether it reads the changes of the memory instead of its content.
         naming: how the model refers to entities in its replies.
@@ -81,7 +84,10 @@ class PlannerPart:
     summary: str
     make: Callable[[PlannerRequest], Planner]
     needs_model: bool = False
+    takes_model: bool = False
     needs_goal: bool = False
+    for_text: str = ""
+    asks: bool = False
     needs_full_memory: bool = False
     reads_changes: bool = False
     naming: Naming = Naming.NAMES

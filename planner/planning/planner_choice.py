@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from planner.models.chat import ChatModel
 from planner.models.trace import OnCall, ignore_call
@@ -42,6 +42,11 @@ class PlannerChoice:
         """
         return PLANNERS.get(self.name)
 
+    def for_task(self, task: Task) -> PlannerChoice:
+        """The planner that carries out a task: another one if this one cannot read plain text."""
+        other = self.part.for_text if task.goal is None else ""
+        return replace(self, name=other, options={}) if other else self
+
 
 def make_planner(
     choice: PlannerChoice, task: Task, model: ChatModel | None, on_call: OnCall = ignore_call
@@ -57,6 +62,7 @@ def make_planner(
     Raises:
         PlannerError: for an unknown name, an unreadable goal, or a missing model.
     """
+    choice = choice.for_task(task)
     part = choice.part
     if part.needs_model and model is None:
         raise PlannerError(needs_model(choice.name))

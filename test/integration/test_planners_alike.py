@@ -59,6 +59,12 @@ ASKED: Mapping[str, tuple[Sequence[Mapping[str, object]], int]] = {
     ),
     "cabinet": ((_proposition("is_inside", "apple_0", "cabinet_0"),), 1),
 }
+# The same in words.
+SAID = {
+    "cup": "Put the cup on the couch.",
+    "cup_and_apple": "Put the cup and the apple on the couch.",
+    "cabinet": "Put the apple in the cabinet.",
+}
 # What is asked for in a foreign graph, and where an agent sees all of that at first.
 ASKED_IN_GRAPH = (_proposition("is_inside", "apple_13", "fridge_10"),)
 SEES_TABLE = (3.0, 0.0, -2.2)
@@ -171,7 +177,11 @@ def stack(
         # It sees the table with all that is asked for from the beginning.
         facing = robot.model_copy(update={"start": (2.2, 1.9, math.pi / 2)})
         asked = small_episode.model_copy(
-            update={"evaluation": {"propositions": list(propositions)}, "agents": (facing, person)}
+            update={
+                "instruction": SAID[request.param],
+                "evaluation": {"propositions": list(propositions)},
+                "agents": (facing, person),
+            }
         )
         path = write_world(folder, small_house, asked)
     episode, house = load_episode(str(path))
@@ -193,7 +203,11 @@ def write_graph_task(folder: Path) -> Path:
     graph = kitchen.written(folder)
     task = kitchen.task(load_house(graph)).model_dump(mode="json")
     task["agents"][0]["start"] = SEES_TABLE
-    task |= {"house": str(graph), "evaluation": {"propositions": list(ASKED_IN_GRAPH)}}
+    task |= {
+        "house": str(graph),
+        "instruction": "Put the apple in the fridge.",
+        "evaluation": {"propositions": list(ASKED_IN_GRAPH)},
+    }
     path = folder / "task.episode.json"
     path.write_text(json.dumps(task), encoding="utf-8")
     return path

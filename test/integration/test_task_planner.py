@@ -312,8 +312,9 @@ UNFOLLOWABLE = [
     ("Tidy up.", {"dialogue": ["x"] * 101}, InstructionCode.BAD_REQUEST, "dialogue: 101 items"),
     ("Tidy up.", {"max_calls": 2**32 - 1}, InstructionCode.BAD_REQUEST, "max_calls"),
     ("Tidy up.", {"agents": ["agent_9"]}, InstructionCode.BAD_REQUEST, "agent_9"),
-    ("Tidy up.", {}, InstructionCode.NO_GOAL, "model_url"),
-    ("请整理厨房; rm -rf / $(reboot)", {}, InstructionCode.NO_GOAL, "model_url"),
+    ("Please gronk the plates.", {}, InstructionCode.NO_GOAL, "gronk"),
+    ("Put the bathtub in the teacup.", {}, InstructionCode.BAD_REQUEST, "not possible"),
+    ("请整理厨房; rm -rf / $(reboot)", {}, InstructionCode.NO_GOAL, "nothing was done"),
 ]
 
 

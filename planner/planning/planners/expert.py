@@ -11,5 +11,8 @@ def _make(request: PlannerRequest) -> Planner:
 
 
 PLANNER = PlannerPart(
-    summary="reads the episode's structured goal; no model", make=_make, needs_goal=True
+    summary="reads the episode's structured goal; no model",
+    make=_make,
+    needs_goal=True,
+    for_text="words",
 )

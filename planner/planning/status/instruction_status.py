@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pydantic import JsonValue
+
 from planner.planning.instruction import (
     MAX_CHARACTERS,
     Request,
@@ -67,6 +69,10 @@ class InstructionStatus:
             calls=("",) * len(task.agents),
             goal="" if task.goal is None else json.dumps(task.goal, ensure_ascii=False),
         )
+
+    def understanding(self, goal: Mapping[str, JsonValue]) -> InstructionStatus:
+        """What the planner has understood of plain text."""
+        return replace(self, goal=json.dumps(goal, ensure_ascii=False))
 
     def running(self, status: Status) -> InstructionStatus:
         """A new cycle, plan or calls."""

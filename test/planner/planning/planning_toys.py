@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from planner.planning.expert.expert import Expert
-from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
+from planner.planning.planner import AgentResult, Context, Decision, Exchange, Planner, Task
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.catalogue import default_catalogue
@@ -320,21 +320,43 @@ def task_of(world: ToyWorld, goal: Mapping[str, JsonValue], *agents: str) -> Tas
     return Task("do it", agents or tuple(world.agents), goal)
 
 
-def play(planner: Planner, world: ToyWorld, task: Task, most: int = 200) -> Outcome:
-    """Runs calls one after the other; every idle agent has started before one ends."""
+def play(
+    planner: Planner,
+    world: ToyWorld,
+    task: Task,
+    most: int = 200,
+    answers: Sequence[str | None] = (),
+) -> Outcome:
+    """Runs calls one after the other; every idle agent has started before one ends.
+
+    A question without an answer left ends the run.
+    """
     layout = world.house.model_copy(update={"objects": ()})
     able = {name: capabilities(world.agents[name]) for name in task.agents}
     running: dict[str, SkillCall] = {}
     done: set[str] = set()
     outcome = Outcome(False, "", [], [], world)
+    said: tuple[Exchange, ...] = ()
     for _ in range(most):
         idle = tuple(a for a in task.agents if a not in running and a not in done)
         if idle:
-            context = Context(task, world.belief(), layout, able, dict(running), idle, world.now_s)
+            context = Context(
+                task,
+                world.belief(),
+                layout,
+                able,
+                dict(running),
+                idle,
+                world.now_s,
+                answers=said,
+            )
             began_s = time.perf_counter()
             decision = asyncio.run(planner.decide(context))
             world.decide_s += time.perf_counter() - began_s
             outcome.decisions.append(decision)
+            if decision.question and not decision.failure and len(said) < len(answers):
+                said += (Exchange(decision.question, answers[len(said)]),)
+                continue
             if decision.failure or decision.question:
                 return replace(outcome, failure=decision.failure or decision.question)
             for agent, call in decision.calls.items():

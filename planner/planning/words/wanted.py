@@ -1,0 +1,47 @@
+"""What to look for so that more of a goal can be bound, in names that the search understands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from planner.grounding.records import Grounding, Missing, OpenEnded
+from planner.world.belief import Belief
+from planner.world.house import House
+from planner.world.vocabulary import floor_name
+
+ANY_CLASS = "thing"
+
+
+class WantedNames:
+    """Names `CLASS_?NUMBER` for descriptions that too few known things fit."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def of(self, sought: Missing | OpenEnded) -> tuple[str, ...]:
+        """The names of one description, always the same ones."""
+        number = self._numbers.setdefault(sought.key, len(self._numbers))
+        return tuple(f"{name}_?{number}" for name in sought.classes or (ANY_CLASS,))
+
+    def areas(
+        self, grounding: Grounding, belief: Belief, layout: House
+    ) -> Mapping[str, frozenset[str]]:
+        """Every name with the furniture and floors to look at; none = the whole house."""
+        return {
+            name: _places(sought.where, belief, layout)
+            for sought in grounding.sought
+            for name in self.of(sought)
+        }
+
+
+def _places(where: tuple[str, ...], belief: Belief, layout: House) -> frozenset[str]:
+    found: set[str] = set()
+    for name in where:
+        if name in layout.rooms_by_name:
+            found |= {piece.name for piece in layout.furniture if piece.room == name}
+            found.add(floor_name(name))
+        elif name in layout.furniture_by_name:
+            found.add(name)
+        elif (node := belief.nodes.get(name)) is not None:
+            found.add(belief.base_of(node).parent or name)
+    return frozenset(found)

@@ -1,0 +1,156 @@
+"""Planner `words` in a toy world: what becomes of an instruction in plain English."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from planning_toys import THINGS, Outcome, ToyWorld, play
+
+from planner.planning.planner import Task
+from planner.planning.words.words import Words, read_dialogue
+from planner.world.instruct import InstructionCode
+from planner.world.vocabulary import Relation
+
+Make = Callable[..., ToyWorld]
+ON, WITHIN = Relation.ON, Relation.WITHIN
+
+
+def follow(world: ToyWorld, text: str, answers: Sequence[str | None] = ()) -> Outcome:
+    task = Task(text, tuple(world.agents))
+    return play(Words(task), world, task, answers=answers)
+
+
+def end(outcome: Outcome) -> str:
+    """What is said at the end."""
+    last = outcome.decisions[-1]
+    return last.failure or last.thought
+
+
+@pytest.mark.parametrize("hidden", [(), ("book_0",), ("book_0", "apple_0")])
+def test_does_what_the_words_say_also_with_things_that_must_be_found(
+    toy_world: Make, hidden: tuple[str, ...]
+) -> None:
+    world = toy_world(*hidden)
+    outcome = follow(world, "Put the book and the apple on the couch.")
+    assert outcome.done
+    assert world.things["book_0"] == world.things["apple_0"] == (ON, "couch_0")
+    assert end(outcome) == "done: put the book and the apple on the couch"
+
+
+def test_all_are_those_that_looking_everywhere_finds(toy_world: Make) -> None:
+    things = {f"cup_{n}": (ON, f"table_{n % 2}") for n in range(4)}
+    world = toy_world("cup_3", things=things | {"cup_3": (WITHIN, "chest_of_drawers_0")})
+    assert follow(world, "Put all cups in the sink.").done
+    assert {spot for name, spot in world.things.items()} == {(WITHIN, "sink_0")}
+
+
+def test_whatever_lies_somewhere_needs_a_look_there_only(toy_world: Make) -> None:
+    world = toy_world("book_0", "lamp_0")
+    outcome = follow(world, "Put everything that is on the living room table on the couch.")
+    assert outcome.done
+    assert world.things["book_0"] == world.things["lamp_0"] == (ON, "couch_0")
+    assert not any("kitchen" in call or "cabinet" in call for _, call in outcome.calls)
+
+
+def test_steps_come_in_their_order_also_if_the_first_thing_must_be_found(toy_world: Make) -> None:
+    outcome = follow(
+        toy_world("book_0"), "Put the book on the couch, then put the apple on the couch."
+    )
+    assert outcome.done
+    placed = [call for _, call in outcome.calls if call.startswith("Place")]
+    assert [call[6:10] for call in placed] == ["book", "appl"]
+
+
+@pytest.mark.parametrize(("answer", "table"), [("the kitchen one", 0), ("in the living room", 1)])
+def test_asks_which_one_and_goes_by_the_answer(toy_world: Make, answer: str, table: int) -> None:
+    things = {"book_0": (ON, "couch_0")}
+    world = toy_world(things=things)
+    outcome = follow(world, "Put the book on the table.", [answer])
+    question = outcome.decisions[0].question
+    assert all(word in question for word in ("table", "kitchen", "living room"))
+    assert not outcome.decisions[0].calls
+    assert outcome.done
+    assert world.things["book_0"] == (ON, f"table_{table}")
+
+
+def test_the_answer_may_come_with_a_new_request(toy_world: Make) -> None:
+    world = toy_world(things={"book_0": (ON, "couch_0")})
+    asked = follow(world, "Put the book on the table.").failure
+    outcome = follow(
+        world, f"Put the book on the table.\nQuestion: {asked}\nAnswer: the kitchen one"
+    )
+    assert outcome.done
+    assert world.things["book_0"] == (ON, "table_0")
+
+
+def test_without_an_answer_the_rest_is_done_and_the_question_stays(toy_world: Make) -> None:
+    world = toy_world()
+    outcome = follow(world, "Put the cup on the couch and put the apple on the table.", [None])
+    last = outcome.decisions[-1]
+    assert last.end is InstructionCode.QUESTION
+    assert last.question.startswith("Which table")
+    assert world.things["cup_0"] == (ON, "couch_0")
+    assert world.things["apple_0"] == THINGS["apple_0"]
+    assert "done: put the cup on the couch. not done: put the apple on the table" in last.failure
+
+
+def test_what_is_found_nowhere_does_not_keep_the_rest_from_being_done(toy_world: Make) -> None:
+    world = toy_world()
+    outcome = follow(world, "Put the kettle on the couch, then put the apple on the couch.")
+    last = outcome.decisions[-1]
+    assert last.end is InstructionCode.GAVE_UP
+    assert "not done: put the kettle on the couch" in last.failure
+    assert world.things["apple_0"] == (ON, "couch_0")
+
+
+def test_what_must_not_be_touched_is_no_goal(toy_world: Make) -> None:
+    outcome = follow(toy_world(), "Put the apple on the couch but don't touch the cup.")
+    assert outcome.done
+    assert not any("cup" in call for _, call in outcome.calls)
+
+
+def test_goes_where_it_shall_be(toy_world: Make) -> None:
+    outcome = follow(toy_world(), "Go to the living room.")
+    assert outcome.done
+    assert "Navigate[living_room_0]" in outcome.of("agent_0")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Bring bitte die Tasse in die Küche.", InstructionCode.NO_GOAL),
+        ("Put the bathtub in the teacup.", InstructionCode.BAD_REQUEST),
+        ("Put the flumbox on the table.", InstructionCode.NO_GOAL),
+    ],
+)
+def test_nothing_moves_for_what_cannot_be_done(
+    toy_world: Make, text: str, code: InstructionCode
+) -> None:
+    outcome = follow(toy_world(), text)
+    assert outcome.calls == []
+    assert outcome.decisions[-1].end is code
+
+
+def test_what_is_so_already_needs_no_motion(toy_world: Make) -> None:
+    outcome = follow(toy_world(), "Put the books that are on the shelf on the shelf.")
+    assert outcome.done
+    assert {call for _, call in outcome.calls} == {"Done[]"}
+
+
+def test_the_goal_is_told_before_anything_moves_and_again_with_an_answer(toy_world: Make) -> None:
+    world = toy_world(things={"book_0": (ON, "couch_0")})
+    outcome = follow(world, "Put the book on the table.", ["the kitchen one"])
+    goals = [decision.goal for decision in outcome.decisions if decision.goal is not None]
+    form = [{"move": {"the": "book"}, "to": {"on_top": {"the": "table"}}}]
+    assert [goal["understood"] for goal in goals] == [form, form]
+    assert [bool(goal["answers"]) for goal in goals] == [False, True]
+    assert not outcome.decisions[0].calls
+
+
+def test_a_dialogue_is_read_from_the_instruction() -> None:
+    text, exchanges = read_dialogue(
+        "Do it.\nQuestion: Which?\nAnswer: That.\nQuestion: Where?\nAnswer: "
+    )
+    assert text == "Do it."
+    assert [(e.question, e.answer) for e in exchanges] == [("Which?", "That."), ("Where?", None)]
