@@ -26,6 +26,7 @@ from planner.episodes.et_plan.task_scene import (
 from planner.episodes.foreign.scene import ForeignScene, ForeignThing, place_things
 from planner.episodes.imported import Imported
 from planner.episodes.lint.goal import task_types
+from planner.episodes.lint.linting import Linter
 from planner.episodes.partnr.houses import scene_seed
 from planner.episodes.partnr.importing import AGENTS, Underived
 from planner.episodes.partnr.instruction_file import Fault
@@ -73,6 +74,7 @@ class _Importer:
         self._tasks: list[tuple[EtTask, TaskNeeds]] = []
         self.needs = NeedsReader(self._words)
         self._reach: dict[str, Reach] = {}
+        self._linter = Linter()
 
     def read(self, path: Path) -> None:
         """Reads a file's tasks and what each needs."""
@@ -101,6 +103,8 @@ class _Importer:
                     continue
                 scene, house = scenes[task.file, task.task_id]
                 episode, reason = _Episode(self, task, needs, scene, house).made()
+                for finding in self._linter.errors(episode, house):
+                    raise FileError(task.file, finding.field, finding.reason)
             except UnplaceableError as error:
                 self._left_out.append(Fault(task.file, task.task_id, str(error)))
                 continue

@@ -91,6 +91,16 @@ class Linter:
         plan = episode.criteria is not None and bool(episode.criteria.reference_calls)
         return FileReport(str(path), episode.episode_id, found, has_plan=plan)
 
+    def errors(self, episode: Episode, house: House) -> list[LintFinding]:
+        """What makes an episode unusable that is in no file yet; houses are known by name."""
+        key = (Path(), house.name)
+        ground = self._grounds.get(key)
+        if not isinstance(ground, _Ground):
+            ground = _Ground(house, self._catalogue)
+            self._keep(key, ground)
+        found = self._in_house(Path(episode.episode_id), episode, ground)
+        return [finding for finding in found if finding.severity is Severity.ERROR]
+
     def _findings(self, path: Path, episode: Episode) -> Iterator[LintFinding]:
         if not episode.instruction.strip():
             yield LintFinding(Rule.NO_INSTRUCTION, "instruction", "there is no instruction")
@@ -104,6 +114,9 @@ class Linter:
             yield LintFinding(Rule.HOUSE, "house", ground)
             yield from self._evaluation_alone(path, episode)
             return
+        yield from self._in_house(path, episode, ground)
+
+    def _in_house(self, path: Path, episode: Episode, ground: _Ground) -> Iterator[LintFinding]:
         for finding in check_episode(episode, ground.house, self._catalogue, ground.reach):
             yield LintFinding(
                 _rule_of_finding(finding.field, finding.reason), finding.field, finding.reason
@@ -140,15 +153,17 @@ class Linter:
         """The episode's house, or what is wrong with it."""
         key = (path.parent, house)
         if key not in self._grounds:
-            if len(self._grounds) >= _MAX_CACHED_HOUSES:
-                self._grounds.pop(next(iter(self._grounds)))
             try:
-                self._grounds[key] = _Ground(
-                    load_house(find_house_of(path, house)), self._catalogue
-                )
+                ground = _Ground(load_house(find_house_of(path, house)), self._catalogue)
+                self._keep(key, ground)
             except FileError as error:
-                self._grounds[key] = error.reason if error.file == str(path) else str(error)
+                self._keep(key, error.reason if error.file == str(path) else str(error))
         return self._grounds[key]
+
+    def _keep(self, key: tuple[Path, str], ground: _Ground | str) -> None:
+        if len(self._grounds) >= _MAX_CACHED_HOUSES:
+            self._grounds.pop(next(iter(self._grounds)))
+        self._grounds[key] = ground
 
     def _evaluation_alone(self, path: Path, episode: Episode) -> Iterator[LintFinding]:
         """The findings that do not need the evaluation's house."""
