@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from planner.evaluation.progress import CriteriaProgress, Mode, criteria_word
+from planner.evaluation.progress import CriteriaProgress, Mode, criteria_word, variant_text
 from planner.recorder.freed_memory import keep_freed_memory
 from planner.replay.definitions import printable
 from planner.replay.judging import Judged, Unjudged, judge, recordings
@@ -127,7 +127,7 @@ def _entry(judged: Judged, *, counts: bool) -> dict[str, JsonValue]:
         "percent_complete": verdict.percent_complete,
         "sim_steps": verdict.sim_steps,
         "mode": str(verdict.mode),
-        "variant": str(verdict.variant),
+        "variant": variant_text(verdict),
         "cut_short": judged.cut_short,
         "agrees_with_live": judged.agrees,
         "explanation": verdict.explanation,
@@ -232,7 +232,7 @@ def _cells(judged: Judged, *, partial: bool) -> tuple[str, ...]:
         f"{verdict.percent_complete:.2f}",
         f"{verdict.sim_steps}{' (cut short)' if judged.cut_short else ''}",
         str(verdict.mode),
-        str(verdict.variant),
+        variant_text(verdict),
         live,
         str(judged.source),
     )

@@ -20,8 +20,9 @@ from planner.replay.live import LiveVerdict, live_verdicts
 from planner.replay.runs import Request, Run, StateGap, StateSample, runs
 from planner.replay.state_log import read_changes
 from planner.replay.states import STATES, recorded_states
-from planner.replay.task import task_of
+from planner.replay.task import house_of, task_of
 from planner.replay.trace_calls import add_calls
+from planner.replay.words import RecordedGoal, goal_at, recorded_goals
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
@@ -169,9 +170,23 @@ def _judge_bag(path: Path, request: Request) -> Judged | Unjudged:
             return None
         return task_of(bag, state.episode_id, state.house)
 
+    goals = recorded_goals(bag)
+
+    def find_words(
+        state: WorldState, live: LiveVerdict | None
+    ) -> tuple[RecordedGoal, Episode | None, House] | None:
+        said = goal_at(goals, None if live is None else live.received_ns)
+        if said is None or request.episode:
+            return None
+        if not state.episode_id:
+            return said, None, house_of(bag, state.house)
+        return said, *task_of(bag, state.episode_id, state.house)
+
     topic = STATES
     states = (StateSample(*found) for found in recorded_states(bag))
-    last: Run | Unjudged | None = _last(runs(path, states, request, verdicts, find_task))
+    last: Run | Unjudged | None = _last(
+        runs(path, states, request, verdicts, find_task, find_words=find_words)
+    )
     if last is None:
         topic = GRAPH
         last = _last_perceived(bag, request, verdicts)
@@ -180,6 +195,7 @@ def _judge_bag(path: Path, request: Request) -> Judged | Unjudged:
     if last is None:
         reason = f"has no states of the world, nor perceived ones on {GRAPH}: nothing is judged"
         raise FileError(path, STATES, reason)
+    last.judge_words()
     if last.error is None and last.evaluator is None:
         return Unjudged(path, last.first.house, last.episode_id, instruction_outcomes(bag))
     cut_short = bag.cut_short and last.live is None
@@ -203,6 +219,8 @@ def _start_step(bag: Bag, run: Run) -> int:
     if run.live is not None:
         # The live evaluator may have missed the instruction; bags of before know no start.
         return run.live.step - run.live.sim_steps
+    if run.words is not None:
+        return run.last.step - task_steps(run.last.step, run.last.stamp_s, run.words.start_s)
     # A recorder that joined late receives the instructions, latched, before the first state.
     start_s = task_start_s(bag, run.received[0] if run.first.step == 0 else 0)
     return run.last.step - task_steps(run.last.step, run.last.stamp_s, start_s)
@@ -213,10 +231,10 @@ def _ended(
 ) -> Judged | Unjudged | PlannerError:
     if run.error is not None:
         return run.error
-    if run.evaluator is None or run.task is None:
+    if run.evaluator is None:
         return Unjudged(run.source, run.first.house, run.episode_id, ())
     verdict = run.evaluator.finish()
-    trace = run.builder.finish(run.task, verdict) if run.builder else None
+    trace = run.builder.finish(run.task, verdict) if run.builder and run.task else None
     gaps = run.gaps(recorded_gaps)
     return Judged(run.source, verdict, run.live, cut_short, gaps, trace)
 

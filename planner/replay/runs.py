@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from planner.evaluation.as_understood import judged
 from planner.evaluation.episode_goal import evaluation_of
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.predicates import Variant
@@ -15,10 +16,14 @@ from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.replay.gaps import Gap, merged
 from planner.replay.live import LiveVerdict
+from planner.replay.words import RecordedGoal
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.state import WorldState
+
+# Tolerance for stamps, which are converted to nanoseconds and back.
+_STAMP_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,11 @@ class StateGap:
 
 # Finds the episode and the house of a state; None if the world ran no episode.
 FindTask: TypeAlias = Callable[[WorldState], tuple[Episode, House] | None]
+# Finds the goal as understood from words that a run is judged by, with the episode, if any, and the
+# house; None if it is judged by its episode's goal.
+FindWords: TypeAlias = Callable[
+    [WorldState, LiveVerdict | None], tuple[RecordedGoal, Episode | None, House] | None
+]
 
 
 @dataclass(slots=True)
@@ -80,6 +90,8 @@ class Run:
 
     Attributes:
         evaluator: None if nothing can be evaluated: see `error`, or there is no goal.
+        words: the goal as understood from words, judged from the state of its instruction on.
+        house: of a run that is judged by words.
     """
 
     source: Path
@@ -87,9 +99,12 @@ class Run:
     last: WorldState
     live: LiveVerdict | None
     builder: TraceBuilder | None
+    mode: Mode = Mode.STRICT
     task: Episode | None = None
     evaluator: Evaluator | None = None
     error: PlannerError | None = None
+    words: RecordedGoal | None = None
+    house: House | None = None
     # Time of receipt and stamp of each state.
     received: list[int] = field(default_factory=list)
     stamps: list[float] = field(default_factory=list)
@@ -111,6 +126,8 @@ class Run:
             self.note(seen, seen.gap)
         if is_after:
             return
+        if self.words is not None and state.stamp_s > self.words.start_s + _STAMP_S:
+            self.judge_words()
         self.last = state
         if self.evaluator is None or self.error is not None:
             return
@@ -118,6 +135,20 @@ class Run:
             self.evaluator.update(state, seen.changed)
         except PlannerError as error:
             self.error = error_at_state(self.source, state, error)
+
+    def judge_words(self) -> None:
+        """Begins to evaluate what was understood from words, with the last state."""
+        if self.words is None or self.words.goal is None or self.house is None:
+            return
+        if self.evaluator is not None or self.error is not None:
+            return
+        robot = self.task.agents[0].uid if self.task is not None else "agent_0"
+        try:
+            self.evaluator = judged(
+                self.words.goal, (self.last,), self.words.start_s, self.house, self.mode, robot
+            )
+        except PlannerError as error:
+            self.error = error_at_state(self.source, self.last, error)
 
     def note(self, seen: StateSample, gap: Gap | None) -> None:
         """Records a state's time and the gap before it."""
@@ -167,6 +198,7 @@ def runs(
     verdicts: Sequence[LiveVerdict],
     find_task: FindTask,
     variant: Variant = Variant.BOXES,
+    find_words: FindWords = lambda *_: None,
 ) -> Iterator[Run]:
     """The episodes in order, each yielded after its last state."""
     run: Run | None = None
@@ -186,7 +218,7 @@ def runs(
             ),
             None,
         )
-        run = _begun(source, state, request, live, find_task, variant)
+        run = _begun(source, state, request, live, find_task, find_words, variant)
         # At step 0 nothing of this run is missing: the loss belongs to the run before.
         run.note(seen, seen.gap if state.step > 0 else None)
     if run is not None:
@@ -204,10 +236,17 @@ def _begun(
     request: Request,
     live: LiveVerdict | None,
     find_task: FindTask,
+    find_words: FindWords,
     variant: Variant,
 ) -> Run:
-    run = Run(source, state, state, live, TraceBuilder() if request.traced else None)
+    builder = TraceBuilder() if request.traced else None
+    run = Run(source, state, state, live, builder, request.mode)
     try:
+        if (said := find_words(state, live)) is not None:
+            # Traces and their metrics are about tasks of episodes.
+            run.builder = None
+            run.words, run.task, run.house = said
+            return run
         found = find_task(state)
         if found is None:
             return run

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from planner.evaluation.metrics.partnr import doer_of
-from planner.evaluation.progress import criteria_word
+from planner.evaluation.progress import criteria_word, variant_text
 from planner.evaluation.trace import EpisodeTrace
 from planner.replay.judging import Judged, Unjudged, judge
 from planner.replay.report.clock import WorldClock
@@ -105,7 +105,7 @@ def _from_bag(judged: Judged, steps: StepTimes) -> Verdict:
         percent_complete=round(verdict.percent_complete, 4),
         sim_steps=verdict.sim_steps,
         mode=str(verdict.mode),
-        variant=str(verdict.variant),
+        variant=variant_text(verdict),
         explanation=verdict.explanation,
         criteria=criteria_word(verdict.criteria),
         propositions=tuple(
