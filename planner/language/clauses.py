@@ -18,7 +18,7 @@ from planner.language.clause_words import (
     TO_ME,
     WEAK_WISHES,
 )
-from planner.language.drafts import Act, Do, Way, Where
+from planner.language.drafts import Act, Do, Noun, Way, Where
 from planner.language.state_frames import Dos
 from planner.language.statements import Statements, forbidden
 from planner.language.verbs import Form, Frame, verbs_at
@@ -53,8 +53,9 @@ class Clauses(Statements):
             return None
         return (
             self._negative(i) or self._polite(i) or self._who_does(i) or self._wish(i)
-            or self.verb_phrase(i, _BASE) or self.shared_object(i) or self._speaker(i)
-            or self._robot(i) or self._existing(i) or self.statement(i, wish=False)
+            or self.verb_phrase(i, _BASE) or self.shared_object(i) or self._speaker_did(i)
+            or self._speaker(i) or self._robot(i) or self._existing(i)
+            or self.statement(i, wish=False)
         )  # fmt: skip
 
     def _polite(self, at: int) -> Dos | None:
@@ -108,6 +109,17 @@ class Clauses(Statements):
                     return self._by(Actor.SPEAKER, found)
         return None
 
+    def _speaker_did(self, at: int) -> Dos | None:
+        """Reads "I have put the milk on the table": only says where it is."""
+        if not self._source.longest(at, SPEAKER_DID) or not (found := self._speaker(at)):
+            return None
+        for do in found[0]:
+            for thing in do.things if do.act is Act.MOVE else ():
+                if isinstance(thing, Noun):
+                    thing.where += do.to
+            do.act, do.to, do.states, do.who = Act.MENTION, [], [], None
+        return found
+
     def _robot(self, at: int) -> Dos | None:
         """Reads "You handle the toys", "you have washed the cup"."""
         source = self._source
@@ -154,6 +166,9 @@ class Clauses(Statements):
                 best = read
         if best is None:
             return None
+        if source.word(at) == "leave" and all(do.act is Act.MAKE for do in best[0]):
+            # "Do not leave the lights on".
+            return self._kept_from(best)
         kept = [other for do in best[0] if (other := forbidden(do)) is not None]
         return (kept, best[1]) if kept else None
 

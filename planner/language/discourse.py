@@ -63,6 +63,8 @@ class Discourse:
         def fits(noun: Noun) -> bool:
             if do.act in (Act.MAKE, Act.NEVER) and do.states:
                 return all(can_be(noun.kind, state) for state in do.states)
+            if do.act is Act.PREPARE:
+                return is_room(noun) or is_furniture(noun)
             return not is_room(noun) and (do.act is not Act.MOVE or not is_furniture(noun))
 
         self._before = len(self._nouns)
@@ -96,7 +98,7 @@ class Discourse:
                 where.anchor = Spot.USUAL
         if do.act is Act.LEAVE:
             self._protected += own
-        targets = [w.anchor for w in do.to if isinstance(w.anchor, Noun)]
+        targets = [w.anchor for w in do.to if isinstance(w.anchor, Noun) and not do.guess]
         described = [w for thing in own for w in thing.where]
         anchors = targets + [w.anchor for w in described if isinstance(w.anchor, Noun)]
         if own or anchors:
@@ -107,6 +109,18 @@ class Discourse:
             self._spoken.append(_Spoken(own, targets, anchors, places))
         if do.act is Act.MAKE and "sliced" in do.states:
             self._sliced += own
+
+    def join(self, number: int) -> None:
+        """Makes the things of the last requests, which one verb names, one group for "them"."""
+        group = self._spoken[-number:]
+        if number > 1 and len(group) == number:
+            things = [thing for spoken in group for thing in spoken.things]
+            self._spoken.append(_Spoken(
+                things,
+                [noun for spoken in group for noun in spoken.targets],
+                [noun for spoken in group for noun in spoken.anchors],
+                group[-1].places,
+            ))  # fmt: skip
 
     def _moved(self, things: list[Noun]) -> bool:
         known = {id(noun) for spoken in self._spoken if spoken.places for noun in spoken.things}

@@ -36,6 +36,7 @@ class Gaps(Clauses):
         self._then = False
         self._remarks = 0
         self._numbers = 0
+        self._said_number: tuple[int | None, int, int] | None = None
         self._within: Do | None = None
         self._reverse = False
         self._complete = False
@@ -61,9 +62,9 @@ class Gaps(Clauses):
             return [Do(Act.MOVE, list(last.things), i, spread[1], arrangement=spread[0])], spread[1]
         if (lights := self.item(i)) and source.word(lights[1]) == "out" and is_light(lights[0]):
             return self._make([lights[0]], ["powered off"], i, lights[1] + 1)
-        negated = source.word(i) in ("not", "never")
-        if negated and last is not None:
-            return self._gap_not(i + 1, last)
+        contrast = source.starts(i, "not", "never", "instead of", "rather than")
+        if contrast and last is not None:
+            return self._gap_not(contrast, last)
         if last is not None and last.act is Act.MAKE and (of := self._off_gap(i, last)):
             return of
         if (

@@ -62,6 +62,15 @@ class MovingFrames(OccasionFrames):
         if source.word(end) in ("over", "along") and not parts[-1].wheres:
             segments = (parts, end + 1)
         if me:
+            for where in (w for segment in parts for w in segment.wheres):
+                anchor = where.anchor
+                if (
+                    where.way is Way.STATIC
+                    and isinstance(anchor, Noun)
+                    and not (anchor.definite or anchor.count is Amount.ALL or is_room(anchor))
+                ):
+                    # "Bring me the cake on a plate".
+                    raise source.unknown(where.start, where.end)
             things = self.attach(segments[0])
             to = [Where(Relation.AT, Spot.ME, Way.TO, i, i + 1)]
             return [Do(Act.MOVE, things, start, segments[1], to)], segments[1]

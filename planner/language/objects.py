@@ -100,6 +100,16 @@ class Objects(Modified):
                 break
             if self._source.word(found[1]) == "'s":
                 break
+            if self._source.word(joined) == "any" and isinstance(found[0], Noun):
+                same_kind = [
+                    t
+                    for t in segments[-1].things
+                    if isinstance(t, Noun) and t.kind == found[0].kind
+                ]
+                if same_kind and found[0].count == 1:
+                    # "A book, any book".
+                    i = found[1]
+                    continue
             if there := self._same_there(segments[-1], found[0]):
                 segments.append(there)
                 more, i = self.places(found[1])
@@ -261,7 +271,10 @@ class Objects(Modified):
                 thing.but += [
                     n
                     for n in out
-                    if not isinstance(n, Noun) or not n.kind or includes(thing.kind, n.kind)
+                    if not contrasted
+                    or not isinstance(n, Noun)
+                    or not n.kind
+                    or includes(thing.kind, n.kind)
                 ]
         return i
 
@@ -324,6 +337,10 @@ class Objects(Modified):
         if static and not wheres and (taken := _place_of_anchor(segment.things[-1])):
             return [taken]
         if not static or not rest:
+            from_there = any(w.way is Way.FROM for w in wheres)
+            if from_there and rest and len(grouped(wheres, unsure=True)) > 1 and wheres[-1] in rest:
+                # "The cup from the table on the counter".
+                raise self._source.ask(AskReason.WHICH, rest[-1].start, rest[-1].end)
             self._describe(segment.things, wheres)
             return []
         last_from = max((k for k, w in enumerate(wheres) if w.way is Way.FROM), default=-1)
@@ -358,7 +375,10 @@ class Objects(Modified):
 
     @staticmethod
     def move(placed: Placed, start: int, end: int) -> Do:
-        """The request to put things where they go."""
+        """The request to put things where they go; a named place says more than "away"."""
+        named = [w for w in placed.to if not isinstance(w.anchor, Spot)]
+        if named and any(w.anchor in (Spot.USUAL, Spot.BACK) for w in placed.to):
+            placed.to = named
         for where in placed.to:
             anchor = where.anchor
             own = any(isinstance(thing, Noun) and thing.each for thing in placed.things)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.language.drafts import Act, Do, Noun, Phrase
+from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun
 from planner.language.english import NUMBERS
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AskReason
@@ -76,7 +76,7 @@ class OccasionFrames(StateFrames):
 
     @staticmethod
     def _prepare(
-        occasion: Occasion, start: int, end: int, at: Noun | None, people: int | None
+        occasion: Occasion, start: int, end: int, at: Phrase | None, people: int | None
     ) -> Do:
         things: list[Phrase] = [at] if at else []
         return Do(Act.PREPARE, things, start, end, occasion=occasion, people=people)
@@ -97,8 +97,9 @@ class OccasionFrames(StateFrames):
         things = self.attach(parts)
         found = []
         for thing in things:
-            if not isinstance(thing, Noun) or not (
-                is_room(thing) or is_furniture(thing) or thing.kind == "floor"
+            if not isinstance(thing, Pronoun) and not (
+                isinstance(thing, Noun)
+                and (is_room(thing) or is_furniture(thing) or thing.kind == "floor")
             ):
                 return None
             found.append(self._prepare(Occasion.TIDY, start, end, thing, None))

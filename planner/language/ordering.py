@@ -223,6 +223,8 @@ def _depends(do: Do, earlier: Do) -> bool:
     """Whether a request changes what an earlier one is about, or uses what that changed."""
     if do.act in (Act.FIND, Act.GO, Act.PREPARE) or earlier.act in (Act.FIND, Act.GO, Act.PREPARE):
         return False
+    if do.unless + do.only_if and (do.unless, do.only_if) == (earlier.only_if, earlier.unless):
+        return False
     about = [*earlier.things, *_anchors(earlier)]
     if any(where.anchor is Spot.ELSEWHERE for where in earlier.to):
         about += [

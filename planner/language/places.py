@@ -351,7 +351,8 @@ def grouped(wheres: Sequence[Where], *, unsure: bool) -> list[Where]:
         if last is not None:
             sure = belongs(last, where)
             if (unsure if sure is None else sure) and isinstance(last.anchor, Noun):
-                last.anchor.where.append(where)
+                if where not in last.anchor.where:
+                    last.anchor.where.append(where)
                 last.end = found[-1].end = where.end
                 last = where
                 continue

@@ -40,7 +40,7 @@ class ImpossibleReason(StrEnum):
 
 
 class NoCommandReason(StrEnum):
-    """What the text is instead of a command in English."""
+    """What the text is instead of a command in English; STOP ends what is being done."""
 
     CHAT = "chat"
     CODE = "code"
@@ -48,6 +48,7 @@ class NoCommandReason(StrEnum):
     LANGUAGE = "language"
     NOISE = "noise"
     QUESTION = "question"
+    STOP = "stop"
 
 
 class Ask(Form):

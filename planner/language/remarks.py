@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.language.clause_words import TO_DO
 from planner.language.drafts import Act, Do, Noun, Way, Where
-from planner.language.english import LIQUIDS, PEOPLE, phrases, words
+from planner.language.english import LIQUIDS, NUMBERS, PEOPLE, phrases, words
 from planner.language.lexicon import Part
 from planner.language.places import is_room
 from planner.language.reading import (
@@ -109,6 +109,11 @@ class Remarks(Subordinates):
             return 0
         self._remarks += 1
         self._mention(at, end)
+        for k in range(at, end):
+            number = NUMBERS.get(source.word(k))
+            if number and source.word(k) != "one":
+                people = source.word(k - 1) in ("for", "are", "be") or source.starts(k + 1, "of us")
+                self._said_number = (number if people else None, k, k + 1)
         return end
 
     def _mention(self, at: int, end: int) -> None:
@@ -124,7 +129,7 @@ class Remarks(Subordinates):
                 nouns.append(found[0])
             k = found[1] if found and known else k + 1
         rooms = [noun for noun in nouns if is_room(noun)]
-        things = [noun for noun in nouns if noun not in rooms]
+        things = [noun for noun in nouns if noun not in rooms] or rooms[:1]
         if len(things) != 1 or any(
             isinstance(things[0].count, int) and things[0].count > 1 for _ in rooms
         ):

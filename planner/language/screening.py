@@ -39,6 +39,13 @@ _FOREIGN = english.words(
     "og det til på och att jag skål proszę na stół weź räum stell leg räume schalte mach licht "
     "tisch"
 )
+_STOP = english.products(
+    "please|now|robot|hey|",
+    "stop|halt|freeze|wait|pause|hold on|stop it|stop that|abort|cancel|"
+    "stop moving|do not move|stop everything|stop right there|stand still|stop what you are doing|"
+    "cancel that|stop working|stop now|wait a minute|wait a moment|never mind|forget it",
+    "please|now|robot|at once|immediately|",
+)
 _ENGLISH = english.words(
     "the a an my and to on in it is of for with them you i from all that please put"
 )
@@ -76,6 +83,8 @@ def no_command(text: str, tokens: tuple[Token, ...]) -> Reading | None:
         return NoCommand(
             reason=NoCommandReason.EMPTY if not text.strip() else NoCommandReason.NOISE
         )
+    if tuple(words) in _STOP:
+        return NoCommand(reason=NoCommandReason.STOP)
     if _CODE.search(text):
         return NoCommand(reason=NoCommandReason.CODE)
     if len(text) > MAX_LETTERS:

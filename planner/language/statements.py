@@ -94,7 +94,9 @@ class Statements(Frames):
     def statement(self, at: int, *, wish: bool) -> Dos | None:
         """Reads "The plates should be on the table", "the doll goes into the basket"."""
         source = self._source
-        if found := self._left_somewhere(at) or self._none(at, wish=wish):
+        if found := (
+            self._left_somewhere(at) or self._none(at, wish=wish) or self._nothing(at, wish=wish)
+        ):
             return found
         both = source.word(at) == "both" and source.word(at + 1) == "the"
         segments = self.objects(at + both, subject=True)
@@ -150,7 +152,21 @@ class Statements(Frames):
                 thing.count, thing.plural = Amount.ALL, True
         modal = source.longest(end, MAY_BE | BINDING | (STATING if wish else frozenset()))
         found = self._becomes(modal, things, at) if modal else None
-        return self._kept_from(found) if found else None
+        only_states = found and all(do.act is Act.MAKE for do in found[0])
+        return self._kept_from(found) if found and only_states else None
+
+    def _nothing(self, at: int, *, wish: bool) -> Dos | None:
+        """Reads "nothing should be on the floor": what is there goes elsewhere."""
+        source = self._source
+        i = source.starts(at, "nothing")
+        modal = source.longest(i, MAY_BE | BINDING | (STATING if wish else frozenset())) if i else 0
+        wheres, end = self.located(modal or i) if modal or (wish and i) else ([], i)
+        if not wheres:
+            return None
+        thing = Noun("thing", at, i, plural=True, count=Amount.ALL)
+        thing.where += grouped(wheres, unsure=True)
+        away = Where(Relation.AT, Spot.ELSEWHERE, Way.TO, at, end)
+        return [Do(Act.MOVE, [thing], at, end, [away])], end
 
     def _predicate_of(self, i: int, things: list[Phrase], at: int, *, wish: bool) -> Dos | None:
         """What a clause says of its subject."""

@@ -15,6 +15,7 @@ from planner.language.text_words import AFTER, BEFORE, DONE, DONE_WORDS, IF, SEE
 from planner.language.verbs import Form
 from planner.language.words import (
     Actor,
+    Occasion,
     Relation,
     Spot,
 )
@@ -41,9 +42,25 @@ class Subordinates(Gaps):
                 return dos[1]
         if end := source.starts(at, "unless", "except if"):
             return self._condition(at, end, "unless")
+        if end := source.starts(at, "otherwise", "or else", "if not"):
+            return self._otherwise(end)
         if end := source.longest(at, IF):
             return self._condition(at, end, "only_if")
         return 0
+
+    def _otherwise(self, at: int) -> int:
+        """Reads "If it is dirty, wash it, otherwise put it away"."""
+        last = self._previous[-1] if self._previous else None
+        i = self.skip(at + (self._source.word(at) == ","))
+        if last is None or not (found := self.clause(i)):
+            return 0
+        if not last.only_if and not last.unless:
+            raise self._source.unknown(at - 1, found[1])
+        for do in found[0]:
+            do.only_if, do.unless = list(last.unless), list(last.only_if)
+        self._conditions = []
+        self._accept(found[0])
+        return found[1]
 
     def _temporal(self, at: int) -> Dos | None:
         """What is said of the time: "clearing the couch", "you have washed it", "it is clean"."""
@@ -225,6 +242,8 @@ class Subordinates(Gaps):
                 getattr(do, word).extend(phrases)
             if self._within is not None and do.act in (Act.MOVE, Act.MAKE):
                 self._place_within(self._within, do)
+            if do.occasion is Occasion.SET_TABLE:
+                self._count_people(do)
             self._discourse.accept(do)
             if self._reverse and self._previous:
                 self.order.add_before(do, self.order.step_of(self._previous[-1]))
@@ -239,8 +258,17 @@ class Subordinates(Gaps):
             self._sentence.append(do)
         if dos:
             self._previous = dos
+            self._discourse.join(len(dos))
         if len(self._sentence) > known and dos and dos[-1].things:
             self._given = list(dos[-1].things)
+
+    def _count_people(self, table: Do) -> None:
+        """For how many a table is set, if a remark before says so: "we are four"."""
+        if table.people is None and self._said_number is not None:
+            number, start, end = self._said_number
+            if number is None:
+                raise self._source.ask(AskReason.WHICH, start, end)
+            table.people = number
 
     def _place_within(self, tidy: Do, do: Do) -> None:
         """What is named after a colon is in the room, and is all that is to be tidied."""

@@ -20,7 +20,7 @@ from planner.language.state_frames import Dos
 from planner.language.text_words import ALSO, REPAIRS, STARTING
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
-from planner.language.words import Actor
+from planner.language.words import Actor, Occasion
 
 
 class Text(Announcements):
@@ -65,7 +65,9 @@ class Text(Announcements):
             if source.word(i) in STOPS:
                 tidied = self._previous[-1] if self._previous and source.word(i) == ":" else None
                 self._end_sentence()
-                if tidied is not None and tidied.act is Act.PREPARE:
+                if tidied is not None and tidied.occasion is Occasion.SET_TABLE:
+                    raise source.unknown(tidied.start, i)
+                if tidied is not None and tidied.occasion is Occasion.TIDY:
                     # "Clean up the office: the books go onto the shelf" says what that means.
                     self._within = tidied
                 i += 1
@@ -85,6 +87,10 @@ class Text(Announcements):
         ):  # fmt: skip
             self._complete = False
             return end
+        if self._complete and self._previous:
+            end = self._exceptions(at, self._previous[-1].things)
+            if end > at and self._ends(end):
+                return end
         if self._complete and self._source.word(at) not in ("without", "not"):
             return self._reason(at)
         end = self._main(at)

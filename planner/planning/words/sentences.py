@@ -35,6 +35,7 @@ _NO_COMMAND = {
     NoCommandReason.LANGUAGE: "only instructions in English are understood",
     NoCommandReason.NOISE: "the instruction has no word that is known",
     NoCommandReason.QUESTION: "this is a question; expected something to do",
+    NoCommandReason.STOP: "nothing was under way that could be stopped",
 }
 
 

@@ -1,0 +1,112 @@
+"""Pairs of texts that mean the same, and what is asked about rather than guessed."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.language.equivalence import same_meaning
+from planner.language.goal_form import Goal
+from planner.language.interpretation import interpret
+from planner.language.reading import Ask, NoCommand, NoCommandReason, NotUnderstood
+
+SAME = [
+    # Polite and indirect
+    ("I was wondering whether you might take the box to the garage", "Take the box to the garage."),
+    ("Kindly see to it that the cup ends up in the sink.", "Put the cup in the sink."),
+    ("Bring the towel to the bathroom at your convenience.", "Bring the towel to the bathroom."),
+    ("Switch the TV off, nobody is watching.", "Switch the TV off."),
+    ("Take a pillow to the bedroom for our visitor.", "Take a pillow to the bedroom."),
+    # Twice, and instead of what
+    ("The cereal goes in the pantry, so put it there.", "Put the cereal in the pantry."),
+    ("The cans go in the sink, all of them.", "The cans go in the sink."),
+    ("The doll should be on the bed, not on the floor.", "The doll should be on the bed."),
+    ("Put the cup on the table instead of the shelf.", "Put the cup on the table."),
+    ("Bring me a book, any book.", "Bring me a book."),
+    # Places
+    (
+        "Take the pan off the table and onto the stove.",
+        "Move the pan from the top of the table onto the stove.",
+    ),
+    ("Put the blender away in the cupboard.", "Put the blender in the cupboard."),
+    ("Give each bed two pillows.", "Put two pillows on each bed."),
+    (
+        "Open the fridge, put the milk in, close it.",
+        "Open the fridge, put the milk in it, close it.",
+    ),
+    # What a remark is about
+    ("The plant looks thirsty, water it.", "Water the plant."),
+    (
+        "I keep tripping over the dumbbell, so move it to the closet.",
+        "Move the dumbbell to the closet.",
+    ),
+    ("Wherever the toys are, put them in the box.", "Put the toys in the box."),
+    ("I have washed the cups. Put them in the cabinet.", "Put the cups in the cabinet."),
+    # None, nothing, all but
+    ("Make sure that none of the lamps are on.", "Switch off all lamps."),
+    ("Neither the oven nor the TV may stay on.", "Switch off the oven and the TV."),
+    ("Don't leave the lights on.", "Turn off the lights."),
+    ("Lights out in the office!", "Switch off the lights in the office."),
+    ("Nothing should be on the desk.", "Clear the desk."),
+    (
+        "All lamps should be off except the one in the hall.",
+        "Switch off all lamps except the one in the hall.",
+    ),
+    # Order
+    (
+        "Last of all bring me the cup, but start by closing the fridge.",
+        "Close the fridge, then bring me the cup.",
+    ),
+    ("1) open the fridge 2) close the oven", "Open the fridge, then close the oven."),
+    (
+        "The first thing to do is to open the fridge. The next step is to close the oven.",
+        "Open the fridge, then close the oven.",
+    ),
+    # Plural of several phrases
+    (
+        "Get the cups from the hall and the plates from the office and wash them.",
+        "Wash the cups from the hall and the plates from the office.",
+    ),
+    # Who
+    (
+        "Would you wash the plates while I wash the pots?",
+        "You wash the plates and I will wash the pots.",
+    ),
+    ("We are four for dinner, please set the table.", "Set the table for four."),
+]
+
+
+@pytest.mark.parametrize(("text", "plain"), SAME)
+def test_both_mean_the_same(text: str, plain: str) -> None:
+    found = interpret(text)
+    assert isinstance(found, Goal)
+    assert same_meaning(found, interpret(plain)), found
+
+
+def test_what_is_otherwise_has_the_opposite_condition() -> None:
+    found = interpret("If the cup is dirty, wash it, otherwise put it in the cabinet.")
+    assert isinstance(found, Goal)
+    wash, store = found.requests
+    assert (wash.only_if, wash.unless) == (store.unless, store.only_if)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Clean up.",
+        "Sort the books.",
+        "Bring the cup from the table in the kitchen on the counter.",
+        "Tonight three friends are coming, set the table.",
+    ],
+)
+def test_what_is_not_sure_is_asked(text: str) -> None:
+    assert isinstance(interpret(text), Ask)
+
+
+@pytest.mark.parametrize("text", ["Slice an apple and bring me the slices on a plate."])
+def test_what_no_rule_covers_is_refused(text: str) -> None:
+    assert isinstance(interpret(text), NotUnderstood)
+
+
+@pytest.mark.parametrize("text", ["Stop!", "stop right there", "Please wait.", "Don't move!"])
+def test_stopping_is_no_goal(text: str) -> None:
+    assert interpret(text) == NoCommand(reason=NoCommandReason.STOP)
