@@ -193,6 +193,9 @@ class Clauses(Statements):
         if segments is None:
             return None
         parts, end = segments
+        if words[-1] == "take" and any(p.wheres for p in parts):
+            # "I will take the cup" wants it, "I will take it to the sink" says who does.
+            return None
         if not any(p.wheres for p in parts[:-1]) and (result := self.result(end, parts, at)):
             return result
         if any(p.wheres or p.arrangement for p in parts):

@@ -31,6 +31,7 @@ class Gaps(Clauses):
         self._forms: frozenset[Form] = frozenset({Form.BASE})
         self._given: list[Phrase] = []
         self._conditions: list[tuple[str, list[Phrase]]] = []
+        self._open_condition: tuple[int, int] | None = None
         self._sentence: list[Do] = []
         self._pending: list[Do] = []
         self._then = False

@@ -100,6 +100,8 @@ class Objects(Modified):
                 break
             if self._source.word(found[1]) == "'s":
                 break
+            if isinstance(found[0], _Pronoun) and self._source.word(joined - 1) == ",":
+                break
             if self._source.word(joined) == "any" and isinstance(found[0], Noun):
                 same_kind = [
                     t

@@ -232,10 +232,12 @@ class Subordinates(Gaps):
                 getattr(do, word).extend(things)
         else:
             self._conditions.append((word, things))
+            self._open_condition = (at, end)
         return end
 
     def _accept(self, dos: Iterable[Do]) -> None:
         dos = list(dos)
+        self._open_condition = None
         known = len(self._sentence)
         for do in dos:
             for word, phrases in self._conditions:

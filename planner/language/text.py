@@ -130,6 +130,8 @@ class Text(Announcements):
         return found[1]
 
     def _end_sentence(self) -> None:
+        if self._open_condition is not None:
+            raise self._source.unknown(*self._open_condition)
         self._within, self._wishing, self._complete = None, False, False
         for do in self._pending:
             self.order.add(do, then=bool(self._sentence))

@@ -95,7 +95,7 @@ def test_what_is_otherwise_has_the_opposite_condition() -> None:
         "Clean up.",
         "Sort the books.",
         "Bring the cup from the table in the kitchen on the counter.",
-        "Tonight three friends are coming, set the table.",
+        "I have three friends over, set the table.",
     ],
 )
 def test_what_is_not_sure_is_asked(text: str) -> None:
