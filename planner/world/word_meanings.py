@@ -59,6 +59,10 @@ class _WordFile(FileModel):
     meanings: tuple[_Entry, ...]
 
 
+# Head nouns that instructions use as verbs: "and switch off the lamps" names no light switch.
+_VERBS = frozenset({"switch"})
+
+
 class WordMeanings:
     """The meanings of all phrases known to the catalogue."""
 
@@ -121,7 +125,7 @@ def _one_of_group(group: str) -> str:
 def _heads(name: str) -> set[str]:
     """The nouns that a compound is a kind of: `fire truck` and `truck` for toy_fire_truck."""
     words = word_key(name).split(" of ")[0].split()
-    return {" ".join(words[cut:]) for cut in range(1, len(words))}
+    return {" ".join(words[cut:]) for cut in range(1, len(words))} - _VERBS
 
 
 def _singulars(key: str) -> Iterable[str]:

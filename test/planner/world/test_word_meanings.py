@@ -65,3 +65,8 @@ def test_a_wrong_entry_is_refused_by_its_field(tmp_path: Path, entry: str, field
         load_word_meanings(path, default_catalogue())
     assert caught.value.file == str(path)
     assert caught.value.field == field
+
+
+def test_a_verb_of_instructions_is_no_kind_of_thing() -> None:
+    assert default_word_meanings().knows("light switch")
+    assert not default_word_meanings().knows("switch")
