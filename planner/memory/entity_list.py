@@ -454,7 +454,6 @@ def _same(old: Entity, new: Entity) -> bool:
         and old.room == new.room
         and _same_states(old.states, new.states)
         and old.class_name == new.class_name
-        and old.look == new.look
         and (old.picked or math.dist(old.position_m, new.position_m) <= POSITION_TOLERANCE_M)
         and _near(old.openness, new.openness)
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import cv2
@@ -15,9 +16,11 @@ from planner.memory.learned.network import STRIDE, Array
 from planner.memory.learned.onnx import FEATURES_OUTPUT, HEADS_OUTPUT, onnx_model
 from planner.memory.learned.segments import Cells, cells_of, describe_segment, segments
 from planner.memory.learned.weights import Model, read_model_file, shipped_model
+from planner.memory.seen_color import color_votes, exposure_gain
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
+from planner.world.look import Color
 from planner.world.observation import CameraFrame
 
 # Pictures must halve evenly as often as the network halves them.
@@ -55,7 +58,8 @@ class Detection:
         distance_m: depth along the optical axis to what is seen of it.
         pixel: (u, v) of the middle of the cells that show it.
         cells: how many show it.
-        guesses: the likeliest classes with their chances, `class_name` first.
+        candidates: the likeliest classes with their chances, `class_name` first.
+        colors: how many of the looked-at pixels have each colour.
     """
 
     class_name: str
@@ -65,6 +69,7 @@ class Detection:
     pixel: tuple[float, float]
     cells: int
     candidates: tuple[tuple[str, float], ...] = ()
+    colors: Mapping[Color, int] = field(default_factory=dict)
 
     @property
     def probabilities(self) -> tuple[tuple[str, float], ...]:
@@ -132,6 +137,7 @@ class Detector:
         cells = cells_of(frame, features, heads)
         rest = cells.measured & (cells.presence <= self._options.min_presence)
         rotation, origin = frame.pose.rotation(), np.asarray(frame.pose.position_m)
+        gain = exposure_gain(frame.rgb)
         detections = [
             Detection(
                 class_name=self.classes[thing.label],
@@ -139,8 +145,9 @@ class Detector:
                 center_m=_vec3(rotation @ thing.center + origin),
                 distance_m=thing.distance_m,
                 pixel=thing.pixel,
-                cells=thing.cells,
+                cells=len(thing.part),
                 candidates=tuple((self.classes[i], chance) for i, chance in thing.candidates),
+                colors=color_votes(_pixels(frame.rgb, thing.part), gain),
             )
             for thing in self._things(cells)
         ]
@@ -184,7 +191,7 @@ class _Thing:
     center: Array
     distance_m: float
     pixel: tuple[float, float]
-    cells: int
+    part: NDArray[np.int64]
 
     @property
     def label(self) -> int:
@@ -193,6 +200,14 @@ class _Thing:
     @property
     def score(self) -> float:
         return self.candidates[0][1]
+
+
+def _pixels(rgb: NDArray[np.uint8], part: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """(n, 3) pixels of the cells of a segment, four of each."""
+    rows, columns = np.divmod(part, rgb.shape[1] // STRIDE)
+    return np.concatenate(
+        [rgb[rows * STRIDE + down, columns * STRIDE + right] for down in (1, 3) for right in (1, 3)]
+    )
 
 
 def _likeliest(probabilities: Array) -> tuple[tuple[int, float], ...]:
@@ -214,14 +229,14 @@ def _thing(
         center=points.mean(axis=0) + offset_m,
         distance_m=float(np.median(points[:, 2])),
         pixel=(float(pixel[0]), float(pixel[1])),
-        cells=len(part),
+        part=part,
     )
 
 
 def _without_shadows(things: list[_Thing], reach: NDArray[np.float64]) -> list[_Thing]:
     """Drops small segments inside larger things: parts of a thing that look like another."""
     kept: list[_Thing] = []
-    for thing in sorted(things, key=lambda t: -t.cells * t.score):
+    for thing in sorted(things, key=lambda t: -len(t.part) * t.score):
         shadow = any(
             float(np.linalg.norm(thing.center - other.center)) < reach[other.label]
             for other in kept

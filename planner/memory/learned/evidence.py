@@ -1,4 +1,6 @@
-"""The class of a thing over many detections: probabilities are multiplied, not counted.
+"""The class and colour of a thing over many detections.
+
+Probabilities of classes are multiplied, not counted, pixels of colours are counted.
 
 A single distant detection is often wrong, but wrong candidates vary while the right one recurs,
 at least in second place. Log probabilities are summed above a floor, so that no single detection
@@ -8,9 +10,12 @@ rules a class out; small detections weigh less than large ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
+
+from planner.memory.seen_color import color_by_votes
+from planner.world.look import Color, Look
 
 # The probability of a class that is not a candidate; detections of so many cells have full weight.
 _FLOOR: Final = 0.02
@@ -24,9 +29,17 @@ class Evidence:
     """Summed log probabilities of classes above the floor; 0 where absent."""
 
     weights: dict[str, float] = field(default_factory=dict)
+    colors: dict[Color, float] = field(default_factory=dict)
 
-    def add(self, probabilities: Sequence[tuple[str, float]], cells: int) -> None:
-        """Adds a detection: (class, probability) pairs, and its number of cells."""
+    def add(
+        self,
+        probabilities: Sequence[tuple[str, float]],
+        cells: int,
+        colors: Mapping[Color, int] | None = None,
+    ) -> None:
+        """Adds a detection: (class, probability) pairs, its number of cells, pixels by colour."""
+        for color, count in (colors or {}).items():
+            self.colors[color] = self.colors.get(color, 0.0) + count
         share = min(1.0, math.sqrt(cells / _FULL_CELLS))
         for name, chance in probabilities:
             gain = share * math.log(max(chance, _FLOOR) / _FLOOR)
@@ -34,6 +47,11 @@ class Evidence:
         highest = max(self.weights.values(), default=0.0)
         if highest > _MAX_WEIGHT:
             self.weights = {n: w * _MAX_WEIGHT / highest for n, w in self.weights.items()}
+
+    @property
+    def look(self) -> Look:
+        """What it looks like; nothing tells what it is made of."""
+        return Look(color=color_by_votes(self.colors))
 
     @property
     def best(self) -> str:

@@ -21,6 +21,7 @@ from planner.world.catalogue import default_catalogue
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
+from planner.world.look import Look
 from planner.world.observation import CameraFrame, Observation
 
 CAMERA: Final = "hand"
@@ -223,7 +224,7 @@ class LearnedUpdater:
         record.missed, record.missed_from = 0, None
         # The same picture again says nothing new.
         if record.pose is None or not _same_view(record.pose, pose):
-            record.evidence.add(detection.probabilities, detection.cells)
+            record.evidence.add(detection.probabilities, detection.cells, detection.colors)
             record.pose = pose
         return record
 
@@ -236,6 +237,7 @@ class LearnedUpdater:
     ) -> Operation:
         """The update of a thing that was seen again; its stored place where it did not move."""
         moved = math.dist(entity.position_m, detection.center_m) > self._options.moved_m
+        look = self._records[entity.entity_id].evidence.look
         nearer = detection.distance_m <= 1.2 * (entity.seen_distance_m or math.inf)
         if entity.source is Source.SEEN and not (moved and nearer):
             return Operation(
@@ -244,12 +246,12 @@ class LearnedUpdater:
                 description=entity.description,
                 position_m=entity.position_m,
                 distance_m=min(detection.distance_m, entity.seen_distance_m or math.inf),
-                facts=_facts_of(entity),
+                facts=_facts_of(entity, look),
             )
-        facts = self._facts(entity.class_name, detection.center_m, openness)
+        facts = self._facts(entity.class_name, detection.center_m, openness, look)
         if entity.source is not Source.SEEN and entity.relation is not None and not facts.parent:
             # An action put it there; that geometry does not tell where is no news.
-            facts = _facts_of(entity)
+            facts = _facts_of(entity, look)
         return Operation(
             OperationKind.UPDATE,
             entity_id=entity.entity_id,
@@ -336,14 +338,14 @@ class LearnedUpdater:
                 known = _Candidate(
                     Evidence(), detection.center_m, detection.distance_m, weight, stamp_s, pose
                 )
-                known.evidence.add(detection.probabilities, detection.cells)
+                known.evidence.add(detection.probabilities, detection.cells, detection.colors)
                 self._candidates.append(known)
                 continue
             # The same picture again says nothing new.
             if not _same_view(known.pose, pose):
                 known.looks += weight
                 known.pose = pose
-                known.evidence.add(detection.probabilities, detection.cells)
+                known.evidence.add(detection.probabilities, detection.cells, detection.colors)
             known.seen_s = stamp_s
             if detection.distance_m <= 1.1 * known.distance_m:
                 known.center_m, known.distance_m = detection.center_m, detection.distance_m
@@ -375,7 +377,8 @@ class LearnedUpdater:
     def _added(
         self, candidate: _Candidate, openness: Mapping[str, float], numbers: Mapping[str, int]
     ) -> Operation:
-        facts = self._facts(candidate.class_name, candidate.center_m, openness)
+        look = candidate.evidence.look
+        facts = self._facts(candidate.class_name, candidate.center_m, openness, look)
         return Operation(
             OperationKind.ADD,
             description=describe(candidate.class_name, {}, "", numbers.get(facts.parent or "")),
@@ -384,10 +387,12 @@ class LearnedUpdater:
             facts=facts,
         )
 
-    def _facts(self, class_name: str, center_m: Vec3, openness: Mapping[str, float]) -> Facts:
+    def _facts(
+        self, class_name: str, center_m: Vec3, openness: Mapping[str, float], look: Look
+    ) -> Facts:
         size_m = self._objects[class_name].size_m
         support = anchor(self._layout, center_m, size_m, openness)
-        return Facts(class_name, size_m, support.parent, support.relation, support.room)
+        return Facts(class_name, size_m, support.parent, support.relation, support.room, look=look)
 
 
 def _taken_for_another(
@@ -431,7 +436,7 @@ def _pairs(
     return found
 
 
-def _facts_of(entity: Entity) -> Facts:
+def _facts_of(entity: Entity, look: Look) -> Facts:
     return Facts(
         entity.class_name,
         entity.size_m,
@@ -440,6 +445,7 @@ def _facts_of(entity: Entity) -> Facts:
         entity.room,
         entity.states,
         entity.openness,
+        look=look,
     )
 
 

@@ -13,6 +13,7 @@ from planner.world.entity import Entity
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
 from planner.world.house_checks import load_house
+from planner.world.look import Color, Look
 from planner.world.observation import CameraFrame, Intrinsics, Observation
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from sim_bridge.embedded.sensing import optical_rotation
@@ -96,6 +97,20 @@ def test_a_thing_is_believed_when_it_was_seen_from_several_places(house: House) 
     assert cup.description == f"cup with the Object.{number}"
     assert cup.position_m == pytest.approx(robot.top(), abs=0.03)
     assert any(cup.size_m)
+
+
+def test_the_colour_of_a_thing_is_learned_without_news(house: House) -> None:
+    robot = Robot(house)
+    red = Detection("cup", 0.7, robot.top(), 1.5, (31.5, 31.5), 30, colors={Color.RED: 20})
+    blue = dataclasses.replace(red, colors={Color.BLUE: 90})
+    for _ in range(3):
+        robot.look([red], 1.5)
+    assert robot.things[0].look == Look(Color.RED)
+    sequence = robot.memory.snapshot().sequence
+    for _ in range(3):
+        robot.look([blue], 1.5)
+    assert robot.things[0].look == Look(Color.BLUE)
+    assert robot.memory.snapshot().sequence == sequence
 
 
 def test_a_certain_look_counts_twice(house: House) -> None:
