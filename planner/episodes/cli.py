@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     generator = actions.add_parser("generate", help="make new tasks for houses")
     recipes = generator.add_subparsers(dest="format", metavar="FORMAT", required=True)
     add_generate_arguments(
-        recipes.add_parser("partnr", help="PARTNR's four types, without a language model")
+        recipes.add_parser("partnr", help="PARTNR's four types, by a grammar or a chat model")
     )
     add_lint_arguments(
         actions.add_parser("lint", help="check episodes against rules, each with an id")

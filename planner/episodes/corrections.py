@@ -69,7 +69,7 @@ def correction_text(episode: Episode, *, skip: bool = False, reason: str = "") -
     draft = draft_of(evaluation)
     blocks = [
         f"instruction = {_quoted(episode.instruction)}",
-        _SIGNATURES + _block("propositions", [_call(item) for item in draft.propositions]),
+        _SIGNATURES + _block("propositions", [call_text(item) for item in draft.propositions]),
         f"temporal_groups = {[list(group) for group in draft.groups]}",
         _block("tie_constraints", _ties(draft)),
         *_dependencies(evaluation, draft, episode),
@@ -155,7 +155,8 @@ def _starts(episode: Episode) -> dict[str, str]:
     return {item.name: item.parent for item in episode.objects}
 
 
-def _call(item: Proposition) -> str:
+def call_text(item: Proposition) -> str:
+    """A proposition as a call in Python, as annotators and models write it."""
     args = [_names(names) for names in item.lists]
     if item.number != 1:
         args.append(f"number={item.number}")

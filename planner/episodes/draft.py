@@ -66,8 +66,11 @@ def draft_of(evaluation: Evaluation) -> Draft:
     """The part of an evaluation that annotators write.
 
     Raises:
-        PlannerError: if its order is not one of groups, each before the next.
+        PlannerError: if its order is not one of groups, each before the next, or something must
+            hold in every state or in none.
     """
+    if evaluation.always or evaluation.never:
+        raise PlannerError("what must hold in every state, or in none, is not in PARTNR's format")
     everything = range(len(evaluation.propositions))
     return Draft(
         evaluation.propositions,

@@ -45,3 +45,7 @@ def add_generate_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR|FILE.json.gz",
         help="folder or pack",
     )
+    parser.add_argument(
+        "--model", default="", help="let a chat model propose, such as scripted:FILE or a server's"
+    )
+    parser.add_argument("--model-url", default="", help="base URL of its server, .../v1")

@@ -11,12 +11,15 @@ from pathlib import Path
 
 from planner.episodes.episode_file import write_episode
 from planner.episodes.generation.arguments import ALL, TaskType
+from planner.episodes.generation.candidates import Candidates, GrammarCandidates
 from planner.episodes.generation.generating import MAX_ATTEMPTS, Order, generate
 from planner.episodes.lint.arguments import Solve
 from planner.episodes.pack import is_pack, write_pack
+from planner.episodes.recipes.build import shipped_episodes
 from planner.houses.generator import generate_house
 from planner.houses.shipped import shipped_houses
-from planner.world.episode import Episode
+from planner.models.model_choice import ModelChoice, open_model
+from planner.world.episode import Episode, read_episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House, write_house
 from planner.world.house_checks import load_house
@@ -40,7 +43,17 @@ def run_generate(args: argparse.Namespace, solve: Solve | None) -> int:
         raise PlannerError("nothing here can run a planner: use planner episodes generate")
     kinds = [TaskType(kind) for kind in args.type or () if kind != ALL] or list(TaskType)
     houses, made = _houses(args.house, args.seed)
-    order = Order(houses, kinds, args.count, args.seed, args.split, solve if args.solve else None)
+    if args.model and args.jobs > 1:
+        raise PlannerError("--model proposes in one process: leave out --jobs")
+    order = Order(
+        houses,
+        kinds,
+        args.count,
+        args.seed,
+        args.split,
+        solve if args.solve else None,
+        _candidates(args.model, args.model_url),
+    )
     episodes: list[Episode] = []
     rejected: Counter[str] = Counter()
     for result in generate(order, args.jobs):
@@ -54,6 +67,15 @@ def run_generate(args: argparse.Namespace, solve: Solve | None) -> int:
         missing = args.count - len(episodes)
         print(f"error: {missing} had no success in {MAX_ATTEMPTS} attempts", file=sys.stderr)
     return 0 if len(episodes) == args.count else 1
+
+
+def _candidates(model: str, url: str) -> Candidates:
+    if not model:
+        return GrammarCandidates()
+    from planner.episodes.generation.model_candidates import ModelCandidates
+
+    examples = [read_episode(path) for path in shipped_episodes()]
+    return ModelCandidates(open_model(ModelChoice(model, url)), examples)
 
 
 def _houses(words: Sequence[str], seed: int) -> tuple[list[House], list[House]]:

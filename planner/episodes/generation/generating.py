@@ -14,15 +14,10 @@ from typing import Literal
 
 from planner.episodes.episode_file import write_episode
 from planner.episodes.generation.arguments import TaskType
-from planner.episodes.generation.drawing import NoProposalError
-from planner.episodes.generation.proposals import propose
-from planner.episodes.generation.reading_check import misreading
+from planner.episodes.generation.candidates import Candidates, GrammarCandidates, RejectedError
 from planner.episodes.lint.arguments import Solve
 from planner.episodes.lint.linting import Linter
-from planner.episodes.recipes.build import RecipeError, UnattainableError, build
-from planner.episodes.recipes.file import Recipe
 from planner.world.episode import Episode
-from planner.world.errors import PlannerError
 from planner.world.house import House, write_house
 
 # Of one episode; a house that is too small for a type fails every time.
@@ -43,6 +38,7 @@ class Order:
         split: of the episodes; None: that of each house.
         solve: runs a planner on an episode's file and returns why it failed, or ""; None: none is
             run. It must be a function of a module if there are several processes.
+        candidates: where they come from.
     """
 
     houses: Sequence[House]
@@ -51,6 +47,7 @@ class Order:
     seed: int
     split: Split | None = None
     solve: Solve | None = None
+    candidates: Candidates = field(default_factory=GrammarCandidates)
 
 
 @dataclass
@@ -111,45 +108,32 @@ class _Maker:
         name = f"{kind}_{order.seed}_{number}"
         result = Made(None)
         for attempt in range(MAX_ATTEMPTS):
+            seed = _seed(order.seed, number, attempt)
             try:
-                proposal = propose(self._house, kind, name, _seed(order.seed, number, attempt))
-                result.episode = self._passed(proposal)
-            except NoProposalError:
-                result.rejected["the house lacks what was drawn"] += 1
-            except _RejectedError as rejected:
+                episode = order.candidates.next(self._house, kind, name, seed)
+                result.episode = self._passed(episode)
+            except RejectedError as rejected:
                 result.rejected[str(rejected)] += 1
             else:
                 break
         return result
 
-    def _passed(self, proposal: Recipe) -> Episode:
-        """The episode of a proposal.
+    def _passed(self, episode: Episode) -> Episode:
+        """The episode, in the split that was asked for.
 
         Raises:
-            _RejectedError: with the reason.
+            RejectedError: with the reason.
         """
-        try:
-            episode = build(proposal, self._house).episode
-        except UnattainableError:
-            raise _RejectedError("no room for the goal") from None
-        except RecipeError:
-            raise _RejectedError("no room for the start") from None
         if self._order.split is not None:
             episode = episode.model_copy(update={"split": self._order.split})
-        if reason := misreading(episode, self._house):
-            raise _RejectedError(reason)
         path = write_episode(episode, self._folder)
         report = self._linter.lint(path)
         if report.findings:
-            raise _RejectedError(f"lint: {report.findings[0].rule}")
+            raise RejectedError(f"lint: {report.findings[0].rule}")
         if self._order.solve is not None and self._order.solve(path):
-            raise _RejectedError("not solved by the expert")
+            raise RejectedError("not solved by the expert")
         path.unlink()
         return episode
-
-
-class _RejectedError(PlannerError):
-    """A candidate that did not pass, and why in a few words."""
 
 
 def _seed(seed: int, number: int, attempt: int) -> int:

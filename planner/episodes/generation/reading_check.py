@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from planner.episodes.start_state import start_entities
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import Evaluation, Predicate, Proposition
@@ -23,6 +25,22 @@ _Meaning = tuple[str, tuple[frozenset[str], ...], int]
 
 def misreading(episode: Episode, house: House) -> str:
     """Why a reader of the instruction would not do what the evaluation wants; "" if they would."""
+    found = _grounded(episode, house)
+    if isinstance(found, str):
+        return found
+    asked = read_evaluation(found, Path(episode.episode_id))
+    judged = read_evaluation(episode.evaluation, Path(episode.episode_id))
+    return "" if meaning(asked) == meaning(judged) else "understood otherwise"
+
+
+def understood(episode: Episode, house: House) -> dict[str, JsonValue] | None:
+    """What the instruction asks for at an episode's start; None if it is not wholly clear."""
+    found = _grounded(episode, house)
+    return None if isinstance(found, str) else found
+
+
+def _grounded(episode: Episode, house: House) -> dict[str, JsonValue] | str:
+    """The evaluation that the instruction means, or why there is none."""
     reading = interpret(episode.instruction)
     if not isinstance(reading, Goal):
         return "asked about" if isinstance(reading, Ask) else "not understood"
@@ -31,9 +49,7 @@ def misreading(episode: Episode, house: House) -> str:
         return "ambiguous in the house"
     if found.evaluation is None or found.missing or found.unbound or found.criteria is not None:
         return "meaningless in the house"
-    asked = read_evaluation(dict(found.evaluation), Path(episode.episode_id))
-    judged = read_evaluation(episode.evaluation, Path(episode.episode_id))
-    return "" if meaning(asked) == meaning(judged) else "understood otherwise"
+    return dict(found.evaluation)
 
 
 def start_scene(episode: Episode, house: House) -> Scene:

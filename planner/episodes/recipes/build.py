@@ -33,7 +33,7 @@ from planner.world.vocabulary import AgentKind, Relation, floor_name
 MIN_CLUTTER, MAX_CLUTTER = 2, 8
 _ARRANGEMENTS_TRIED = 8
 _DRAWS = 12
-_TEAM = (
+TEAM = (
     AgentPlacement(uid="agent_0", kind=AgentKind.ROBOT),
     AgentPlacement(uid="agent_1", kind=AgentKind.HUMAN),
 )
@@ -132,7 +132,7 @@ class _Building:
                 "task_types": task_types(found),
                 "instruction": " ".join(recipe.instruction.split()),
                 "seed": self._seed,
-                "agents": _TEAM,
+                "agents": TEAM,
                 "objects": objects,
                 "furniture": self._changes(places),
                 "initial_state": [self._record(item, things) for item in recipe.things.values()],
