@@ -281,6 +281,9 @@ ELSEWHERE: Mapping[str, str] = {
     "planner run fruit_0 --trace TRACE.jsonl --state-log STATES.jsonl": (
         "test/planner/app/test_trace.py::test_a_run_leaves_its_states_to_be_judged_again"
     ),
+    'planner episodes draw "Put the globe on the table." --house train_0 -o /tmp/understood.png': (
+        "test/planner/episodes/drawing/test_understood.py::test_the_command_takes_an_instruction"
+    ),
     "planner episodes draw globe_tour_0": (
         "test/planner/episodes/drawing/test_files.py::test_svg_and_png_are_written"
     ),

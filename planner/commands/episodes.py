@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planner.episodes import cli
+
+if TYPE_CHECKING:
+    from planner.language.goal_form import Goal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,13 +24,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """As `planner.episodes.cli`; the simulator is imported only where something is solved."""
     play = play_with_body if getattr(args, "body", False) else play_in_graph_world
-    return cli.run(args, solve=solve_with_expert, play=play, find=_files_of_suite)
+    return cli.run(
+        args, solve=solve_with_expert, play=play, find=_files_of_suite, understand=_understand
+    )
 
 
 def _files_of_suite(name: str) -> list[Path]:
     from planner.bench.runs.suites import suite_places
 
     return suite_places(name)
+
+
+def _understand(text: str) -> Goal:
+    """What the planner words understands of an instruction, without anybody to ask."""
+    from planner.planning.words.understanding import Ended, Unclear, understand
+    from planner.world.errors import PlannerError
+
+    found = understand(text, ())
+    if isinstance(found, Unclear):
+        raise PlannerError(f"nothing to draw; the planner would ask: {found.question}")
+    if isinstance(found, Ended):
+        raise PlannerError(found.text)
+    return found.goal
 
 
 def solve_with_expert(path: Path) -> str:

@@ -6,11 +6,16 @@ Each action's module is imported on demand, so that listing does not load what i
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planner.episodes.generation.arguments import add_generate_arguments
 from planner.episodes.lint.arguments import Solve, add_lint_arguments
 from planner.episodes.suite_finder import FindSuite
+
+if TYPE_CHECKING:
+    from planner.language.goal_form import Goal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,8 +92,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     counter = actions.add_parser("statistics", help="the figures of PARTNR's paper beside ours")
     counter.add_argument("suites", nargs="+", metavar="SUITE", help="a suite, folder or pack")
-    drawer = actions.add_parser("draw", help="draw a task and its evaluation")
-    drawer.add_argument("episode", metavar="EPISODE", help="a shipped episode's name, or a file")
+    drawer = actions.add_parser(
+        "draw", help="draw a task and its evaluation, or what is understood of a text"
+    )
+    drawer.add_argument(
+        "episode",
+        metavar="EPISODE|TEXT",
+        help="a shipped episode's name, a file, or an instruction in words",
+    )
+    drawer.add_argument("--house", default="train_0", help="for an instruction (default train_0)")
     drawer.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="a .png or .svg; default: NAME.png"
     )
@@ -117,6 +129,7 @@ def run(
     solve: Solve | None = None,
     play: Solve | None = None,
     find: FindSuite | None = None,
+    understand: Callable[[str], Goal] | None = None,
 ) -> int:
     """Runs one action.
 
@@ -125,6 +138,7 @@ def run(
         solve: used by `lint --solve` and `generate --solve`.
         play: used by `lint` for reference plans.
         find: the files of a suite; without it, `statistics` and `review` take only paths.
+        understand: reads an instruction for `draw`.
 
     Returns:
         0; 1 if nothing could be imported, a listed file is invalid, or a rule found an error.
@@ -136,7 +150,7 @@ def run(
     if args.action == "draw":
         from planner.episodes.drawing.cli import draw
 
-        return draw(args.episode, args.output)
+        return draw(args.episode, args.output, args.house, understand)
     if args.action == "review":
         from planner.episodes.review.cli import review
 

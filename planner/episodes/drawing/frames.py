@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from planner.evaluation.task import Evaluation, Predicate, Proposition, asked_state
 from planner.world.catalogue import sliced_from
-from planner.world.episode import Episode
+from planner.world.state import EntityState
 from planner.world.vocabulary import Relation, floor_name
 
 _PLACED = {Predicate.IS_ON_TOP: Relation.ON, Predicate.IS_INSIDE: Relation.WITHIN}
@@ -69,9 +69,18 @@ class Frame:
     placements: tuple[Placement, ...]
 
 
-def frames_of(evaluation: Evaluation, episode: Episode) -> tuple[Frame, ...]:
-    """The frames in order of time; what has no order, if anything has, comes last."""
-    spots = {item.name: Spot(item.parent, item.relation) for item in episode.objects}
+def frames_of(evaluation: Evaluation, entities: Mapping[str, EntityState]) -> tuple[Frame, ...]:
+    """The frames in order of time; what has no order, if anything has, comes last.
+
+    Args:
+        evaluation: what is to be drawn.
+        entities: rooms, furniture and things at the start.
+    """
+    spots = {
+        name: Spot(entity.parent, entity.relation)
+        for name, entity in entities.items()
+        if entity.parent is not None and entity.relation is not None
+    }
     for name in (name for p in evaluation.propositions for part in p.lists for name in part):
         whole = sliced_from(name) if name not in spots else None
         if whole is not None and whole in spots:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from planner.episodes.drawing.arrows import arrows_of
 from planner.episodes.drawing.colours import entity_colours
@@ -15,6 +16,7 @@ from planner.episodes.drawing.shapes import (
     LINE,
     SOFT,
     Box,
+    Colour,
     Path,
     Picture,
     Shape,
@@ -32,11 +34,34 @@ from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
+from planner.world.state import EntityState
 from planner.world.vocabulary import EntityKind
 
 _MARGIN = 24.0
 _ROOMS_WIDTH = 960.0
-_TITLE_SIZE, _TEXT_SIZE, _SMALL_SIZE = 17.0, 15.0, 11.5
+_MIN_WIDTH = 900.0
+_TITLE_SIZE, _TEXT_SIZE, _REMARK_SIZE, _SMALL_SIZE = 17.0, 15.0, 12.5, 11.5
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be drawn.
+
+    Attributes:
+        name: the title.
+        facts: a line about it.
+        text: the instruction.
+        evaluation: None if nothing is to be drawn but the texts.
+        entities: rooms, furniture and things at the start.
+        remarks: lines below the instruction.
+    """
+
+    name: str
+    facts: str
+    text: str
+    evaluation: Evaluation | None
+    entities: Mapping[str, EntityState]
+    remarks: tuple[str, ...] = ()
 
 
 def draw_episode(episode: Episode, house: House) -> Picture:
@@ -50,32 +75,40 @@ def draw_episode(episode: Episode, house: House) -> Picture:
         reason = "only criteria, which are not drawn" if episode.criteria else "no goal to draw"
         raise PlannerError(f"episode {episode.episode_id} has {reason}")
     evaluation = read_evaluation(episode.evaluation, episode.episode_id)
+    types = ", ".join(episode.task_types).replace("_", "-")
+    facts = "  ·  ".join(filter(None, (episode.house, types)))
     entities = start_entities(episode, house, default_catalogue())
-    inventory = Inventory(entities, entity_colours(evaluation.propositions))
-    bodies = [_body(inventory, evaluation, f) for f in frames_of(evaluation, episode)]
-    width = max(body.width for body in bodies) + 32
-    bodies = [_bordered(body, width) for body in bodies]
-    whole = below([_header(episode, width), *bodies, _key(width)], 18)
-    framed = whole.at(_MARGIN, _MARGIN)
+    return draw_task(Task(episode.episode_id, facts, episode.instruction, evaluation, entities))
+
+
+def draw_task(task: Task) -> Picture:
+    """Draws a task and its evaluation."""
+    bodies: list[Part] = []
+    width = _MIN_WIDTH
+    if task.evaluation is not None:
+        inventory = Inventory(task.entities, entity_colours(task.evaluation.propositions))
+        frames = frames_of(task.evaluation, task.entities)
+        bodies = [_body(inventory, task.evaluation, frame) for frame in frames]
+        width = max(body.width for body in bodies) + 32
+        bodies = [*(_bordered(body, width) for body in bodies), _key(width)]
+    framed = below([_header(task, width), *bodies], 18).at(_MARGIN, _MARGIN)
     return Picture(
-        f"{episode.episode_id}: {episode.instruction}",
-        framed.width + _MARGIN,
-        framed.height + _MARGIN,
-        framed.shapes,
+        f"{task.name}: {task.text}", framed.width + _MARGIN, framed.height + _MARGIN, framed.shapes
     )
 
 
-def _header(episode: Episode, width: float) -> Part:
-    types = ", ".join(episode.task_types).replace("_", "-")
-    facts = "  ·  ".join(filter(None, (episode.house, types)))
-    title = text_lines([f"{episode.episode_id}"], 0, 0, _TITLE_SIZE, bold=True)
-    lines = wrapped(episode.instruction, _TEXT_SIZE, width)
-    y = line_height(_TITLE_SIZE) + 2
-    small = text_lines([facts], 0, y, _SMALL_SIZE, SOFT)
-    y += line_height(_SMALL_SIZE) + 8
-    text = text_lines(lines, 0, y, _TEXT_SIZE)
-    height = y + len(lines) * line_height(_TEXT_SIZE)
-    return Part(width, height, (*title, *small, *text))
+def _header(task: Task, width: float) -> Part:
+    title = _paragraph(task.name, _TITLE_SIZE, width, INK, bold=True)
+    facts = _paragraph(task.facts, _SMALL_SIZE, width, SOFT)
+    text = _paragraph(task.text, _TEXT_SIZE, width, INK).at(0, 6)
+    remarks = [_paragraph(remark, _REMARK_SIZE, width, SOFT) for remark in task.remarks]
+    return below([title, facts, text, *remarks], 2)
+
+
+def _paragraph(text: str, size: float, width: float, colour: Colour, *, bold: bool = False) -> Part:
+    lines = wrapped(text, size, width, bold=bold)
+    shapes = text_lines(lines, 0, 0, size, colour, bold=bold)
+    return Part(width, len(lines) * line_height(size), tuple(shapes))
 
 
 def _body(inventory: Inventory, evaluation: Evaluation, frame: Frame) -> Part:
@@ -150,9 +183,7 @@ def _absent(
     if not alike:
         return Part(0, 0)
     words = [f"{room} ({', '.join(names)})" if names else room for room, names in alike.items()]
-    lines = wrapped(f"Not drawn: {', '.join(words)}", _SMALL_SIZE, max(width, 420.0))
-    shapes = text_lines(lines, 0, 0, _SMALL_SIZE, SOFT)
-    return Part(max(width, 420.0), len(lines) * line_height(_SMALL_SIZE), tuple(shapes))
+    return _paragraph(f"Not drawn: {', '.join(words)}", _SMALL_SIZE, max(width, 420.0), SOFT)
 
 
 def _key(width: float) -> Part:
