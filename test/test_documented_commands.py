@@ -200,6 +200,9 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/episodes/generation/test_generating.py"
         "::test_the_command_writes_a_pack_with_new_houses"
     ),
+    "planner episodes correct SUITE --corrections DIR -o FILE.json.gz": (
+        "test/planner/episodes/test_corrections.py::test_the_command_applies_them_to_all"
+    ),
     "planner episodes statistics SUITE": (
         "test/planner/episodes/test_statistics.py::test_the_command_prints_both"
     ),

@@ -1,4 +1,4 @@
-"""`planner episodes`: imports, builds, lints, draws and reviews episodes.
+"""`planner episodes`: imports, builds, lints, draws, reviews and corrects episodes.
 
 Each action's module is imported on demand, so that listing does not load what imports need.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from planner.episodes.generation.arguments import add_generate_arguments
 from planner.episodes.lint.arguments import Solve, add_lint_arguments
+from planner.episodes.pack import opened
 from planner.episodes.suite_finder import FindSuite
 
 if TYPE_CHECKING:
@@ -104,6 +105,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     drawer.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="a .png or .svg; default: NAME.png"
     )
+    corrector = actions.add_parser("correct", help="apply correction files to episodes")
+    corrector.add_argument("places", nargs="+", metavar="FILE|DIR|SUITE", help="the episodes")
+    corrector.add_argument(
+        "--corrections", type=Path, required=True, metavar="DIR", help="with episode_ID.py"
+    )
+    corrector.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="DIR|FILE.json.gz",
+        help="where all of them go, as corrected and without those to skip",
+    )
     reviewer = actions.add_parser("review", help="a web page to verify episodes on")
     reviewer.add_argument(
         "places",
@@ -137,7 +151,7 @@ def run(
         args: of the command line.
         solve: used by `lint --solve` and `generate --solve`.
         play: used by `lint` for reference plans.
-        find: the files of a suite; without it, `statistics` and `review` take only paths.
+        find: the files of a suite; without it, only paths are taken.
         understand: reads an instruction for `draw`.
 
     Returns:
@@ -147,6 +161,12 @@ def run(
         from planner.episodes.listing import list_episodes
 
         return list_episodes(args.places)
+    search = find or (lambda word: [opened(Path(word))])
+    if args.action == "correct":
+        from planner.episodes.corrections_cli import correct
+
+        places = [path for word in args.places for path in search(word)]
+        return correct(places, args.corrections, args.output)
     if args.action == "draw":
         from planner.episodes.drawing.cli import draw
 
@@ -154,7 +174,6 @@ def run(
     if args.action == "review":
         from planner.episodes.review.cli import review
 
-        search = find or (lambda word: [Path(word)])
         places = [path for word in args.places for path in search(word)]
         return review(places, args.output, args.port)
     if args.action == "lint":
@@ -164,7 +183,7 @@ def run(
     if args.action == "statistics":
         from planner.episodes.statistics_cli import print_statistics
 
-        return print_statistics(args, find or (lambda word: [Path(word)]))
+        return print_statistics(args, search)
     if args.action == "generate":
         from planner.episodes.generation.cli import run_generate
 

@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -27,7 +27,9 @@ MAX_BYTES = 1 << 30
 _VERSION: Literal[1] = 1
 
 
-class _Pack(FileModel):
+class Pack(FileModel):
+    """The content of a pack; `houses` are those that are not shipped."""
+
     version: Literal[1]
     houses: tuple[House, ...] = ()
     episodes: tuple[Episode, ...]
@@ -49,7 +51,7 @@ def write_pack(path: Path, episodes: Iterable[Episode], houses: Iterable[House] 
     Raises:
         FileError: if it cannot be written.
     """
-    pack = _Pack(version=_VERSION, houses=tuple(houses), episodes=tuple(episodes))
+    pack = Pack(version=_VERSION, houses=tuple(houses), episodes=tuple(episodes))
     document = pack.model_dump(mode="json", exclude_defaults=True) | {"version": _VERSION}
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
     try:
@@ -58,24 +60,36 @@ def write_pack(path: Path, episodes: Iterable[Episode], houses: Iterable[House] 
         raise FileError(path, "", f"cannot be written: {error.strerror}") from None
 
 
+def write_set(output: Path, episodes: Sequence[Episode], houses: Sequence[House] = ()) -> None:
+    """Writes a pack, or a folder if the path is none of a pack; arguments as of `write_pack`.
+
+    Raises:
+        FileError: if something cannot be written.
+    """
+    if is_pack(output):
+        write_pack(output, episodes, houses)
+        return
+    try:
+        _write(output, episodes, houses)
+    except OSError as error:
+        raise FileError(output, "", f"cannot be written: {error.strerror}") from None
+
+
 def unpacked(path: Path) -> Path:
     """The folder of a pack's episodes in the user's cache, made if it is not there.
 
     Raises:
         FileError: if the file is not a pack, or the cache cannot be written.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
+    content = _content(path)
     folder = _cache() / sha256(content).hexdigest()[:24]
     if folder.is_dir():
         return folder
-    pack = _read(path, content)
+    pack = _parsed(path, content)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as name:
-            _write(pack, Path(name) / "pack")
+            _write(Path(name) / "pack", pack.episodes, pack.houses)
             # Another process may have been faster.
             if not folder.is_dir():
                 shutil.move(Path(name) / "pack", folder)
@@ -98,7 +112,23 @@ def _cache() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "planner" / "packs"
 
 
-def _read(path: Path, content: bytes) -> _Pack:
+def read_pack(path: Path) -> Pack:
+    """The content of a pack.
+
+    Raises:
+        FileError: if the file is not a pack.
+    """
+    return _parsed(path, _content(path))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
+
+
+def _parsed(path: Path, content: bytes) -> Pack:
     decoder = zlib.decompressobj(wbits=31)
     try:
         text = decoder.decompress(content, MAX_BYTES)
@@ -107,13 +137,12 @@ def _read(path: Path, content: bytes) -> _Pack:
         raise FileError(path, "", f"is not a pack of episodes: {error}") from None
     if decoder.unconsumed_tail:
         raise FileError(path, "", f"has more than {MAX_BYTES} bytes")
-    return parse_model(document, _Pack, str(path))
+    return parse_model(document, Pack, str(path))
 
 
-def _write(pack: _Pack, folder: Path) -> None:
-    houses = folder / "houses"
-    houses.mkdir(parents=True)
-    for house in pack.houses:
-        write_house(house, houses / f"{house.name}.json")
-    for episode in pack.episodes:
+def _write(folder: Path, episodes: Iterable[Episode], houses: Sequence[House]) -> None:
+    (folder / "houses" if houses else folder).mkdir(parents=True, exist_ok=True)
+    for house in houses:
+        write_house(house, folder / "houses" / f"{house.name}.json")
+    for episode in episodes:
         write_episode(episode, folder)

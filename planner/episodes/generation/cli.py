@@ -9,19 +9,18 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from planner.episodes.episode_file import write_episode
 from planner.episodes.generation.arguments import ALL, TaskType
 from planner.episodes.generation.candidates import Candidates, GrammarCandidates
 from planner.episodes.generation.generating import MAX_ATTEMPTS, Order, generate
 from planner.episodes.lint.arguments import Solve
-from planner.episodes.pack import is_pack, write_pack
+from planner.episodes.pack import write_set
 from planner.episodes.recipes.build import shipped_episodes
 from planner.houses.generator import generate_house
 from planner.houses.shipped import shipped_houses
 from planner.models.model_choice import ModelChoice, open_model
 from planner.world.episode import Episode, read_episode
-from planner.world.errors import FileError, PlannerError
-from planner.world.house import House, write_house
+from planner.world.errors import PlannerError
+from planner.world.house import House
 from planner.world.house_checks import load_house
 
 _NEW = "new:"
@@ -60,7 +59,8 @@ def run_generate(args: argparse.Namespace, solve: Solve | None) -> int:
         rejected += result.rejected
         if result.episode is not None:
             episodes.append(result.episode)
-    _write(args.output, episodes, made)
+    episodes.sort(key=lambda episode: int(episode.episode_id.rpartition("_")[2]))
+    write_set(args.output, episodes, made)
     print(_table(len(episodes), rejected))
     print(f"wrote {len(episodes)} episodes to {args.output}")
     if len(episodes) < args.count:
@@ -102,21 +102,6 @@ def _new_house(seed: int, number: int) -> House:
     # Far from the seeds of the shipped houses.
     own = int.from_bytes(sha256(text.encode()).digest()[:4], "big") | 1 << 32
     return generate_house(f"home_{seed}_{number}", own)
-
-
-def _write(output: Path, episodes: Sequence[Episode], houses: Sequence[House]) -> None:
-    ordered = sorted(episodes, key=lambda episode: int(episode.episode_id.rpartition("_")[2]))
-    if is_pack(output):
-        write_pack(output, ordered, houses)
-        return
-    try:
-        (output / "houses" if houses else output).mkdir(parents=True, exist_ok=True)
-        for house in houses:
-            write_house(house, output / "houses" / f"{house.name}.json")
-    except OSError as error:
-        raise FileError(output, "", f"cannot be written: {error.strerror}") from None
-    for episode in ordered:
-        write_episode(episode, output)
 
 
 def _table(taken: int, rejected: Counter[str]) -> str:

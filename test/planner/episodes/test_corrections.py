@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from planner.cli import main
 from planner.episodes.corrections import correction_text, read_correction, write_correction
+from planner.episodes.pack import write_set
 from planner.episodes.recipes.build import shipped_episodes
 from planner.evaluation.language import read_evaluation
 from planner.world.episode import Episode, read_episode
@@ -85,3 +87,24 @@ def test_other_text_is_refused(text: str, tmp_path: Path) -> None:
 def test_an_episode_without_evaluation_has_nothing_to_correct() -> None:
     with pytest.raises(PlannerError, match="no evaluation"):
         correction_text(_episode("bed_first_0").model_copy(update={"evaluation": None}))
+
+
+def test_the_command_applies_them_to_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    episodes = [_episode("bed_first_0"), _episode("sofa_swap_0"), _episode("book_row_0")]
+    given, corrections, output = tmp_path / "in", tmp_path / "corrections", tmp_path / "out"
+    write_set(given, episodes)
+    _changed(corrections, episodes[0], "[[0, 1], [2]]", "[]")
+    write_correction(corrections, episodes[1], skip=True, reason="no umbrella")
+    command = ["episodes", "correct", str(given), "--corrections", str(corrections)]
+    assert main([*command, "-o", str(output)]) == 0
+    out = capsys.readouterr().out
+    assert "sofa_swap_0: left out: no umbrella" in out
+    assert "wrote 2 episodes" in out
+    assert "1 changed, 1 left out" in out
+    found = {path.stem: read_episode(path) for path in output.glob("*.json")}
+    assert found["book_row_0"] == episodes[2]
+    assert found["bed_first_0"].task_types == ("constraint_free",)
+    assert main([*command[:2], str(output), *command[3:4], str(given), "-o", str(output)]) != 0
+    assert "none of the episodes" in capsys.readouterr().err
