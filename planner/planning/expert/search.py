@@ -23,47 +23,47 @@ LOOK_AROUND_COST_M = 5.0
 OPEN_COST_M = 7.0
 # How a class's likelihood is split between the places that the catalogue names and all others,
 # estimated from where the goals' things lie in the training episodes.
-NAMED, INSIDE, OUTSIDE, FLOORS = 0.43, 0.14, 0.35, 0.08
+NAMED_SHARE, INSIDE_SHARE, OUTSIDE_SHARE, FLOOR_SHARE = 0.43, 0.14, 0.35, 0.08
 # What usually lies on furniture often lies inside it, and vice versa.
-SAME_PIECE = 0.25
+SAME_PIECE_SHARE = 0.25
 # Factors for a thing inside and outside furniture in a kind of room that it belongs to.
 USUAL_INSIDE, USUAL_OUTSIDE = 8.0, 2.0
 # Factors for insides of a furniture class that it belongs to, in any room, and of a class that is
 # for other kinds of things.
-OWN_CLASS, STRANGE_CLASS = 3.0, 0.6
+OWN_CLASS_FACTOR, OTHER_CLASS_FACTOR = 3.0, 0.6
 # Factor for an inside while the outside of the same furniture has not been looked at.
-UNSEEN_OUTSIDE = 0.5
+UNSEEN_FACTOR = 0.5
 # How much of what is near enough one look around from the middle of a room shows, on open tops and
 # under boards; and of what is too far away but is passed on the way there. Measured in six training
 # houses: 0.97, 0.83 and 0.52. Lower here, because misses are systematic and a missed place is not
 # searched again for a long time.
-SHOWN, SHOWN_UNDER, SHOWN_FAR = 0.9, 0.7, 0.4
+SHOWN_SHARE, SHOWN_UNDER_SHARE, SHOWN_FAR_SHARE = 0.9, 0.7, 0.4
 OPEN_TOP_M, EYE_HEIGHT_M = 0.7, 1.1
 # What may remain unseen in furniture that was looked into only while opening it: robots miss a
 # twentieth of what is behind doors, people a sixth, namely at the back.
-GLANCED = 0.2
+GLANCE_MISS_SHARE = 0.2
 # From this distance a thing of 1 m by 1 m, seen at an angle and not filling its box, still covers
 # 0.1 % of a camera's picture (EPM-1.2).
 SEEN_FROM_M = 16.0
 # Factor for rooms in which other things of the goal were found.
-TOGETHER = 3.0
+TOGETHER_FACTOR = 3.0
 # After a look without success: the part that an agent of another height may still see.
-SEEN_BY_SELF = 0.4
+SEARCHED_FACTOR = 0.4
 # The same for places under boards.
-UNDER_BOARDS = 0.12
+SEARCHED_LOW_FACTOR = 0.12
 LOW_M = 0.9
 # The likelihood that a hint is right: "it" may refer to another thing of the same kind.
-HINTED = 0.75
+HINT_SHARE = 0.75
 # Factor for places that the words only mention, and not as a destination.
-BESIDES = 2.0
+MENTIONED_FACTOR = 2.0
 # Factor for places that the thing was taken from: another of its kind may still be there.
-LEFT = 0.1
+TAKEN_FACTOR = 0.1
 # Average walk from one piece of furniture to the next within a room.
-STEP_M = 3.0
+WALK_WITHIN_ROOM_M = 3.0
 # Factor for a room in which another agent is already looking.
-SHARED = 0.35
+SHARED_FACTOR = 0.35
 # Factor for the agent's own room: with equal rooms it would have to come back.
-HERE = 1.25
+HERE_FACTOR = 1.25
 NO_AREAS: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
@@ -136,17 +136,17 @@ def _spread(layout: House, cls: ObjectClass | None) -> dict[Look, float]:
         ]
         for look in fitting:
             other = Look(look.furniture, not look.inside)
-            share = SAME_PIECE if other in looks else 0.0
+            share = SAME_PIECE_SHARE if other in looks else 0.0
             named[look] = named.get(look, 0.0) + (1 - share) * place.weight / len(fitting)
             if share:
                 named[other] = named.get(other, 0.0) + share * place.weight / len(fitting)
     usual = {name for place in (cls.places if cls is not None else ()) for name in place.rooms}
-    found = _shared(named, NAMED)
+    found = _shared(named, NAMED_SHARE)
     pieces = [look for look in looks if look.furniture in layout.furniture_by_name]
     for share, more, part in (
-        (INSIDE, USUAL_INSIDE, [look for look in pieces if look.inside]),
-        (OUTSIDE, USUAL_OUTSIDE, [look for look in pieces if not look.inside]),
-        (FLOORS, USUAL_OUTSIDE, [look for look in looks if look not in pieces]),
+        (INSIDE_SHARE, USUAL_INSIDE, [look for look in pieces if look.inside]),
+        (OUTSIDE_SHARE, USUAL_OUTSIDE, [look for look in pieces if not look.inside]),
+        (FLOOR_SHARE, USUAL_OUTSIDE, [look for look in looks if look not in pieces]),
     ):
         rooms = {look: kinds[_room(layout, look)] for look in part}
         weights = {look: more if rooms[look] in usual else 1.0 for look in part}
@@ -163,8 +163,8 @@ def _suits(layout: House, cls: ObjectClass | None, look: Look) -> float:
     if cls is None:
         return 1.0
     if any(place.furniture == furniture for place in cls.places):
-        return OWN_CLASS
-    return 1.0 if furniture in _closets()[cls.name] else STRANGE_CLASS
+        return OWN_CLASS_FACTOR
+    return 1.0 if furniture in _closets()[cls.name] else OTHER_CLASS_FACTOR
 
 
 @cache
@@ -188,14 +188,14 @@ def _weighted_by_hints(
     for hint in (hint for hint in hints if not hint.sure):
         for look in named:
             if _fits(layout, hint, look):
-                named[look] *= LEFT if hint.left else BESIDES
+                named[look] *= TAKEN_FACTOR if hint.left else MENTIONED_FACTOR
     sure = {
         look: weight
         for look, weight in named.items()
         if any(hint.sure and _fits(layout, hint, look) for hint in hints)
     }
-    rest = _shared(named, 1 - HINTED if sure else 1.0)
-    for look, weight in _shared(sure, HINTED).items():
+    rest = _shared(named, 1 - HINT_SHARE if sure else 1.0)
+    for look, weight in _shared(sure, HINT_SHARE).items():
         rest[look] += weight
     return rest
 
@@ -282,15 +282,15 @@ class Search:
                     weight *= self._left_for_others(look)
                 if weight:
                     together = self._places[look].room in found_in
-                    self._add(look, weight * (TOGETHER if together else 1.0), from_m)
+                    self._add(look, weight * (TOGETHER_FACTOR if together else 1.0), from_m)
 
     def _add(self, look: Look, weight: float, from_m: float) -> None:
         if look.inside:
             if look.furniture in self._notes.glanced_into:
-                weight *= GLANCED
+                weight *= GLANCE_MISS_SHARE
         else:
             piece, _, floor, away_m, near_share = self._places[look]
-            shown = 0.0 if piece is None else near_share if away_m <= from_m else SHOWN_FAR
+            shown = 0.0 if piece is None else near_share if away_m <= from_m else SHOWN_FAR_SHARE
             if floor in self._notes.looked:
                 weight *= 1 - shown
             elif piece is not None:
@@ -306,7 +306,7 @@ class Search:
         if all((agent, piece.name) in self._notes.looked_by for agent in self._notes.agents):
             return 0.0
         self._for_others.add(look)
-        return UNDER_BOARDS
+        return SEARCHED_LOW_FACTOR
 
     def _seen(self, look: Look) -> bool:
         if look.inside:
@@ -337,8 +337,9 @@ class Search:
         shared = {_room(self._facts.layout, Look(name, inside=False)) for name in taken}
         x, y, _ = self._facts.position_m(agent)
         here = self._facts.layout.room_at(x, y)
+        factors = {here: HERE_FACTOR} | dict.fromkeys(shared, SHARED_FACTOR)
         rounds = [
-            (worth * (SHARED if room in shared else HERE if room == here else 1.0), room, looks)
+            (worth * factors.get(room, 1.0), room, looks)
             for room in sorted(rooms)
             for worth, looks in (self._round(rooms[room]),)
         ]
@@ -350,7 +351,7 @@ class Search:
     def _round(self, looks: list[Look]) -> tuple[float, list[Look]]:
         """The best tour of a room: its likelihood per metre, and the places looked at."""
         gains = {look: self._gain(look) for look in looks}
-        efforts = {look: self._effort_m(look) + STEP_M for look in looks}
+        efforts = {look: self._effort_m(look) + WALK_WITHIN_ROOM_M for look in looks}
         ordered = sorted(looks, key=lambda look: -gains[look] / efforts[look])
         best, chosen = 0.0, ordered[:1]
         gain, effort, walk = 0.0, 0.0, math.inf
@@ -358,7 +359,7 @@ class Search:
             gain += gains[look]
             effort += efforts[look]
             walk = min(walk, self._walk_m(look.furniture))
-            worth = gain / (max(walk - STEP_M, 0.0) + effort)
+            worth = gain / (max(walk - WALK_WITHIN_ROOM_M, 0.0) + effort)
             if worth > best:
                 best, chosen = worth, ordered[:count]
         return best, chosen
@@ -371,7 +372,7 @@ class Search:
         return value - self._shows.get(look, 0.0)
 
     def _again(self, look: Look) -> float:
-        return SEEN_BY_SELF if (self._agent, look.furniture) in self._notes.looked_by else 1.0
+        return SEARCHED_FACTOR if (self._agent, look.furniture) in self._notes.looked_by else 1.0
 
     def _effort_m(self, look: Look) -> float:
         if self._places[look].piece is None:
@@ -386,7 +387,7 @@ class Search:
             value += self._around.get(look.furniture, 0.0)
         elif look.inside:
             if Look(look.furniture, inside=False) in self._value:
-                value *= UNSEEN_OUTSIDE
+                value *= UNSEEN_FACTOR
         elif not self._facts.is_closed(look.furniture):
             value += self._value.get(Look(look.furniture, inside=True), 0.0)
         return value * self._again(look) / effort
@@ -401,4 +402,4 @@ def _shown(piece: Furniture) -> float:
     tops = [s.clearance > OPEN_TOP_M and s.center[2] < EYE_HEIGHT_M for s in piece.surfaces]
     tops += [False for hollow in piece.interiors if hollow.joint is None]
     share = sum(tops) / len(tops) if tops else 0.0
-    return SHOWN * share + SHOWN_UNDER * (1 - share)
+    return SHOWN_SHARE * share + SHOWN_UNDER_SHARE * (1 - share)
