@@ -37,3 +37,12 @@ class CommandParser(argparse.ArgumentParser):
         except argparse.ArgumentError as error:
             near = did_you_mean(str(value), map(str, action.choices or ()))
             raise argparse.ArgumentError(action, f"{error.message}{near}") from None
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines with aligned columns, as in a table."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

@@ -18,6 +18,7 @@ from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame
 from planner.world.serialized import stamp_of
+from planner.world.wire import intrinsics_of
 
 DEPTH, INSTANCES, COLOUR = "depth", "instances", "colour"
 # Incomplete exposures that are kept; older ones are dropped.
@@ -144,6 +145,6 @@ def camera_frame(exposure: Exposure, optical: Pose) -> CameraFrame:
         rgb=rgb,
         depth_m=depth_m,
         instances=instances,
-        intrinsics=images.intrinsics(exposure.camera_info),
+        intrinsics=intrinsics_of(exposure.camera_info),
         pose=optical,
     )

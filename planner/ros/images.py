@@ -99,18 +99,6 @@ def instance_array(message: Image) -> InstanceImage:
     return pixels
 
 
-def intrinsics(message: CameraInfo) -> Intrinsics:
-    """The intrinsics of a camera_info.
-
-    Raises:
-        PlannerError: if the camera is not calibrated.
-    """
-    if not message.k[0] > 0:
-        raise PlannerError("camera_info of a camera that is not calibrated (k[0] is 0)")
-    fx, cx, fy, cy = (float(message.k[i]) for i in (0, 2, 4, 5))
-    return Intrinsics(int(message.width), int(message.height), fx, fy, cx, cy)
-
-
 def _message(head: Header, encoding: str, pixels: NDArray[Any]) -> Image:
     height, width = pixels.shape[:2]
     # Only an array.array is assigned without a copy; bytes and lists are checked byte by byte.

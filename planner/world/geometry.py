@@ -105,6 +105,11 @@ class Pose:
         """The (3, 3) rotation matrix from this frame to its parent."""
         return matrix_from_quaternion(self.orientation)
 
+    def on_ground(self) -> Pose:
+        """The pose projected upright onto the ground."""
+        x, y, _ = self.position_m
+        return Pose.planar(x, y, self.yaw_rad)
+
     def apply(self, point_m: Vec3) -> Vec3:
         """Transforms a point from this frame to the parent frame."""
         # Plain numbers are several times as fast as arrays of three.

@@ -1,4 +1,4 @@
-"""Converts planner_msgs/WorldState to ground truth and WorldGraph to beliefs, live or from a bag.
+"""Reads WorldState, WorldGraph and camera_info messages, live or from a bag.
 
 Messages are accessed by their fields, so the same functions work with rclpy's classes and a bag
 reader's, without ROS.
@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from planner.world.belief import Belief, BeliefNode, Source
+from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.hands import Hands
 from planner.world.look import take_look
+from planner.world.observation import Intrinsics
 from planner.world.state import EntityState, WorldState
 from planner.world.state_updates import StateUpdate
 from planner.world.vocabulary import EntityKind, Relation
@@ -112,3 +114,15 @@ def hands_record(message: Any) -> Hands:
     if hasattr(message, "hands"):
         return tuple(str(name) or None for name in message.hands)
     return (str(message.holding),) if message.holding else ()
+
+
+def intrinsics_of(message: Any) -> Intrinsics:
+    """The intrinsics of a sensor_msgs/CameraInfo.
+
+    Raises:
+        PlannerError: if the camera is not calibrated.
+    """
+    if not message.k[0] > 0:
+        raise PlannerError("camera_info of a camera that is not calibrated (k[0] is 0)")
+    fx, cx, fy, cy = (float(message.k[i]) for i in (0, 2, 4, 5))
+    return Intrinsics(int(message.width), int(message.height), fx, fy, cx, cy)

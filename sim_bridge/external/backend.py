@@ -129,7 +129,7 @@ class ExternalBackend:
         """
         self._check_agent(agent)
         readings = self._listener.readings()
-        odometry = _flat(readings.body)
+        odometry = readings.body.on_ground()
         base = self._odom_in_map(readings).compose(odometry)
         places: dict[str, Pose | str] = {
             name: self._on_base(readings, name) for name in self.options.cameras
@@ -183,7 +183,7 @@ class ExternalBackend:
                 f"external: /tf does not connect {self._frame('body')!r} to {frame!r}, the frame "
                 f"of the pictures of {camera}"
             )
-        return _flat(readings.body).inverse().compose(readings.body).compose(on_body)
+        return readings.body.on_ground().inverse().compose(readings.body).compose(on_body)
 
     def _frame(self, name: str) -> str:
         return f"{self.options.namespace}/{name}"
@@ -192,7 +192,7 @@ class ExternalBackend:
         if self.options.map_frame:
             found = readings.pose_in(self.options.map_frame, self._frame("odom"))
             if found is not None:
-                return _flat(found)
+                return found.on_ground()
         return self.options.odometry_frame
 
     def _opening(self, readings: RobotReadings) -> float:
@@ -306,8 +306,3 @@ class ExternalBackend:
         if not self.options.triggers:
             return Outcome(False, "this robot is only observed (triggers in config/external.yaml)")
         return self._listener.trigger(name, min(within_s, self.options.trigger_s))
-
-
-def _flat(pose: Pose) -> Pose:
-    x, y, _ = pose.position_m
-    return Pose.planar(x, y, pose.yaw_rad)

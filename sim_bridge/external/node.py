@@ -27,6 +27,7 @@ from planner.ros.conversions import point_m, pose_record
 from planner.ros.message_bounds import bounds_of
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
+from planner.world.wire import intrinsics_of
 from sim_bridge.control import Outcome
 from sim_bridge.external.backend import ExternalBackend
 from sim_bridge.external.options import ExternalOptions, default_external
@@ -187,7 +188,7 @@ class Ros2Listener:
             seen = Exposure(
                 rgb=images.rgb_array(message),
                 depth_m=images.depth_array(depth),
-                intrinsics=images.intrinsics(intrinsics),
+                intrinsics=intrinsics_of(intrinsics),
                 frame=message.header.frame_id,
             )
         except PlannerError as error:

@@ -52,12 +52,6 @@ class BodyState:
     fault_numbers: dict[str, list[int]]
 
 
-def flat(pose: Pose) -> Pose:
-    """A pose projected upright onto the ground."""
-    x, y, _ = pose.position_m
-    return Pose.planar(x, y, pose.yaw_rad)
-
-
 def hand_before_body(state: BodyState) -> Pose:
     """The hand's pose before the arm is folded, in the odometry frame."""
     x, y, z = FOLD_M
@@ -73,7 +67,7 @@ def read_state(state: Any) -> BodyState:
     kinematic = state.kinematic_state
     tree = kinematic.transforms_snapshot
     body = pose_in(tree, "odom", "body")
-    base = flat(body)
+    base = body.on_ground()
     velocity = kinematic.velocity_of_body_in_odom
     heading = base.yaw_rad
     forward = velocity.linear.x * math.cos(heading) + velocity.linear.y * math.sin(heading)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
-from sim_bridge.spot.body import flat
 from sim_bridge.spot.convert import pose_in
 from sim_bridge.spot.graph_link import GraphLink
 from sim_bridge.spot.layout import Fiducial
@@ -43,7 +42,7 @@ class Localisation:
         if found is None:
             found = self._by_markers()
         if found is not None:
-            self.odom_in_map, self.done_s = flat(found), self._clock_s()
+            self.odom_in_map, self.done_s = found.on_ground(), self._clock_s()
         elif math.isinf(self.done_s):
             tags = ", ".join(map(str, sorted(self._known))) or "none is configured"
             raise PlannerError(

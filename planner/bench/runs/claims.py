@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.bench.runs.rows import Row
-from planner.bench.runs.table import aligned, number
+from planner.bench.runs.table import number
+from planner.command_line import aligned
 from planner.evaluation import statistics
 from planner.evaluation.statistics import Estimate
 from planner.planning.axes import Control

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planner.bench.runs.rows import Row
-from planner.bench.runs.table import aligned, number
+from planner.bench.runs.table import number
+from planner.command_line import aligned
 from planner.evaluation import statistics
 from planner.evaluation.metrics.metric import Kind, Metric
 from planner.evaluation.metrics.table import metrics

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from planner.bench.runs.rows import Row
+from planner.command_line import aligned
 from planner.evaluation import statistics
 from planner.evaluation.metrics.metric import Metric, MetricRecord, Portion
 from planner.evaluation.metrics.table import metrics
@@ -139,12 +140,3 @@ def number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Rows as lines with aligned columns."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

@@ -92,17 +92,6 @@ def planning_success(trace: EpisodeTrace) -> Measure:
     return Measure(float(trace.end.success or (bool(trace.end.satisfied) and all(was_tried))))
 
 
-def length_class(trace: EpisodeTrace, short: int = 13, long: int = 26) -> str:
-    """Short, medium or long by the number of skill calls (EPM-5, EPM-T10).
-
-    Below 13 is short, above 26 long; the paper's "13 to 16" for medium is taken as a misprint.
-    """
-    count = len(attempts(trace))
-    if count < short:
-        return "short"
-    return "long" if count > long else "medium"
-
-
 def _is_for(call: SkillCall, proposition: TracedProposition) -> bool:
     """Whether a call serves a proposition, or takes an object for it."""
     if not call.arguments:

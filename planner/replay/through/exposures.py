@@ -113,18 +113,6 @@ class Observer:
         )
 
 
-def intrinsics_of(message: Any) -> Intrinsics:
-    """The intrinsics of a sensor_msgs/CameraInfo.
-
-    Raises:
-        PlannerError: if the camera is not calibrated.
-    """
-    if not message.k[0] > 0:
-        raise PlannerError("camera_info of a camera that is not calibrated (k[0] is 0)")
-    fx, cx, fy, cy = (float(message.k[i]) for i in (0, 2, 4, 5))
-    return Intrinsics(int(message.width), int(message.height), fx, fy, cx, cy)
-
-
 def _frame(content: Mapping[str, Any], intrinsics: Intrinsics, optical: Pose) -> CameraFrame:
     depth_m = decode_depth(content[DEPTH])
     instances = decode_instances(content[INSTANCES]) if INSTANCES in content else None

@@ -16,7 +16,7 @@ from planner.parts.kinds import UPDATERS
 from planner.parts.option import read_options
 from planner.replay.states import STATES
 from planner.replay.through.belief_history import History, LiveList
-from planner.replay.through.exposures import Exposure, Exposures, Observer, intrinsics_of
+from planner.replay.through.exposures import Exposure, Exposures, Observer
 from planner.replay.through.recorded import (
     CHANGES,
     COLOUR,
@@ -48,6 +48,7 @@ from planner.world.house import House
 from planner.world.observation import Intrinsics
 from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind, EntityKind
+from planner.world.wire import intrinsics_of
 
 # As in the memory node: a time this far back means that the world was reset; and the number of
 # states kept to find that of a picture.

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from planner.command_line import aligned
 from planner.memory.truth_scores import TrueThings, TruthScore, score_truth
 from planner.replay.through.belief_difference import Difference, differences, is_same
 from planner.replay.through.memory import WorldBelief
-from planner.replay.through.result import Findings, plain, share, table
+from planner.replay.through.result import Findings, plain, share
 from planner.world.entity import Entity
 
 _SHOWN_DIFFERENCES = 8
@@ -261,7 +262,7 @@ def _score_table(steps: Sequence[Step]) -> list[str]:
                 share(over.get("recall")),  # type: ignore[arg-type]
             )
         )
-    return table(rows)
+    return aligned(rows)
 
 
 def _pictures(agent: str, counts: JsonValue) -> str:

@@ -75,12 +75,3 @@ def plain(text: str, limit: int = 160) -> str:
 def share(value: float | None) -> str:
     """A rate as text."""
     return "-" if value is None else f"{value:.3f}"
-
-
-def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table whose first row is its header."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

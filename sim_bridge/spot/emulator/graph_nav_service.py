@@ -92,9 +92,9 @@ class GraphNav:
         base = machine.world.base
         seed = self._map.seed()
         if seed is None:
-            self._map.seed_found = base.compose(_flat(guessed).inverse())
+            self._map.seed_found = base.compose(guessed.on_ground().inverse())
             return True
-        off = _flat(seed.compose(guessed)).inverse().compose(base)
+        off = seed.compose(guessed).on_ground().inverse().compose(base)
         allowed_m = request.max_distance or _GUESS_OFF_M
         near = math.hypot(*off.position_m[:2]) <= allowed_m
         return near and abs(wrap_angle_rad(off.yaw_rad)) <= (request.max_yaw or _GUESS_OFF_RAD)
@@ -219,7 +219,7 @@ class GraphNav:
             machine.walk.ended = True
         if machine.posture is Posture.SITTING:
             machine.pose(stand=True)
-        goals = [_flat(pose) for pose in steps]
+        goals = [pose.on_ground() for pose in steps]
         walk = Walk(
             ends_s=ends_s,
             goal=goals[0],
@@ -256,8 +256,3 @@ def _gap_m(here: Pose, one: Pose, other: Pose) -> float:
     """Distance of a pose from the line between two others."""
     line = LineString([one.position_m[:2], other.position_m[:2]])
     return float(line.distance(Point(here.position_m[:2])))
-
-
-def _flat(pose: Pose) -> Pose:
-    x, y, _ = pose.position_m
-    return Pose.planar(x, y, pose.yaw_rad)

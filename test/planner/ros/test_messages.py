@@ -23,7 +23,7 @@ from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, Pri
 from planner.world.serialized import stamp_of
 from planner.world.state_updates import StateUpdate, UpdateEncoder
 from planner.world.vocabulary import Relation
-from planner.world.wire import state_update
+from planner.world.wire import intrinsics_of, state_update
 from sim_bridge.agent.node import read_goal
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.requests import read_request
@@ -86,12 +86,12 @@ def test_wrong_pictures_are_told() -> None:
     with pytest.raises(PlannerError, match="an image of 2x3 rgb8 has 12 bytes"):
         images.rgb_array(message)
     with pytest.raises(PlannerError, match="not calibrated"):
-        images.intrinsics(CameraInfo())
+        intrinsics_of(CameraInfo())
 
 
 def test_lenses() -> None:
     lens = Intrinsics(384, 300, 250.0, 251.0, 191.5, 149.5)
-    assert images.intrinsics(images.camera_info(HEAD, lens)) == lens
+    assert intrinsics_of(images.camera_info(HEAD, lens)) == lens
 
 
 def plain(update: StateUpdate) -> StateUpdate:

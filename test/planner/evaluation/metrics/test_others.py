@@ -113,13 +113,6 @@ def test_epm_what_cannot_fail_and_what_was_given_up_does_not_count(make_trace, m
     assert epm.skill_success(make_trace(calls=calls)).value == 0.0
 
 
-@pytest.mark.parametrize(
-    ("count", "name"), [(12, "short"), (13, "medium"), (26, "medium"), (27, "long")]
-)
-def test_epm_lengths(make_trace, make_call, count, name) -> None:
-    assert epm.length_class(make_trace(calls=[make_call("Pick[cup_0]")] * count)) == name
-
-
 # LLAMAR-8
 
 
