@@ -54,7 +54,7 @@ class Clauses(Statements):
         return (
             self._negative(i) or self._polite(i) or self._who_does(i) or self._wish(i)
             or self.verb_phrase(i, _BASE) or self.shared_object(i) or self._speaker_did(i)
-            or self._speaker(i) or self._robot(i) or self._existing(i)
+            or self._speaker(i) or self._robot(i) or self._use(i) or self._existing(i)
             or self.statement(i, wish=False)
         )  # fmt: skip
 
@@ -118,6 +118,16 @@ class Clauses(Statements):
                 if isinstance(thing, Noun):
                     thing.where += do.to
             do.act, do.to, do.states, do.who = Act.MENTION, [], [], None
+        return found
+
+    def _use(self, at: int) -> Dos | None:
+        """Reads "use the sponge to clean the table"."""
+        tool = self.item(at + 1) if self._source.word(at) == "use" else None
+        if tool is None or self._source.word(tool[1]) != "to":
+            return None
+        found = self.verb_phrase(tool[1] + 1, _BASE)
+        for do in found[0] if found else ():
+            do.tools.append(tool[0])
         return found
 
     def _robot(self, at: int) -> Dos | None:

@@ -65,11 +65,14 @@ class Discourse:
                 return all(can_be(noun.kind, state) for state in do.states)
             if do.act is Act.PREPARE:
                 return is_room(noun) or is_furniture(noun)
-            return not is_room(noun) and (do.act is not Act.MOVE or not is_furniture(noun))
+            fixed = is_room(noun) or noun.kind == "floor"
+            return not fixed and (do.act is not Act.MOVE or not is_furniture(noun))
 
         self._before = len(self._nouns)
         do.things = [thing for phrase in do.things for thing in self._phrase(phrase, fits, [])]
         self._before = None
+        if do.told:
+            self._tell(do)
         do.tools = [
             thing for phrase in do.tools for thing in self._phrase(phrase, lambda _: True, [])
         ]
@@ -109,6 +112,16 @@ class Discourse:
             self._spoken.append(_Spoken(own, targets, anchors, places))
         if do.act is Act.MAKE and "sliced" in do.states:
             self._sliced += own
+
+    def _tell(self, do: Do) -> None:
+        """Adds what is said of things to what they are: "it is on the desk"."""
+        for where in do.to:
+            self._where(where, [thing for thing in do.things if isinstance(thing, Noun)])
+        for thing in do.things:
+            if isinstance(thing, Noun):
+                thing.states += [state for state in do.states if state not in thing.states]
+                thing.where += [where for where in do.to if where not in thing.where]
+        do.states, do.to = [], []
 
     def join(self, number: int) -> None:
         """Makes the things of the last requests, which one verb names, one group for "them"."""
@@ -153,7 +166,11 @@ class Discourse:
         if noun.other:
             self._other(noun)
         if not noun.kind:
-            noun.kind = self._kind_before(noun)
+            before = self._noun_before(noun)
+            noun.kind = before.kind
+            if noun.pick and not noun.where:
+                # "There are two boxes in the hall. Take the bigger one".
+                noun.where = list(before.where)
         if noun.kind == "thing" and noun.count == 1 and not noun.described:
             raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
         if is_room(noun) and noun.states:
@@ -210,7 +227,8 @@ class Discourse:
         if room is not None:
             place.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
 
-    def _kind_before(self, noun: Noun) -> str:
+    def _noun_before(self, noun: Noun) -> Noun:
+        """The noun that "one" and "ones" stand for."""
         inner = [where.anchor for where in noun.where]
         known = [
             n
@@ -218,7 +236,7 @@ class Discourse:
             if n.kind not in ("", "floor") and not is_room(n) and n not in inner
         ]
         for earlier in sorted(known, key=is_furniture):
-            return earlier.kind
+            return earlier
         raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
 
     def _repeated(self, noun: Noun) -> Noun | None:
@@ -299,6 +317,9 @@ class Discourse:
                 raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
             yield pair[0 if pronoun.word == "former" else 1]
             return
+        if "both" in pronoun.word:
+            yield from self._pair(pronoun, own)
+            return
         for spoken in reversed(self._spoken):
             things = [n for n in spoken.things if n not in own]
             anchors = [n for n in spoken.anchors if n not in own and not is_room(n)]
@@ -310,7 +331,21 @@ class Discourse:
             if found := self._meant(pronoun, things, [], lambda _: True):
                 yield from found
                 return
+        if pronoun.number == 2 and self._spoken:
+            yield from self._pair(pronoun, own)
+            return
         raise self._source.ask(AskReason.WHAT, pronoun.start, pronoun.end)
+
+    def _pair(self, pronoun: Pronoun, own: list[Noun]) -> list[Noun]:
+        """Two things that one request, or two requests, named before; otherwise asks."""
+        groups = [[n for n in spoken.things if n not in own] for spoken in reversed(self._spoken)]
+        for group in groups:
+            if len(group) == 2 or (len(group) == 1 and group[0].count == 2):
+                return group
+        named = list(dict.fromkeys(noun for group in reversed(groups) for noun in group))
+        if len(named) != 2:
+            raise self._source.ask(AskReason.WHAT, pronoun.start, pronoun.end)
+        return named
 
     def _meant(
         self,

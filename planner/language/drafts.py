@@ -24,7 +24,8 @@ class Noun:
     """A description. Two mentions of the same things are one object.
 
     `kind` is empty for "one" and "ones", and for pronouns, until it is known what they stand for;
-    `instead_of` is what is not meant and would not be without saying so.
+    `instead_of` is what is not meant and would not be without saying so; `clause` is where a
+    relative clause says in which state it is.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class Noun:
     each: bool = False
     bare: bool = False
     vague: bool = False
+    clause: tuple[int, int] | None = None
 
     @property
     def described(self) -> bool:
@@ -128,6 +130,7 @@ class Do:
     Attributes:
         taken: the place is still to come ("take the cup and put it on the table").
         guess: it may only say where things are ("there should be a pot on the stove").
+        told: its places and states say how the things are.
         tools: what it is done with.
         later: which of the things come after those before them ("the cup, then the plate").
     """
@@ -146,5 +149,6 @@ class Do:
     people: int | None = None
     taken: bool = False
     guess: bool = False
+    told: bool = False
     tools: list[Phrase] = field(default_factory=list)
     later: list[int] = field(default_factory=list)

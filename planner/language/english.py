@@ -64,10 +64,10 @@ POSSESSIVES = frozenset({"my", "our", "your", "his", "her", "their", "its"})
 PICKS: Mapping[Words, Pick] = {
     tuple(word.split()): pick
     for pick, words in {
-        Pick.NEAREST: "nearest|closest",
-        Pick.FARTHEST: "farthest|furthest",
-        Pick.BIGGEST: "biggest|largest|tallest",
-        Pick.SMALLEST: "smallest|tiniest|littlest",
+        Pick.NEAREST: "nearest|closest|nearer|closer",
+        Pick.FARTHEST: "farthest|furthest|farther|further",
+        Pick.BIGGEST: "biggest|largest|tallest|bigger|larger|taller",
+        Pick.SMALLEST: "smallest|tiniest|littlest|smaller|tinier",
         Pick.LEFTMOST: "left|leftmost|left hand",
         Pick.RIGHTMOST: "right|rightmost|right hand",
     }.items()
@@ -114,7 +114,7 @@ PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
         (
             _ON,
             _STATIC,
-        ): "on|upon|on top of|atop|all over|on the top of|in the middle of|in the center of"
+        ): "on|upon|over|on top of|atop|all over|on the top of|in the middle of|in the center of"
         "|in the centre of|at the center of|at the centre of|on the surface of",
         (_ON, _TO): "onto|on to|to the top of|to be on top of",
         (_IN, _STATIC): "in|inside|inside of|within|around|about|across|throughout|all around"

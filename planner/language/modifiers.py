@@ -177,8 +177,11 @@ class Modified(Places):
             if source.word(i + 1) != "been":
                 return 0
             i += 1
-        i += 1
-        return self._predicate(i, noun, negated=False) if i else 0
+        known = len(noun.states)
+        end = self._predicate(i + 1, noun, negated=False)
+        if len(noun.states) > known:
+            noun.clause = (at, end)
+        return end
 
     def _predicate(self, at: int, noun: Noun, *, negated: bool) -> int:
         """States and places after "that is"."""

@@ -146,7 +146,7 @@ class MovingFrames(OccasionFrames):
         """A verb of motion without a place: to the speaker, away, or still to be said."""
         do.taken = True
         off = any(
-            w.relation is Relation.ON_TOP and w.way is Way.FROM
+            w.relation in (Relation.ON_TOP, Relation.IN) and w.way is Way.FROM
             for t in do.things
             if isinstance(t, Noun)
             for w in t.where
@@ -297,7 +297,8 @@ class MovingFrames(OccasionFrames):
         if segments is None:
             return None
         things = self.attach(segments[0])
-        if len(things) != 2:
+        fixed = [isinstance(thing, Noun) and is_furniture(thing) for thing in things]
+        if len(things) != 2 or fixed[0] is not fixed[1]:
             return None
         end = segments[1]
         pairs = zip(things, reversed(things), strict=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
 from planner.language.drafts import Pronoun as _Pronoun
 from planner.language.english import FILLERS, NUMBERS, PREPOSITIONS, THE
-from planner.language.fitness import includes
+from planner.language.fitness import can_be, includes
 from planner.language.modifiers import EXCEPT, Modified
 from planner.language.noun_phrases import describe
 from planner.language.places import belongs, grouped, is_furniture, is_room
@@ -73,10 +73,11 @@ class Objects(Modified):
         if either:
             return None
         if isinstance(found[0], Noun) and found[0].bare and not found[0].plural:
+            placed = source.longest(found[1], PREPOSITIONS.keys(), 7) > 0
             verbal = any(
-                Form.BASE in v.forms and at + v.length >= found[1]
+                Form.BASE in v.forms and at + v.length >= found[1] + placed
                 for v in verbs_at(source.words, at)
-            ) and not source.longest(found[1], PREPOSITIONS.keys(), 7)
+            )
             if verbal or source.word(found[1]) in THE | {"a", "an", "it", "them", "all"}:
                 return None
         return found
@@ -165,6 +166,7 @@ class Objects(Modified):
         if (polite := self._source.starts(i, ", please ,", ", please")) and self.place(polite):
             i = polite
         segment.wheres, i = self.places(i)
+        i = self._whose_clause(i, segment)
         j = i + (self._source.word(i) == ",")
         j += self._source.word(j) in ("sitting", "standing", "lying", "all", "both")
         if spread := self.arrangement(j):
@@ -181,6 +183,28 @@ class Objects(Modified):
                 segment.wheres += more
                 return end
         return after
+
+    def _whose_clause(self, at: int, segment: Segment) -> int:
+        """Reads "the cups on the table that are dirty"; asks where it may be the table."""
+        head = segment.things[-1]
+        wheres = segment.wheres
+        if not isinstance(head, Noun) or not wheres:
+            return at
+        for where in wheres:
+            anchor = where.anchor
+            if not isinstance(anchor, Noun) or anchor.clause is None:
+                continue
+            if not all(can_be(head.kind, state) for state in anchor.states):
+                continue
+            if head.kind != "thing":
+                raise self._source.ask(AskReason.WHICH, *anchor.clause)
+            head.states, anchor.states = [*head.states, *anchor.states], []
+        settled = self._source.word(at) not in ("that", "which") or wheres[-1].way is Way.TO
+        if settled or not (end := self._relative(at, head)):
+            return at
+        self._describe([head], wheres)
+        segment.wheres, end = self.places(end)
+        return end
 
     def _joined(self, at: int) -> int:
         """The position after "and" or a comma in a list; 0 if the list ends."""

@@ -37,6 +37,8 @@ class Quantities:
     def _quantity(self, at: int) -> tuple[Quantity, int]:
         """What stands in front of adjectives and noun."""
         source = self._source
+        if source.word(at) in ("only", "just") and source.word(at + 1) in THE:
+            at += 1
         word = source.word(at)
         if word in ("whatever", "whichever"):
             kind = source.word(at)

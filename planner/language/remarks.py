@@ -84,6 +84,9 @@ class Remarks(Subordinates):
         ):
             end = self._clause_end(end + 1, frozenset({"so"}))
         inner = source.words[at:end]
+        if word in ("tomorrow", "later") and not {"is", "are", "will", "have", "has"} & set(inner):
+            # When something is to be done is not in the form.
+            return 0
         verbs = [
             f
             for k in range(at, end)

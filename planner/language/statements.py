@@ -240,14 +240,10 @@ class Statements(Frames):
         if modal not in STATING | GUESSING:
             return None
         dos, end = found
-        for do in dos:
-            described = [t for t in do.things if isinstance(t, Noun)]
-            for thing in described:
-                thing.states += do.states
-                thing.where += do.to
-                if modal in HAS_BEEN and do.act is Act.MOVE:
-                    return None
-        return [Do(Act.MENTION, list(things), dos[0].start, end, taken=False)], end
+        if modal in HAS_BEEN and any(do.act is Act.MOVE for do in dos):
+            return None
+        told = [where for do in dos for where in do.to], [s for do in dos for s in do.states]
+        return [Do(Act.MENTION, list(things), dos[0].start, end, *told, told=True)], end
 
     def _becomes(self, i: int, things: list[Phrase], at: int) -> Dos | None:
         """A state, participle or place behind a form of "be"."""

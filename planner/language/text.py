@@ -217,15 +217,9 @@ class Text(Announcements):
 
     def _next_clause(self, at: int) -> Dos | None:
         source = self._source
-        candidates: list[Dos] = []
-        if (
-            self._sentence
-            and self._given
-            and (found := self.verb_phrase(at, {Form.PAST}, list(self._given)))
-        ):
-            candidates.append(found)
         if self._wishing and (found := self.statement(at, wish=True)):
             return found
+        candidates: list[Dos] = []
         if self._forms != {Form.BASE} and (found := self.verb_phrase(at, self._forms)):
             candidates.append(found)
         if self._sentence and (found := self._placing(at)):
@@ -233,6 +227,9 @@ class Text(Announcements):
         if found := self.clause(at):
             candidates.append(found)
         if found := self._gap(at):
+            candidates.append(found)
+        given = list(self._given) if self._sentence else []
+        if given and (found := self.verb_phrase(at, {Form.PAST}, given)):
             candidates.append(found)
         if not candidates:
             return None

@@ -66,6 +66,31 @@ SAME = [
         "Get the cups from the hall and the plates from the office and wash them.",
         "Wash the cups from the hall and the plates from the office.",
     ),
+    (
+        "Wash the cup. Slice the apple. Put them in the sink.",
+        "Wash the cup, slice the apple, put the cup and the apple in the sink.",
+    ),
+    (
+        "Toast the bread, slice the tomato and put both on the tray.",
+        "Toast the bread, slice the tomato, put the bread and the tomato on the tray.",
+    ),
+    # Relative clauses and facts
+    (
+        "The cups on the table that are dirty go in the sink.",
+        "The dirty cups on the table go in the sink.",
+    ),
+    (
+        "My book is old. It is on the desk. Bring it here.",
+        "Bring the book that is on the desk here.",
+    ),
+    (
+        "There are two boxes in the hall. Take the bigger one to the office.",
+        "Take the biggest box in the hall to the office.",
+    ),
+    (
+        "Take everything that is on the floor and put it in the box.",
+        "Put everything that is on the floor in the box.",
+    ),
     # Who
     (
         "Would you wash the plates while I wash the pots?",
@@ -96,13 +121,18 @@ def test_what_is_otherwise_has_the_opposite_condition() -> None:
         "Sort the books.",
         "Bring the cup from the table in the kitchen on the counter.",
         "I have three friends over, set the table.",
+        "Wash the cup on the desk which is dirty.",
+        "Slice the tomato and put both on the table.",
     ],
 )
 def test_what_is_not_sure_is_asked(text: str) -> None:
     assert isinstance(interpret(text), Ask)
 
 
-@pytest.mark.parametrize("text", ["Slice an apple and bring me the slices on a plate."])
+@pytest.mark.parametrize(
+    "text",
+    ["Slice an apple and bring me the slices on a plate.", "Tomorrow morning, water the plants."],
+)
 def test_what_no_rule_covers_is_refused(text: str) -> None:
     assert isinstance(interpret(text), NotUnderstood)
 
