@@ -17,6 +17,9 @@ from sensor_msgs.msg import Image
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
+from planner.episodes.drawing.picture_file import write_picture
+from planner.episodes.drawing.understood import draw_understood
+from planner.evaluation.as_understood import read_understood
 from planner.evaluation.task_start import verdict_steps
 from planner.narrator import story
 from planner.narrator.live.node import StorySubscriber
@@ -152,6 +155,22 @@ class NarratorNode(Node):
                     self._watch(agent)
         if event.line:
             self._log(event.line)
+        if event.kind is story.Kind.UNDERSTOOD and self._story.standing is not None:
+            self._draw_understood(str(self._story.standing.goal))
+
+    def _draw_understood(self, goal: str) -> None:
+        """Draws what the planner has understood, before anything is carried out."""
+        found = read_understood(goal)
+        if found is None:
+            return
+        path = self._folder / "understood.png"
+        try:
+            picture = draw_understood(self._words, found.goal, self._house_now(), found.choices)
+            write_picture(picture, path)
+        except PlannerError as error:
+            self._log(f"no picture of it: {error}")
+        else:
+            self._log(f"       as a picture: {path}")
 
     def _on_allowed(self, agent: str, message: Bool) -> None:
         self._may_move[agent] = message.data
@@ -285,16 +304,21 @@ class NarratorNode(Node):
         if self._episode is not None:
             title = f"{self._episode.episode_id}: {title}"
         try:
-            house = self._house or load_house(self._house_name())
+            house = self._house_now()
             save(draw_run(house, title, self._paths.points, self._moves, self._moments), path)
         except PlannerError as error:
             self._log(f"no picture: {error}")
             return ""
         return str(path)
 
-    def _house_name(self) -> str:
+    def _house_now(self) -> House:
+        """The house, with the episode's things if there is an episode."""
         standing = self._story.standing
-        return str(standing.house) if standing is not None else ""
+        name = str(standing.house) if standing is not None else ""
+        house = self._house or load_house(name)
+        if self._episode is None:
+            return house
+        return house.model_copy(update={"objects": self._episode.objects})
 
     def _log(self, text: str) -> None:
         print(text, flush=True)

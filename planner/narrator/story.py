@@ -23,6 +23,7 @@ class Kind(StrEnum):
     """Kinds of events."""
 
     STATE = "state"
+    UNDERSTOOD = "understood"
     PLAN = "plan"
     BEGINS = "begins"
     ENDED = "ended"
@@ -175,6 +176,11 @@ def progress_line(stamp_s: float, percent_complete: float, satisfied: int, total
     filled = round(percent_complete * _BAR_CELLS)
     bar = "#" * filled + "." * (_BAR_CELLS - filled)
     return f"{clock(stamp_s)}  judge    [{bar}] {satisfied} of {total} parts of the task hold"
+
+
+def understood_line(stamp_s: float, requests: Sequence[str]) -> str:
+    """What the planner has understood of an instruction in words."""
+    return f"{clock(stamp_s)}  understood: {one_line('; '.join(requests))}"
 
 
 def question_line(stamp_s: float, question: str) -> str:

@@ -160,6 +160,18 @@ def test_an_agent_that_is_not_there_is_refused_by_the_planner(
     assert "agent_7" in one.events[-1]["text"]
 
 
+def test_what_was_understood_is_said_before_anything_is_done(
+    alone: Start, client: Client, instruct: Callable[..., Instruct]
+) -> None:
+    alone(planner="expert")
+    one = instruct("Put the cup on the table.", "--timeout", "1", "--json")
+    ended(client, one)
+    kinds = [event["kind"] for event in one.events]
+    assert kinds.index("state") < kinds.index("understood") < kinds.index("end")
+    (event,) = (event for event in one.events if event["kind"] == "understood")
+    assert event["requests"] == ["put the cup on the table"]
+
+
 @pytest.mark.parametrize(
     ("planner", "words", "status"),
     [("react", "Go to the table.", 0), ("expert", "Gronk the table.", 1)],

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from planner.episodes.drawing.picture import draw_episode
-from planner.episodes.drawing.raster import image_of
-from planner.episodes.drawing.shapes import Picture
-from planner.episodes.drawing.svg import svg_text
+from planner.episodes.drawing.picture_file import write_picture
 from planner.episodes.drawing.understood import draw_understood
 from planner.language.goal_form import Goal
 from planner.world.errors import FileError
@@ -16,8 +14,6 @@ from planner.world.house_checks import load_episode, load_house
 
 Understand = Callable[[str], Goal]
 """Reads an instruction; raises PlannerError with the question or the refusal."""
-
-_SCALE = 1.5
 
 
 def draw(name: str, output: Path | None, house: str, understand: Understand | None) -> int:
@@ -42,19 +38,3 @@ def draw(name: str, output: Path | None, house: str, understand: Understand | No
     write_picture(picture, path)
     print(path)
     return 0
-
-
-def write_picture(picture: Picture, path: Path) -> None:
-    """Writes a picture as SVG or PNG, by the file's name.
-
-    Raises:
-        FileError: if it cannot be written.
-    """
-    try:
-        if path.suffix.lower() == ".svg":
-            path.write_text(svg_text(picture), encoding="utf-8")
-        else:
-            # So few colours that a palette, with which files are a third as large, has them all.
-            image_of(picture, _SCALE).quantize(128).save(path, format="PNG", optimize=True)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error.strerror}") from None

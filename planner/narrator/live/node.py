@@ -16,6 +16,8 @@ from pydantic import JsonValue
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 
+from planner.evaluation.as_understood import read_understood
+from planner.grounding.wording import request_words
 from planner.narrator import story
 from planner.narrator.story import Event, Kind
 from planner.ros import qos
@@ -136,12 +138,21 @@ class StorySubscriber:
                 "has_goal": bool(message.goal),
             }
             self._emit(Event(Kind.STATE, stamp_s, "", fields))
+        if before is None or before.goal != message.goal:
+            self._emit_understood(stamp_s, str(message.goal))
         if message.state == InstructStatus.WAITING and message.question:
             if before is None or before.question != message.question:
                 line = story.question_line(stamp_s, message.question)
                 self._emit(Event(Kind.QUESTION, stamp_s, line, {"question": message.question}))
         elif message.state == InstructStatus.RUNNING:
             self._emit_decisions(stamp_s, message)
+
+    def _emit_understood(self, stamp_s: float, goal: str) -> None:
+        found = read_understood(goal)
+        if found is not None:
+            said = [request_words(request) for request in found.goal.requests]
+            line = story.understood_line(stamp_s, said)
+            self._emit(Event(Kind.UNDERSTOOD, stamp_s, line, {"requests": [*said]}))
 
     def _emit_decisions(self, stamp_s: float, message: InstructStatus) -> None:
         pairs = list(zip(message.agents, message.calls, strict=False))

@@ -126,6 +126,7 @@ def test_text_of_others_is_one_line_that_no_terminal_obeys(text: str) -> None:
     for line in (
         story.one_line(text),
         story.question_line(1.0, text),
+        story.understood_line(1.0, [text, text]),
         story.reason_line(1.0, text),
     ):
         assert line.isprintable()

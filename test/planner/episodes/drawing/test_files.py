@@ -35,7 +35,7 @@ def test_svg_and_png_are_written(
     [
         (["toys_hom_0"], "did you mean 'toys_home_0'?"),
         (["toys_home_0", "-o", "a.gif"], "a.gif: expected a name that ends in .png or .svg"),
-        (["toys_home_0", "-o", "absent/a.png"], "absent/a.png: cannot be written"),
+        (["toys_home_0", "-o", "/proc/a.png"], "/proc/a.png: cannot be written"),
     ],
 )
 def test_bad_input_is_one_line(
