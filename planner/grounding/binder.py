@@ -39,7 +39,7 @@ class Binder:
         self._first = scene if self._first is None else as_first_known(self._first, scene)
         grounder = Grounder(
             self.goal,
-            self._first,
+            self._first.with_slices(),
             self._choices,
             self._bound,
             frozenset(self._searched),

@@ -16,6 +16,8 @@ from planner.language.reading import AskReason
 from planner.language.words import Amount, Bound
 
 _LEAST = {Amount.SOME: 2, Amount.FEW: 3}
+# Of these any one is as good as another, even in another room.
+_ALIKE = frozenset({"floor", "trash_can"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Bindings:
         self._choices = choices
         self.bound: dict[str, tuple[str, ...]] = dict(bound)
         self._searched = searched
-        self._settle = settle
+        self.settle = settle
         self._labels: dict[str, Binding] = {}
         self._labelled: dict[str, tuple[str, ...]] = {}
         self.fitting = Fitting(scene, self._labelled)
@@ -91,6 +93,7 @@ class Bindings:
         request: int,
         *,
         able: Mapping[str, str] | None = None,
+        likely: frozenset[str] = frozenset(),
         quiet: bool = False,
     ) -> Binding | None:
         """Binds a phrase.
@@ -100,6 +103,7 @@ class Bindings:
             path: where it is in the goal.
             request: index of the request.
             able: the reason for each name that cannot be meant here.
+            likely: what is rather meant than others that fit a definite description.
             quiet: nothing is looked for or asked.
 
         Returns:
@@ -108,10 +112,10 @@ class Bindings:
         if isinstance(phrase, Mention):
             return self._labels.get(phrase.label)
         if isinstance(phrase, OneOf):
-            return self._one_of(phrase, path, request, able or {}, quiet=quiet)
+            return self._one_of(phrase, path, request, able or {}, likely, quiet=quiet)
         if not isinstance(phrase, Description):
             return None
-        found = _OneDescription(self, phrase, path, request, able or {}, quiet=quiet).bind()
+        found = _OneDescription(self, phrase, path, request, able or {}, likely, quiet=quiet).bind()
         if found is not None and phrase.label is not None:
             self._labels[phrase.label] = found
             self._labelled[phrase.label] = found.names
@@ -135,6 +139,10 @@ class Bindings:
         """Whether nothing more can be found."""
         return self._scene.complete or key in self._searched
 
+    def things(self, names: Sequence[str]) -> list[Thing]:
+        """The things of some names."""
+        return [self._scene.things[name] for name in names]
+
     def places_of(self, phrase: Description) -> tuple[str, ...]:
         """Rooms and furniture where a thing must be; empty for anywhere."""
         return tuple(n for place in phrase.where for n in self.fitting.names(place.anchor))
@@ -148,27 +156,37 @@ class Bindings:
 
     def differ(self, names: Sequence[str], key: str, request: int, words: str) -> bool:
         """Asks which of several is meant; False if they cannot be told apart or asked about."""
-        things: list[Thing] = [self._scene.things[name] for name in names]
-        options = () if self._settle else alternatives(self._scene, things)
+        options = () if self.settle else alternatives(self._scene, self.things(names))
         if not options:
             return False
         self.open.questions[key] = Question(key, request, words, AskReason.WHICH, options)
         return True
 
     def _one_of(
-        self, phrase: OneOf, path: str, request: int, able: Mapping[str, str], *, quiet: bool
+        self,
+        phrase: OneOf,
+        path: str,
+        request: int,
+        able: Mapping[str, str],
+        likely: frozenset[str],
+        *,
+        quiet: bool,
     ) -> Binding | None:
         """The first alternative of which enough is known; in truth any of them is as good."""
         found = []
         for k, inner in enumerate(phrase.one_of):
-            found.append(self.bind(inner, f"{path}.{k}", request, able=able, quiet=True))
+            inner_path = f"{path}.{k}"
+            found.append(
+                self.bind(inner, inner_path, request, able=able, likely=likely, quiet=True)
+            )
         known = [binding for binding in found if binding is not None]
-        if self._settle and known:
+        if self.settle and known:
             names = tuple(dict.fromkeys(n for binding in known for n in binding.names))
             return Binding(path, names, min(b.number for b in known), loose=True)
         if known:
             return known[0]
-        return self.bind(phrase.one_of[0], f"{path}.0", request, able=able, quiet=quiet)
+        first = phrase.one_of[0]
+        return self.bind(first, f"{path}.0", request, able=able, likely=likely, quiet=quiet)
 
 
 def _key(phrase: NounPhrase, path: str) -> str:
@@ -189,9 +207,11 @@ class _OneDescription:
         path: str,
         request: int,
         able: Mapping[str, str],
+        likely: frozenset[str],
         *,
         quiet: bool,
     ) -> None:
+        self.likely = likely
         self.bindings, self.phrase, self.path = bindings, phrase, path
         self.request, self.able, self.quiet = request, able, quiet
         self.key = _key(phrase, path)
@@ -222,7 +242,7 @@ class _OneDescription:
             )
         if not known:
             if self.settled:
-                self._fail(Why.DONE if self._classes == () else Why.NONE, self._none)
+                self._fail(Why.DONE if self._are_elsewhere else Why.NONE, self._none)
             return None
         return Binding(self.key, known, len(known))
 
@@ -244,8 +264,12 @@ class _OneDescription:
             self._lack(number - len(known), len(known))
         if not known:
             return None
+        likely = tuple(name for name in known if name in self.likely)
+        if phrase.definite and choice is None and not before and len(likely) >= number:
+            known = likely
         number = min(number, len(known))
-        if phrase.definite and number < len(known) and choice is None and not self.quiet:
+        may_ask = phrase.definite and choice is None and not self.quiet
+        if may_ask and number < len(known) and not self._are_alike(known):
             asked = self.bindings.differ(known, self.key, self.request, self._words)
             if asked:
                 return None
@@ -273,9 +297,22 @@ class _OneDescription:
 
     @property
     def _none(self) -> str:
-        plain = self.phrase.model_copy(update={"definite": False, "count": 1, "label": None})
-        words = words_of(plain)
-        return f"There is no {words.removeprefix('a ').removeprefix('an ')}."
+        plain = {"definite": False, "count": 1, "but": (), "other_than": (), "elsewhere": False}
+        words = words_of(self.phrase.model_copy(update=plain))
+        other = "other " if self.phrase.other_than or self.phrase.but else ""
+        return f"There is no {other}{words.removeprefix('a ')}."
+
+    @property
+    def _are_elsewhere(self) -> bool:
+        """Whether none is left: there are such things, and the place is there, but not there."""
+        wheres = [self.bindings.fitting.names(place.anchor) for place in self.phrase.where]
+        anywhere = self.phrase.model_copy(update={"where": (), "states": (), "but": ()})
+        is_there_any = self.phrase.kind == "thing" or self.bindings.fitting.names(anywhere)
+        return all(wheres) and bool(is_there_any)
+
+    def _are_alike(self, names: Sequence[str]) -> bool:
+        things = self.bindings.things(names)
+        return all(thing.class_name in _ALIKE for thing in things) and not self.phrase.where
 
     @property
     def _classes(self) -> tuple[str, ...]:

@@ -43,19 +43,18 @@ class Choice:
 
 def alternatives(scene: Scene, things: Sequence[Thing]) -> tuple[Alternative, ...]:
     """How to tell things apart in words; empty if there is no way, so that any will do."""
-    best: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    best: dict[str, Alternative] = {}
     for told in (_by_color, _by_room, _by_parent, _by_parent_in_room):
-        groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        groups: dict[str, Alternative] = {}
         for thing in things:
-            groups.setdefault(told(scene, thing), []).append(thing.name)
+            words, places = told(scene, thing)
+            words = words if words.startswith("the ") else f"the one {words}"
+            known = groups.get(words, Alternative(words, ()))
+            at = tuple(dict.fromkeys((*known.places, *places)))
+            groups[words] = Alternative(words, (*known.names, thing.name), at)
         if len(groups) > len(best):
             best = groups
-    if len(best) < 2:
-        return ()
-    return tuple(
-        Alternative(f"the one {words}" if not words.startswith("the ") else words, tuple(names), at)
-        for (words, at), names in best.items()
-    )
+    return tuple(best.values()) if len(best) > 1 else ()
 
 
 def choice_of(question: Question, text: str, scene: Scene) -> Choice | None:

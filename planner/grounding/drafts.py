@@ -105,27 +105,41 @@ class Drafts:
     """All propositions of a goal, and which arguments must differ.
 
     Attributes:
+        scene: as things were at first.
         items: those to be achieved or kept.
+        slices: what things become when the goal has them sliced.
         banned: those that must never hold; they come last, so that planners may ignore them.
     """
 
+    scene: Scene
     items: list[Draft] = field(default_factory=list)
     banned: list[Draft] = field(default_factory=list)
+    slices: dict[str, tuple[str, ...]] = field(default_factory=dict)
     different: list[tuple[tuple[int, int], ...]] = field(default_factory=list)
 
     def add(self, draft: Draft) -> int:
-        """Adds a proposition; its index among those of its list."""
-        found = self.banned if draft.hold is Hold.NEVER else self.items
-        found.append(draft)
-        return len(found) - 1
+        """Adds a proposition; its index in `items`, -1 if it must never hold."""
+        if draft.hold is not Hold.NEVER:
+            if len(draft.lists[0]) == 1 and (pieces := self.slices.get(draft.lists[0][0])):
+                draft.lists, draft.number = (pieces, *draft.lists[1:]), len(pieces)
+            self.items.append(draft)
+            return len(self.items) - 1
+        if not draft.holds(self.scene):
+            # What is so already cannot become so.
+            self.banned.append(draft)
+        return -1
+
+    def divide(self, slices: Mapping[str, tuple[str, ...]]) -> None:
+        """Things become slices, which further propositions are about."""
+        self.slices |= {name: pieces for name, pieces in slices.items() if pieces}
 
     @property
     def all(self) -> list[Draft]:
         """In the order of the evaluation."""
         return [*self.items, *self.banned]
 
-    def evaluation(self, scene: Scene) -> dict[str, JsonValue] | None:
-        """The evaluation, with `scene` as it was at first; None without propositions."""
+    def evaluation(self) -> dict[str, JsonValue] | None:
+        """The evaluation; None without propositions."""
         if not self.all:
             return None
         constraints: list[JsonValue] = []
@@ -145,7 +159,7 @@ class Drafts:
             )
         return {
             "propositions": [item.document() for item in self.all],
-            "dependencies": self._dependencies(groups, scene),
+            "dependencies": self._dependencies(groups),
             "constraints": constraints,
         }
 
@@ -156,11 +170,11 @@ class Drafts:
                 steps.setdefault(draft.step, []).append(i)
         return [steps[step] for step in sorted(steps)]
 
-    def _dependencies(self, groups: Sequence[Sequence[int]], scene: Scene) -> list[JsonValue]:
+    def _dependencies(self, groups: Sequence[Sequence[int]]) -> list[JsonValue]:
         """What is true already counts only after the step before, or it could never be done."""
         found: list[JsonValue] = []
         for earlier, later in itertools.pairwise(groups):
-            early = [i for i in later if self.items[i].holds(scene)]
+            early = [i for i in later if self.items[i].holds(self.scene)]
             if early:
                 found.append(
                     {
@@ -193,6 +207,10 @@ class Drafts:
             and later.step is not None
             and draft.step < later.step
             and self._undoes(draft, later)
+        } | {
+            i
+            for i, draft in enumerate(self.items)
+            if any(name in self.slices for name in draft.lists[0])
         }
 
     @staticmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from planner.grounding.binding import Binding, Bindings
 from planner.grounding.choosing import Choice
@@ -35,7 +36,7 @@ class Grounder:
     ) -> None:
         self._goal, self._scene = goal, scene
         self._bindings = Bindings(scene, choices, bound, searched, settle=settle)
-        self._drafts = Drafts()
+        self._drafts = Drafts(scene)
         self._places = Places(scene, self._bindings, self._drafts)
         self._going: list[tuple[str, ...]] = []
         self._said: list[str] = []
@@ -51,15 +52,16 @@ class Grounder:
             if self._applies(request, index):
                 self._take(request, index, step, f"{index}")
         opened = self._bindings.open
+        unbound = (replace(u, words=u.words or self._said[u.request]) for u in opened.unbound)
         return Grounding(
-            evaluation=self._drafts.evaluation(self._scene),
+            evaluation=self._drafts.evaluation(),
             criteria=go_criteria(self._going),
             requests=tuple(draft.request for draft in self._drafts.all),
             request_words=tuple(self._said),
             missing=tuple(opened.missing.values()),
             open_ended=tuple(opened.open_ended.values()),
             questions=tuple(opened.questions.values()),
-            unbound=tuple(opened.unbound),
+            unbound=tuple(unbound),
             bound=self._bindings.bound,
         )
 
@@ -109,7 +111,8 @@ class Grounder:
             return
         things = list(self._bound(request.things, index, path, self._fixed))
         for k, place in enumerate(request.to):
-            self._places.put(things, place, index, step, f"{path}.to.{k}")
+            where = f"{path}.to.{k}"
+            self._places.put(things, place, index, step, where, meant=request.things)
         if request.arrangement is Arrangement.TOGETHER:
             self._together([binding for _, binding in things], index, step)
 
@@ -135,9 +138,25 @@ class Grounder:
             unable = self._unable(flag, state)
             for _, binding in self._bound(request.things, index, path, unable):
                 predicate = default_states().predicate(flag, value=value)
+                if state == "sliced":
+                    binding = self._sliced(binding)
                 for names, number in _parts(binding):
                     keys = (binding.tie, "")
                     self._drafts.add(Draft(index, step, predicate, (names,), number, keys))
+
+    def _sliced(self, binding: Binding) -> Binding:
+        """What things are when they are sliced: their slices, for what is divided so."""
+        parts = {
+            name: tuple(piece.name for piece in self._scene.slices if piece.whole == name)
+            for name in binding.names
+        }
+        if not any(parts.values()):
+            return binding
+        names = tuple(part for name in binding.names for part in parts[name] or (name,))
+        if not binding.is_choice:
+            self._drafts.divide(parts)
+            return replace(binding, names=names, number=len(names))
+        return replace(binding, names=names, loose=True)
 
     def _leave(self, request: Leave, index: int, path: str) -> None:
         for _, binding in self._bound(request.things, index, path, {}, quiet=True):

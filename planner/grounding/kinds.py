@@ -41,6 +41,8 @@ def of_kind(kind: str, scene: Scene) -> list[Thing]:
         for thing in scene.of_kind(level)
         if _means(kind, thing)
     ]
+    if not found:
+        found = [thing for thing in scene.slices if _means(kind, thing)]
     rooms = _ROOMS_OF.get(kind, frozenset())
     usual = [t for t in found if _class_of(scene.things.get(t.room or "")) in rooms]
     return usual or found

@@ -8,7 +8,7 @@ from planner.grounding.binding import Binding, Bindings
 from planner.grounding.drafts import Draft, Drafts, Hold
 from planner.grounding.records import Alternative, Question, Unbound, Why
 from planner.grounding.scene import Scene, Thing
-from planner.grounding.spots import Target, elsewhere_for, start_of, usual_for
+from planner.grounding.spots import Target, elsewhere_for, likely_pieces, start_of, usual_for
 from planner.grounding.wording import words_of
 from planner.language.description import (
     Anchor,
@@ -39,9 +39,11 @@ class Places:
         request: int,
         step: int | None,
         path: str,
+        *,
+        meant: Sequence[NounPhrase] = (),
         hold: Hold = Hold.ACHIEVED,
     ) -> None:
-        """Things shall be at a place, or never be there."""
+        """Things shall be at a place, or never be there; `meant` describes them."""
         anchor = place.anchor
         if isinstance(anchor, Spot) and anchor not in (Spot.ME, Spot.HERE):
             self._at_spot(things, anchor, request, step, hold)
@@ -49,7 +51,7 @@ class Places:
         if isinstance(anchor, PlaceOf):
             self._at_former(things, anchor, request, step, path, hold)
             return
-        binding = self._anchor(anchor, request, path, things)
+        binding = self._anchor(anchor, request, path, things, meant)
         target = None if binding is None else self._target(place, binding, request)
         if binding is None or target is None:
             return
@@ -76,10 +78,17 @@ class Places:
         ):
             self._note(request, Why.UNSAYABLE, "Nothing measures whether an agent is there.")
             return ()
-        binding = self._anchor(place.anchor, request, path, ())
+        binding = self._anchor(place.anchor, request, path, (), ())
         return () if binding is None else binding.names
 
-    def _anchor(self, anchor: Anchor, request: int, path: str, things: Things) -> Binding | None:
+    def _anchor(
+        self,
+        anchor: Anchor,
+        request: int,
+        path: str,
+        things: Things,
+        meant: Sequence[NounPhrase],
+    ) -> Binding | None:
         if isinstance(anchor, Spot):
             return self._speakers_room(request)
         unable: dict[str, str] = {}
@@ -91,7 +100,9 @@ class Places:
                 for holder in self._scene.holders(name)
             } | {self._scene.things[name].room or "" for _, b in things for name in b.names}
             unable = {name: f"{name} is where it is." for name in here}
-        return self._bindings.bind(anchor, path, request, able=unable)
+        kinds = [phrase.kind for phrase in meant if isinstance(phrase, Description)]
+        likely = likely_pieces(self._scene, kinds)
+        return self._bindings.bind(anchor, path, request, able=unable, likely=likely)
 
     def _speakers_room(self, request: int) -> Binding | None:
         """The room of the person; where nobody is seen, it is asked."""
@@ -102,6 +113,9 @@ class Places:
         names, choice = self._bindings.chosen("speaker", [room.name for room in rooms])
         if choice is not None or len(names) == 1:
             return Binding("speaker", tuple(names), 1)
+        if self._bindings.settle:
+            self._note(request, Why.UNSAYABLE, "Nobody knows where the speaker is.")
+            return None
         options = tuple(
             Alternative(f"in the {word_key(room.class_name)}", (room.name,), (room.name,))
             for room in rooms

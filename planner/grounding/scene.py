@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from planner.world.belief import Belief, BeliefNode
+from planner.world.catalogue import default_catalogue, slice_names
 from planner.world.geometry import Box, Pose, Vec3
 from planner.world.house import Furniture, House
 from planner.world.receptacle import part_by_word
@@ -29,6 +30,7 @@ class Thing:
         openness: 0 closed to 1 open; None if nothing opens or it is unknown.
         color, material: None if unknown.
         surface, hollow: whether things can be put onto it, or into it.
+        whole: what it will be sliced from; "" = it is there already.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Thing:
     material: str | None = None
     surface: bool = False
     hollow: bool = False
+    whole: str = ""
 
     @property
     def is_floor(self) -> bool:
@@ -83,9 +86,34 @@ class Scene:
     def of_kind(self, kind: EntityKind) -> list[Thing]:
         """All things of a kind, by name."""
         return sorted(
-            (thing for thing in self.things.values() if thing.kind is kind),
+            (thing for thing in self.things.values() if thing.kind is kind and not thing.whole),
             key=lambda thing: natural(thing.name),
         )
+
+    @property
+    def slices(self) -> list[Thing]:
+        """What is there only when something has been sliced."""
+        return [thing for thing in self.things.values() if thing.whole]
+
+    def with_slices(self) -> Scene:
+        """The scene with what its things can become."""
+        found = dict(self.things)
+        catalogue = default_catalogue()
+        for thing in self.things.values():
+            cls = catalogue.objects.get(thing.class_name)
+            if cls is None or cls.slices is None or thing.kind is not EntityKind.OBJECT:
+                continue
+            piece = catalogue.objects[cls.slices.class_name]
+            for name in slice_names(thing.name, cls.slices):
+                # Also after it was sliced, since descriptions hold for the time before.
+                found[name] = replace(
+                    thing,
+                    name=name,
+                    class_name=piece.name,
+                    affordances=piece.affordances,
+                    whole=thing.name,
+                )
+        return replace(self, things=found)
 
     def holders(self, name: str) -> Iterator[Thing]:
         """What a thing is on, in or held by, and what that is on, and so on, without its room."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from planner.grounding.kinds import classes_of
 from planner.grounding.scene import Scene, Thing
 from planner.world.catalogue import default_catalogue
 from planner.world.vocabulary import EntityKind, Relation
 
+# In which room such furniture stands says what it is for, unlike that of a table.
+_WITH_A_USE = frozenset({"sink", "cabinet", "counter"})
 # Predicate and names of its second list.
 Target = tuple[str, tuple[str, ...]]
 
@@ -55,3 +60,30 @@ def elsewhere_for(scene: Scene, thing: Thing, room: str | None) -> Target | None
         if piece.surface and not piece.is_floor and piece.name not in taken
     ]
     return ("is_on_top", tuple(pieces)) if pieces else None
+
+
+def likely_pieces(scene: Scene, kinds: Iterable[str]) -> frozenset[str]:
+    """Of furniture with a use, that which things of all these kinds usually are on or in.
+
+    "The sink" for plates is the one of the kitchen. Kinds that are found anywhere do not count.
+    """
+    catalogue = default_catalogue()
+    found: frozenset[str] | None = None
+    for kind in kinds:
+        names = [name for name in classes_of(kind) if name in catalogue.objects]
+        places = [place for name in names for place in catalogue.objects[name].places]
+        pieces = frozenset(
+            piece.name
+            for piece in scene.of_kind(EntityKind.FURNITURE)
+            for place in places
+            if piece.class_name == place.furniture and piece.class_name in _WITH_A_USE
+            if _class_of_room(scene, piece) in place.rooms
+        )
+        if pieces:
+            found = pieces if found is None else found & pieces
+    return found or frozenset()
+
+
+def _class_of_room(scene: Scene, piece: Thing) -> str:
+    room = scene.things.get(piece.room or "")
+    return "" if room is None else room.class_name
