@@ -68,10 +68,12 @@ class Scene:
     Attributes:
         things: by name.
         complete: nothing exists that is not among `things`.
+        touched: things that were in a hand, or on or in what was, at some time.
     """
 
     things: Mapping[str, Thing]
     complete: bool = False
+    touched: frozenset[str] = frozenset()
 
     @property
     def speaker(self) -> Thing | None:
@@ -175,13 +177,13 @@ def as_first_known(before: Scene, now: Scene) -> Scene:
     A description is of the time of the instruction, but a thing may be found, and seen better,
     later: where it is counts until it is picked up, a state from when it is first known.
     """
-    return Scene(
-        {**before.things, **{name: _first(before, now, name) for name in now.things}},
-        now.complete,
-    )
+    held = {name for name in now.things if now.is_held(name)}
+    touched = before.touched | held
+    first = {name: _first(before, now, name, touched) for name in now.things}
+    return Scene({**before.things, **first}, now.complete, touched)
 
 
-def _first(before: Scene, now: Scene, name: str) -> Thing:
+def _first(before: Scene, now: Scene, name: str, touched: frozenset[str]) -> Thing:
     known, thing = before.things.get(name), now.things[name]
     if known is None or thing.kind is EntityKind.ROOM:
         return thing
@@ -189,17 +191,8 @@ def _first(before: Scene, now: Scene, name: str) -> Thing:
         return known
     states = {**thing.states, **known.states}
     openness = thing.openness if known.openness is None else known.openness
-    moved = thing.kind is EntityKind.FURNITURE or now.is_held(name)
+    moved = thing.kind is EntityKind.FURNITURE or name in touched
     return replace(known if moved else thing, states=states, openness=openness)
-
-
-def untouched(before: Scene, now: Scene) -> frozenset[str]:
-    """The things that were not in a hand, nor on or in anything that was."""
-    return frozenset(
-        name
-        for name in before.things
-        if name in now.things and now.is_held(name) == before.is_held(name)
-    )
 
 
 def _believed(node: BeliefNode, layout: House) -> Thing:
