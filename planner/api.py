@@ -35,7 +35,7 @@ from planner.world.state import WorldState
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import default_options
 from sim_bridge.graph.backend import GraphBackend
-from sim_bridge.opening import Opened, open_world
+from sim_bridge.opening import Opened, bare_episode, open_world
 
 NO_MODEL = ModelChoice()
 # Short, since a person is waiting; benchmarks wait longer.
@@ -90,6 +90,13 @@ def load(name: str | Path) -> Opened:
     return open_world(text, "", 0) if _is_house(text) else open_world("", text, 0)
 
 
+def with_instruction(opened: Opened, instruction: str) -> Episode:
+    """The loaded episode with a task in words; a bare house gets a robot and a person."""
+    episode = opened.episode if opened.has_task else bare_episode(opened.house, 2)
+    words = {"instruction": instruction, "evaluation": None, "criteria": None, "task_types": ()}
+    return episode.model_copy(update=words)
+
+
 def _is_house(name: str) -> bool:
     try:
         path = find_house(name)
@@ -109,6 +116,7 @@ def _has_rooms(path: Path) -> bool:
 def run(
     episode: str | Path | Opened,
     *,
+    instruction: str = "",
     planner: str = "expert",
     memory: str = MemoryKind.RAYS.value,
     agents: int = 0,
@@ -126,6 +134,7 @@ def run(
 
     Args:
         episode: name, file, or the result of `load`.
+        instruction: plain English, instead of the episode's task; judged as it was understood.
         planner: one of `planner run --planner`.
         memory: one of `planner run --memory`.
         agents: how many act; 0 = all.
@@ -143,6 +152,7 @@ def run(
         PlannerError: for invalid arguments, or a model that does not reply.
     """
     opened = episode if isinstance(episode, Opened) else load(episode)
+    task = with_instruction(opened, instruction) if instruction else opened.episode
     settings = RunSettings(
         planner=planner,
         memory=memory,
@@ -153,7 +163,7 @@ def run(
     )
     playing = play(
         settings,
-        opened.episode,
+        task,
         opened.house,
         agents=agents,
         seed=seed,

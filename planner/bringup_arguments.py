@@ -16,6 +16,7 @@ from planner.world.errors import PlannerError
 from planner.world.nearest import did_you_mean
 
 MAX_AGENTS = 6
+PLANNER_OF_WORDS = "words"
 
 
 class ArgumentError(PlannerError):
@@ -50,7 +51,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument(
         "planner",
         "none",
-        "planner to use",
+        f"planner to use; {PLANNER_OF_WORDS} if an instruction is given",
         ("none", "tour", *PLANNERS.names()),
     ),
     Argument(
@@ -197,6 +198,8 @@ class Arguments:
                 near = did_you_mean(name, [*known, *options])
                 raise ArgumentError(name, f"unknown; there are {', '.join(known)}{near}")
         text = {name: given.get(name, argument.default) for name, argument in known.items()}
+        if text["instruction"] and "planner" not in given:
+            text["planner"] = PLANNER_OF_WORDS
         for name, value in text.items():
             choices = known[name].choices
             if choices and value not in choices:

@@ -13,13 +13,13 @@ from planner.bringup import node_list
 from planner.bringup_arguments import ARGUMENTS, Arguments
 from planner.demo_log import story_writer
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED
-from planner.parts.kinds import PLANNERS
 from planner.replay.bag_check import check_bag
 from planner.up import require_files, run_nodes
 from planner.world.errors import PlannerError
 
 DEFAULT_TASK = "demo_dinner"
 DEFAULT_HOUSE = "train_0"
+IN_WORDS_AGENTS = "2"
 # Fast enough not to bore, slow enough to read along.
 DEFAULT_PACE = 2.5
 LOG_FILE = "log.txt"
@@ -27,12 +27,6 @@ LOG_FILE = "log.txt"
 VERDICT = "verdict: "
 NO_VERDICT = "verdict: none"
 _PLANNERS = next(a.choices for a in ARGUMENTS if a.name == "planner")
-
-
-NEEDS_A_MODEL = (
-    "an instruction in words has no structured goal, which the planner {} follows; give one with "
-    "a language model: --planner partnr_react --model NAME --model-url http://127.0.0.1:8000/v1"
-)
 
 
 def is_instruction(task: str) -> bool:
@@ -54,7 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one of `planner episodes list`, its file, or an instruction in words",
     )
     parser.add_argument("--task", help=f"the same; default {DEFAULT_TASK}")
-    parser.add_argument("--agents", default="0", help="number of agents; 0 = as in the episode")
+    parser.add_argument(
+        "--agents",
+        default="0",
+        help="number of agents; 0 = as in the episode, or a robot and a person",
+    )
     parser.add_argument("--backend", default="embedded", help="the world behind the bridge")
     parser.add_argument(
         "--planner",
@@ -86,8 +84,8 @@ def run(args: argparse.Namespace) -> int:
     """Start the nodes, send the instruction, and wait for the verdict.
 
     Returns:
-        0 only if the verdict is success and the bag's verdict is the same, the planner is done with
-        an instruction in words, or the tour ended well; 130 after Ctrl-C.
+        0 only if the verdict is success and the bag's verdict is the same, or the tour ended well;
+        130 after Ctrl-C.
 
     Raises:
         PlannerError: for arguments that do not fit together.
@@ -114,7 +112,9 @@ def run(args: argparse.Namespace) -> int:
     if args.planner == "tour":
         given["house"] = args.house
     elif in_words:
-        given |= {"house": args.house, "instruction": task, "narrate": "true"}
+        # A person, too: robots can switch and wash nothing.
+        agents = IN_WORDS_AGENTS if args.agents == "0" else args.agents
+        given |= {"house": args.house, "instruction": task, "narrate": "true", "agents": agents}
     else:
         given |= {"episode": task, "narrate": "true"}
     arguments = Arguments.from_text(given)
@@ -123,8 +123,6 @@ def run(args: argparse.Namespace) -> int:
     log = output / LOG_FILE
     speed = f"{arguments.pace:g} times real time" if arguments.paced else "as fast as it goes"
     print(f"demo: {name}, {speed} (ARGS=--pace=N changes that); log: {log}", flush=True)
-    if in_words and not PLANNERS.get(args.planner).needs_model:
-        print(f"note: {NEEDS_A_MODEL.format(args.planner)}", flush=True)
     last_line = LastLine()
     story = partial(story_writer, log, sys.stdout, last_line.take)
     status = run_nodes(specs, story, stopped_status=EXIT_INTERRUPTED)

@@ -66,6 +66,10 @@ GRAPH_IMPORT = (
     "::test_the_command_takes_the_environments_graphs_or_makes_them"
 )
 ELSEWHERE: Mapping[str, str] = {
+    'planner run train_0 --instruction "Bring the laptop to the kitchen table." '
+    '--answer "the bedroom one"': (
+        "test/planner/test_api_words.py::test_the_command_takes_words_and_answers"
+    ),
     'planner instruct "Put the ball and the globe in the wardrobe and switch off all lamps."': (
         "test/planner/planning/words/test_words.py"
         "::test_does_what_the_words_say_also_with_things_that_must_be_found"

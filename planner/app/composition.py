@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from planner.app.judged_words import WordsEvaluator
 from planner.app.run import EpisodeRun
-from planner.app.time_steps import Observer, Steps
+from planner.app.time_steps import Judge, Observer, Steps
 from planner.evaluation.episode_goal import evaluation_of
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.progress import Mode
@@ -14,7 +15,7 @@ from planner.memory.memory import Memory
 from planner.memory.updater import MemoryUpdater
 from planner.planning.full_view import full_belief
 from planner.planning.planner import Planner, Task
-from planner.planning.session_world import Event
+from planner.planning.session_world import Event, OnGoal, ignore_goal
 from planner.world.belief import Belief
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -30,7 +31,7 @@ def compose(
     make_planner: Callable[[Task], Planner],
     updater: MemoryUpdater,
     make_observer: Callable[[Memory], Observer],
-    make_steps: Callable[[Memory, Evaluator, Observer | None], Steps],
+    make_steps: Callable[[Memory, Judge, Observer | None], Steps],
     *,
     acting: Sequence[str],
     seed: int | None,
@@ -44,7 +45,8 @@ def compose(
     Args:
         backend: may have run other episodes before.
         house: the episode's.
-        episode: with an evaluation or criteria.
+        episode: with an evaluation, criteria, or else an instruction in words, which is judged by
+            what the planner has understood.
         make_planner: makes the planner for the task.
         updater: of the memory.
         make_observer: the agents' cameras, which feed this memory; unused with `all_known`.
@@ -60,7 +62,8 @@ def compose(
     Raises:
         PlannerError: if the episode has no goal, or does not fit the house.
     """
-    evaluation = evaluation_of(episode)
+    has_words_only = episode.evaluation is None and episode.criteria is None
+    evaluation = evaluation_of(episode) if not (has_words_only and episode.instruction) else None
     used_seed = episode.seed if seed is None else seed
     backend.reset(house, episode, used_seed)
     initial = backend.world_state()
@@ -74,14 +77,21 @@ def compose(
         goal=episode.evaluation,
         seed=used_seed,
     )
-    criteria, robot = episode.criteria, episode.agents[0].uid
-    evaluator = (
-        Evaluator(evaluation, house, initial, mode, criteria=criteria, robot=robot)
-        if trace is None
-        else TracedEvaluator(
-            evaluation, house, initial, mode, builder=trace, criteria=criteria, robot=robot
+    robot = episode.agents[0].uid
+    evaluator: Judge
+    on_goal: OnGoal = ignore_goal
+    if evaluation is None:
+        evaluator = words = WordsEvaluator(house, initial, robot, trace)
+        on_goal = words.take_goal
+    else:
+        criteria = episode.criteria
+        evaluator = (
+            Evaluator(evaluation, house, initial, mode, criteria=criteria, robot=robot)
+            if trace is None
+            else TracedEvaluator(
+                evaluation, house, initial, mode, builder=trace, criteria=criteria, robot=robot
+            )
         )
-    )
     return EpisodeRun(
         backend=backend,
         house=house,
@@ -91,6 +101,7 @@ def compose(
         evaluator=evaluator,
         steps=make_steps(memory, evaluator, None if all_known else make_observer(memory)),
         on_event=on_event,
+        on_goal=on_goal,
         all_known=_Truth(backend).belief if all_known else None,
     )
 

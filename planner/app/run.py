@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from planner.app.in_process_world import InProcessWorld
-from planner.app.time_steps import Steps
-from planner.evaluation.evaluator import Evaluator
+from planner.app.time_steps import Judge, Steps
 from planner.evaluation.progress import Verdict
 from planner.memory.memory import Memory
 from planner.models.chat import ModelUnavailableError
 from planner.planning.planner import Planner, Task
 from planner.planning.session import Ask, Outcome, Session
-from planner.planning.session_world import Event
+from planner.planning.session_world import Event, OnGoal, ignore_goal
 from planner.skills.find_model import FindModel
 from planner.world.belief import Belief
 from planner.world.house import House
@@ -40,6 +39,7 @@ _ENDS = {
     InstructionCode.CALL_LIMIT: End.PLANNER_LIMIT,
     InstructionCode.GAVE_UP: End.GAVE_UP,
     InstructionCode.NO_GOAL: End.GAVE_UP,
+    InstructionCode.BAD_REQUEST: End.GAVE_UP,
     InstructionCode.QUESTION: End.QUESTION,
     InstructionCode.MODEL_FAULT: End.MODEL_FAULT,
 }
@@ -88,6 +88,7 @@ class EpisodeRun:
         all_known: the belief that planners and skills get instead of the memory's.
         ask: asks the person; without it a question of the planner ends the run.
         find_model: answers the Find tools; None = they answer by rule.
+        on_goal: called with the goal that the planner has understood.
     """
 
     backend: Backend
@@ -95,12 +96,13 @@ class EpisodeRun:
     task: Task
     planner: Planner
     memory: Memory
-    evaluator: Evaluator
+    evaluator: Judge
     steps: Steps
     on_event: Callable[[Event], None] | None = None
     all_known: Callable[[], Belief] | None = None
     ask: Ask | None = None
     find_model: FindModel | None = None
+    on_goal: OnGoal = ignore_goal
     events: list[Event] = field(default_factory=list)
 
     def run(self) -> RunResult:
@@ -118,7 +120,7 @@ class EpisodeRun:
         """
         agents, layout = self.task.agents, self.house.layout
         world = InProcessWorld(
-            layout, agents, self.steps, self.all_known, self._note, self.find_model
+            layout, agents, self.steps, self.all_known, self._note, self.find_model, self.on_goal
         )
         session = Session(self.task, self.planner, world, ask=self.ask)
         self.steps.begin()

@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.progress import Progress, Verdict
 from planner.memory.memory import Memory
 from planner.world.geometry import Box
+from planner.world.state import WorldState
 from sim_bridge.backend import Backend
 
 STEP_S = 1 / 30
@@ -53,6 +54,23 @@ class Leaper(Protocol):
         """Takes all of these steps at once."""
 
 
+class Judge(Protocol):
+    """What judges a run; see `planner.evaluation.evaluator.Evaluator`."""
+
+    @property
+    def progress(self) -> Progress:
+        """The progress after the last state."""
+
+    def update(self, state: WorldState) -> object:
+        """Processes the next state."""
+
+    def keeps(self, reach: Mapping[str, Box]) -> bool:
+        """Whether the judgement is unaffected while things move inside known boxes."""
+
+    def finish(self) -> Verdict:
+        """The verdict."""
+
+
 class Observer(Protocol):
     """The agents' cameras and the memory that they feed."""
 
@@ -83,7 +101,7 @@ class Steps:
 
     backend: Backend
     memory: Memory
-    evaluator: Evaluator
+    evaluator: Judge
     observer: Observer | None
     on_advance: Callable[[float], None] | None = None
 

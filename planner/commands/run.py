@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
-from planner.api import MODEL_WAIT_S, Run, play
+from planner.api import MODEL_WAIT_S, Run, load, play, with_instruction
 from planner.app.run_story import default_folder
 from planner.bench.runs.memory_flags import add_memory_flags, read_memory_flags
 from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
@@ -18,14 +20,27 @@ from planner.models.model_choice import ModelChoice, model_forms, part_and_sourc
 from planner.narrator import story
 from planner.parts.flags import add_option_flags, read_option_flags
 from planner.parts.kinds import MODELS, PLANNERS
+from planner.planning.session import Ask
 from planner.replay.state_log import StateLogWriter
 from planner.world.errors import FileError, PlannerError
-from planner.world.house_checks import load_episode
+from sim_bridge.opening import open_world
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("episode", help="name or file of the episode")
+    parser.add_argument(
+        "episode", help="name or file of the episode; with --instruction also of a house"
+    )
+    parser.add_argument(
+        "--instruction", default="", help="plain English, instead of the episode's task"
+    )
+    parser.add_argument(
+        "--answer",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="answer to a question of the planner, repeatable; default: ask on the terminal",
+    )
     parser.add_argument(
         "--planner", choices=PLANNERS.names(), default="expert", help="planner to use"
     )
@@ -83,19 +98,21 @@ def run(args: argparse.Namespace) -> int:
         raise PlannerError(f"argument --agents: {args.agents} is below 0")
     settings = _settings(args)
     settings.check()
-    episode, house = load_episode(args.episode)
-    with ExitStack() as opened:
+    opened = load(args.episode) if args.instruction else open_world("", args.episode, 0)
+    episode = with_instruction(opened, args.instruction) if args.instruction else opened.episode
+    with ExitStack() as files:
         on_state = None
         if args.state_log:
-            on_state = StateLogWriter(opened.enter_context(_opened(args.state_log))).write
+            on_state = StateLogWriter(files.enter_context(_opened(args.state_log))).write
         playing = play(
             settings,
             episode,
-            house,
+            opened.house,
             agents=args.agents,
             seed=args.seed,
             pictures=not args.no_images,
             on_state=on_state,
+            ask=answers(args.answer) if args.instruction or settings.part.asks else None,
             find=ModelChoice(args.find_model, args.find_model_url),
         )
         try:
@@ -106,6 +123,21 @@ def run(args: argparse.Namespace) -> int:
     if args.trace:
         write_traces(args.trace, [done.trace])
     return status
+
+
+def answers(given: Sequence[str]) -> Ask:
+    """Answers questions by what was given, then by what is typed, if anybody can type."""
+    left = list(given)
+
+    async def ask(question: str) -> str | None:
+        print(f"question: {question}", flush=True)
+        if not left and sys.stdin is not None and sys.stdin.isatty():
+            left.append(await asyncio.to_thread(input, "answer: "))
+        answer = left.pop(0) if left else None
+        print(f"answer: {answer or 'none'}", flush=True)
+        return answer
+
+    return ask
 
 
 def _settings(args: argparse.Namespace) -> RunSettings:
@@ -136,7 +168,15 @@ def _conclude(done: Run, folder: Path) -> int:
     except PlannerError as error:
         # Which changes no verdict.
         print(f"no picture: {error}")
-    print(story.verdict_line(verdict.success, verdict.percent_complete, result.sim_steps, places))
+    print(
+        story.verdict_line(
+            verdict.success,
+            verdict.percent_complete,
+            result.sim_steps,
+            places,
+            understood=verdict.understood,
+        )
+    )
     return 0 if verdict.success else 1
 
 

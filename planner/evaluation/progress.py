@@ -8,6 +8,8 @@ from enum import StrEnum
 from planner.evaluation.predicates import Variant
 from planner.world.record import record
 
+_AS_UNDERSTOOD = ", as understood"
+
 
 class Mode(StrEnum):
     """The rules by which a result was computed; every result names them.
@@ -123,7 +125,12 @@ class Verdict:
 
 def variant_text(result: Progress | Verdict) -> str:
     """How and by which goal it was judged: "boxes", or "boxes, as understood"."""
-    return f"{result.variant}, as understood" if result.understood else str(result.variant)
+    return f"{result.variant}{_AS_UNDERSTOOD}" if result.understood else str(result.variant)
+
+
+def is_understood(variant: str) -> bool:
+    """Whether a `variant_text` is of a goal as understood."""
+    return variant.endswith(_AS_UNDERSTOOD)
 
 
 def criteria_word(criteria: CriteriaProgress | None) -> str:

@@ -19,6 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Task
 from std_msgs.msg import String
 
+from planner.evaluation.progress import is_understood
 from planner.evaluation.task_start import verdict_steps
 from planner.instruct.request import CancelReason, InstructionEnd, InstructRequest
 from planner.narrator import story
@@ -244,7 +245,9 @@ class _InstructClient:
         verdict = self._verdict
         success = verdict.status == Evaluation.SUCCEEDED
         percent, steps = float(verdict.percent_complete), verdict_steps(verdict)
-        line = story.verdict_line(success, percent, steps, {})
+        line = story.verdict_line(
+            success, percent, steps, {}, understood=is_understood(verdict.variant)
+        )
         fields = {"success": success, "percent_complete": percent, "sim_steps": steps}
         why = story.one_line(verdict.explanation)
         self._emit(Kind.VERDICT, f"{line}  {why}".rstrip(), **fields, explanation=why)

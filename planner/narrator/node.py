@@ -20,6 +20,7 @@ from std_srvs.srv import Trigger
 from planner.episodes.drawing.picture_file import write_picture
 from planner.episodes.drawing.understood import draw_understood
 from planner.evaluation.as_understood import read_understood
+from planner.evaluation.progress import is_understood
 from planner.evaluation.task_start import verdict_steps
 from planner.narrator import story
 from planner.narrator.live.node import StorySubscriber
@@ -290,6 +291,7 @@ class NarratorNode(Node):
                 float(verdict.percent_complete),
                 verdict_steps(verdict),
                 self._places(),
+                understood=is_understood(verdict.variant),
             )
         )
         rclpy.try_shutdown()

@@ -208,10 +208,18 @@ def _paths(places: Mapping[str, str]) -> str:
 
 
 def verdict_line(
-    success: bool, percent_complete: float, sim_steps: int, places: Mapping[str, str]
+    success: bool,
+    percent_complete: float,
+    sim_steps: int,
+    places: Mapping[str, str],
+    *,
+    understood: bool = False,
 ) -> str:
-    """The last line: the verdict, its figures and the paths of all output."""
-    word = "success" if success else "failure"
+    """The last line: the verdict, its figures and the paths of all output.
+
+    `understood`: judged by what the planner understood, instead of by the goal of an episode.
+    """
+    word = ("success" if success else "failure") + (" (as understood)" if understood else "")
     return (
         f"verdict: {word}  percent_complete: {percent_complete:.2f}  sim_steps: {sim_steps}"
         f"{_paths(places)}"

@@ -28,7 +28,7 @@ from planner.planning.questions import Questions
 from planner.planning.ros_inputs import RosInputs
 from planner.planning.ros_world import RosWorld
 from planner.planning.session import Outcome, Session
-from planner.planning.session_world import Status
+from planner.planning.session_world import Status, ignore_goal
 from planner.planning.status.instruction_status import InstructionStatus, accepted
 from planner.planning.status.node import StatusPublisher
 from planner.planning.walking import walk_map
@@ -410,7 +410,7 @@ class TaskPlannerNode(ManagedNode):
             cancel=lambda agent: self._queue.post(partial(self._cancel, agent)),
             log=self._log,
             on_status=partial(self._show, goal, task),
-            on_goal=self._on_understood,
+            on_goal=self._on_understood if task.goal is None else ignore_goal,
         )
         session = Session(
             task, planner, world, max_calls, ask if asks else None, self._publish_turn

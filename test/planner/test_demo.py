@@ -67,11 +67,10 @@ def test_an_instruction_is_given_in_a_house(
     assert "note: " not in capsys.readouterr().out
 
 
-def test_a_planner_without_a_model_says_what_words_need(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    started(["Tidy up."], monkeypatch, tmp_path)
-    assert "--planner partnr_react --model NAME" in capsys.readouterr().out
+def test_words_get_a_robot_and_a_person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for given, agents in (([], 2), (["--agents", "1"], 1)):
+        nodes = started(["Tidy up.", *given], monkeypatch, tmp_path)
+        assert nodes["bridge"].parameters["agents"] == agents
 
 
 def test_one_task_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ class RunSettings(FileModel):
         part, full = self.part, self.knows_all
         if part.needs_model and not self.model:
             raise PlannerError(needs_model(self.planner))
-        if self.model and not part.needs_model:
+        if self.model and not (part.needs_model or part.takes_model):
             raise PlannerError(f"the planner {self.planner} uses no model; leave out --model")
         if part.needs_full_memory and not full:
             raise PlannerError(f"the planner {self.planner} needs full knowledge: --memory full")

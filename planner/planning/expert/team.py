@@ -333,7 +333,7 @@ class Team:
         if not self._idle:
             return
         search = Search(self._facts, self._notes, missing, self._likelihood, areas)
-        words = " and ".join(dict.fromkeys(name.removesuffix("_?") for name in missing))
+        words = " and ".join(dict.fromkeys(name.partition("_?")[0] for name in missing))
         for agent in list(self._idle):
             taken = {look.furniture for a, look in self._notes.searching.items() if a != agent}
             look = self._kept_look(agent, search) or search.best(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from planner.grounding.records import Grounding, Missing, OpenEnded
 from planner.world.belief import Belief
+from planner.world.catalogue import default_catalogue
 from planner.world.house import House
 from planner.world.vocabulary import floor_name
 
@@ -19,9 +20,11 @@ class WantedNames:
         self._numbers: dict[str, int] = {}
 
     def of(self, sought: Missing | OpenEnded) -> tuple[str, ...]:
-        """The names of one description, always the same ones."""
+        """The names of one description, always the same ones; furniture is known already."""
         number = self._numbers.setdefault(sought.key, len(self._numbers))
-        return tuple(f"{name}_?{number}" for name in sought.classes or (ANY_CLASS,))
+        furniture = default_catalogue().furniture
+        classes = (name for name in sought.classes or (ANY_CLASS,) if name not in furniture)
+        return tuple(f"{name}_?{number}" for name in classes)
 
     def areas(
         self, grounding: Grounding, belief: Belief, layout: House

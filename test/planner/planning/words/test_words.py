@@ -110,6 +110,14 @@ def test_what_must_not_be_touched_is_no_goal(toy_world: Make) -> None:
     assert not any("cup" in call for _, call in outcome.calls)
 
 
+def test_somewhere_else_is_not_where_it_was_put_before(toy_world: Make) -> None:
+    world = toy_world(things={"book_0": (ON, "couch_0"), "cup_0": (ON, "couch_0")})
+    outcome = follow(world, "Clear the couch.")
+    assert outcome.done
+    assert "couch_0" not in {place for _, place in world.things.values()}
+    assert sum(call.startswith("Place") for _, call in outcome.calls) == 2
+
+
 def test_goes_where_it_shall_be(toy_world: Make) -> None:
     outcome = follow(toy_world(), "Go to the living room.")
     assert outcome.done
