@@ -46,7 +46,7 @@ def test_an_environment_of_the_server_that_is_ready_is_taken_as_it_is(tmp_path: 
     assert told.stdout.strip() == f"{tmp_path}/bin/python"
 
 
-def test_what_one_target_leaves_out_the_other_runs() -> None:
+def test_what_one_target_omits_the_other_runs() -> None:
     told = subprocess.run(
         ["make", "--dry-run", "test", "test-slow"],
         cwd=ROOT,

@@ -136,26 +136,26 @@ ELSEWHERE: Mapping[str, str] = {
     ),
     "planner train memory-views data/views --houses 64": (
         "test/planner/bench/test_memory_commands.py"
-        "::test_views_are_made_and_a_second_call_makes_none_anew"
+        "::test_views_are_made_and_a_second_call_makes_none_again"
     ),
     "planner train memory-views data/even --houses 10 --even": (
         "test/planner/bench/test_memory_commands.py::test_even_views_show_each_class_as_often"
     ),
     "planner train memory-model data/views data/first --steps 2000": (
         "test/planner/bench/test_memory_commands.py"
-        "::test_a_model_is_trained_and_training_goes_on_where_it_was_stopped"
+        "::test_a_model_is_trained_and_training_continues_where_it_was_stopped"
     ),
     "planner train memory-model data/views data/model --more data/even --start data/first "
     "     --steps 700 --rate 1.5e-3 --looked-at 1600": (
         "test/planner/bench/test_memory_commands.py"
-        "::test_a_model_is_trained_and_training_goes_on_where_it_was_stopped"
+        "::test_a_model_is_trained_and_training_continues_where_it_was_stopped"
     ),
     "planner train memory-data data/epm --episode trophy_show_0": (
         "test/planner/bench/test_memory_commands.py::test_conversations_are_made_of_a_rollout"
     ),
     "planner train memory data/epm models/llava-onevision data/adapter --epochs 4": (
         "test/planner/training/test_vision_tuning.py"
-        "::test_a_killed_run_goes_on_and_ends_as_if_it_was_never_killed"
+        "::test_a_killed_run_continues_and_ends_as_if_it_was_never_killed"
     ),
     "planner up planner:=none memory:=vlm memory_model:=epm memory_url:=http://127.0.0.1:8000/v1": (
         "test/integration/test_memory.py::test_a_model_behind_a_server_makes_the_edits"
@@ -194,7 +194,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/episodes/lint/test_linting.py::test_the_command_counts_and_fails"
     ),
     "planner episodes lint DIR --solve": (
-        "test/planner/episodes/lint/test_linting.py::test_what_a_planner_cannot_solve_is_told"
+        "test/planner/episodes/lint/test_linting.py::test_what_a_planner_cannot_solve_is_reported"
     ),
     "planner episodes generate partnr --house heldout --count 100 --seed 1 --solve -o DIR": (
         "test/planner/episodes/generation/test_generating.py"

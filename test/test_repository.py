@@ -144,7 +144,7 @@ def test_the_page_for_a_distributions_ros_names_what_apt_does_not_bring() -> Non
     assert by_pip <= core
 
 
-def test_the_world_as_it_is_is_read_by_those_who_judge_and_record_alone() -> None:
+def test_only_judge_and_recorder_read_the_true_world() -> None:
     allowed = ("planner/evaluation/", "planner/recorder/", "planner/replay/", "sim_bridge/")
     # Of a WorldInfo; the functions of these names write files.
     truth = re.compile(r"\.(house|episode)_json\b")

@@ -66,7 +66,7 @@ def receipts(client: Client) -> list[DiagnosticStatus]:
         ("dance", {"target": (1, 1, 0)}, PrimitiveCode.UNKNOWN_PRIMITIVE, "dance"),
     ],
 )
-def test_a_senseless_goal_is_refused_and_leaves_a_receipt(
+def test_an_invalid_goal_is_refused_and_leaves_a_receipt(
     client: Client,
     receipts: list[DiagnosticStatus],
     name: str,
@@ -124,7 +124,7 @@ def test_an_answer_that_nobody_asked_for_leaves_a_receipt(
     assert "nothing waits" in refusals(receipts)[-1].message
 
 
-def test_an_approval_at_a_senseless_place_leaves_a_receipt(
+def test_an_approval_at_an_invalid_place_leaves_a_receipt(
     client: Client, receipts: list[DiagnosticStatus]
 ) -> None:
     place = PointStamped()

@@ -135,7 +135,7 @@ def test_a_cancelled_goal_ends_as_canceled_and_the_agent_stands(client: Client) 
     assert_at_rest(client)
 
 
-def test_a_second_goal_is_busy_and_the_first_goes_on(client: Client) -> None:
+def test_a_second_goal_is_busy_and_the_first_continues(client: Client) -> None:
     first = walking(client)
     second = client.start("look", KITCHEN)
     assert second.result().code == PrimitiveCode.BUSY
@@ -187,7 +187,7 @@ def test_a_new_episode_ends_what_was_under_way(client: Client, world: Path) -> N
         ("train_0", "{world}", "not of train_0"),
     ],
 )
-def test_a_bad_load_is_told_and_the_old_world_goes_on(
+def test_a_bad_load_is_reported_and_the_old_world_continues(
     client: Client, world: Path, house: str, episode: str, says: str
 ) -> None:
     goal = walking(client)

@@ -67,7 +67,7 @@ def test_a_second_bridge_in_the_domain_is_refused(running: "subprocess.Popen[str
     assert running.poll() is None
 
 
-def test_a_house_that_is_not_there_is_told_once() -> None:
+def test_a_house_that_is_not_there_is_reported_once() -> None:
     with planner_up("house:=atlantis") as process:
         output = process.communicate()[0]
     assert process.returncode == EXIT_USAGE, output

@@ -150,7 +150,7 @@ client.idle(600)
 """
 
 
-def test_a_listener_that_froze_holds_nobody_up(world: Path) -> None:
+def test_a_listener_that_froze_delays_nobody(world: Path) -> None:
     with bridge(episode=world):
         client = Client()
         with python(LISTENER) as frozen:
@@ -213,7 +213,7 @@ def test_it_ends_cleanly_when_asked_to(world: Path, number: int) -> None:
         ({"camera_hz": "fast"}, "parameter camera_hz"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line(parameters: dict[str, object], says: str) -> None:
+def test_what_cannot_be_is_reported_in_one_line(parameters: dict[str, object], says: str) -> None:
     refused = Bridge(**parameters)
     assert refused.ended() == EXIT_CONFIGURATION
     (error,) = [line for line in refused.log.splitlines() if line.startswith("error: ")]
@@ -221,7 +221,7 @@ def test_what_cannot_be_is_told_in_one_line(parameters: dict[str, object], says:
     assert "Traceback" not in refused.log
 
 
-def test_a_world_without_a_renderer_goes_on_without_pictures(world: Path, tmp_path: Path) -> None:
+def test_a_world_without_a_renderer_continues_without_pictures(world: Path, tmp_path: Path) -> None:
     settings = tmp_path / "blind.yaml"
     settings.write_text("version: 1\nrenderer: none\n", encoding="utf-8")
     with bridge(episode=world, backend_config=settings) as running:

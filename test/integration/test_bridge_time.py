@@ -189,7 +189,7 @@ def test_fast_time_stands_at_a_picture_until_the_memory_says_it_has_done(world: 
         client.close()
 
 
-def test_a_memory_that_dies_holds_up_a_fast_world_only_once_and_is_named(world: Path) -> None:
+def test_a_memory_that_dies_delays_a_fast_world_only_once_and_is_named(world: Path) -> None:
     with bridge(episode=world, time_mode="fast", idle_time="hold") as running:
         client = Client()
         graphs = client.listen(WorldGraph, "/world_graph", LATCHED)

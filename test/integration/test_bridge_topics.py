@@ -183,7 +183,7 @@ def test_exposures_come_at_their_simulated_rate(client: Client) -> None:
     assert {b - a for a, b in itertools.pairwise(stamps)} <= {3, 6}
 
 
-def test_motion_is_told_in_the_agents_own_frames(client: Client) -> None:
+def test_motion_is_reported_in_the_agents_own_frames(client: Client) -> None:
     odometry = client.hear(Odometry, "/agent_1/odometry")
     assert odometry.header.frame_id == "agent_1/odom"
     assert odometry.child_frame_id == "agent_1/base_link"
@@ -271,7 +271,7 @@ def test_all_stamps_are_of_the_simulated_clock(client: Client) -> None:
         assert before <= seconds(message.header.stamp) <= after + 0.2
 
 
-def test_people_are_told_where_they_are(client: Client) -> None:
+def test_people_are_reported_where_they_are(client: Client) -> None:
     """Rules 9 and 12 of docs/spot.md: the partner is a person, the robot is none."""
     people = client.hear(PoseArray, "/people", BEST_EFFORT)
     assert people.header.frame_id == "map"

@@ -91,7 +91,7 @@ with Commander(wait_s={TIMEOUT_S}) as robots:
     assert "there is no skill 'Dance'" in dance
 
 
-def test_who_is_not_there_is_one_error() -> None:
+def test_an_absent_node_is_one_error() -> None:
     code = """
 from planner.commander.node import Commander
 from planner.world.errors import PlannerError

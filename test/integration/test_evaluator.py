@@ -258,7 +258,7 @@ def test_a_memory_that_comes_back_begins_no_other_run(
 
 
 @pytest.mark.parametrize("gives_up", [False, True])
-def test_a_verdict_reaches_a_recorder_that_is_held_up_while_the_judge_ends(
+def test_a_verdict_reaches_a_recorder_that_is_delayed_while_the_judge_ends(
     task: Path, tmp_path: Path, client: Client, world: World, gives_up: bool
 ) -> None:
     """Ended before or after it has given up waiting for the recorder."""
@@ -376,7 +376,7 @@ def test_without_a_goal_it_says_so(
         assert (answer.success, answer.message) == (False, said.explanation)
 
 
-def test_a_broken_goal_is_told_at_the_start(
+def test_a_broken_goal_is_reported_at_the_start(
     tmp_path: Path, small_house: House, small_episode: Episode
 ) -> None:
     goal = {"propositions": [{**GOAL["propositions"][0], "function_name": "is_above"}]}
@@ -400,7 +400,7 @@ def test_the_bridges_states_are_judged_from_the_beginning(task: Path, client: Cl
         assert answer.message.startswith("failure  percent_complete: 0.00")
 
 
-def test_a_state_that_was_lost_is_told_and_nothing_is_judged_by_halves(
+def test_a_state_that_was_lost_is_reported_and_nothing_is_judged_by_halves(
     task: Path, client: Client, world: World, place: tuple[float, float, float]
 ) -> None:
     heard = client.listen(Evaluation, "/evaluation")

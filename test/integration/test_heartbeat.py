@@ -73,7 +73,7 @@ def test_a_goal_that_nobody_attends_is_refused_and_says_what_to_do(
     assert refusals(receipts)[-1].message == result.text
 
 
-def test_a_goal_goes_on_while_its_executive_is_heard_and_ends_when_it_hangs(
+def test_a_goal_continues_while_its_executive_is_heard_and_ends_when_it_hangs(
     world: Bridge, client: Client
 ) -> None:
     with attending(ROBOT) as executive:
@@ -129,7 +129,7 @@ def test_the_skill_executor_relays_what_planners_say(
         client.wait(lambda: executive.publisher.executive in attended_by(states), "attendance")
 
 
-def test_who_was_busy_relays_what_has_come_before_it_sends_a_goal(client: Client) -> None:
+def test_after_being_busy_it_relays_what_has_come_before_it_sends_a_goal(client: Client) -> None:
     relay = HeartbeatRelay(client.node, "agent_7")
     subscription = HeartbeatSubscription(
         client.node, safety_topic("agent_7"), lambda _everyone: None
@@ -177,7 +177,7 @@ def test_untaken_heartbeats_are_kept_and_let_the_executor_rest(
     ear.destroy()
 
 
-def test_the_middleware_tells_of_who_is_late_and_of_who_has_gone(client: Client) -> None:
+def test_the_middleware_reports_late_and_gone_peers(client: Client) -> None:
     silences: list[bool] = []
     subscription = HeartbeatSubscription(client.node, safety_topic("agent_8"), silences.append)
     with attending("agent_8") as late:
@@ -202,7 +202,7 @@ def test_the_middleware_tells_of_who_is_late_and_of_who_has_gone(client: Client)
     subscription.destroy()
 
 
-def test_a_publisher_that_is_not_heard_is_told_of(world: Bridge, client: Client) -> None:
+def test_a_publisher_that_is_not_heard_is_reported(world: Bridge, client: Client) -> None:
     publisher = client.node.create_publisher(Heartbeat, f"/{ROBOT}/safety/heartbeat", 10)
     client.wait(lambda: "a publisher has incompatible" in world.log, "the line")
     line = next(li for li in world.log.splitlines() if "a publisher has incompatible" in li)
@@ -211,7 +211,7 @@ def test_a_publisher_that_is_not_heard_is_told_of(world: Bridge, client: Client)
     client.node.destroy_publisher(publisher)
 
 
-def test_a_senseless_heartbeat_does_not_count_and_is_told_of(world: Bridge, client: Client) -> None:
+def test_an_invalid_heartbeat_does_not_count_and_is_reported(world: Bridge, client: Client) -> None:
     with attending() as executive:
         executive.publisher.executive = ""
         executive.publisher.attend([ROBOT])

@@ -137,7 +137,7 @@ def test_a_person_at_the_terminal_answers(
     os.close(theirs)
 
 
-def test_who_is_not_there_is_said_in_one_line(
+def test_an_absent_node_is_reported_in_one_line(
     client: Client, instruct: Callable[..., Instruct]
 ) -> None:
     one = instruct("Sing.", "--wait", "0.5")

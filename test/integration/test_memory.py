@@ -106,7 +106,7 @@ def test_actions_change_the_graph_and_failures_are_heard(client: Client, world: 
         assert listener.belief().sequence == sequence
 
 
-def test_of_a_still_world_only_ages_are_told_and_rarely(client: Client, world: Path) -> None:
+def test_of_a_still_world_only_ages_are_reported_and_rarely(client: Client, world: Path) -> None:
     with running("memory", episode=world):
         listener = Listener(client)
         look_at(client, "cup_0")
@@ -157,7 +157,7 @@ def test_a_killed_memory_comes_back_as_it_was(client: Client, world: Path, tmp_p
         assert added.sequence > after.sequence
 
 
-def test_a_world_that_is_loaded_anew_gets_a_fresh_list(
+def test_a_world_that_is_loaded_again_gets_a_fresh_list(
     client: Client, world: Path, tmp_path: Path
 ) -> None:
     with running("memory", episode=world, store=tmp_path):

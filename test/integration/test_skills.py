@@ -97,7 +97,7 @@ def test_refusals_come_at_once_with_code_and_text(caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("timeout_s", [1e18, math.inf, math.nan, -1.0])
-def test_a_senseless_timeout_is_refused(caller: Caller, timeout_s: float) -> None:
+def test_an_invalid_timeout_is_refused(caller: Caller, timeout_s: float) -> None:
     result = caller.run("Navigate[table_1]", timeout_s=timeout_s)
     assert result.code == SkillCode.WRONG_ARGUMENTS
     assert "timeout_s" in result.text

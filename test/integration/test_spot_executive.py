@@ -112,7 +112,7 @@ def test_a_walk_ends_by_itself_where_the_bridge_hangs_after_its_executive(
 
 
 @pytest.mark.parametrize("who", ["task_planner", "skill_executor"])
-def test_a_planner_or_its_skills_that_hang_halt_the_robot_and_the_task_goes_on(
+def test_a_planner_or_its_skills_that_hang_halt_the_robot_and_the_task_continues(
     who: str, small_house: House, small_episode: Episode, tmp_path: Path
 ) -> None:
     replies = ["Navigate[Object.103]\nAssigned!", "Done[]"]

@@ -240,7 +240,7 @@ def asks_first_and_heeds_people(client: Client) -> None:
     assert done.code == PrimitiveCode.NOT_ABLE, "it was approved, and this backend sends no motion"
 
 
-def test_odometry_in_a_wrong_frame_is_told_and_not_used(world: dict[str, Path]) -> None:
+def test_odometry_in_a_wrong_frame_is_reported_and_not_used(world: dict[str, Path]) -> None:
     wrong = StandIn(odometry_frame="world")
     try:
         running = Bridge(backend="external", **world)
@@ -252,7 +252,7 @@ def test_odometry_in_a_wrong_frame_is_told_and_not_used(world: dict[str, Path]) 
     assert "Traceback" not in running.log
 
 
-def test_odometry_out_of_bounds_is_told_and_not_used(world: dict[str, Path]) -> None:
+def test_odometry_out_of_bounds_is_reported_and_not_used(world: dict[str, Path]) -> None:
     wrong = StandIn(x_m=1e18)
     try:
         running = Bridge(backend="external", **world)

@@ -179,7 +179,7 @@ def test_one_instruction_at_a_time_and_cancel_stops_within_a_second(
 # test_faults.py kills the memory in each phase at every change.
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", ["skills", "memory"])
-def test_a_killed_node_comes_back_and_the_task_goes_on(
+def test_a_killed_node_comes_back_and_the_task_continues(
     stack: Callable[..., Stack], client: Client, victim: str
 ) -> None:
     nodes = stack("paced")
@@ -337,7 +337,7 @@ def test_what_cannot_be_followed_ends_with_a_code_and_a_sentence(
     assert late.result.code == InstructionCode.PLANNER_FAULT
 
 
-def test_a_world_that_begins_anew_ends_the_instruction(
+def test_a_world_that_begins_again_ends_the_instruction(
     alone: Start, client: Client, tmp_path: Path
 ) -> None:
     alone(

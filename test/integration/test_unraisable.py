@@ -49,7 +49,7 @@ def test_a_future_that_ctrl_c_left_half_made_is_no_news() -> None:
     assert said(LEFT_BY_CTRL_C) == ""
 
 
-def test_any_other_one_is_told() -> None:
+def test_any_other_one_is_reported() -> None:
     assert "ValueError: a defect" in said(ANY_OTHER)
 
 

@@ -122,7 +122,7 @@ def test_a_wrong_parameter_is_one_line_and_no_reason_to_retry(
     assert output.count("\n") == 1
 
 
-def test_an_error_while_running_is_told_and_closes(node: Path) -> None:
+def test_an_error_while_running_is_reported_and_closes(node: Path) -> None:
     with start(str(node), "--ros-args", "-p", "mode:=breaks") as process:
         output = process.communicate()[0].splitlines()
     assert process.returncode == EXIT_FAILED

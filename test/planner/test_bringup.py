@@ -167,7 +167,7 @@ def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
     assert "attended" not in nodes["narrator"].parameters
 
 
-def test_an_instruction_is_told_in_a_house() -> None:
+def test_an_instruction_is_reported_in_a_house() -> None:
     given = {"narrate": "true", "instruction": "Tidy up.", "house": "train_0", "record": "out"}
     nodes = {node.name: node for node in node_list(Arguments.from_text(given))}
     told = nodes["narrator"].parameters
@@ -303,7 +303,7 @@ def test_simulated_time_is_of_all_nodes_above_the_bridge() -> None:
         ("params_file", "nowhere.yaml", "cannot be read: "),
     ],
 )
-def test_a_wrong_argument_is_told_by_its_name(name: str, value: str, reason: str) -> None:
+def test_a_wrong_argument_is_reported_by_its_name(name: str, value: str, reason: str) -> None:
     with pytest.raises(ArgumentError) as told:
         Arguments.from_text({name: value})
     assert str(told.value).startswith(f"argument {name}: ")
@@ -324,7 +324,9 @@ def test_simulated_time_needs_somebody_who_publishes_it() -> None:
         ("bridge:\n  rate: 2.0", "each with ros__parameters"),
     ],
 )
-def test_a_file_that_holds_no_parameters_is_told(tmp_path: Path, text: str, reason: str) -> None:
+def test_a_file_that_holds_no_parameters_is_reported(
+    tmp_path: Path, text: str, reason: str
+) -> None:
     (tmp_path / "p.yaml").write_text(text)
     with pytest.raises(ArgumentError, match=reason):
         Arguments.from_text({"params_file": str(tmp_path / "p.yaml")})

@@ -34,7 +34,7 @@ def test_an_unknown_command_is_a_usage_error(capsys: pytest.CaptureFixture[str])
     assert "invalid choice: 'fly'" in capsys.readouterr().err
 
 
-def test_a_users_mistake_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_users_mistake_is_reported_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["up", "backend:=unity"]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""

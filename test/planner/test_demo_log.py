@@ -45,7 +45,7 @@ def test_the_file_has_everything(tmp_path: Path) -> None:
     assert "[memory] [WARN] [1795258386.1] [memory]: memory is stored again" in screen.getvalue()
 
 
-def test_the_time_to_the_first_motion_is_told(tmp_path: Path) -> None:
+def test_the_time_to_the_first_motion_is_reported(tmp_path: Path) -> None:
     screen = io.StringIO()
     write = story_writer(tmp_path / "log.txt", screen)
     write("narrator", moving_line(0.4, "agent_0"))

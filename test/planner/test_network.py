@@ -36,7 +36,7 @@ def test_no_discovery_at_all_stays_so() -> None:
     assert (profile(made), made[RANGE]) == ("fastdds_loopback.xml", "OFF")
 
 
-def test_who_sends_pictures_has_more_shared_memory_on_the_loopback_and_off_it() -> None:
+def test_a_sender_of_pictures_has_more_shared_memory_on_the_loopback_and_off_it() -> None:
     assert profile(confined(large_messages=True)) == "fastdds_bridge_loopback.xml"
     made = confined(large_messages=True, PLANNER_NETWORK="open")
     assert profile(made) == "fastdds_bridge.xml"

@@ -19,7 +19,7 @@ def test_no_reachable_socket_is_loopback_only() -> None:
     assert not exposure.cure
 
 
-def test_a_range_that_has_no_effect_is_told() -> None:
+def test_a_range_that_has_no_effect_is_reported() -> None:
     asked = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
     assert "no effect without PLANNER_NETWORK=open" in judge(asked, "[]").detail
     assert "no effect" not in judge({}, "[]").detail
@@ -56,7 +56,7 @@ def test_only_enforced_security_guards() -> None:
         assert exposure.cure == "export ROS_SECURITY_STRATEGY=Enforce"
 
 
-def test_keys_on_the_loopback_are_told_too() -> None:
+def test_keys_on_the_loopback_are_reported_too() -> None:
     is_enforced = judge({**SECURED, "ROS_SECURITY_STRATEGY": "Enforce"}, "[]")
     assert is_enforced.detail.endswith("SROS 2 is on, enforced (/keys)")
     assert judge(SECURED, "[]").detail.endswith("SROS 2 is on, not enforced (/keys)")

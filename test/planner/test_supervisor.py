@@ -152,7 +152,7 @@ def test_a_node_that_is_started_again_gets_the_words_for_that() -> None:
         assert run.end() == 0
 
 
-def test_giving_up_stops_the_others_and_is_told() -> None:
+def test_giving_up_stops_the_others_and_is_reported() -> None:
     with supervised({"name": "good", "code": WAITS}, {"name": "bad", "code": DIES}, limit=2) as run:
         run.until("bad died, status 3; giving up after 2 restarts, stopping everything")
         assert run.end() == EXIT_FAILED
@@ -190,7 +190,7 @@ def test_a_program_that_is_not_there_is_a_wrong_setting() -> None:
     assert "ghost cannot be started" in run.lines[0]
 
 
-def test_who_needs_an_end_of_its_own_gets_the_status_for_a_run_that_was_stopped() -> None:
+def test_a_program_with_an_end_of_its_own_gets_the_status_of_a_stopped_run() -> None:
     with supervised({"name": "one", "code": WAITS}, stopped_status=130) as run:
         run.until("one: ready")
         run.send(signal.SIGINT)
@@ -330,7 +330,7 @@ def test_nodes_stop_when_nobody_reads_the_log(tmp_path: Path) -> None:
 LEAVES = "import time\ntry:\n    print('ready')\n    time.sleep(3600)\nexcept KeyboardInterrupt:\n"
 
 
-def test_who_stops_last_is_asked_only_when_all_others_have_ended() -> None:
+def test_the_node_that_stops_last_is_asked_when_all_others_have_ended() -> None:
     scribe = {"name": "scribe", "code": f"{LEAVES}    print('bye')", "stops_last": True}
     slow = {"name": "slow", "code": f"{LEAVES}    time.sleep(0.5); print('bye')"}
     with supervised(scribe, slow) as run:
@@ -347,7 +347,7 @@ def test_who_stops_last_is_asked_only_when_all_others_have_ended() -> None:
     ]
 
 
-def test_who_stops_last_is_reached_past_a_node_that_had_to_be_killed() -> None:
+def test_the_node_that_stops_last_is_reached_past_a_node_that_had_to_be_killed() -> None:
     scribe = {"name": "scribe", "code": f"{LEAVES}    print('bye')", "stops_last": True}
     mule = {"name": "mule", "code": STUBBORN.format(on_term="signal.SIG_IGN")}
     with supervised(scribe, mule, grace_s=0.1) as run:

@@ -86,7 +86,7 @@ def test_what_this_process_does_on_a_signal_is_not_for_the_fork(
     assert not heard
 
 
-def test_both_streams_are_read_and_a_defect_is_told(
+def test_both_streams_are_read_and_a_defect_is_reported(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
     code = "import sys, os\nos.write(1, b'raw\\n')\nprint('err', file=sys.stderr)\n1 / 0"

@@ -51,7 +51,7 @@ def ended(words: list[str]) -> int:
 
 
 @pytest.mark.parametrize("command", WRONG)
-def test_it_is_told_in_one_line_with_the_nearest_name(
+def test_it_is_reported_in_one_line_with_the_nearest_name(
     command: str,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,

@@ -47,7 +47,7 @@ def test_an_emergency_stop_is_left_in_order_only() -> None:
     assert control.obstacles == ()
 
 
-def test_who_has_not_claimed_it_can_only_stop_it() -> None:
+def test_a_client_without_the_claim_can_only_stop_it() -> None:
     control = Control(ready=True)
     control.apply(Command.RELEASE)
     refused = {command for command in Command if not control.apply(command).success}

@@ -20,7 +20,7 @@ def remembering() -> Lockstep:
     return lockstep
 
 
-def test_nobody_is_waited_for_who_never_spoke() -> None:
+def test_a_node_that_never_reported_is_not_waited_for() -> None:
     lockstep = Lockstep(wait_for_agents=True)
     lockstep.shown("agent_0", 0.1)
     assert not lockstep.holds(0.1, 0.0, ROBOT)
@@ -110,7 +110,7 @@ def test_time_that_stands_for_nobody_is_no_waiting() -> None:
     assert not lockstep.warning
 
 
-def test_who_acts_for_an_agent_and_is_silent_is_given_up_by_name() -> None:
+def test_a_silent_executive_is_given_up_by_name() -> None:
     lockstep = Lockstep(wait_for_agents=True)
     lockstep.planner_acts("agent_1", 0.0)
     assert lockstep.holds(1.0, 0.0, ROBOT)

@@ -129,7 +129,7 @@ def test_a_rate_neither_drifts_nor_misses_on_the_ticks_of_a_clock() -> None:
     assert sum(every.due(tick * TICK_S) for tick in range(3000)) == 1000
 
 
-def test_a_rate_follows_a_clock_that_started_anew() -> None:
+def test_a_rate_follows_a_clock_that_started_again() -> None:
     every = Periodic(1.0)
     assert every.due(50.0)
     assert not every.due(50.5)

@@ -23,7 +23,7 @@ from sim_bridge.embedded.options import EmbeddedOptions
 ONE = ["desk_tidy_0", "--memory", "full", "--agents", "1"]
 
 
-def test_a_run_is_told_and_drawn_as_by_the_demo(
+def test_a_run_is_reported_and_drawn_as_by_the_demo(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", "night_light_0", "--no-images", "-o", str(tmp_path)]) == 0

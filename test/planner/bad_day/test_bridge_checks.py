@@ -77,7 +77,7 @@ def violated(evidence: Evidence) -> list[Check]:
         ([goal(101), call("release", 102, 102.1)], [], 102, Cause.OPERATOR),
     ],
 )
-def test_motion_may_go_on_for_the_limit_and_no_longer(
+def test_motion_may_continue_for_the_limit_and_no_longer(
     requests: list[Request], revocations: list[Revocation], until_s: float, cause: Cause | None
 ) -> None:
     short = seen(requests=requests, revocations=revocations, steps=walking(101.1, until_s + 0.8))
@@ -100,7 +100,7 @@ def test_a_refused_stop_ends_nothing_and_a_silence_of_another_client_neither() -
     assert violated(seen(requests=requests, revocations=other, steps=walking(101.1, 110.0))) == []
 
 
-def test_after_a_silence_a_goal_may_go_on_but_not_after_a_stop_in_it() -> None:
+def test_after_a_silence_a_goal_may_continue_but_not_after_a_stop_in_it() -> None:
     frozen = [Revocation(102, 104, Cause.BRIDGE_SILENT, False)]
     again_s = walking(101.1, 102.5) + walking(104.1, 106.0)
     assert violated(seen(requests=[goal(101, 106)], revocations=frozen, steps=again_s)) == []

@@ -125,7 +125,7 @@ def test_frames_overtake_one_another(link: PacketLink) -> None:
     assert came != sorted(came)
 
 
-def test_a_stalled_link_delivers_nothing_until_it_goes_on(link: PacketLink) -> None:
+def test_a_stalled_link_delivers_nothing_until_it_continues(link: PacketLink) -> None:
     with answering(link):
         link.faults = PacketFaults()
         ask(link, 1)

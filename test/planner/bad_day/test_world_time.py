@@ -7,7 +7,7 @@ import pytest
 from planner.bad_day.world_time import WorldTime
 
 
-def test_time_goes_on_within_a_world_also_where_a_topic_is_a_little_late() -> None:
+def test_time_continues_within_a_world_also_where_a_topic_is_a_little_late() -> None:
     time = WorldTime()
     assert [time.of(stamp_s) for stamp_s in (0.0, 5.0, 4.5, 6.0)] == [0.0, 5.0, 4.5, 6.0]
 

@@ -19,7 +19,7 @@ from planner.training.frames import read_frames, read_manifest
 from planner.world.house_checks import load_house
 
 
-def test_views_are_made_and_a_second_call_makes_none_anew(
+def test_views_are_made_and_a_second_call_makes_none_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["train", "memory-views", str(tmp_path), "--houses", "1", "--strewings", "1"]
@@ -103,7 +103,7 @@ def test_conversations_are_made_of_a_rollout(
 
 
 @pytest.mark.slow
-def test_a_model_is_trained_and_training_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+def test_a_model_is_trained_and_training_continues_where_it_was_stopped(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="training needs the extra train")
     views, out = tmp_path / "views", tmp_path / "model"
     make_views(views, ViewRecipe(houses=1, strewings=1, views=12))

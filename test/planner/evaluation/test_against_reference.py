@@ -426,7 +426,7 @@ def answer_of(ask, *arguments):
 
 
 @random_cases(25, CASES // 5, tasks(), STREAMS, st.sampled_from([*Mode]), st.integers(0, 7))
-def test_a_judge_that_is_lost_goes_on_from_its_latches(
+def test_a_judge_that_is_lost_continues_from_its_latches(
     make_lab, document, stream, mode, lost
 ) -> None:
     evaluation = read_evaluation(document, "random")

@@ -51,7 +51,7 @@ def made(make_lab, small_episode) -> EpisodeTrace:
     return builder.finish(small_episode, judge.finish(), reason="done", acting=("agent_0",))
 
 
-def test_a_run_is_told_in_steps(made: EpisodeTrace) -> None:
+def test_a_run_is_reported_in_steps(made: EpisodeTrace) -> None:
     assert [(c.call.split("[")[0], c.started_step, c.ended_step, c.code) for c in made.calls] == [
         ("Pick", 0, 2, 0),
         ("Place", 4, 8, 0),

@@ -83,7 +83,7 @@ def test_names_count_on_from_what_is_there(house: House) -> None:
     assert [thing.name for thing in [*first, *more]] == ["cup_0", "cup_1", "cup_2", "cup_3"]
 
 
-def test_a_full_table_is_told(house: House) -> None:
+def test_a_full_table_is_reported(house: House) -> None:
     request = ObjectRequest(("laptop",), furniture=("table_0",))
     outcomes = place_objects(house, [request] * 200, np.random.default_rng(0))
     assert isinstance(outcomes[0], ObjectPlacement)

@@ -132,7 +132,7 @@ def test_furniture_stands_where_people_put_it() -> None:
         ({"required": {"kitchen_0": {"throne": 1}}}, "unknown class of furniture 'throne'"),
     ],
 )
-def test_what_cannot_be_had_is_told(arguments: dict[str, object], reason: str) -> None:
+def test_what_cannot_be_had_is_reported(arguments: dict[str, object], reason: str) -> None:
     with pytest.raises(PlannerError, match=reason):
         generate_house("house", 1, **arguments)  # type: ignore[arg-type]
 

@@ -40,7 +40,7 @@ def correct(memory: Memory, operation: Operation) -> list[str]:
     return memory.deltas_since(before).lines
 
 
-def test_what_is_added_is_told_and_placed_by_the_layout(memory: Memory) -> None:
+def test_what_is_added_is_reported_and_placed_by_the_layout(memory: Memory) -> None:
     cup = known(memory, 102)
     assert (cup.name, cup.source, cup.room) == ("cup_102", Source.TOLD, "hall_0")
     assert (cup.parent, cup.relation) == ("table_0", Relation.ON)

@@ -99,7 +99,7 @@ def test_7_open_stays_in_the_description(entities: EntityList) -> None:
     assert cabinet.position_m == EntityList(layout_of(49)).entities[30].position_m
 
 
-def test_a_door_seen_all_open_is_told_however_little_was_missing(entities: EntityList) -> None:
+def test_a_door_seen_all_open_is_reported_however_little_was_missing(entities: EntityList) -> None:
     mark_reported = []
     for openness in (0.0, 0.1, 0.9, 0.95, 1.0, 1.0, 0.9, 0.0):
         cabinet = entities.get(130)

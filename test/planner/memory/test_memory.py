@@ -134,7 +134,7 @@ def test_pouring_fills_one_and_empties_the_other(memory: Memory) -> None:
     assert not nodes["kettle_0"].states["filled"]
 
 
-def test_opening_is_told(memory: Memory) -> None:
+def test_opening_is_reported(memory: Memory) -> None:
     assert do(memory, "Open[table_0]") == ["Update Object.100: table open"]
     assert memory.belief(6.0).nodes["table_0"].openness == 1.0
     assert do(memory, "Close[table_0]") == ["Update Object.100: table closed"]
@@ -155,7 +155,7 @@ def test_what_has_no_effect_changes_nothing(memory: Memory, call: str) -> None:
     assert do(memory, call) == []
 
 
-def test_rooms_floors_and_furniture_are_told_at_the_start() -> None:
+def test_rooms_floors_and_furniture_are_reported_at_the_start() -> None:
     belief = Memory(layout_of(2), None).belief(3.0)
     kinds = [(n.name, n.kind, n.class_name, n.parent) for n in belief.nodes.values()]
     assert kinds == [

@@ -156,7 +156,7 @@ def test_32_pixels_are_counted_in_pictures() -> None:
     assert sighting.distance_m == 2.0
 
 
-def test_a_camera_without_instances_is_told() -> None:
+def test_a_camera_without_instances_is_reported() -> None:
     with pytest.raises(PlannerError, match="no instance ids"):
         Stage().look(cup_at(0, 0), frame=flat_frame())
 

@@ -36,7 +36,7 @@ def begin(folder: Path, clock_s: float = 100.0, pieces: int = 3) -> Memory:
     )
 
 
-def test_a_reopened_memory_goes_on(tmp_path: Path) -> None:
+def test_a_reopened_memory_continues(tmp_path: Path) -> None:
     memory = begin(tmp_path)
     memory.edit([add("cup dirty"), add("bowl")], "test", 1.0)
     memory.edit([Operation(REMOVE, 104)], "test", 2.0)
@@ -83,7 +83,7 @@ def test_a_killed_process_loses_nothing_that_it_told(tmp_path: Path) -> None:
     memory.close()
 
 
-def test_a_world_that_began_anew_gets_a_fresh_list(tmp_path: Path) -> None:
+def test_a_world_that_began_again_gets_a_fresh_list(tmp_path: Path) -> None:
     memory = begin(tmp_path)
     memory.edit([add()], "test", 50.0)
     memory.close()
@@ -223,7 +223,7 @@ def test_a_store_of_another_house_is_refused(tmp_path: Path) -> None:
         begin(tmp_path)
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot create its folder"):
         begin(tmp_path / "file" / "inside")
@@ -260,7 +260,7 @@ def short_of_space() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("short_of_space")
-def test_a_full_disk_is_one_fault_and_the_list_goes_on(
+def test_a_full_disk_is_one_fault_and_the_list_continues(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     memory = begin(tmp_path)

@@ -112,7 +112,7 @@ def test_a_broken_file_is_named(tmp_path: Path, line: dict[str, str], words: str
         read_dialogue(path)
 
 
-def test_a_turn_cannot_go_on_from_one_that_is_not_there(tmp_path: Path) -> None:
+def test_a_turn_cannot_continue_from_one_that_is_not_there(tmp_path: Path) -> None:
     writer = DialogueWriter(HEAD)
     writer.add(_call((), ("agent_0",), ""), 0, 0.0)
     text = writer.text().replace('"after":null', '"after":4')

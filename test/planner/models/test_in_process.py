@@ -131,26 +131,26 @@ def test_a_cancelled_request_leaves_its_batch(model: InProcessModel) -> None:
 
 
 @needs_torch
-def test_a_full_context_is_told(tmp_path: Path) -> None:
+def test_a_full_context_is_reported(tmp_path: Path) -> None:
     model = InProcessModel(make_tiny(tmp_path, context=64))
     with pytest.raises(ContextFullError, match="do not fit into 64"):
         ask(model, max_tokens=60)
 
 
 @needs_torch
-def test_a_model_without_a_chat_template_is_told(tmp_path: Path) -> None:
+def test_a_model_without_a_chat_template_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="has no chat template"):
         InProcessModel(make_tiny(tmp_path, template=None))
 
 
 @needs_torch
-def test_a_folder_without_a_model_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="is not a model folder"):
         InProcessModel(tmp_path)
 
 
 @needs_torch
-def test_a_bad_grammar_is_told(model: InProcessModel) -> None:
+def test_a_bad_grammar_is_reported(model: InProcessModel) -> None:
     with pytest.raises(ModelError, match="bad grammar"):
         ask(model, grammar="root ::= nothing")
 

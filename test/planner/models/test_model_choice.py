@@ -38,7 +38,7 @@ def test_paths_are_made_absolute_and_names_are_not() -> None:
     assert absolute("") == ""
 
 
-def test_an_option_of_another_part_is_told() -> None:
+def test_an_option_of_another_part_is_reported() -> None:
     choice = ModelChoice("scripted:/nowhere", options={"temperature": 1.0})
     with pytest.raises(OptionError, match="temperature: unknown"):
         make_model(choice)
@@ -46,7 +46,7 @@ def test_an_option_of_another_part_is_told() -> None:
         make_model(ModelChoice("m", "http://127.0.0.1:1/v1", {"temperature": 11.0}))
 
 
-def test_a_part_without_its_source_is_told() -> None:
+def test_a_part_without_its_source_is_reported() -> None:
     with pytest.raises(PlannerError, match="expected FOLDER"):
         make_model(ModelChoice("local:"))
 

@@ -113,7 +113,7 @@ def test_models_by_name(tmp_path: Path) -> None:
         ("recorded:/nowhere", "", "cannot be read"),
     ],
 )
-def test_parameters_that_do_not_fit_are_told(model: str, url: str, words: str) -> None:
+def test_parameters_that_do_not_fit_are_reported(model: str, url: str, words: str) -> None:
     with pytest.raises(PlannerError, match=words):
         make_model(ModelChoice(model, url))
 
@@ -126,7 +126,7 @@ def test_a_planner_without_its_model_names_the_parameters(name: str) -> None:
     assert "model_url" in needs_model(name)
 
 
-def test_an_unknown_planner_is_told() -> None:
+def test_an_unknown_planner_is_reported() -> None:
     with pytest.raises(PlannerError, match="there is no planner 'x'"):
         make_planner(PlannerChoice("x"), Task("Tidy.", ("agent_0",)), None)
 

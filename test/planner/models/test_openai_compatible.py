@@ -301,7 +301,7 @@ def test_a_full_context_is_its_own_error(server: Server, message: str) -> None:
     assert len(server.bodies) == 1
 
 
-def test_a_wrong_model_name_is_told_in_the_servers_words(server: Server) -> None:
+def test_a_wrong_model_name_is_reported_in_the_servers_words(server: Server) -> None:
     with pytest.raises(ModelError, match=r"status 404: .*`tiny` does not exist"):
         complete(server, says_no(404, "The model `tiny` does not exist."))
 

@@ -47,7 +47,7 @@ def test_an_8b_model_on_one_gpu(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "--enable-lora" not in words
 
 
-def test_the_cache_of_a_token_is_reckoned_from_the_files(tmp_path: Path) -> None:
+def test_the_cache_of_a_token_is_computed_from_the_files(tmp_path: Path) -> None:
     size = size_of(str(folder(tmp_path / "m")))
     assert size.kv_bytes == 2 * 32 * 8 * 128 * 2
     assert size.weights_gib == pytest.approx(15.0)
@@ -138,7 +138,7 @@ def test_the_server_is_run_until_it_ends(
         (["org/m-8B", "--gpu-memory", "24", "--adapter", "a=/nowhere"], "adapter_config.json"),
     ],
 )
-def test_what_cannot_be_served_is_told(
+def test_what_cannot_be_served_is_reported(
     words: list[str], reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["serve", *words, "--dry-run"]) == 2
@@ -157,7 +157,7 @@ def test_without_a_gpu_it_says_what_to_say(
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"num_hidden_layers": "x"}'])
-def test_a_broken_config_is_told(
+def test_a_broken_config_is_reported(
     tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "config.json").write_text(text)

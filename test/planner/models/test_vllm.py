@@ -191,7 +191,7 @@ def test_logprobs(server: Server) -> None:
     assert all(value <= 0 for value in answer.logprobs)
 
 
-def test_a_full_context_is_told(server: Server) -> None:
+def test_a_full_context_is_reported(server: Server) -> None:
     long = (Message(Speaker.USER, "Navigate[table_0] " * 600),)
     with pytest.raises(ContextFullError):
         ask(server, messages=long)

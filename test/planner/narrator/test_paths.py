@@ -56,7 +56,7 @@ def test_a_robot_whose_place_on_the_map_is_unknown_is_not_drawn() -> None:
     assert paths.points == {"agent_0": []}
 
 
-def test_who_stands_adds_no_points() -> None:
+def test_a_standing_agent_adds_no_points() -> None:
     paths = followed(
         *((1.0 + k, [link("map", "agent_0/base_link", 1.0 + k, 0.01 * k, 0.0)]) for k in range(5))
     )

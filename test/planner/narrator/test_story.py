@@ -57,7 +57,7 @@ def test_what_is_seen_in_a_hand_names_it_where_there_are_two(hands: Hands, words
     assert str(story.Sighting.of(plate, nodes)) == f"plate_0 {words}"
 
 
-def test_what_was_seen_is_told_by_room() -> None:
+def test_what_was_seen_is_reported_by_room() -> None:
     found = [
         story.Sighting("cup_0", Relation.ON, "table_0", "kitchen_0"),
         story.Sighting("book_0", None, "", ""),
@@ -80,7 +80,7 @@ def test_what_was_seen_is_told_by_room() -> None:
     assert story.seen_events(0, []) == []
 
 
-def test_the_reason_for_a_call_is_told_with_it() -> None:
+def test_the_reason_for_a_call_is_reported_with_it() -> None:
     plan = "agent_0: bring cup_0 onto table_1: Pick[cup_0]; agent_1: look for a book: Explore[hall]"
     assert story.reason_of(plan, "agent_0", "Pick[cup_0]") == "bring cup_0 onto table_1"
     assert story.reason_of(plan, "agent_1", "Explore[hall]") == "look for a book"

@@ -52,7 +52,7 @@ def test_every_part_of_this_project_can_be_used() -> None:
     assert set(BACKENDS.names()) >= {"embedded", "habitat", "spot"}
 
 
-def test_an_unknown_name_is_told_with_the_nearest() -> None:
+def test_an_unknown_name_is_reported_with_the_nearest() -> None:
     with pytest.raises(PartError, match=r"no planner 'reakt'; .*; did you mean 'react'\?"):
         PLANNERS.get("reakt")
 
@@ -76,7 +76,7 @@ def test_a_part_of_another_package_is_found(install) -> None:  # type: ignore[no
         (GOOD, "NEWER", "written for version 99 of the planner interface, this is version 1"),
     ],
 )
-def test_a_broken_part_is_one_line_that_names_its_package_and_all_else_goes_on(
+def test_a_broken_part_is_one_line_that_names_its_package_and_all_else_continues(
     install,  # type: ignore[no-untyped-def]
     source: str,
     attribute: str,
@@ -92,7 +92,7 @@ def test_a_broken_part_is_one_line_that_names_its_package_and_all_else_goes_on(
     assert set(found.usable()) == set(PLANNERS.names())
 
 
-def test_two_parts_of_one_name_are_told_and_the_first_stays(install) -> None:  # type: ignore[no-untyped-def]
+def test_two_parts_of_one_name_are_reported_and_the_first_stays(install) -> None:  # type: ignore[no-untyped-def]
     install("sitters", GOOD, expert="PLANNER", sitter="PLANNER")
     install("squatters", GOOD, sitter="PLANNER")
     found = catalog()

@@ -38,7 +38,7 @@ def test_a_text_is_read_by_the_type_of_the_default(
         (WAY, "up", "option way: expected one of near, far, got up"),
     ],
 )
-def test_a_value_that_is_not_allowed_is_told_by_its_option(
+def test_a_value_that_is_not_allowed_is_reported_by_its_option(
     option: Option, text: str, reason: str
 ) -> None:
     with pytest.raises(OptionError) as caught:
@@ -68,7 +68,7 @@ def test_a_declaration_that_cannot_hold_is_refused() -> None:
         Option("count", 0, "how many", min_value=1)
 
 
-def test_what_is_not_given_is_as_by_default_and_a_wrong_name_is_told() -> None:
+def test_what_is_not_given_is_as_by_default_and_a_wrong_name_is_reported() -> None:
     assert read_options((COUNT, WAY), {"way": "far"}) == {"count": 3, "way": "far"}
     with pytest.raises(OptionError, match="option weigh: unknown; available: count, way"):
         read_options((COUNT, WAY), {"weigh": "far"})

@@ -41,14 +41,14 @@ def test_check_26_lines_of_flags_places_and_removals() -> None:
     assert log.lines(7, 8) == ["Remove Object.149"]
 
 
-def test_several_edits_of_one_thing_are_told_as_one() -> None:
+def test_several_edits_of_one_thing_are_reported_as_one() -> None:
     log = started()
     log.change(change(6, ADD, entity(150, "bowl")))
     log.change(change(7, UPDATE, entity(150, "bowl with the Object.101")))
     assert log.lines(5, 7) == ["Add Object.150: bowl with the Object.101"]
 
 
-def test_only_what_the_belief_knows_is_told() -> None:
+def test_only_what_the_belief_knows_is_reported() -> None:
     log = started()
     log.change(change(6, ADD, entity(150, "bowl")))
     assert log.lines(5, 5) == []
@@ -78,7 +78,7 @@ def test_a_gap_is_found_and_repaired_from_the_next_snapshot() -> None:
     ]
 
 
-def test_a_memory_that_began_anew_is_followed() -> None:
+def test_a_memory_that_began_again_is_followed() -> None:
     log = started()
     log.snapshot(0.0, 1, [entity(149, "vase")])
     assert log.sequence == 1

@@ -109,7 +109,7 @@ def test_check_25_a_result_without_changes(toy_world: Make) -> None:
     assert model.asked[1][-1].text == "Result: Successful execution!\nNo object updates."
 
 
-def test_a_failure_is_told_in_the_literal_text(toy_world: Make) -> None:
+def test_a_failure_is_reported_in_the_literal_text(toy_world: Make) -> None:
     world = one_robot(toy_world)
     planner, model = react(world, "Pick[Object.150]", "Done[]")
     decide(planner, context(world))
@@ -158,7 +158,9 @@ def test_a_dialogue_is_told_each_change_once(toy_world: Make) -> None:
         ("", "no call of the form"),
     ],
 )
-def test_a_wrong_answer_is_told_and_costs_a_call(toy_world: Make, reply: str, words: str) -> None:
+def test_a_wrong_answer_is_reported_and_costs_a_call(
+    toy_world: Make, reply: str, words: str
+) -> None:
     world = one_robot(toy_world)
     heard: list[ModelCall] = []
     model = ScriptedModel([reply, "Done[]"])

@@ -62,7 +62,7 @@ class Play:
 
 
 @pytest.mark.parametrize("name", ["react", "partnr_react"])
-def test_a_failed_pick_is_told_and_tried_again(toy_world: Make, name: str) -> None:
+def test_a_failed_pick_is_reported_and_tried_again(toy_world: Make, name: str) -> None:
     """PARTNR-11.1.3: no recovery from failed picks."""
     world = toy_world(agents=ROBOT)
     failures = iter([GRASP_FAILED])
@@ -85,7 +85,7 @@ def test_a_second_pick_with_a_full_hand_fails_in_words(toy_world: Make) -> None:
     assert "apple_0: table_0 in kitchen_0" in done.told(4)
 
 
-def test_check_26_next_to_what_is_elsewhere_does_not_go_on_for_ever(toy_world: Make) -> None:
+def test_check_26_next_to_what_is_elsewhere_does_not_continue_for_ever(toy_world: Make) -> None:
     """PARTNR-11.2, second trace: Place next to a thing on other furniture to the end."""
     world = toy_world(agents=ROBOT)
     place = "Place[cup_0, on, couch_0, next_to, book_0]"
@@ -200,7 +200,7 @@ def test_a_partner_who_did_the_step_already_is_seen_in_the_summary(toy_world: Ma
     assert done.outcome.of("agent_0") == ["Navigate[cup_0]", "Done[]"]
 
 
-def test_a_partner_who_holds_it_is_told(toy_world: Make) -> None:
+def test_a_partner_who_holds_it_is_reported(toy_world: Make) -> None:
     world = toy_world(
         things={"cup_0": (Relation.HELD, "agent_1"), "book_0": (Relation.ON, "table_1")}
     )

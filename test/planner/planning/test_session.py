@@ -349,7 +349,7 @@ class Asks:
 
 
 @pytest.mark.parametrize("answer", ["the blue one", None])
-def test_a_question_is_asked_and_the_session_goes_on(toy_world: Make, answer: str | None) -> None:
+def test_a_question_is_asked_and_the_session_continues(toy_world: Make, answer: str | None) -> None:
     around, planner = Around(toy_world()), Asks()
     questions: list[str] = []
 

@@ -75,7 +75,7 @@ class Backwards(HashedWords):
     embedder_id = "backwards"  # type: ignore[assignment]
 
 
-def test_vectors_of_another_embedder_are_made_anew(tmp_path: Path) -> None:
+def test_vectors_of_another_embedder_are_made_again(tmp_path: Path) -> None:
     path = tmp_path / "traces.db"
     with TraceStore(path) as store:
         store.add([X, Y])
@@ -86,7 +86,7 @@ def test_vectors_of_another_embedder_are_made_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["this is no database, it is text" * 50, "\x00" * 4096])
-def test_a_file_that_is_no_store_is_told(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_no_store_is_reported(tmp_path: Path, text: str) -> None:
     path = tmp_path / "traces.db"
     path.write_text(text)
     with pytest.raises(FileError, match="is not a trace store"):

@@ -13,7 +13,7 @@ from planner.recorder.bag_writer import BagWriter, DiskFullError
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_is_told_and_nothing_is_left_behind(
+def test_a_full_disk_is_reported_and_nothing_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     def refuse(*_: Any) -> None:

@@ -31,7 +31,7 @@ def test_a_latched_topic_is_complete_from_its_first_message() -> None:
     assert late.take(A, 3, 100) == Gap("/world/state", 0, 100, 2)
 
 
-def test_publishers_are_counted_apart_and_a_new_one_begins_anew() -> None:
+def test_publishers_are_counted_apart_and_a_new_one_begins_again() -> None:
     counts = TopicCounts("/tf")
     for number in range(1, 5):
         assert counts.take(A, number, number) is None

@@ -92,7 +92,7 @@ def test_steps_count_from_the_instruction_as_the_live_judge_counted(film, messag
     assert found.agrees
 
 
-def test_a_live_verdict_that_differs_is_told(film, messages, capsys) -> None:
+def test_a_live_verdict_that_differs_is_reported(film, messages, capsys) -> None:
     film.solved()
     wrong = messages.verdict(film.verdict(), 9.0, percent_complete=0.5)
     bag = film.bag("bag", ("/evaluation/result", wrong), live=False)
@@ -284,7 +284,7 @@ def test_criteria_are_judged_beside_the_propositions(film, messages, capsys) -> 
     assert "the same" in out.splitlines()[1]
 
 
-def test_a_live_verdict_on_the_criteria_that_differs_is_told(film, messages, capsys) -> None:
+def test_a_live_verdict_on_the_criteria_that_differs_is_reported(film, messages, capsys) -> None:
     asked(film, criteria=APPLE)
     walk(film.solved())
     told = ("/evaluation/result", messages.verdict(film.verdict(), 9.0, criteria="not met"))
@@ -432,7 +432,7 @@ def test_a_broken_log(film, capsys, case) -> None:
 
 
 @pytest.mark.parametrize("held", [None, "cup_0"])
-def test_a_log_of_before_has_one_hand(film, held) -> None:
+def test_an_older_log_has_one_hand(film, held) -> None:
     path = film.solved().log()
     world, first, *_ = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     for entity in first["changed"]:

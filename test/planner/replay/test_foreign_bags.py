@@ -99,9 +99,7 @@ def test_a_bag_in_several_files_is_one_in_the_order_of_time(film, messages, tmp_
 @pytest.mark.parametrize("compression", [CompressionType.ZSTD, CompressionType.NONE])
 @pytest.mark.parametrize("chunks", [True, False])
 @pytest.mark.parametrize("summary", [True, False])
-def test_whatever_an_mcap_writer_leaves_out(
-    messages, tmp_path, compression, chunks, summary
-) -> None:
+def test_whatever_an_mcap_writer_omits(messages, tmp_path, compression, chunks, summary) -> None:
     parts = {} if summary else dict.fromkeys(("use_statistics", "repeat_channels"), False)
     bag = messages.bag(
         tmp_path / "bag",

@@ -182,6 +182,6 @@ def test_only_perceived_free_words_have_no_goal_either(film, messages) -> None:
     assert found.instructions[0].text == "no way"
 
 
-def test_a_run_without_an_episode_is_told_as_that(film) -> None:
+def test_a_run_without_an_episode_is_reported_as_that(film) -> None:
     with pytest.raises(PlannerError, match="no goal to judge by: the run had no episode"):
         task_of(Bag(film.solved().everything().close()), "", "small")

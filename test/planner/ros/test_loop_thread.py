@@ -19,7 +19,7 @@ def until(met: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_a_loop_that_waits_answers_and_one_that_is_held_up_does_not() -> None:
+def test_a_loop_that_waits_answers_and_one_that_is_delayed_does_not() -> None:
     loop, held = LoopThread("loop"), threading.Event()
     try:
         waits = loop.submit(asyncio.sleep(60))

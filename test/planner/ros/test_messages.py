@@ -77,7 +77,7 @@ def test_rows_may_be_padded() -> None:
     assert np.array_equal(images.instance_array(message), [[0, 1, 2], [3, 4, 5]])
 
 
-def test_wrong_pictures_are_told() -> None:
+def test_wrong_pictures_are_reported() -> None:
     message = images.rgb_message(HEAD, np.zeros((2, 2, 3), np.uint8))
     for read in (images.depth_array, images.instance_array):
         with pytest.raises(PlannerError, match="'rgb8' is no"):

@@ -80,7 +80,7 @@ def test_a_process_is_surely_gone_only_where_every_container_can_be_seen(tmp_pat
     assert not surely_gone(700, tmp_path)
 
 
-def test_a_server_made_anew_in_the_same_process_is_another() -> None:
+def test_a_server_made_again_in_the_same_process_is_another() -> None:
     first, second = gid(300), gid(300)[:-1] + b"\x09"
     alive = frozenset({(300, "11")})
     for endpoints in (True, False):

@@ -182,7 +182,7 @@ def test_permissions_of_another_domain_allow_nothing(
         peer.close()
 
 
-def test_permissions_that_somebody_wrote_anew_let_nobody_in(
+def test_permissions_that_somebody_wrote_again_let_nobody_in(
     program: Path, stores: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """The narrator's, with the operator's request, by who has no key of the authority."""

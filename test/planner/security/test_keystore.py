@@ -170,7 +170,7 @@ def test_a_second_call_keeps_keys_and_certificates_and_adds_what_is_missing(tmp_
         verified(folder / "enclaves/planner" / name, "governance")
 
 
-def test_certificates_that_expire_are_issued_anew_for_the_same_keys(tmp_path: Path) -> None:
+def test_certificates_that_expire_are_issued_again_for_the_same_keys(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     make(folder, days=90, now=NOW)
     keys = {path: path.read_bytes() for path in folder.rglob("*key.pem")}

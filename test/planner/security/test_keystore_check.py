@@ -48,7 +48,7 @@ def test_a_robot_s_share_of_it_lacks_the_operator_and_is_sound(keystore: Path) -
     assert (found.missing, found.problems) == (("operator",), ())
 
 
-def test_every_problem_is_told_with_whose_it_is(keystore: Path) -> None:
+def test_every_problem_is_reported_with_whose_it_is(keystore: Path) -> None:
     enclaves = keystore / "enclaves/planner"
     (enclaves / "bridge/key.pem").chmod(0o640)
     (enclaves / "memory/permissions.p7s").unlink()
@@ -68,7 +68,7 @@ def test_every_problem_is_told_with_whose_it_is(keystore: Path) -> None:
         assert any(words in problem for problem in problems), problems
 
 
-def test_what_has_expired_or_soon_will_is_told(keystore: Path) -> None:
+def test_what_has_expired_or_soon_will_is_reported(keystore: Path) -> None:
     assert not examined(keystore, days=369).problems
     (soon,) = examined(keystore, days=371).problems
     assert "the authority, operator" in soon
@@ -79,7 +79,7 @@ def test_what_has_expired_or_soon_will_is_told(keystore: Path) -> None:
     assert early.endswith("set this machine's clock")
 
 
-def test_a_keystore_of_another_domain_or_an_older_policy_is_told(keystore: Path) -> None:
+def test_a_keystore_of_another_domain_or_an_older_policy_is_reported(keystore: Path) -> None:
     governance, permissions = examined(keystore, domain=6).problems
     assert governance == "governance is not for ROS domain 6"
     assert "permissions do not match this version and ROS domain 6" in permissions

@@ -112,7 +112,7 @@ def test_a_hand_that_is_full_unknown_to_anybody_is_noticed(world: World) -> None
 
 
 @pytest.mark.parametrize("furniture", ["table_0", "floor_kitchen_0"])
-def test_a_reference_elsewhere_is_told(world: World, furniture: str) -> None:
+def test_a_reference_elsewhere_is_reported(world: World, furniture: str) -> None:
     """PARTNR-C26, EPM-C29."""
     world.run("Navigate[table_0]")
     world.run("Pick[cup_0]")
@@ -123,7 +123,7 @@ def test_a_reference_elsewhere_is_told(world: World, furniture: str) -> None:
     assert world.holding() == "cup_0"
 
 
-def test_a_reference_believed_there_but_not_is_told_by_the_world(world: World) -> None:
+def test_a_reference_believed_there_but_not_is_reported_by_the_world(world: World) -> None:
     world.run("Navigate[table_0]")
     world.run("Pick[cup_0]")
     apple = world.backend._world.things["apple_0"]
@@ -206,7 +206,7 @@ def test_a_hallucinated_thing_fails_with_its_position(world: World) -> None:
     )
 
 
-def test_the_third_failed_grasp_is_told(make_world: MakeWorld) -> None:
+def test_the_third_failed_grasp_is_reported(make_world: MakeWorld) -> None:
     """EPM-C42."""
     world = make_world(failed_grasps=1.0)
     world.run("Navigate[cup_0]")
@@ -217,7 +217,7 @@ def test_the_third_failed_grasp_is_told(make_world: MakeWorld) -> None:
     assert world.holding() is None
 
 
-def test_the_third_failed_release_is_told(make_world: MakeWorld) -> None:
+def test_the_third_failed_release_is_reported(make_world: MakeWorld) -> None:
     """EPM-C42."""
     world = make_world(failed_places=1.0)
     world.run("Navigate[cup_0]")
@@ -259,7 +259,7 @@ def test_without_stepping_closer_a_long_reach_is_too_far(make_world: MakeWorld) 
     assert world.run("Pick[book_0]").code is SkillCode.TOO_FAR
 
 
-def test_another_call_is_refused_and_the_same_one_goes_on(world: World) -> None:
+def test_another_call_is_refused_and_the_same_one_continues(world: World) -> None:
     """PARTNR-D55."""
     executor = world.executors["agent_0"]
     assert executor.start("Navigate[table_1]") is None

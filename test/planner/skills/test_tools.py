@@ -91,7 +91,7 @@ def test_how_far_things_are(world: World) -> None:
     assert line.startswith(f"- cup_0 on table_0 in kitchen_0 {far_m:.2f} meters away. It has")
 
 
-def test_what_the_partner_does_is_told(world: World) -> None:
+def test_what_the_partner_does_is_reported(world: World) -> None:
     world.run("Navigate[table_0]", "agent_1")
     world.run("FindRoomTool[kitchen]", "agent_1")
     world.run("Pick[book_0]", "agent_1")
@@ -103,7 +103,7 @@ def test_what_the_partner_does_is_told(world: World) -> None:
     ]
 
 
-def test_held_and_lost_things_are_told(world: World) -> None:
+def test_held_and_lost_things_are_reported(world: World) -> None:
     world.run("Navigate[cup_0]")
     world.run("Pick[cup_0]")
     assert world.run("FindObjectTool[cup]").text.startswith("- cup_0 held by agent_0 in kitchen_0 ")

@@ -161,7 +161,7 @@ def _first_logits(seer: object, sample: object) -> np.ndarray:
         return np.asarray(loaded.model(**inputs).logits[0, -1].float().numpy())
 
 
-def test_a_killed_run_goes_on_and_ends_as_if_it_was_never_killed(
+def test_a_killed_run_continues_and_ends_as_if_it_was_never_killed(
     data: Path, model: Path, tmp_path: Path
 ) -> None:
     words = ["train", "memory", str(data), str(model)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.world.house import House
 
 
-def test_a_changed_copy_reckons_anew_what_the_original_had_reckoned(small_house: House) -> None:
+def test_a_changed_copy_computes_again_what_the_original_had_computed(small_house: House) -> None:
     assert small_house.layout.objects == ()
     assert "fridge_9" not in small_house.furniture_by_name
     piece = small_house.furniture[0]

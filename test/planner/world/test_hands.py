@@ -80,7 +80,7 @@ def test_every_hand_has_a_state() -> None:
         ({"holding": ""}, ()),
     ],
 )
-def test_messages_of_before_have_one_hand(
+def test_older_messages_have_one_hand(
     fields: dict[str, object], hands: tuple[str | None, ...]
 ) -> None:
     assert hands_record(SimpleNamespace(**fields)) == hands

@@ -326,7 +326,7 @@ def test_unknown_name_lists_the_shipped(name: str) -> None:
         load_house(name)
 
 
-def test_an_empty_name_is_told() -> None:
+def test_an_empty_name_is_reported() -> None:
     with pytest.raises(PlannerError, match="no house is named"):
         load_house("")
     with pytest.raises(PlannerError, match="no episode is named"):
@@ -462,7 +462,7 @@ def test_an_episode_comes_with_its_house(episode_document: Document, tmp_path: P
     assert (episode.episode_id, house.name) == ("small", "small")
 
 
-def test_a_broken_house_is_told_under_its_own_name(
+def test_a_broken_house_is_reported_under_its_own_name(
     episode_document: Document, document: Document, tmp_path: Path
 ) -> None:
     put("furniture", 2, "x_m", value=1.4)(document)

@@ -12,7 +12,7 @@ from planner.world.house import House
 from planner.world.reach import Reach, reach_of
 
 
-def test_a_house_is_searched_once_and_a_copy_of_it_anew(small_house: House) -> None:
+def test_a_house_is_searched_once_and_a_copy_of_it_again(small_house: House) -> None:
     kept = reach_of(small_house)
     assert reach_of(small_house) is kept
     emptied = small_house.model_copy(update={"furniture": (), "objects": ()})

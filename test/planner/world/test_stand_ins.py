@@ -29,7 +29,7 @@ def test_a_name_gets_a_thing_of_its_class_and_keeps_it() -> None:
     assert not stand_ins.update(belief(thing("cup", 140), thing("cup", 150), thing("cup", 160)))
 
 
-def test_who_is_no_longer_believed_in_makes_room() -> None:
+def test_an_agent_that_is_no_longer_believed_in_makes_room() -> None:
     stand_ins = StandIns(["cup_0"])
     stand_ins.update(belief(thing("cup", 150)))
     assert stand_ins.update(belief(thing("cup", 151)))

@@ -126,7 +126,7 @@ def test_entities_that_stay_the_same_are_the_same_records() -> None:
     assert second.entities["cup_1"] is not first.entities["cup_1"]
 
 
-def test_a_bridge_that_was_started_anew_is_no_continuation() -> None:
+def test_a_restarted_bridge_is_no_continuation() -> None:
     decoder, old, new = UpdateDecoder(), UpdateEncoder(), UpdateEncoder()
     for step in range(5):
         decoder.decode(old.encode(world(entity("cup_0", float(step)), step=step + 100)))

@@ -29,7 +29,7 @@ def test_the_file_is_the_model(small_house: House, tmp_path: Path) -> None:
             assert model.joint(f"{piece.name}/{joint.name}").range == pytest.approx(ends, abs=1e-5)
 
 
-def test_what_cannot_be_written_is_told(small_house: House, tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_reported(small_house: House, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(FileError, match="cannot be written"):
         export_mujoco(small_house, tmp_path / "file")

@@ -201,7 +201,7 @@ def test_an_unknown_camera_is_named(small_house: House, small_episode: Episode) 
     backend.close()
 
 
-def test_a_world_that_stands_still_is_drawn_once_and_a_changed_one_anew(
+def test_a_world_that_stands_still_is_drawn_once_and_a_changed_one_again(
     small_house: House, small_episode: Episode
 ) -> None:
     backend = EmbeddedBackend()

@@ -81,7 +81,7 @@ def _stands_as_said(backend: EmbeddedBackend, handle: Handle) -> Counter[str]:
     return seen
 
 
-def test_who_waits_sets_out_later(small_house: House, small_episode: Episode) -> None:
+def test_an_agent_that_waits_sets_out_later(small_house: House, small_episode: Episode) -> None:
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
     backend.reset(small_house, small_episode, 0)
     agent = backend._loaded().agents["agent_0"]

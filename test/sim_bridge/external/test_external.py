@@ -168,7 +168,7 @@ def test_a_robot_that_is_not_heard_is_an_error_that_says_what_to_do(
     assert backend.agents == ()
 
 
-def test_missing_pictures_and_frames_are_told(opened: Opened) -> None:
+def test_missing_pictures_and_frames_are_reported(opened: Opened) -> None:
     backend, ear = observed(opened)
     with pytest.raises(PlannerError, match="no pictures yet; are /spot/camera/hand/image"):
         backend.observe(ROBOT, ("hand",))

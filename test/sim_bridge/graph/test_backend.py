@@ -85,7 +85,7 @@ def test_primitives_change_the_edges_and_fail_with_the_precondition_by_name(
     assert (pear.parent, pear.relation, pear.room) == ("bowl_12", Relation.WITHIN, "kitchen_1")
 
 
-def test_who_reaches_for_one_thing_last_finds_it_held(tmp_path: Path) -> None:
+def test_the_last_agent_to_reach_for_a_thing_finds_it_held(tmp_path: Path) -> None:
     house = load_house(kitchen.written(tmp_path))
     backend = GraphBackend()
     backend.reset(house, bare_episode(house, 2), 1)

@@ -102,7 +102,7 @@ def test_nobody_slices_where_the_scene_is_fixed(
     assert (result.code, result.text) == (PrimitiveCode.NOT_ABLE, "a human cannot slice")
 
 
-def test_what_the_simulator_loses_is_told_once_and_reset_finds_another(
+def test_what_the_simulator_loses_is_reported_once_and_reset_finds_another(
     backend: HabitatBackend, small_house: House, small_episode: Episode, orders: Path
 ) -> None:
     backend.reset(small_house, small_episode, 3)
@@ -151,7 +151,7 @@ def test_a_load_that_fails_leaves_the_world_before(
     assert backend.observe("agent_0").cameras["hand"].rgb.any()
 
 
-def test_a_simulator_that_has_things_elsewhere_is_told(
+def test_a_simulator_that_has_things_elsewhere_is_reported(
     backend: HabitatBackend, small_house: House, small_episode: Episode, orders: Path
 ) -> None:
     orders.write_text(json.dumps({"put": "moved"}))
@@ -169,7 +169,7 @@ def test_an_interpreter_without_habitat_sim_is_no_world(
     backend.close()
 
 
-def test_a_wrong_dataset_folder_is_told(
+def test_a_wrong_dataset_folder_is_reported(
     orders: Path, small_house: House, small_episode: Episode, tmp_path: Path
 ) -> None:
     options = HabitatOptions(python=sys.executable, dataset=str(tmp_path / "none"))

@@ -30,7 +30,7 @@ def test_a_house_is_written_once_and_mended(small_house: House, tmp_path: Path) 
     assert write_house_dataset(other, str(tmp_path), catalogue).directory != first.directory
 
 
-def test_a_cache_that_cannot_be_written_is_told(small_house: House, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_reported(small_house: House, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(FileError, match="cannot be written"):

@@ -167,7 +167,7 @@ def test_an_end_is_noticed_without_asking(process: HabitatProcess) -> None:
     assert "SIGKILL while nothing was asked of it" in process.fault
 
 
-def test_who_hangs_or_talks_nonsense_is_stopped(orders: Path) -> None:
+def test_a_client_that_hangs_or_sends_nonsense_is_stopped(orders: Path) -> None:
     for order, says in (("hang", "timed out"), ("garbage", "too long")):
         orders.write_text("{}")
         process = started(call_s=0.3)
@@ -179,7 +179,7 @@ def test_who_hangs_or_talks_nonsense_is_stopped(orders: Path) -> None:
         process.close()
 
 
-def test_an_interpreter_without_habitat_sim_is_told(orders: Path) -> None:
+def test_an_interpreter_without_habitat_sim_is_reported(orders: Path) -> None:
     orders.write_text(json.dumps({"hello": "absent"}))
     with pytest.raises(HabitatError, match="has no habitat_sim: No module named"):
         started()
@@ -188,7 +188,7 @@ def test_an_interpreter_without_habitat_sim_is_told(orders: Path) -> None:
         started()
 
 
-def test_no_program_and_no_habitat_sim_are_told(
+def test_no_program_and_no_habitat_sim_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PLANNER_HABITAT_PYTHON", raising=False)

@@ -100,7 +100,7 @@ def test_an_abort_inside_habitat_sim_is_one_error_and_reset_recovers(
     backend.close()
 
 
-def test_an_interpreter_that_lacks_habitat_sim_is_told(
+def test_an_interpreter_that_lacks_habitat_sim_is_reported(
     options: HabitatOptions, small_house: House, small_episode: Episode, tmp_path: Path
 ) -> None:
     venv.create(tmp_path / "bare")

@@ -64,7 +64,7 @@ def attended(safety: SafetyOptions | None = None) -> tuple[SafetyGate, Walker, E
     return gate, robot, executives
 
 
-def test_rule_8_a_motion_pauses_goes_on_ends_and_the_robot_sits() -> None:
+def test_rule_8_a_motion_pauses_continues_ends_and_the_robot_sits() -> None:
     gate, robot, executives = attended()
     walk = gate.start(ROBOT, WALK)
     executives.pass_(2, ONE)
@@ -270,7 +270,7 @@ def test_rule_8_silence_that_the_middleware_tells_of_counts_at_once() -> None:
     assert robot.paused
 
 
-def test_rule_8_who_attends_goes_on_in_the_next_episode() -> None:
+def test_rule_8_attendance_continues_in_the_next_episode() -> None:
     gate, robot, _ = attended()
     gate.start(ROBOT, WALK)
     gate.reset(HOUSE, EPISODE, 0)

@@ -96,7 +96,7 @@ def test_rule_4_a_stop_that_the_robot_did_not_hear_still_holds_here_and_says_so(
 
 
 # Rule 5
-def test_rule_5_a_lease_is_taken_only_at_the_second_word_of_a_person_who_saw_the_name() -> None:
+def test_rule_5_a_lease_is_taken_only_when_a_person_who_saw_the_name_confirms() -> None:
     gate, robot = made(ready=False)
     robot.condition = replace(robot.condition, lease=Lease.OTHERS, owner="tablet-7")
     gate.step(0.1)
@@ -130,7 +130,7 @@ def test_rule_6_a_lost_lease_ends_everything_until_the_operator_claims_again() -
     assert gate.poll(gate.start(ROBOT, WALK)).result is None
 
 
-def test_rule_6_a_robot_started_anew_counts_as_lost() -> None:
+def test_rule_6_a_robot_started_again_counts_as_lost() -> None:
     gate, robot = made()
     robot.condition = replace(robot.condition, epoch="one")
     gate.step(0.1)
@@ -158,7 +158,7 @@ def test_rule_7_a_lost_link_stops_and_must_be_good_for_a_while() -> None:
 
 
 # Rule 8
-def test_rule_8_who_asked_must_still_be_there_or_it_stops_and_sits_down() -> None:
+def test_rule_8_without_its_executive_it_stops_and_sits_down() -> None:
     gate, robot = made()
     walk = gate.start(ROBOT, WALK)
     let_pass(gate, 3)
@@ -250,7 +250,7 @@ def test_rules_9_and_12_persons_are_where_somebody_reports_them_and_silence_coun
         ("map", 0.0, math.nan, "a place that is no number"),
     ],
 )
-def test_a_report_of_persons_that_cannot_be_used_is_told_and_counts_as_a_person(
+def test_a_report_of_persons_that_cannot_be_used_is_reported_and_counts_as_a_person(
     frame: str, age_s: float, x: float, words: str
 ) -> None:
     gate, robot = made(safety=options())
@@ -349,7 +349,7 @@ def test_rule_17_a_real_robot_does_nothing_before_each_step_was_asked_for() -> N
     assert gate.poll(gate.start(ROBOT, WALK)).result is None
 
 
-def test_rule_17_who_sat_down_or_lost_power_by_itself_is_not_ready() -> None:
+def test_rule_17_a_robot_that_sat_down_or_lost_power_by_itself_is_not_ready() -> None:
     gate, robot = made()
     walk = gate.start(ROBOT, WALK)
     robot.condition = replace(robot.condition, powered=False, standing=False)
@@ -370,7 +370,7 @@ def test_rule_18_closing_leaves_the_robot_sitting_with_its_motors_off_and_releas
     assert robot.closed == 1
 
 
-def test_rule_18_a_step_that_fails_holds_up_no_other_and_all_end_within_their_time() -> None:
+def test_rule_18_a_step_that_fails_delays_no_other_and_all_end_within_their_time() -> None:
     gate, robot = made(no_approval(shutdown_s=8.0))
     robot.deaf = {Command.SIT, Command.POWER_OFF}
     gate.take_receipts()

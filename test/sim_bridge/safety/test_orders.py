@@ -30,7 +30,7 @@ def at_it(command: Command) -> tuple[SafetyGate, Walker]:
 
 
 @pytest.mark.parametrize("command", list(BEFORE))
-def test_it_is_told_at_the_end_and_nothing_begins_before(command: Command) -> None:
+def test_it_is_reported_at_the_end_and_nothing_begins_before(command: Command) -> None:
     gate, robot = at_it(command)
     order = gate.order(ROBOT, command)
     let_pass(gate, 1)
@@ -102,7 +102,7 @@ def test_another_command_waits_and_a_new_episode_does_too() -> None:
     assert "stand is under way" in refused.message
 
 
-def test_what_is_under_way_at_the_end_is_told() -> None:
+def test_what_is_under_way_at_the_end_is_reported() -> None:
     gate, robot = at_it(Command.STAND)
     order = gate.order(ROBOT, Command.STAND)
     gate.close()

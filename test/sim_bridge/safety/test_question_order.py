@@ -218,5 +218,5 @@ class Asking(RuleBasedStateMachine):
 class TestAsking(Asking.TestCase):  # type: ignore[misc, name-defined]
     settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
 
-    def test_who_begins_had_an_approval_of_its_own_or_of_its_kind(self) -> None:
+    def test_what_starts_had_an_approval_of_its_own_or_of_its_kind(self) -> None:
         self.runTest()

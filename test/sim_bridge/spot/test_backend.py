@@ -128,7 +128,9 @@ def test_one_episode_gives_the_same_outcomes_as_the_embedded_world(opened: Opene
     assert PrimitiveCode.SUCCESS in one[1]
 
 
-def test_a_grasp_that_slips_is_tried_again_and_a_third_failure_is_told(spot: SpotBackend) -> None:
+def test_a_grasp_that_slips_is_tried_again_and_a_third_failure_is_reported(
+    spot: SpotBackend,
+) -> None:
     """EPM-C42: a pick is repeated, bounded."""
     _, middle = far_thing(spot)
     trouble(spot, TroubleKind.GRASPS_SLIP, count=2)

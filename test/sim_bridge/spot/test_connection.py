@@ -173,7 +173,7 @@ def test_a_lease_that_the_tablet_holds_is_named_and_left_alone(
     assert emulator.machine.lease.owner == "tablet-7"
 
 
-def test_an_empty_battery_and_a_pressed_stop_are_told_before_anything_moves(
+def test_an_empty_battery_and_a_pressed_stop_are_reported_before_anything_moves(
     opened: Opened, emulator: SpotEmulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rules 4 and 15."""
@@ -193,7 +193,7 @@ def test_an_empty_battery_and_a_pressed_stop_are_told_before_anything_moves(
     emulator.requests.clear()
 
 
-def test_a_wrong_frame_and_a_layout_with_unknown_furniture_are_told(
+def test_a_wrong_frame_and_a_layout_with_unknown_furniture_are_reported(
     opened: Opened, emulator: SpotEmulator, tmp_path: Path
 ) -> None:
     backend = SpotBackend()

@@ -134,7 +134,7 @@ def test_rule_15_a_bridge_that_dies_on_the_way_onto_the_dock_leaves_it_within_it
     [("no dock", "DOCK_NOT_FOUND"), ("no service", "a service is missing")],
     indirect=["guarded"],
 )
-def test_rule_15_a_dock_that_is_not_there_is_told_and_it_sits_down_instead(
+def test_rule_15_a_dock_that_is_not_there_is_reported_and_it_sits_down_instead(
     guarded: tuple[SafetyGate, SpotBackend], words: str
 ) -> None:
     """SPOT-F6.4: a directory without docking: degraded, no crash."""

@@ -161,7 +161,7 @@ def test_a_walk_of_200_ms_of_round_trip_arrives_as_fast_as_that_allows(far: FarA
     assert 0.2 < max(fastest) < motion.speed_m_s - 0.05, "slower than beside it, and not by much"
 
 
-def test_rule_7_a_stalled_link_is_told_and_the_robot_stands(far: FarAway) -> None:
+def test_rule_7_a_stalled_link_is_reported_and_the_robot_stands(far: FarAway) -> None:
     far.ready()
     walk = far.walk()
     far.relay.change(stalled=True)
@@ -207,7 +207,7 @@ def test_a_lossy_link_stops_and_goes_and_arrives(far: FarAway) -> None:
     far.until(lambda: not far.moves)
 
 
-def test_rule_1_a_main_loop_that_hangs_lets_no_walk_go_on(far: FarAway) -> None:
+def test_rule_1_a_main_loop_that_hangs_lets_no_walk_continue(far: FarAway) -> None:
     far.ready()
     walk = far.walk()
     x, y = far.emulator.world.base.position_m[:2]
@@ -220,7 +220,7 @@ def test_rule_1_a_main_loop_that_hangs_lets_no_walk_go_on(far: FarAway) -> None:
     far.gate.cancel(walk)
 
 
-def test_rule_8_a_paused_walk_stands_and_goes_on(far: FarAway) -> None:
+def test_rule_8_a_paused_walk_stands_and_continues(far: FarAway) -> None:
     far.ready()
     walk = far.walk()
     far.until(lambda: far.gate.poll(walk).phase == WALKING)

@@ -219,7 +219,9 @@ def test_a_map_that_cannot_be_used_names_file_field_and_reason(
     assert caught.value.field.startswith(field)
 
 
-def test_a_wrong_map_is_told_before_the_robot_is_touched(opened: Opened, tmp_path: Path) -> None:
+def test_a_wrong_map_is_reported_before_the_robot_is_touched(
+    opened: Opened, tmp_path: Path
+) -> None:
     backend = SpotBackend(with_graph(tmp_path / "nowhere"))
     emulator_of(backend).calls.keep_requests = True
     with pytest.raises(FileError, match="cannot be read"):

@@ -99,7 +99,7 @@ def test_what_is_wrong_names_file_field_and_reason(
     assert caught.value.field.startswith(field)
 
 
-def test_a_pose_behind_furniture_that_no_way_leads_to_is_told(tmp_path: Path) -> None:
+def test_a_pose_behind_furniture_that_no_way_leads_to_is_reported(tmp_path: Path) -> None:
     shelf = {
         "name": "shelves_0",
         "class_name": "shelves",

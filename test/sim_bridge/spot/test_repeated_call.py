@@ -33,7 +33,7 @@ def test_a_good_answer_ends_it_at_once() -> None:
     assert calls.made == 1
 
 
-def test_what_fails_is_called_again_at_once_and_the_last_reason_is_told() -> None:
+def test_what_fails_is_called_again_at_once_and_the_last_reason_is_reported() -> None:
     calls = Calls(lambda: "first", lambda: "second", lambda: "third")
     assert first_answer(calls, 3, LONG_S) == "third"
     assert calls.made == 3

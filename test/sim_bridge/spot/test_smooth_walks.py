@@ -53,7 +53,7 @@ def holes(graph: str, late_s: float) -> tuple[list[str], set[str]]:
 
 
 @pytest.mark.parametrize("with_map", [False, True], ids=["layout", "recorded map"])
-def test_rule_1_a_walk_goes_on_smoothly_though_a_round_is_late(
+def test_rule_1_a_walk_continues_smoothly_though_a_round_is_late(
     tmp_path: Path, with_map: bool
 ) -> None:
     graph = ""

@@ -131,7 +131,7 @@ def test_rule_4_a_stop_acts_at_once_whatever_the_robot_is_doing(
         assert trial.machine.motors is Motors.OFF
 
 
-def test_who_stands_sits_down_before_its_motors_go_off(trial: Trial) -> None:
+def test_a_standing_robot_sits_down_before_its_motors_go_off(trial: Trial) -> None:
     trial.machine.docked = 0
     trial.prepare(Command.ESTOP_RELEASE, Command.CLAIM, Command.POWER_ON, Command.STAND)
     order = trial.gate.order(ROBOT, Command.POWER_OFF)

@@ -87,7 +87,7 @@ def test_claims_are_printed(runs: tuple[Path, Path], capsys: pytest.CaptureFixtu
         (["claims", "--as", "boss=RUN"], "expected ROLE=RUN"),
     ],
 )
-def test_what_cannot_be_done_is_told(
+def test_what_cannot_be_done_is_reported(
     words: list[str], told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     named = [str(tmp_path / "x") if word == "x" else word for word in words]

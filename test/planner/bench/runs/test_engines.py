@@ -150,7 +150,7 @@ def test_a_pool_leaves_the_same_rows(baseline: Path, tmp_path: Path) -> None:
     assert {k: _facts(r) for k, r in pool.items()} == {k: _facts(r) for k, r in alone.items()}
 
 
-def test_a_crash_is_a_row_and_the_run_goes_on(
+def test_a_crash_is_a_row_and_the_run_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = jobs_of(SUITE, 2, 0)[0]
@@ -208,7 +208,7 @@ class Interrupted:
         OneProcess(BASELINE).run(jobs, take_one)
 
 
-def test_ctrl_c_stops_between_episodes_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_ctrl_c_stops_between_episodes_and_the_run_continues(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         _ran(tmp_path / "run", BASELINE, Interrupted(), 3)
     (first,) = read_rows(tmp_path / "run" / ROWS_NAME)
@@ -229,7 +229,7 @@ def _wait_for_rows(path: Path, count: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_continues(tmp_path: Path) -> None:
     run = tmp_path / "run"
     process = _started(run)
     _wait_for_rows(run / ROWS_NAME, 2)
@@ -288,7 +288,7 @@ def test_a_pool_whose_model_cannot_be_used_says_so(tmp_path: Path) -> None:
         _ran(tmp_path / "run", settings, ProcessPool(settings, 2), 2)
 
 
-def test_who_acts_alone_can_do_everything() -> None:
+def test_an_agent_that_acts_alone_can_do_everything() -> None:
     """PARTNR-D1: the single agent is the person."""
     episode, _ = load_episode(SUITE[0].path)
     assert acting_agents(episode, 1) == ("agent_1",)

@@ -32,7 +32,7 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(share=st.floats(0, 1))
-def test_a_file_cut_anywhere_keeps_its_whole_rows_and_goes_on(
+def test_a_file_cut_anywhere_keeps_its_whole_rows_and_continues(
     tmp_path_factory: pytest.TempPathFactory, share: float
 ) -> None:
     path = tmp_path_factory.mktemp("rows") / "rows.jsonl"

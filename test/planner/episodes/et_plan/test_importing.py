@@ -134,7 +134,7 @@ def test_criteria_and_plan_are_kept_whole(tmp_path: Path) -> None:
     assert "(CLOSE, robot, fridge) is kept in criteria only" in made.source.not_taken
 
 
-def test_what_the_judge_has_no_word_for_is_told(tmp_path: Path) -> None:
+def test_what_the_judge_has_no_word_for_is_reported(tmp_path: Path) -> None:
     result = _imported(tmp_path, FIND)
     assert len(result.episodes) == 1
     assert ["near the robot" in item.reason for item in result.without_goal] == [True]

@@ -82,7 +82,7 @@ def test_what_stands_against_the_criteria_is_refused(
     assert reason in found[0].reason
 
 
-def test_a_plan_that_does_not_do_it_is_told_with_the_reason(tmp_path: Path, capsys) -> None:
+def test_a_plan_that_does_not_do_it_is_reported_with_the_reason(tmp_path: Path, capsys) -> None:
     calls = ("Navigate[kitchen_1]", "Pick[apple_3]", "Place[apple_3, within, fridge_4, None, None]")
     path = _episode(tmp_path, reference_calls=calls)
     assert main(["episodes", "lint", "--json", str(path)]) == 0

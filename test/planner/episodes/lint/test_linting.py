@@ -418,7 +418,7 @@ def test_rules_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in told] == [rule.value for rule in Rule]
 
 
-def test_what_a_planner_cannot_solve_is_told(
+def test_what_a_planner_cannot_solve_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import argparse

@@ -287,7 +287,7 @@ def test_what_is_no_episode_file_is_one_error(content: bytes, tmp_path: Path) ->
     assert str(path) in str(caught.value)
 
 
-def test_a_broken_metadata_file_is_told_with_its_name(tmp_path: Path) -> None:
+def test_a_broken_metadata_file_is_reported_with_its_name(tmp_path: Path) -> None:
     metadata = tmp_path / "metadata"
     metadata.mkdir()
     (metadata / "0.json").write_text('{"recep_to_handle": [1]}', encoding="utf-8")

@@ -75,7 +75,7 @@ def test_reads_things_clutter_and_states(tmp_path: Path) -> None:
         ("not an entry", "0."),
     ],
 )
-def test_a_bad_entry_is_told_with_its_field_and_hides_no_other(
+def test_a_bad_entry_is_reported_with_its_field_and_hides_no_other(
     tmp_path: Path, entry: object, field: str
 ) -> None:
     found = read_instructions(_write(tmp_path / "a.json", [entry, _changed(episode_id=5)]))

@@ -25,7 +25,7 @@ def _is_at(page: Browser, place: str) -> None:
     page.wait(f"{PLACE} === '{place}'")
 
 
-def test_keys_judge_and_go_on(page: Browser, server: ReviewServer) -> None:
+def test_keys_judge_and_continue(page: Browser, server: ReviewServer) -> None:
     _is_at(page, "1 of 3: bed_first_0")
     page.wait(f"{SHOWN} > 300")
     page.press("r")
@@ -67,7 +67,7 @@ def test_arrows_page_and_a_verdict_is_changed(page: Browser, server: ReviewServe
     assert server.review.counts() == (0, 0, 3)
 
 
-def test_it_goes_on_where_it_was_left(server: ReviewServer, page: Browser) -> None:
+def test_it_continues_where_it_was_left(server: ReviewServer, page: Browser) -> None:
     page.press("r")
     _is_at(page, "2 of 3: boots_pair_0")
     page.visit("about:blank")

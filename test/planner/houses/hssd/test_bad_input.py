@@ -94,12 +94,12 @@ def test_a_missing_file_is_named(folder: Path, file: str, words: str) -> None:
         f"{CHEST}/{MODELS['chest_of_drawers_0']}.urdf",
     ],
 )
-def test_what_git_lfs_did_not_fetch_is_told(folder: Path, file: str) -> None:
+def test_what_git_lfs_did_not_fetch_is_reported(folder: Path, file: str) -> None:
     (folder / file).write_text(LFS, encoding="utf-8")
     assert "run `git lfs pull`" in _error(folder)
 
 
-def test_a_version_with_other_columns_is_told(folder: Path) -> None:
+def test_a_version_with_other_columns_is_reported(folder: Path) -> None:
     path = folder / "metadata/fpmodels-with-decomposed.csv"
     path.write_text("id,category\nx,table\n", encoding="utf-8")
     assert "has no column 'main_category'" in _error(folder)

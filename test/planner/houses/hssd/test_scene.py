@@ -121,7 +121,7 @@ def test_a_gap_in_the_walls_is_a_passage(scene: HssdScene, small_house: House) -
     assert door.width_m == pytest.approx(original.width_m, abs=0.15)
 
 
-def test_what_is_left_out_is_told(scene: HssdScene) -> None:
+def test_what_is_left_out_is_reported(scene: HssdScene) -> None:
     assert scene.left_out == (
         "stand_0 has no class of ours",
         "1 bodies without receptacles are not in our house",

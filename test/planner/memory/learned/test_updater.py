@@ -150,7 +150,7 @@ def test_what_is_gone_is_removed_and_what_is_hidden_stays(house: House) -> None:
     assert robot.things == []
 
 
-def test_the_same_picture_again_misses_nothing_anew(house: House) -> None:
+def test_the_same_picture_again_misses_nothing_again(house: House) -> None:
     robot = Robot(house)
     for _ in range(4):
         robot.see(("plate", robot.top()))

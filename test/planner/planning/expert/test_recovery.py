@@ -61,7 +61,7 @@ def test_a_failure_that_passes_is_got_over(
     assert len(failed(outcome)) <= times
 
 
-def test_a_failed_pick_is_approached_anew_and_from_the_furniture(toy_world: Make) -> None:
+def test_a_failed_pick_is_approached_again_and_from_the_furniture(toy_world: Make) -> None:
     world = toy_world(
         fault=Failing("Pick[cup_0]", SkillCode.NOT_VISIBLE), agents={"agent_0": AgentKind.ROBOT}
     )
@@ -141,7 +141,7 @@ def test_gives_up_in_words_and_after_a_bounded_number_of_tries(
     assert len(outcome.calls) < 100
 
 
-def test_goes_on_with_the_rest_before_it_gives_up(toy_world: Make) -> None:
+def test_continues_with_the_rest_before_it_gives_up(toy_world: Make) -> None:
     world = toy_world(fault=Failing("Pick[cup_0]", SkillCode.GRASP_FAILED, 10_000))
     outcome = run_goal(
         world,

@@ -223,7 +223,7 @@ def test_d_2_one_exhausted_agent_idles_and_the_reason_is_kept(toy_world: Make) -
     assert "agent_0" in outcome.decisions[-1].evidence["planner_limit"]
 
 
-def test_check_36_one_is_done_and_the_other_goes_on(toy_world: Make) -> None:
+def test_check_36_one_is_done_and_the_other_continues(toy_world: Make) -> None:
     world = toy_world()
 
     def reply(messages: Sequence[Message]) -> str:
@@ -363,7 +363,7 @@ def test_d_52_old_summaries_go_first_and_never_results(toy_world: Make) -> None:
     assert any("summaries_dropped" in call.parameters for call in heard)
 
 
-def test_a_context_that_cannot_be_freed_is_told(toy_world: Make) -> None:
+def test_a_context_that_cannot_be_freed_is_reported(toy_world: Make) -> None:
     world = toy_world(agents=ROBOT)
     model = Small(lambda messages: turn("Navigate[cup_0]"))
     model.most = 100

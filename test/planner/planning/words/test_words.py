@@ -146,7 +146,9 @@ def test_what_is_so_already_needs_no_motion(toy_world: Make) -> None:
     assert {call for _, call in outcome.calls} == {"Done[]"}
 
 
-def test_the_goal_is_told_before_anything_moves_and_again_with_an_answer(toy_world: Make) -> None:
+def test_the_goal_is_reported_before_anything_moves_and_again_with_an_answer(
+    toy_world: Make,
+) -> None:
     world = toy_world(things={"book_0": (ON, "couch_0")})
     outcome = follow(world, "Put the book on the table.", ["the kitchen one"])
     goals = [decision.goal for decision in outcome.decisions if decision.goal is not None]

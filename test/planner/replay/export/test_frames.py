@@ -52,7 +52,7 @@ def test_a_camera_whose_pictures_come_later_is_waited_for(tapes) -> None:
     ]
 
 
-def test_a_camera_that_fell_silent_holds_nobody_up_and_one_that_began_late_is_missing(
+def test_a_camera_that_fell_silent_delays_nobody_and_one_that_began_late_is_missing(
     tapes,
 ) -> None:
     tape = tapes.tape()

@@ -62,7 +62,7 @@ def test_all_arguments() -> None:
         ("--remap /a", "--remap '/a': expected FROM:=TO"),
     ],
 )
-def test_a_wrong_argument_is_told_in_one_line(
+def test_a_wrong_argument_is_reported_in_one_line(
     given: str, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["replay", "bag", *given.split()]) == 2
@@ -105,7 +105,7 @@ def test_an_empty_bag_has_nothing_to_play(tmp_path: Path) -> None:
         ("--topics /w --remap /clock:=/c", ClockMode.BAG, {"/clock": "/c", "/w": "/w"}),
     ],
 )
-def test_who_tells_the_time(
+def test_who_publishes_the_time(
     bag: Bag, given: str, clock_mode: ClockMode, names: dict[str, str]
 ) -> None:
     chosen, found = chosen_topics(bag.topics, options(*given.split()))

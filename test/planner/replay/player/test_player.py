@@ -250,7 +250,7 @@ def test_silence_of_a_wrong_clock_is_not_waited_for() -> None:
     assert stage.lines == ["the bag has nothing for 1.0 h: goes on at once"]
 
 
-def test_who_was_stopped_goes_on_instead_of_catching_up() -> None:
+def test_a_stopped_process_continues_instead_of_catching_up() -> None:
     stage = Stage(send_s=0.0)
     cues = one_pass(*(n / 10 for n in range(50)))
 

@@ -34,7 +34,7 @@ def test_a_second_is_as_much_of_the_bag_as_the_rate_says(rate: float) -> None:
     assert timeline.wait_s(CENTURY_NS) == pytest.approx(-2.0, abs=1e-9)
 
 
-def test_paused_time_stands_and_goes_on_from_there() -> None:
+def test_paused_time_stands_and_continues_from_there() -> None:
     clock = Clock()
     timeline = Timeline(clock)
     timeline.jump(CENTURY_NS)
@@ -48,7 +48,7 @@ def test_paused_time_stands_and_goes_on_from_there() -> None:
     assert timeline.now_ns == CENTURY_NS + 2 * SECOND
 
 
-def test_time_that_goes_on_is_not_moved_by_going_on_again() -> None:
+def test_time_that_runs_is_not_moved_by_resuming_it() -> None:
     clock = Clock()
     timeline = Timeline(clock)
     timeline.jump(CENTURY_NS)

@@ -54,7 +54,7 @@ def test_a_bag_is_not_touched(film, capsys) -> None:
     assert {p: (p.read_bytes(), p.stat().st_mtime_ns) for p in bag.iterdir()} == before
 
 
-def test_it_is_written_anew_where_a_report_was(film, capsys) -> None:
+def test_it_is_written_again_where_a_report_was(film, capsys) -> None:
     film.solved()
     bag = film.everything("bag").close()
     assert report(capsys, bag)[0] == 0

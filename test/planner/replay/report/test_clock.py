@@ -31,7 +31,7 @@ def test_stamps_of_another_clock_count_as_they_were_received() -> None:
     assert clock.at(1.7e9, 4 * S) == 4.0
 
 
-def test_a_clock_that_goes_back_is_a_restart_and_time_goes_on() -> None:
+def test_a_clock_that_goes_back_is_a_restart_and_time_continues() -> None:
     clock = WorldClock(0, [0, S, 2 * S, 3 * S], [0.0, 5.0, 0.0, 2.0])
     (restart,) = clock.restarts
     assert (restart.t_s, restart.from_stamp_s, restart.to_stamp_s) == (5.0, 5.0, 0.0)
@@ -39,7 +39,7 @@ def test_a_clock_that_goes_back_is_a_restart_and_time_goes_on() -> None:
     assert clock.at(1.0, 3 * S) == 7.0
 
 
-def test_where_the_clock_ends_early_other_stamps_go_on() -> None:
+def test_where_the_clock_ends_early_other_stamps_continue() -> None:
     anchors = ClockAnchors()
     anchors.received_ns, anchors.stamps_s = [0, 10 * S], [0.0, 20.0]
     clock = WorldClock.extended(0, anchors, [(15 * S, 30.0), (5 * S, 10.0)])

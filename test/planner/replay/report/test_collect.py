@@ -68,7 +68,7 @@ def test_a_verdict_that_differs_from_the_live_one_is_not_final(film, messages) -
     assert "not the one" in found.notices[0].text
 
 
-def test_missing_states_are_told_with_their_time(film, messages) -> None:
+def test_missing_states_are_reported_with_their_time(film, messages) -> None:
     film.put("cup_0", -0.2).put("apple_0", 0.2)
     bag = messages.bag(film.folder / "gap")
     bag.put("/world/info", messages.info(*film_texts(film)), 1, 1)
@@ -128,7 +128,7 @@ def test_odometry_alone_draws_no_path(record) -> None:
     assert report_of(bag.close()).paths == ()
 
 
-def test_faults_are_told_once_with_how_often(record) -> None:
+def test_faults_are_reported_once_with_how_often(record) -> None:
     bag = record()
     for i in range(5):
         bad = new("diagnostic_msgs/msg/DiagnosticStatus", level=2, name="arm", message="hot")
@@ -163,7 +163,7 @@ def test_faults_are_told_once_with_how_often(record) -> None:
     }
 
 
-def test_a_world_that_was_loaded_anew_is_a_restart(record) -> None:
+def test_a_world_that_was_loaded_again_is_a_restart(record) -> None:
     bag = record()
     for i in range(40):
         bag.clock(i / 2, float(i % 20))
@@ -171,7 +171,7 @@ def test_a_world_that_was_loaded_anew_is_a_restart(record) -> None:
     assert (fault.kind, fault.first_s) == ("restart", 19.0)
 
 
-def test_messages_of_another_type_count_as_unreadable_and_the_rest_is_told(record) -> None:
+def test_messages_of_another_type_count_as_unreadable_and_the_rest_is_reported(record) -> None:
     bag = record()
     bag.say("/skills/results", "std_msgs/msg/String", 1.0, data="done")
     bag.say("/planner/trace", "std_msgs/msg/Header", 1.0, frame_id="x")

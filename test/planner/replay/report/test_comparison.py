@@ -86,7 +86,7 @@ def test_a_parameter_that_differs_makes_groups(solved) -> None:
     ]
 
 
-def test_bags_that_could_not_be_judged_are_told(solved) -> None:
+def test_bags_that_could_not_be_judged_are_reported(solved) -> None:
     reports = [named(solved, "a"), named(solved, "b")]
     found = compare(reports, [solved.trace, None])
     assert found.notes == ("1 bags could not be judged again and have no part in the metrics.",)

@@ -84,7 +84,7 @@ def test_a_small_jpeg_is_taken_as_it_is_and_a_large_one_made_small() -> None:
     assert only_picture(found).size == (320, 320)
 
 
-def test_a_jpeg_that_holds_more_than_a_picture_is_made_anew() -> None:
+def test_a_jpeg_that_holds_more_than_a_picture_is_made_again() -> None:
     found = camera(compressed=True)
     found.take(0, packed(jpeg(64) + b"x" * 100_000))
     ((_, data),) = found.pictures(WorldClock(0))

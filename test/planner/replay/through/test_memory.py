@@ -89,7 +89,7 @@ def thinned_bag(
     return folder
 
 
-def test_missing_pictures_are_told(
+def test_missing_pictures_are_reported(
     thinned_bag: Path, through: Through, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = summary(through(thinned_bag, "memory:=learned"))

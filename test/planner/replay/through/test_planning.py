@@ -109,7 +109,7 @@ def test_a_model_gets_the_recorded_prompts_again(
     }
 
 
-def test_a_dialogue_goes_on_with_what_was_really_done(
+def test_a_dialogue_continues_with_what_was_really_done(
     react_bag: tuple[Path, list[str]], tmp_path: Path, through: Through
 ) -> None:
     bag, _ = react_bag
@@ -142,7 +142,7 @@ def test_planners_with_a_model_are_asked_of_an_experts_run(
     assert summary(folder)["decisions_not_in_own_words"] <= 1
 
 
-def test_a_model_that_says_nothing_more_is_told_as_a_failure(
+def test_a_model_that_says_nothing_more_is_reported_as_a_failure(
     decided_bag: Path, tmp_path: Path, through: Through
 ) -> None:
     folder = through(decided_bag, "planner:=partnr_react", script(tmp_path, ["Wait[]"]))

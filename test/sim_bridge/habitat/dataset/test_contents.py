@@ -31,12 +31,12 @@ def test_what_was_written_is_read(written: Path, small_house: House, tmp_path: P
     assert read_dataset(written, small_house.layout).furniture
 
 
-def test_a_wrong_place_is_told(small_house: House, tmp_path: Path) -> None:
+def test_a_wrong_place_is_reported(small_house: House, tmp_path: Path) -> None:
     assert "no such directory" in _reason(tmp_path / "nowhere", small_house)
     assert "has no dataset.json" in _reason(tmp_path, small_house)
 
 
-def test_another_version_or_house_is_told(written: Path, small_house: House) -> None:
+def test_another_version_or_house_is_reported(written: Path, small_house: House) -> None:
     path = written / "dataset.json"
     good = path.read_text("utf-8")
     try:

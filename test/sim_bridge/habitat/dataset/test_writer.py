@@ -216,7 +216,7 @@ def test_bodies_are_as_tall_as_they_are(tmp_path: Path) -> None:
         assert low[1] == pytest.approx(min(p.center[2] - p.size[2] / 2 for p in parts), abs=1e-5)
 
 
-def test_an_unknown_class_and_a_missing_library_are_told(
+def test_an_unknown_class_and_a_missing_library_are_reported(
     small_house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strange = small_house.objects[0].model_copy(update={"class_name": "gryphon"})
