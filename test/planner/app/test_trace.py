@@ -66,7 +66,7 @@ def test_an_imported_task_of_criteria_alone_is_run_and_judged(
         f"<char0> [walk] <{word}> ({n})" for n, word in enumerate(["kitchen", "desk", "apple"])
     ]
     task = {
-        "task": "Find the apple.",
+        "task": "Gronk.",
         "task_completion_criterion": "(CLOSE, robot, apple)",
         "env_id": 1,
         "ground_truth_plan": walks,
@@ -77,7 +77,7 @@ def test_an_imported_task_of_criteria_alone_is_run_and_judged(
     assert "imported 1, of which 1 can be judged" in capsys.readouterr().out
     trace = tmp_path / "run.jsonl"
     episode = str(tmp_path / "made" / "tasks-1.json")
-    # The expert has nothing to follow: it does nothing, and that is judged.
+    # Words that are not understood: nothing is done, and that is judged.
     assert main(["run", episode, "--no-images", "-o", str(tmp_path), "--trace", str(trace)]) == 1
     (told,) = read_traces(trace)
     assert (told.end.success, told.end.criteria, told.episode.propositions) == (False, False, ())
