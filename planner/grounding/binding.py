@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from planner.grounding.choosing import Choice, alternatives
 from planner.grounding.fitting import Fitting
@@ -82,6 +82,7 @@ class Bindings:
         self._searched = searched
         self.settle = settle
         self._labels: dict[str, Binding] = {}
+        self._failures: dict[str, Sequence[Unbound]] = {}
         self._labelled: dict[str, tuple[str, ...]] = {}
         self.fitting = Fitting(scene, self._labelled)
         self.open = Open()
@@ -110,16 +111,25 @@ class Bindings:
             None if nothing can be bound yet, or ever; `open` says what for.
         """
         if isinstance(phrase, Mention):
-            return self._labels.get(phrase.label)
+            return self._mentioned(phrase, request)
         if isinstance(phrase, OneOf):
             return self._one_of(phrase, path, request, able or {}, likely, quiet=quiet)
         if not isinstance(phrase, Description):
             return None
+        failures = len(self.open.unbound)
         found = _OneDescription(self, phrase, path, request, able or {}, likely, quiet=quiet).bind()
         if found is not None and phrase.label is not None:
             self._labels[phrase.label] = found
             self._labelled[phrase.label] = found.names
+        elif phrase.label is not None:
+            self._failures[phrase.label] = self.open.unbound[failures:]
         return found
+
+    def _mentioned(self, mention: Mention, request: int) -> Binding | None:
+        """What the label stands for; why it stands for nothing holds for its mentions too."""
+        for failure in self._failures.get(mention.label, ()):
+            self.open.unbound.append(replace(failure, request=request))
+        return self._labels.get(mention.label)
 
     def exists(self, phrase: NounPhrase, path: str, request: int) -> bool | None:
         """Whether something fits a condition; None if it is not known yet."""

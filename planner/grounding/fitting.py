@@ -47,6 +47,7 @@ class Fitting:
     def __init__(self, scene: Scene, labelled: Mapping[str, Sequence[str]]) -> None:
         self._scene = scene
         self._labelled = labelled
+        self._kinds: dict[str, list[Thing]] = {}
 
     def names(self, phrase: NounPhrase | Anchor) -> list[str]:
         """All known things that fit, by name, however many are meant."""
@@ -65,11 +66,12 @@ class Fitting:
     def things(self, described: Description) -> list[Thing]:
         """All known things that a description fits, by name."""
         apart = _given_anchor(described)
+        places = [(p.relation, self._anchors(p)) for p in described.where if p is not apart]
         found = [
             thing
-            for thing in of_kind(described.kind, self._scene)
+            for thing in self._of_kind(described.kind)
             if all(has_state(thing, word) for word in described.states)
-            and all(self._is_at(thing, place) for place in described.where if place is not apart)
+            and all(self._is_at(thing, relation, anchors) for relation, anchors in places)
         ]
         found = _looking(found, described.color, lambda thing: thing.color)
         found = _looking(found, described.material, lambda thing: thing.material)
@@ -84,17 +86,18 @@ class Fitting:
         found = _sized(found, described)
         return self._picked(found, described, apart)
 
-    def _is_at(self, thing: Thing, place: Place) -> bool:
-        anchors = [self._scene.things[name] for name in self.names(place.anchor)]
-        return any(is_at(self._scene, thing, place.relation, anchor) for anchor in anchors)
+    def _of_kind(self, kind: str) -> list[Thing]:
+        if kind not in self._kinds:
+            self._kinds[kind] = of_kind(kind, self._scene)
+        return self._kinds[kind]
+
+    def _is_at(self, thing: Thing, relation: Relation, anchors: Sequence[Thing]) -> bool:
+        return any(is_at(self._scene, thing, relation, anchor) for anchor in anchors)
 
     def _holds(self, thing: Thing, described: Description) -> bool:
         return all(
-            any(
-                is_at(self._scene, self._scene.things[name], Relation.AT, thing)
-                for name in self.names(phrase)
-            )
-            for phrase in described.holding
+            any(self._is_at(self._scene.things[name], Relation.AT, [thing]) for name in names)
+            for names in map(self.names, described.holding)
         )
 
     def _picked(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from planner.world.belief import Belief, BeliefNode
 from planner.world.catalogue import default_catalogue, slice_names
@@ -87,10 +88,15 @@ class Scene:
 
     def of_kind(self, kind: EntityKind) -> list[Thing]:
         """All things of a kind, by name."""
-        return sorted(
-            (thing for thing in self.things.values() if thing.kind is kind and not thing.whole),
-            key=lambda thing: natural(thing.name),
-        )
+        return self._by_kind.get(kind, [])
+
+    @cached_property
+    def _by_kind(self) -> dict[EntityKind, list[Thing]]:
+        found: dict[EntityKind, list[Thing]] = {}
+        for thing in sorted(self.things.values(), key=lambda thing: natural(thing.name)):
+            if not thing.whole:
+                found.setdefault(thing.kind, []).append(thing)
+        return found
 
     @property
     def slices(self) -> list[Thing]:

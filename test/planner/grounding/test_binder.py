@@ -1,28 +1,10 @@
 """Descriptions bind to things as these become known."""
 
-import yaml
+from grounded import goal, propositions
 from small_house import scene_with, thing
 
 from planner.grounding.binder import Binder
 from planner.grounding.records import Why
-from planner.language.goal_form import Goal
-
-
-def goal(text: str) -> Goal:
-    return Goal.model_validate(yaml.safe_load(text))
-
-
-def propositions(found) -> list[tuple[str, ...]]:
-    """Each proposition as predicate, first list, second list if any, number if not one."""
-    rows = []
-    for item in found.evaluation["propositions"]:
-        args = dict(item["args"])
-        number = args.pop("number", 1)
-        args.pop("is_same_b", None)
-        row = (item["function_name"], *(" ".join(names) for names in args.values()))
-        rows.append(row if number == 1 else (*row, number))
-    return rows
-
 
 CUP_ON_COUCH = "[{move: {the: cup}, to: {on_top: {the: couch}}}]"
 
