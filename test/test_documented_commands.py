@@ -71,8 +71,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/test_api_words.py::test_the_command_takes_words_and_answers"
     ),
     'planner instruct "Put the ball and the globe in the wardrobe and switch off all lamps."': (
-        "test/planner/planning/words/test_words.py"
-        "::test_does_what_the_words_say_also_with_things_that_must_be_found"
+        "test/integration/test_words.py::test_instructions_are_carried_out_and_judged_as_understood"
     ),
     "planner spot-emulator --round-trip 0.1 --jitter 0.02 --loss 0.01 --stall 10:5 --stall 60:2": (
         "test/sim_bridge/spot/test_relay.py"

@@ -1,0 +1,87 @@
+"""Plain English over ROS: several instructions in one running stack, judged as understood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import pytest
+from bridge_harness import Client
+from node_processes import running
+from planner_harness import Instructions
+from planner_msgs.msg import Evaluation, InstructStatus
+from std_msgs.msg import String
+
+from planner.world.instruct import InstructionCode, InstructState
+
+
+@dataclass
+class Person:
+    """Gives instructions and answers."""
+
+    client: Client
+
+    def say(self, text: str, answer: str = "") -> tuple[InstructionCode, str, list[str]]:
+        """The result of an instruction, and the questions that were asked; each gets the answer."""
+        client = self.client
+        asked: list[str] = []
+        publisher = client.node.create_publisher(String, "/instruct/answer", 10)
+        instructions = Instructions(client)
+        statuses = client.listen(InstructStatus, "/instruct/status", 10)
+        handle = instructions.send(text)
+        ended = handle.get_result_async()
+
+        def is_over() -> bool:
+            question = statuses[-1].question if statuses else ""
+            is_waiting = question and statuses[-1].state == InstructState.WAITING
+            if answer and is_waiting and question not in asked and not ended.done():
+                asked.append(question)
+                publisher.publish(String(data=answer))
+            return bool(ended.done())
+
+        client.wait(is_over, "the end of the instruction")
+        result = ended.result().result
+        return InstructionCode(result.code), result.text, asked
+
+
+@pytest.fixture(scope="module")
+def person() -> Iterator[Person]:
+    with ExitStack() as nodes:
+        bridge = running(
+            "bridge",
+            house="train_0",
+            agents=2,
+            time_mode="fast",
+            idle_time="hold",
+            cameras="hand",
+            camera_hz=2.0,
+        )
+        nodes.enter_context(bridge)
+        for node in ("memory", "evaluator"):
+            nodes.enter_context(running(node))
+        nodes.enter_context(running("skill_executor", use_sim_time=True))
+        nodes.enter_context(running("task_planner", planner="words"))
+        client = Client()
+        nodes.callback(client.close)
+        yield Person(client)
+
+
+def test_instructions_are_carried_out_and_judged_as_understood(person: Person) -> None:
+    verdicts = person.client.listen(Evaluation, "/evaluation/result", 10)
+    for text, answer, questions in (
+        ("Put the candle on the desk.", "", 0),
+        ("Bring the laptop to the kitchen table.", "the bedroom one", 1),
+    ):
+        verdicts.clear()
+        code, said, asked = person.say(text, answer)
+        assert (code, len(asked)) == (InstructionCode.DONE, questions), said
+        person.client.wait(lambda: verdicts, "the verdict")
+        assert verdicts[-1].variant.endswith("as understood")
+        assert verdicts[-1].status == Evaluation.SUCCEEDED, verdicts[-1].explanation
+
+
+def test_nothing_is_done_for_what_is_not_understood(person: Person) -> None:
+    code, said, _ = person.say("Put the flumbox on the table.")
+    assert code is InstructionCode.NO_GOAL
+    assert '"flumbox" is not understood' in said
