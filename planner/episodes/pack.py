@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import shutil
 import tempfile
 import zlib
 from collections.abc import Iterable, Sequence
@@ -90,11 +89,11 @@ def unpacked(path: Path) -> Path:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as name:
             _write(Path(name) / "pack", pack.episodes, pack.houses)
-            # Another process may have been faster.
-            if not folder.is_dir():
-                shutil.move(Path(name) / "pack", folder)
+            (Path(name) / "pack").rename(folder)
     except OSError as error:
-        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
+        # Another process may have been faster.
+        if not folder.is_dir():
+            raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
     return folder
 
 
