@@ -11,6 +11,7 @@ from planner.grounding.placing import is_at, leftmost
 from planner.grounding.scene import Scene, Thing
 from planner.language.description import Anchor, Description, Mention, NounPhrase, OneOf, Place
 from planner.language.words import Pick, Relation, Size, Spot
+from planner.world.look import AS_SEEN, Color
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind
 
@@ -147,6 +148,8 @@ def _looking(
     if wanted is None:
         return found
     certain = [thing for thing in found if look(thing) == wanted]
+    if not certain and isinstance(wanted, Color) and wanted in AS_SEEN:
+        certain = [thing for thing in found if look(thing) == AS_SEEN[wanted]]
     return certain or [thing for thing in found if look(thing) is None]
 
 

@@ -54,6 +54,9 @@ class Look:
 
 UNKNOWN_LOOK = Look()
 
+AS_SEEN: Mapping[Color, Color] = {Color.GOLD: Color.YELLOW, Color.SILVER: Color.GRAY}
+"""How colours that shine look to a camera."""
+
 # How a thing of a colour is drawn.
 _PAINT: Mapping[Color, Rgb] = {
     Color.BLACK: (0.12, 0.12, 0.13),

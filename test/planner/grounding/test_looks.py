@@ -1,6 +1,7 @@
 """Colours and materials of descriptions are those of the house."""
 
 import pytest
+from small_house import scene_with, thing
 
 from planner.episodes.start_state import start_entities
 from planner.grounding.binder import Binder
@@ -46,3 +47,12 @@ def test_a_colour_tells_which_cup_is_meant(
     found = Binder(goal).update(scene)
     assert not found.questions
     assert [names for names in found.bound.values() if "couch_0" not in names] == [(name,)]
+
+
+def test_a_gray_knife_is_meant_where_no_silver_one_is_known() -> None:
+    scene = scene_with(
+        thing("knife_0", "table_0", color="gray"), thing("knife_1", "table_1", color="red")
+    )
+    goal = interpret("Put the silver knife in the sink.")
+    assert isinstance(goal, Goal)
+    assert ("knife_0",) in Binder(goal).update(scene).bound.values()
