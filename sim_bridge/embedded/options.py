@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from planner.world.files import FileModel, read_model
 from planner.world.share import config_dir
@@ -27,7 +27,10 @@ class Durations(FileModel):
     open: Seconds = 3.0
     close: Seconds = 3.0
     look_dwell: Seconds = 0.25
-    patience: Seconds = 20.0
+    # Files written before this name existed say `patience`.
+    blocked_timeout: Annotated[
+        Seconds, Field(validation_alias=AliasChoices("blocked_timeout", "patience"))
+    ] = 20.0
     default_timeout: Seconds = 120.0
 
 

@@ -39,8 +39,8 @@ LET_PASS_S = 3.0
 # An agent that stepped aside waits while the other walks within this distance, but not forever.
 PASSING_M = 2.0
 MAX_PASSING_S = 10.0
-# A walk ends as blocked once others have held it up for this many times the patience in total.
-MAX_HOLD_UPS = 5.0
+# A walk ends as blocked once it was blocked for this many times `blocked_timeout` in total.
+MAX_BLOCKED_TIMEOUTS = 5.0
 # After this time the agent with precedence steps back if the other could not.
 YIELD_S = 5.0
 FLOOR_HEIGHT_M = 0.1
@@ -152,7 +152,7 @@ class _Walk:
         self.waited_s = self.blocked_s = 0.0
         self.aside = False
         self.passing: Agent | None = None
-        self.hold_s = self.aside_s = self.held_up_s = 0.0
+        self.hold_s = self.aside_s = self.blocked_in_total_s = 0.0
         self.go(way.corners)
 
     def follow(self, cells: list[int]) -> None:
@@ -167,7 +167,7 @@ class _Walk:
     def step(self, dt_s: float) -> None:
         """Advances by `dt_s`; notes whether another agent is in the way."""
         if self.aside or self.blocked_s > 0:
-            self.held_up_s += dt_s
+            self.blocked_in_total_s += dt_s
         if not self.corners:
             self.hold_s -= dt_s
             self.aside_s += dt_s
@@ -254,12 +254,15 @@ class _Walk:
         way = legs(agent, self.world.foresight_s)
         return max(0.0, min(way[-1].ends_s if way else 0.0, lasts_s))
 
+    def remaining_s(self) -> float:
+        """The time until it ends as blocked, if it stays so; negative = it has."""
+        timeout_s = self.world.options.durations.blocked_timeout
+        now_s = timeout_s - self.blocked_s if self.blocked_s > 0 else math.inf
+        return min(now_s, MAX_BLOCKED_TIMEOUTS * timeout_s - self.blocked_in_total_s)
+
     def _lasts_s(self) -> float:
-        """The remaining patience while it is blocked."""
-        patience_s = self.world.options.durations.patience
-        if self.blocked_s > 0:
-            return min(patience_s - self.blocked_s, MAX_HOLD_UPS * patience_s - self.held_up_s)
-        return MAX_HOLD_UPS * patience_s - self.held_up_s if self.aside else math.inf
+        """The remaining time while it is blocked or has stepped aside."""
+        return self.remaining_s() if self.blocked_s > 0 or self.aside else math.inf
 
     def arrived(self) -> bool:
         """Whether the goal is reached; an agent that stepped aside sets out again."""
@@ -295,9 +298,7 @@ def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
             before = (agent.x_m, agent.y_m)
             going.step(dt)
             walked += math.dist(before, (agent.x_m, agent.y_m))
-            patience_s = world.options.durations.patience
-            held_up_s = going.held_up_s - MAX_HOLD_UPS * patience_s
-            if max(going.blocked_s - patience_s, held_up_s) > TIME_TOLERANCE_S:
+            if going.remaining_s() < -TIME_TOLERANCE_S:
                 return PrimitiveResult(PrimitiveCode.BLOCKED, "another agent stands in the way")
         return None
     finally:

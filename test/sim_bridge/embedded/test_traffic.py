@@ -7,6 +7,7 @@ import random
 from collections import Counter
 
 import pytest
+from pydantic import ValidationError
 
 from planner.world.episode import AgentPlacement, Episode
 from planner.world.floor_grid import FloorGrid
@@ -16,7 +17,7 @@ from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from planner.world.vocabulary import AgentKind
 from sim_bridge.backend import Handle
 from sim_bridge.embedded.backend import EmbeddedBackend
-from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.embedded.options import Durations, EmbeddedOptions
 
 DT_S = 1 / 30
 RADIUS_M = 0.28
@@ -71,3 +72,10 @@ def test_every_walk_of_six_ends_and_most_arrive() -> None:
     assert set(codes) <= {PrimitiveCode.SUCCESS, PrimitiveCode.BLOCKED, PrimitiveCode.TIMED_OUT}
     assert codes[PrimitiveCode.SUCCESS] >= 30
     assert codes[PrimitiveCode.SUCCESS] >= 0.75 * codes.total(), codes
+
+
+def test_older_settings_name_the_time_limit_of_a_blocked_walk_differently() -> None:
+    older = Durations.model_validate({"patience": 7.0})
+    assert older == Durations.model_validate({"blocked_timeout": 7.0})
+    with pytest.raises(ValidationError, match="patience"):
+        Durations.model_validate({"patience": 0.0})
