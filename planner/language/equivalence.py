@@ -19,7 +19,7 @@ from planner.language.description import (
     Place,
     PlaceOf,
 )
-from planner.language.fitness import relation_at
+from planner.language.fitness import resting_relations
 from planner.language.goal_form import Find, Go, Goal, Leave, Make, Move, Never, Prepare, Request
 from planner.language.reading import NoCommand, Reading
 from planner.language.words import GENERIC_KINDS, Amount, Relation, Spot
@@ -120,35 +120,48 @@ class _Normalizer:
             at = None if item.at is None else self._anchor(item.at)
             return [(*common, item.occasion, item.people, at)]
         if isinstance(item, Go):
-            return [(*common, self._places(item.to))]
+            return [(*common, self._places(item.to, target=True))]
         things = [self._phrase(phrase) for phrase in item.things]
         several = len(things) > 1
         match item:
             case Make():
                 rest: Normal = _sorted(item.states)
             case Never():
-                rest = (self._places(item.to, shared=several), _sorted(item.states))
+                rest = (self._places(item.to, shared=several, target=True), _sorted(item.states))
             case Move():
-                rest = (self._places(item.to, shared=several), item.arrangement)
+                rest = (self._places(item.to, shared=several, target=True), item.arrangement)
                 if item.arrangement is not None:
                     return [(*common, _sorted(things), rest)]
             case Leave() | Find():
                 rest = ()
         return [(*common, thing, rest) for thing in things]
 
-    def _places(self, places: Iterable[Place], *, shared: bool = False) -> Normal:
+    def _places(
+        self, places: Iterable[Place], *, shared: bool = False, target: bool = False
+    ) -> Normal:
         return _sorted(
-            (self._relation(place), self._anchor(place.anchor, shared=shared)) for place in places
+            (self._relation(place, target=target), self._anchor(place.anchor, shared=shared))
+            for place in places
         )
 
-    def _relation(self, place: Place) -> Relation:
-        """At a table is on it."""
+    def _relation(self, place: Place, *, target: bool) -> Relation:
+        """The relation that things have there: at a table is on it.
+
+        What has both a top and an inside is used for its top; what is at it can be on or in it.
+        """
         anchor = place.anchor
         if isinstance(anchor, Mention):
             anchor = self._labelled[anchor.label]
-        if place.relation is Relation.AT and isinstance(anchor, Description):
-            return relation_at(anchor.kind)
-        return place.relation
+        if place.relation not in (Relation.AT, Relation.IN) or not isinstance(anchor, Description):
+            return place.relation
+        possible = resting_relations(anchor.kind)
+        if len(possible) == 1:
+            return next(iter(possible))
+        return (
+            Relation.ON_TOP
+            if possible and target and place.relation is Relation.AT
+            else place.relation
+        )
 
     def _anchor(self, anchor: Anchor, *, shared: bool = False) -> Normal:
         if isinstance(anchor, Spot):

@@ -61,20 +61,29 @@ def is_hollow(kind: str) -> bool:
 
 
 @cache
-def relation_at(kind: str) -> Relation:
-    """Where things are that are at something of a kind: on it or in it, if it allows only one."""
+def resting_relations(kind: str) -> frozenset[Relation]:
+    """Whether things are put on or into everything of a kind, by its classes; empty if they differ.
+
+    A basin is both: what is at or on a sink is in it.
+    """
     found = default_word_meanings().find(kind)
     if kind == "floor":
-        return Relation.ON_TOP
+        return frozenset({Relation.ON_TOP})
     if found is None or bool(found.objects) + bool(found.furniture) + bool(found.rooms) != 1:
-        return Relation.AT
+        return frozenset()
+    if found.rooms or is_hollow(kind):
+        return frozenset({Relation.IN})
     pieces = [default_catalogue().furniture[name] for name in found.furniture]
     things = [default_catalogue().objects[name] for name in found.objects]
-    if found.rooms or is_hollow(kind) or (things and all(t.hollow and not t.top for t in things)):
-        return Relation.IN
-    if pieces and not any(piece.interiors or piece.name in _BASINS for piece in pieces):
-        return Relation.ON_TOP
-    return Relation.AT
+    tops = {bool(piece.surfaces) for piece in pieces} | {bool(thing.top) for thing in things}
+    hollows = {bool(piece.interiors) for piece in pieces} | {bool(t.hollow) for t in things}
+    if len(tops) > 1 or len(hollows) > 1:
+        return frozenset()
+    return frozenset(
+        relation
+        for relation, possible in ((Relation.ON_TOP, tops), (Relation.IN, hollows))
+        if True in possible
+    )
 
 
 @cache
