@@ -273,6 +273,12 @@ class Discourse:
                 raise Refused(AlreadyTrue(words=(self._source.quote(where.start, where.end),)))
             anchor.noun = self._phrase(anchor.noun, lambda _: True, own)[0]
         elif not isinstance(anchor, Spot):
+            if anchor in own:
+                raise self._source.unknown(where.start, where.end)
+            if isinstance(anchor, Noun) and not anchor.kind and not anchor.other:
+                # "The plates in the left cabinet, the cups in the right one".
+                targets = [n for spoken in self._spoken for n in spoken.targets if n not in own]
+                anchor.kind = targets[-1].kind if targets else ""
             found = self._phrase(anchor, lambda noun: noun not in own, own)
             if len(found) != 1:
                 raise self._source.ask(AskReason.WHICH, where.start, where.end)
@@ -287,6 +293,17 @@ class Discourse:
 
     def _there(self, where: Where, own: list[Noun]) -> None:
         """Finds what "there" and "inside" mean: the last place, or what holds things."""
+        if where.relation is Relation.AT and own and is_furniture(own[0]):
+            rooms = (
+                room
+                for spoken in reversed(self._spoken)
+                for place in reversed(spoken.places)
+                if isinstance(place.anchor, Noun) and (room := _room_of(place.anchor))
+            )
+            where.relation, where.anchor = Relation.IN, next(rooms, None)
+            if where.anchor is None:
+                raise self._source.ask(AskReason.WHERE, where.start, where.end)
+            return
         for spoken in reversed(self._spoken):
             things = [n for n in spoken.things if n not in own]
             if where.relation is Relation.AT and spoken.places:

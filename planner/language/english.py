@@ -75,7 +75,7 @@ PICKS: Mapping[Words, Pick] = {
 }
 # They praise, blame or stress, and distinguish nothing.
 EMPTY_ADJECTIVES = frozenset({
-    "old", "new", "nice", "lovely", "beautiful", "pretty", "poor", "good", "same", "whole",
+    "old", "new", "nice", "lovely", "beautiful", "pretty", "poor", "same", "whole",
     "entire",
     "remaining", "silly", "stupid", "damn", "darn", "dear", "very", "own", "lone", "trusty",
     "comfy",
@@ -83,7 +83,7 @@ EMPTY_ADJECTIVES = frozenset({
 })  # fmt: skip
 # Which thing they mean, only the person knows.
 PRIVATE_ADJECTIVES = frozenset({
-    "favourite", "favorite", "best", "usual", "correct", "proper", "appropriate", "special",
+    "favourite", "favorite", "best", "good", "usual", "correct", "proper", "appropriate", "special",
     "better",
     "nicest", "prettiest", "suitable", "preferred", "regular",
 })  # fmt: skip

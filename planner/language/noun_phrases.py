@@ -46,6 +46,7 @@ _OWNERS = frozenset(
         "neighbours",
     }
 )
+_COLORS = frozenset(Color) - {Color.ORANGE}
 _CLAUSE_WORDS = frozenset({"i", "you", "we", "is", "are", "me", "he", "she"})
 
 
@@ -199,6 +200,10 @@ class NounPhrases(Quantities):
                 i += 1
                 continue
             match = source.match(i)
+            if match and match.length > 1 and word in _COLORS and self._noun_ahead(i + 1):
+                # "Red apple" is known as such.
+                noun.color, i = Color(word), i + 1
+                continue
             if match is None or not self._noun_ahead(i + match.length):
                 if word == "," and i > at and self._adjective(i + 1):
                     i += 1

@@ -41,12 +41,7 @@ class Order:
             return
         if not then and self._goes_on(do):
             return
-        about = (
-            e
-            for e in reversed(self.requests)
-            if any(same(a, b) for a in e.things for b in do.things)
-        )
-        if (earlier := next(about, None)) and _repeats(do, earlier):
+        if self.repeated(do):
             return
         depends = any(_depends(do, earlier) for earlier in self.steps[-1])
         if depends and not then:
@@ -54,6 +49,13 @@ class Order:
         if (then or depends) and self.steps[-1]:
             self.steps.append([])
         self.steps[-1].append(do)
+
+    def repeated(self, do: Do) -> bool:
+        """Whether the latest request about the same things is the same one."""
+        for earlier in reversed(self.requests):
+            if any(same(a, b) for a in earlier.things for b in do.things):
+                return _repeats(do, earlier)
+        return False
 
     def add_before(self, do: Do, step: int) -> None:
         """Adds a request as a step before one that there is already."""

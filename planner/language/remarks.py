@@ -133,12 +133,17 @@ class Remarks(Subordinates):
             k = found[1] if found and known else k + 1
         rooms = [noun for noun in nouns if is_room(noun)]
         things = [noun for noun in nouns if noun not in rooms] or rooms[:1]
-        if len(things) != 1 or any(
-            isinstance(things[0].count, int) and things[0].count > 1 for _ in rooms
-        ):
+        if len(things) != 1:
             return
         things[0].definite = things[0].count == 1
-        to = [Where(Relation.IN, room, Way.STATIC, at, end) for room in rooms[:1]]
+        to = [
+            Where(Relation.IN, room, Way.STATIC, at, end)
+            for room in rooms[:1]
+            if room not in things
+        ]
+        if not {"need", "needs", "want", "wants"} & set(self._source.words[at:end]):
+            # "The cat knocked over the plant in the hall".
+            things[0].where, to = [*things[0].where, *to], []
         self._discourse.accept(Do(Act.MENTION, list(things), at, end, to))
 
     def _exclaimed(self, at: int) -> bool:

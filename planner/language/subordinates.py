@@ -30,11 +30,11 @@ class Subordinates(Gaps):
         if end := source.longest(at, BEFORE):
             return self._before(end)
         if end := source.longest(at, AFTER):
-            return self._later(end) or (
+            return self._later(at, end) or (
                 self._condition(at, end, "only_if") if source.word(at) == "when" else 0
             )
         if source.word(at) == "having":
-            return self._later(at)
+            return self._later(at, at)
         if end := source.longest(at, WHILE):
             dos = self._temporal(end) if source.word(end) in ("i", "you") else None
             if dos:
@@ -104,7 +104,7 @@ class Subordinates(Gaps):
             self._pending += dos
         return end
 
-    def _later(self, at: int) -> int:
+    def _later(self, start: int, at: int) -> int:
         """Reads "After A, B" and "B after A"."""
         source = self._source
         if i := source.longest(at, DONE):
@@ -128,9 +128,13 @@ class Subordinates(Gaps):
             if self.verb_phrase(joined, {Form.BASE}):
                 break
             dos, end = [*dos, *more[0]], more[1]
-        step = self.order.step_of(self._sentence[-1]) if self._sentence and not self._then else None
+        # "Wipe it, and when it is clean, ..." begins something new.
+        trails = self._sentence and not self._then and source.word(start - 1) not in ("and", "but")
+        step = self.order.step_of(self._sentence[-1]) if trails else None
         for do in dos:
             self._discourse.accept(do)
+            if self.order.repeated(do):
+                continue
             if step is None:
                 self.order.add(do, then=self._then)
                 self._then = False

@@ -15,12 +15,13 @@ from planner.language.english import (
     THE,
     THEN,
 )
+from planner.language.reading import AskReason
 from planner.language.sentence import Source
 from planner.language.state_frames import Dos
-from planner.language.text_words import ALSO, REPAIRS, STARTING
+from planner.language.text_words import ALSO, REPAIRS, STARTING, TOO
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
-from planner.language.words import Actor, Occasion
+from planner.language.words import Actor, Occasion, Spot
 
 
 class Text(Announcements):
@@ -212,8 +213,15 @@ class Text(Announcements):
                 self._discourse.accept(do)
                 self.order.add_before(do, 0)
             return end
+        if self._source.longest(end, TOO) and any(self._nowhere_said(do) for do in dos):
+            raise self._source.ask(AskReason.WHERE, at, end)
         self._accept(dos)
         return end
+
+    def _nowhere_said(self, do: Do) -> bool:
+        """Reads "bring the pot as well": to the speaker, or to where the others were brought."""
+        before = [w.anchor for earlier in self._previous for w in earlier.to]
+        return do.taken and bool(before) and before[-1] is not Spot.ME
 
     def _next_clause(self, at: int) -> Dos | None:
         source = self._source
@@ -224,10 +232,10 @@ class Text(Announcements):
             candidates.append(found)
         if self._sentence and (found := self._placing(at)):
             candidates.append(found)
-        if found := self.clause(at):
-            candidates.append(found)
-        if found := self._gap(at):
-            candidates.append(found)
+        gap = self._gap(at)
+        if gap and self._continues(at, gap):
+            return gap
+        candidates += [found for found in (self.clause(at), gap) if found]
         given = list(self._given) if self._sentence else []
         if given and (found := self.verb_phrase(at, {Form.PAST}, given)):
             candidates.append(found)
@@ -239,6 +247,16 @@ class Text(Announcements):
         if any(Form.ING in f for f in forms) and candidates and not self._sentence:
             self._forms = frozenset({Form.ING})
         return best
+
+    def _continues(self, at: int, gap: Dos) -> bool:
+        """Whether things and places go on a list: "the red one on the shelf, the blue one ..."."""
+        last = self._previous[-1] if self._sentence and self._previous else None
+        return (
+            last is not None and last.act is Act.MOVE and bool(last.to)
+            and all(do.act is Act.MOVE and do.to for do in gap[0])
+            and self._source.word(gap[1]) in (",", "and")
+            and not any(verbs_at(self._source.words, at))
+        )  # fmt: skip
 
     def _placing(self, at: int) -> Dos | None:
         """Reads "..., placing them next to each other"."""

@@ -91,6 +91,30 @@ SAME = [
         "Take everything that is on the floor and put it in the box.",
         "Put everything that is on the floor in the box.",
     ),
+    (
+        "Wipe the desk, and when it is clean put the book on it.",
+        "Wipe the desk, then put the book on it.",
+    ),
+    (
+        "Take the pillow to the office and close the wardrobe there.",
+        "Take the pillow to the office. Close the wardrobe in the office.",
+    ),
+    (
+        "The red book goes on the shelf, the blue one on the desk, and the cups in the sink.",
+        "Put the red book on the shelf, put the blue book on the desk, put the cups in the sink.",
+    ),
+    (
+        "The cat knocked over the plant in the hall; put it on the shelf.",
+        "Put the plant that is in the hall on the shelf.",
+    ),
+    (
+        "Plates go in the left cabinet and glasses in the right one.",
+        "Plates go in the left cabinet and glasses in the right cabinet.",
+    ),
+    (
+        "Slice one of the red apples and one of the green ones.",
+        "Slice one of the red apples and one of the green apples.",
+    ),
     # Who
     (
         "Would you wash the plates while I wash the pots?",
@@ -121,6 +145,7 @@ def test_what_is_otherwise_has_the_opposite_condition() -> None:
         "Sort the books.",
         "Bring the cup from the table in the kitchen on the counter.",
         "I have three friends over, set the table.",
+        "Bring the bowls to the office and bring the tray as well.",
         "Wash the cup on the desk which is dirty.",
         "Slice the tomato and put both on the table.",
     ],
