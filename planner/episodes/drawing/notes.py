@@ -127,10 +127,13 @@ def _concerns(tie: Tie, frame: Frame) -> bool:
 
 
 def _gates(evaluation: Evaluation, frame: Frame) -> Iterator[Part]:
+    gated: dict[str, list[str]] = {}
     for gate in evaluation.dependencies:
-        gated = [str(i) for i in gate.gated if i in frame.indices]
-        if gated:
-            yield _paragraph(f"{_listed(gated)}: {_moment(gate)}", WIDTH)
+        inside = [str(i) for i in gate.gated if i in frame.indices]
+        gated.setdefault(_moment(gate), []).extend(inside)
+    for moment, indices in gated.items():
+        if indices:
+            yield _paragraph(f"{_listed(indices)}: {moment}", WIDTH)
     if not order_is_groups(evaluation):
         for i in frame.indices:
             before = [str(one) for one, other in evaluation.edges if other == i]
