@@ -44,7 +44,7 @@ COMMANDS: Mapping[str, Command] = {
     "demo": Command("planner.demo", "a robot at work on the embedded simulator"),
     "demo-spot": Command("planner.spot_demo", "four tasks on an emulated Spot, with success rates"),
     "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),
-    "episodes": Command("planner.commands.episodes", "import, lint and list tasks"),
+    "episodes": Command("planner.commands.episodes", "make, check, draw and review tasks"),
     "evaluate": Command("planner.replay.evaluate", "the verdict of a recorded bag"),
     "export": Command("planner.replay.export.cli", "a bag to Rerun, LeRobot, tables or a video"),
     "houses": Command("planner.commands.houses", "generate, check, draw, list, export houses"),

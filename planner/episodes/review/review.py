@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,8 +41,8 @@ def episodes_to_review(places: Sequence[Path]) -> list[Reviewed]:
             raise episode
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
         found.append(Reviewed(path, episode, digest))
-    names = [item.episode.episode_id for item in found]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    counts = Counter(item.episode.episode_id for item in found)
+    twice = next((name for name, count in counts.items() if count > 1), None)
     if twice is not None:
         raise PlannerError(f"there are two episodes {twice}")
     if not found:
