@@ -22,14 +22,20 @@ class Binder:
         goal: what the instruction means.
         choices: what was answered already, by the keys of descriptions.
         settle: never ask: where several fit, any of them will do.
+        tied: but the same one wherever the goal says "the table".
     """
 
     def __init__(
-        self, goal: Goal, choices: Mapping[str, Choice] | None = None, *, settle: bool = False
+        self,
+        goal: Goal,
+        choices: Mapping[str, Choice] | None = None,
+        *,
+        settle: bool = False,
+        tied: bool = False,
     ) -> None:
         self.goal = goal
         self._choices = dict(choices or {})
-        self._settle = settle
+        self._settle, self._tied = settle, tied
         self._searched: set[str] = set()
         self._first: Scene | None = None
         self._bound: dict[str, tuple[str, ...]] = {}
@@ -44,6 +50,7 @@ class Binder:
             self._bound,
             frozenset(self._searched),
             settle=self._settle,
+            tied=self._tied,
         )
         found = grounder.ground()
         self._bound = dict(found.bound)

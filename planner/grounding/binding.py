@@ -65,6 +65,7 @@ class Bindings:
         bound: what was bound before.
         searched: keys of descriptions of which nothing more can be found.
         settle: never ask.
+        tied: a definite description that several fit stands for the same one each time.
     """
 
     def __init__(
@@ -75,12 +76,13 @@ class Bindings:
         searched: frozenset[str],
         *,
         settle: bool,
+        tied: bool = False,
     ) -> None:
         self._scene = scene
         self._choices = choices
         self.bound: dict[str, tuple[str, ...]] = dict(bound)
         self._searched = searched
-        self.settle = settle
+        self.settle, self.tied = settle, tied
         self._labels: dict[str, Binding] = {}
         self._failures: dict[str, Sequence[Unbound]] = {}
         self._labelled: dict[str, tuple[str, ...]] = {}
@@ -283,7 +285,7 @@ class _OneDescription:
             asked = self.bindings.differ(known, self.key, self.request, self._words)
             if asked:
                 return None
-        loose = phrase.definite and number < len(known)
+        loose = phrase.definite and number < len(known) and not self.bindings.tied
         return Binding(self.key, known, number, loose)
 
     def _lack(self, count: int, known: int) -> None:

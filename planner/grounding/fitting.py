@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
-from planner.grounding.kinds import of_kind
+from planner.grounding.kinds import is_room_kind, of_kind
 from planner.grounding.placing import is_at, leftmost
 from planner.grounding.scene import Scene, Thing
 from planner.language.description import Anchor, Description, Mention, NounPhrase, OneOf, Place
@@ -48,7 +48,7 @@ class Fitting:
     def __init__(self, scene: Scene, labelled: Mapping[str, Sequence[str]]) -> None:
         self._scene = scene
         self._labelled = labelled
-        self._kinds: dict[str, list[Thing]] = {}
+        self._kinds: dict[tuple[str, bool], list[Thing]] = {}
 
     def names(self, phrase: NounPhrase | Anchor) -> list[str]:
         """All known things that fit, by name, however many are meant."""
@@ -67,10 +67,14 @@ class Fitting:
     def things(self, described: Description) -> list[Thing]:
         """All known things that a description fits, by name."""
         apart = _given_anchor(described)
+        in_room = any(
+            isinstance(place.anchor, Description) and is_room_kind(place.anchor.kind)
+            for place in described.where
+        )
         places = [(p.relation, self._anchors(p)) for p in described.where if p is not apart]
         found = [
             thing
-            for thing in self._of_kind(described.kind)
+            for thing in self._of_kind(described.kind, anywhere=in_room)
             if all(has_state(thing, word) for word in described.states)
             and all(self._is_at(thing, relation, anchors) for relation, anchors in places)
         ]
@@ -87,10 +91,10 @@ class Fitting:
         found = _sized(found, described)
         return self._picked(found, described, apart)
 
-    def _of_kind(self, kind: str) -> list[Thing]:
-        if kind not in self._kinds:
-            self._kinds[kind] = of_kind(kind, self._scene)
-        return self._kinds[kind]
+    def _of_kind(self, kind: str, *, anywhere: bool) -> list[Thing]:
+        if (kind, anywhere) not in self._kinds:
+            self._kinds[kind, anywhere] = of_kind(kind, self._scene, anywhere=anywhere)
+        return self._kinds[kind, anywhere]
 
     def _is_at(self, thing: Thing, relation: Relation, anchors: Sequence[Thing]) -> bool:
         return any(is_at(self._scene, thing, relation, anchor) for anchor in anchors)

@@ -33,9 +33,10 @@ class Grounder:
         searched: frozenset[str],
         *,
         settle: bool,
+        tied: bool = False,
     ) -> None:
         self._goal, self._scene = goal, scene
-        self._bindings = Bindings(scene, choices, bound, searched, settle=settle)
+        self._bindings = Bindings(scene, choices, bound, searched, settle=settle, tied=tied)
         self._drafts = Drafts(scene)
         self._places = Places(scene, self._bindings, self._drafts)
         self._going: list[tuple[str, ...]] = []

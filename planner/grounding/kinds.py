@@ -29,8 +29,8 @@ _GENERIC = {
 }
 
 
-def of_kind(kind: str, scene: Scene) -> list[Thing]:
-    """The known things that a noun can mean, by name."""
+def of_kind(kind: str, scene: Scene, *, anywhere: bool = False) -> list[Thing]:
+    """The known things that a noun can mean, by name; `anywhere`, not only in its usual rooms."""
     if kind == "floor":
         return [t for t in scene.of_kind(EntityKind.FURNITURE) if t.is_floor]
     if kind in _GENERIC:
@@ -45,7 +45,7 @@ def of_kind(kind: str, scene: Scene) -> list[Thing]:
         found = [thing for thing in scene.slices if _means(kind, thing)]
     rooms = _ROOMS_OF.get(kind, frozenset())
     usual = [t for t in found if _class_of(scene.things.get(t.room or "")) in rooms]
-    return usual or found
+    return found if anywhere else usual or found
 
 
 def classes_of(kind: str) -> tuple[str, ...]:

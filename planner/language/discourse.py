@@ -216,13 +216,14 @@ class Discourse:
 
     def _into_context(self, place: Noun, things: list[Noun]) -> None:
         """Adds the room to "bring them to the kitchen and put them on the table"."""
-        if not is_furniture(place) or place.count is Amount.ALL or place.holding:
+        if not is_furniture(place) or place.holding:
             return
         if any(isinstance(w.anchor, Noun) and _room_of(w.anchor) for w in place.where):
             return
         room = self._room
         for spoken in self._spoken:
-            if things and all(thing in spoken.things for thing in things):
+            kinds = {thing.kind for thing in spoken.things}
+            if things and all(thing.kind in kinds for thing in things):
                 room = next((r for n in spoken.targets if (r := _room_of(n))), room)
         if room is not None:
             place.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
@@ -348,10 +349,28 @@ class Discourse:
             if found := self._meant(pronoun, things, [], lambda _: True):
                 yield from found
                 return
+        if pronoun.number == 2 and (found := self._several(pronoun, fits, own)):
+            yield from found
+            return
         if pronoun.number == 2 and self._spoken:
             yield from self._pair(pronoun, own)
             return
         raise self._source.ask(AskReason.WHAT, pronoun.start, pronoun.end)
+
+    def _several(
+        self, pronoun: Pronoun, fits: Callable[[Noun], bool], own: list[Noun]
+    ) -> list[Noun]:
+        """Reads "all of them" after several requests, and "them" after "the cup next to it"."""
+        if pronoun.word.startswith(("all", "these")):
+            named = [noun for spoken in self._spoken for noun in spoken.things]
+        else:
+            last = self._spoken[-1:]
+            beside = [w.anchor for s in last for w in s.places if w.relation is Relation.NEXT_TO]
+            named = [n for s in last for n in s.things]
+            named += [anchor for anchor in beside if isinstance(anchor, Noun)]
+        found = list({id(n): n for n in named if n not in own and not is_furniture(n)}.values())
+        found = [n for n in found if not is_room(n) and n.kind != "floor"]
+        return found if len(found) > 1 and all(map(fits, found)) else []
 
     def _pair(self, pronoun: Pronoun, own: list[Noun]) -> list[Noun]:
         """Two things that one request, or two requests, named before; otherwise asks."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.fitness import is_hollow
 from planner.language.objects import Placed, Segment
@@ -121,13 +123,20 @@ class MovingFrames(OccasionFrames):
             end += 1
         carried = verb.frame in (Frame.CARRY, Frame.FETCH)
         for segment in segments:
-            for where in segment.wheres:
+            for where in list(segment.wheres):
                 if where.anchor is None and carried and where.way is Way.STATIC:
                     where.way = Way.TO
                 if verb.base in ("return", "put") and where.anchor is Spot.USUAL:
+                    named = any(isinstance(other.anchor, Noun) for other in segment.wheres)
+                    if source.word(where.start) == "away" and named:
+                        # "Put the shoes away in the closet" names where they belong.
+                        segment.wheres = [w for w in segment.wheres if w is not where]
                     continue
                 if carried and where.anchor is Spot.USUAL and source.word(where.start) == "away":
                     where.anchor = Spot.ELSEWHERE
+        for one, other in itertools.pairwise(segments):
+            if self._swallowed(one, other):
+                raise source.ask(AskReason.WHICH, one.wheres[0].start, end)
         found: list[Do] = []
         taken_off = any(w.way is Way.FROM for segment in segments for w in segment.wheres)
         for placed in self.placed(segments, static=static):
@@ -136,6 +145,16 @@ class MovingFrames(OccasionFrames):
                 self._without_place(verb, do, taken_off=taken_off)
             found.append(do)
         return found, end
+
+    def _swallowed(self, one: Segment, other: Segment) -> bool:
+        """Whether it is "the cup next to the plate and the fork on the table": next to both?"""
+        beside = len(one.wheres) == 1 and one.wheres[0].relation is Relation.NEXT_TO
+        anchor = one.wheres[0].anchor if beside else None
+        if not isinstance(anchor, Noun) or is_furniture(anchor) or anchor.where:
+            return False
+        start = other.things[0].start if other.things else 0
+        both = self._source.words[max(0, start - 2) : start] == (",", "and")
+        return not both and any(w.relation is not Relation.NEXT_TO for w in other.wheres)
 
     @staticmethod
     def _thrown_away(segments: list[Segment]) -> bool:

@@ -361,6 +361,8 @@ class NounPhrases(Quantities):
         else:
             noun.count = Amount.ALL if several else 1
             noun.bare = True
+            # "From bedroom to kitchen".
+            noun.definite = not several and _is_room(noun.kind)
 
 
 def describe(noun: Noun, sense: Sense) -> None:

@@ -114,9 +114,10 @@ class Objects(Modified):
                     i = found[1]
                     continue
             if there := self._same_there(segments[-1], found[0]):
-                segments.append(there)
+                if there.things:
+                    segments.append(there)
                 more, i = self.places(found[1])
-                there.wheres += more
+                segments[-1].wheres += more
                 continue
             if segments[-1].wheres or segments[-1].arrangement:
                 segments.append(Segment([]))
@@ -124,7 +125,7 @@ class Objects(Modified):
                 segments[-1].later.append(len(segments[-1].things))
             segments[-1].things.append(found[0])
             i = self._places_of(segments[-1], found[1])
-        _share_article(segments)
+        _share_article(segments, plural_the=self._source.word(at) in THE)
         return segments, i
 
     def _shared_noun(self, at: int) -> tuple[list[Phrase], int] | None:
@@ -155,6 +156,10 @@ class Objects(Modified):
             return None
         if any(isinstance(t, Noun) and is_room(t) for t in before.things):
             return None
+        if where.way is Way.FROM:
+            # "The cup and the plate from the hall and the kitchen": each from either.
+            where.anchor = Either([where.anchor, room], where.start, room.end)
+            return Segment([])
         again = [copy.copy(thing) for thing in before.things]
         for thing in again:
             if isinstance(thing, Noun):
@@ -422,11 +427,11 @@ class Objects(Modified):
         )  # fmt: skip
 
 
-def _share_article(segments: list[Segment]) -> None:
+def _share_article(segments: list[Segment], *, plural_the: bool) -> None:
     """Reads "the cup, fork and knife": one article for all of a list."""
     things = [thing for segment in segments for thing in segment.things]
     first = things[0]
-    if isinstance(first, Noun) and first.definite and not first.bare:
+    if isinstance(first, Noun) and not first.bare and (first.definite or plural_the):
         for thing in things[1:]:
             if isinstance(thing, Noun) and thing.bare and thing.count == 1:
                 thing.definite, thing.bare = True, False

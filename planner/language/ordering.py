@@ -9,7 +9,7 @@ from planner.language.fitness import includes
 from planner.language.modifiers import opposite
 from planner.language.places import is_room
 from planner.language.sentence import Source
-from planner.language.words import Actor, Amount, Spot
+from planner.language.words import Actor, Amount, Relation, Spot
 
 
 class Order:
@@ -120,13 +120,22 @@ class Order:
         earlier = self.steps[-1][-1] if self.steps[-1] else None
         if earlier is None or earlier.act is not Act.MOVE or do.act is not Act.MOVE:
             return False
+        alike = len(earlier.things) == len(do.things) and all(
+            same(a, b) for a, b in zip(earlier.things, do.things, strict=True)
+        )
+        if not alike or earlier.who is not do.who:
+            return False
+        if _only_beside(do) and earlier.to and not _only_beside(earlier):
+            earlier.to = [*earlier.to, *do.to]
+            return True
+        if do.arrangement and _one_place(earlier.to, do.to):
+            earlier.arrangement = do.arrangement
+            return True
         rooms = [w.anchor for w in earlier.to if isinstance(w.anchor, Noun) and is_room(w.anchor)]
         inside = [w.anchor for to in do.to if isinstance(to.anchor, Noun) for w in to.anchor.where]
         if (
-            len(rooms) != 1 or len(earlier.to) != 1 or earlier.who is not do.who
+            len(rooms) != 1 or len(earlier.to) != 1
             or not any(isinstance(room, Noun) and same(room, rooms[0]) for room in inside)
-            or len(earlier.things) != len(do.things)
-            or not all(same(a, b) for a, b in zip(earlier.things, do.things, strict=True))
         ):  # fmt: skip
             return False
         earlier.to, earlier.arrangement = do.to, do.arrangement or earlier.arrangement
@@ -210,6 +219,31 @@ def _same_place(one: Where, other: Where) -> bool:
     return one.anchor is other.anchor
 
 
+def _one_place(one: list[Where], other: list[Where]) -> bool:
+    """Whether things go to one thing, or to what is the same by its description."""
+    if len(one) != 1 or len(other) != 1:
+        return False
+    first, second = one[0].anchor, other[0].anchor
+    return isinstance(first, Noun) and isinstance(second, Noun) and same(first, second)
+
+
+def _refines(do: Do, earlier: Do) -> bool:
+    """Whether some things go to furniture in the room that all were brought to."""
+    rooms = [w.anchor for w in earlier.to if isinstance(w.anchor, Noun) and is_room(w.anchor)]
+    inside = [
+        w.anchor
+        for to in do.to
+        if isinstance(to.anchor, Noun)
+        for w in to.anchor.where
+        if isinstance(w.anchor, Noun)
+    ]
+    return bool(rooms) and any(same(a, b) for a in inside for b in rooms)
+
+
+def _only_beside(do: Do) -> bool:
+    return bool(do.to) and all(where.relation is Relation.NEXT_TO for where in do.to)
+
+
 def _leads_nowhere(do: Do) -> bool:
     """Whether no place was named for what is taken: "get a bowl"."""
     return do.act is not Act.MOVE or all(where.anchor is Spot.ME for where in do.to)
@@ -227,6 +261,12 @@ def _depends(do: Do, earlier: Do) -> bool:
         return False
     if do.unless + do.only_if and (do.unless, do.only_if) == (earlier.only_if, earlier.unless):
         return False
+    moved = any(same(thing, other) for thing in do.things for other in earlier.things)
+    if moved and earlier.act is do.act is Act.MOVE:
+        # "Put them on the table, the cup next to the plate": both hold at once.
+        beside = not do.to or (_only_beside(do) and not _only_beside(earlier))
+        if beside or _refines(do, earlier):
+            return False
     about = [*earlier.things, *_anchors(earlier)]
     if any(where.anchor is Spot.ELSEWHERE for where in earlier.to):
         about += [

@@ -87,7 +87,8 @@ _ANYWHERE_AT_ALL = (
     "anywhere in the house", "in the apartment", "in the flat", "of the house",
     "all over the house", "in the entire house",
     "from their current locations", "from the current locations", "from its current location",
-    "from where they are", "from where it is",
+    "from where they are", "from where it is", "to the appropriate places",
+    "to the specified locations", "to their specified locations",
 )  # fmt: skip
 _TRASH = frozenset({"trash", "garbage", "rubbish", "waste"})
 _BY_SIDE = (Relation.NEXT_TO, Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF,
@@ -285,7 +286,7 @@ class Places(NounPhrases):
             if after := source.starts(end, "of its own", "of their own"):
                 anchor.each, end = True, after
             elif source.words[at : at + 1] == ("another",) or source.starts(
-                at, "a different", "some other"
+                at, "a different", "some other", "a new", "some new"
             ):
                 anchor.elsewhere, anchor.other = True, False
             if (

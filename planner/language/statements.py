@@ -180,6 +180,10 @@ class Statements(Frames):
             end = source.longest(stays, WHERE_IT_IS) or stays
             if end > stays or not source.word(end).isalnum():
                 return [Do(Act.LEAVE, list(things), at, end)], end
+            there, after = self.places(stays)
+            if there and all(w.way is Way.STATIC and w.anchor is not None for w in there):
+                self._describe(list(things), there)
+                return [Do(Act.LEAVE, list(things), at, after)], after
         end = source.longest(i, MAY_GO)
         if end and (found := self._goes(self.skip(end), things, at)):
             return found

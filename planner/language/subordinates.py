@@ -258,7 +258,7 @@ class Subordinates(Gaps):
                 then = self._then or do is self._force_then
                 then = then and do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION)
                 for number, part in enumerate(_in_turn(do)):
-                    self.order.add(part, then=then or number > 0)
+                    self.order.add(part, then=then or (number > 0 and bool(part.to)))
             if do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION):
                 self._then = False
             self._sentence.append(do)
@@ -292,5 +292,10 @@ def _in_turn(do: Do) -> list[Do]:
     cuts = [0, *do.later, len(do.things)]
     parts = [copy.copy(do) for _ in cuts[1:]]
     for part, start, end in zip(parts, cuts, cuts[1:], strict=False):
-        part.things, part.to = do.things[start:end], list(do.to)
-    return parts if len(parts) > 1 else [do]
+        part.things, part.to, part.arrangement = do.things[start:end], list(do.to), None
+    if len(parts) < 2:
+        return [do]
+    if do.arrangement is not None:
+        parts.append(copy.copy(do))
+        parts[-1].to = []
+    return parts

@@ -92,7 +92,8 @@ class Text(Announcements):
             end = self._exceptions(at, self._previous[-1].things)
             if end > at and self._ends(end):
                 return end
-        if self._complete and self._source.word(at) not in ("without", "not"):
+        goes_on = self._source.word(at) in ("without", "not") or self._placing(at)
+        if self._complete and not goes_on:
             return self._reason(at)
         end = self._main(at)
         self._complete = end > 0

@@ -34,6 +34,8 @@ def why_unplaceable(episode: Episode, house: House, evaluation: Mapping[str, Jso
             for item in members
             for name in _names(item, "objects")[: _number(item)]
         ]
+        if not places:
+            return f"{things[0][0].name} and others have no place together"
         if not any(_fit(things, place, house, staying, rng) for place in places):
             what = f"{len(things)} things have no room together"
             if len(things) == 1:
@@ -50,6 +52,8 @@ def _groups(
     for constraint in _list(evaluation["constraints"]):
         indices = constraint.get("proposition_indices")
         if constraint["type"] != "SameArgConstraint" or not isinstance(indices, list):
+            continue
+        if constraint.get("arg_indices") != [1] * len(indices):
             continue
         members = [i for i in indices if isinstance(i, int)]
         if all(propositions[i]["function_name"] in _RELATION for i in members):

@@ -15,7 +15,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from planner.episodes.goals.grammar import OTHER_WORDS, SENTENCE_ENDS
 from planner.episodes.partnr.instruction_file import Entry
 from planner.episodes.wording import PLURAL_ONLY, Item, Lexicon, Noun, NounKind, Word
 from planner.houses.generator import generate_house
@@ -50,6 +49,10 @@ _USUAL_ROOM = {
 _BOUND_TO_ROOM = frozenset(_USUAL_ROOM) - {"chest_of_drawers", "counter", "cabinet"}
 _EVERY_HOUSE = ("living_room", "kitchen", "bedroom", "bathroom", "hallway")
 _NAME = re.compile(r"^(?P<stem>.+)_(?P<index>\d{1,3})$")
+
+
+SENTENCE_ENDS = frozenset(".?!;")
+OTHER_WORDS = frozenset({"another", "other", "new", "different"})
 
 
 @dataclass(frozen=True, slots=True)

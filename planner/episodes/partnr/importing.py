@@ -10,17 +10,19 @@ from pathlib import Path
 
 from planner.episodes.episode_file import REPORT_NAME, write_episode, write_text
 from planner.episodes.goals.fit import why_unplaceable
-from planner.episodes.goals.scene import scene_of
 from planner.episodes.partnr.furniture_state import furniture_changes
 from planner.episodes.partnr.goals import derive
 from planner.episodes.partnr.houses import SceneHouse, build_scene_house
 from planner.episodes.partnr.instruction_file import Entry, Fault, read_instructions
 from planner.episodes.partnr.placement import UnplaceableError, place_entry
+from planner.episodes.start_state import start_entities
 from planner.episodes.wording import Lexicon, build_lexicon
+from planner.grounding.scene import Scene, scene_of_state
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import AgentPlacement, Episode, Source
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House, write_house
+from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind
 
 DATASET = "partnr-instructions"
@@ -132,13 +134,19 @@ def _episode(
         ),
     }
     bare = Episode.model_validate(document)
-    derivation = derive(entry.instruction, scene_of(bare, scene.house), lexicon)
+    derivation = derive(entry.instruction, scene_at_start(bare, scene.house, catalogue))
     if derivation.evaluation is None:
         return bare, derivation.reason
     if want := why_unplaceable(bare, scene.house, derivation.evaluation):
         return bare, want
     goal = {"evaluation": derivation.evaluation, "task_types": derivation.task_types}
     return Episode.model_validate({**document, **goal}), ""
+
+
+def scene_at_start(episode: Episode, house: House, catalogue: Catalogue) -> Scene:
+    """The start of an episode, as the words of its instruction are bound to it."""
+    entities = start_entities(episode, house, catalogue)
+    return scene_of_state(WorldState(0.0, 0, 0, house.name, episode.episode_id, entities), house)
 
 
 def split_of(stem: str) -> str:

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.episodes.goals.scene import Piece, Scene, Thing
 from planner.episodes.partnr.goals import derive
-from planner.episodes.wording import build_lexicon, tokens
-from planner.world.catalogue import default_catalogue
-
-LEXICON = build_lexicon(default_catalogue())
+from planner.grounding.scene import Scene, Thing
+from planner.world.geometry import Box
+from planner.world.vocabulary import EntityKind, Relation
 
 ROOMS = {
     "living_room_0": "living_room",
@@ -26,8 +24,14 @@ ROOMS = {
 }
 
 
-def _piece(name: str, room: str, *, top: bool = True, inside: bool = False) -> Piece:
-    return Piece(name, name.rsplit("_", 1)[0], room, top, inside)
+BOX = Box((0.0, 0.0, 0.0), (0.1, 0.1, 0.1))
+
+
+def _piece(name: str, room: str, *, top: bool = True, inside: bool = False) -> Thing:
+    class_name = name.rsplit("_", 1)[0]
+    return Thing(
+        name, EntityKind.FURNITURE, class_name, BOX, room, room, surface=top, hollow=inside
+    )
 
 
 FURNITURE = (
@@ -51,16 +55,22 @@ FURNITURE = (
 
 def _scene(**objects: str) -> Scene:
     """Objects by name (`cup_0="table_0"`), in the house above."""
-    room_of = {piece.name: piece.room for piece in FURNITURE}
-    things = tuple(
-        Thing(name, name.rsplit("_", 1)[0], parent, room_of[parent])
-        for name, parent in objects.items()
-    )
-    return Scene(ROOMS, FURNITURE, things)
+    things = {
+        name: Thing(name, EntityKind.ROOM, class_name, BOX, name)
+        for name, class_name in ROOMS.items()
+    }
+    things |= {piece.name: piece for piece in FURNITURE}
+    for name, parent in objects.items():
+        class_name, room = name.rsplit("_", 1)[0], things[parent].room
+        things[name] = Thing(
+            name, EntityKind.OBJECT, class_name, BOX, room, parent, Relation.ON,
+            affordances=("clean",),
+        )  # fmt: skip
+    return Scene(things, complete=True)
 
 
 def _goal(words: str, **objects: str) -> dict[str, Any]:
-    derivation = derive(words, _scene(**objects), LEXICON)
+    derivation = derive(words, _scene(**objects))
     assert derivation.evaluation is not None, derivation.reason
     return derivation.evaluation
 
@@ -80,7 +90,7 @@ def _constraints(evaluation: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 
 
 def _refusal(words: str, **objects: str) -> str:
-    derivation = derive(words, _scene(**objects), LEXICON)
+    derivation = derive(words, _scene(**objects))
     assert derivation.evaluation is None, derivation.evaluation
     return derivation.reason
 
@@ -89,7 +99,7 @@ def test_one_thing_to_one_place() -> None:
     goal = _goal("Please carry the cup to the dining table.", cup_0="counter_0")
     assert _facts(goal) == [("is_on_top", ["cup_0"], ["table_3"])]
     assert _constraints(goal, "Same") == []
-    assert _constraints(goal, "Terminal")[0]["proposition_indices"] == [0]
+    assert _constraints(goal, "Terminal") == []
 
 
 def test_a_singular_place_is_the_same_for_all() -> None:
@@ -165,15 +175,10 @@ def test_an_occasion_lends_its_room() -> None:
     assert _facts(goal) == [("is_on_top", ["bowl_0"], ["table_3"])]
 
 
-def test_what_is_tidied_is_where_things_lie() -> None:
-    goal = _goal("Help me tidy up the bedroom. Put the cup on the bed.", cup_0="table_4")
-    assert _facts(goal) == [("is_on_top", ["cup_0"], ["bed_0"])]
-
-
 def test_all_of_a_plural_and_of_a_group() -> None:
     objects = {"toy_bee_0": "bed_0", "toy_animal_0": "bed_0", "toy_animal_1": "bed_1"}
     goal = _goal("Bring all the toys to the dining table.", **objects)
-    assert [f[1] for f in _facts(goal)] == [["toy_bee_0"], ["toy_animal_0"], ["toy_animal_1"]]
+    assert [f[1] for f in _facts(goal)] == [["toy_animal_0"], ["toy_animal_1"], ["toy_bee_0"]]
     goal = _goal("Bring the toy animals to the dining table.", **objects)
     assert len(_facts(goal)) == 2
 
@@ -184,7 +189,7 @@ def test_a_count_out_of_more_is_a_number() -> None:
     )
     (proposition,) = goal["propositions"]
     assert proposition["args"]["number"] == 2
-    assert proposition["args"]["is_same_receptacle"] is True
+    assert proposition["args"]["is_same_b"] is True
     assert proposition["args"]["objects"] == ["cup_0", "cup_1", "cup_2"]
 
 
@@ -220,7 +225,6 @@ def test_neighbours_count_where_they_were_sent() -> None:
     derivation = derive(
         "Bring the cup and bowl to the dining table and place them next to each other.",
         _scene(cup_0="counter_0", bowl_0="bed_0"),
-        LEXICON,
     )
     goal: Any = derivation.evaluation
     assert derivation.task_types == ("spatial",)
@@ -234,11 +238,10 @@ def test_steps_in_order_and_only_the_last_at_the_end() -> None:
     derivation = derive(
         "First, move the cup to the dining table. Then, move it to the kitchen counter.",
         _scene(cup_0="table_0"),
-        LEXICON,
     )
     goal: Any = derivation.evaluation
     assert derivation.task_types == ("temporal",)
-    assert _constraints(goal, "Temporal")[0]["edges"] == [[0, 1]]
+    assert _constraints(goal, "Temporal")[0]["groups"] == [[0], [1]]
     assert _constraints(goal, "Terminal")[0]["proposition_indices"] == [1]
 
 
@@ -262,26 +265,23 @@ def test_a_room_passed_through_on_the_way_does_not_count_yet() -> None:
     ("words", "reason"),
     [
         ("", "nothing is to be done"),
-        ("Juggle the cup.", "no rule"),
-        ("Move the cup to the dining table and juggle.", "no rule"),
-        ("Move the hat to the dining table.", 'no "hat"'),
-        ("Move the cup from the bedroom to the dining table.", "is where the instruction says"),
-        ("Move the cup to the office.", 'no rule for|no such "office"'),
+        ("Juggle the cup.", "not understood"),
+        ("Move the cup to the dining table and juggle.", "not understood"),
+        ("Move the hat to the dining table.", "no hat"),
+        ("Move the cup from the bedroom to the dining table.", "no cup at the bedroom"),
+        ("Move the cup to the office.", "no office"),
         ("Move the lamp to the dining table.", "may be any of 2"),
-        ("Move two lamps from the kitchen to the dining table.", "is where the instruction says"),
-        ("Move three lamps to the dining table.", "is said of 2"),
+        ("Move two lamps from the kitchen to the dining table.", "no lamp at the kitchen"),
+        ("Move three lamps to the dining table.", "only 2 of 3"),
         ("Move the cup to the chest of drawers.", "on top or inside"),
         ("Put the cup on the living room table.", "already"),
-        ("Put the cup to a different table, and the bowl on the table.", "named elsewhere"),
-        ("Help me tidy up the kitchen and wash the bowl.", "more than the occasion"),
-        ("Clean the bowl.", "no rule"),
+        ("Help me tidy up the kitchen and wash the bowl.", "cannot be clean"),
+        ("Put the cup next to the lamp and the bowl on the bed.", "not clear"),
         ("Move some lamps to the dining table.", "does not say how many"),
-        ("Put the cup next to itself.", "no rule"),
-        ("Put it on the table.", "nothing to stand for"),
-        ("Put the cup on the dining table. Put the cup on the bed in the bedroom.", "two places"),
-        ("Move the cup and bowl next to each other.", "not said where"),
+        ("Put the cup next to itself.", "not understood"),
+        ("Put it on the table.", "it"),
         ("Put the cup on the bed next to the bowl.", "elsewhere"),
-        ("Keep the cup on the bed.", "not where it is to be left"),
+        ("Leave the cup on the bed.", "no cup on the bed"),
         ("Move the cup to the bedroom. Then, move these objects to the closet.", "these objects"),
     ],
 )
@@ -302,15 +302,14 @@ _VOCABULARY = st.sampled_from(_WORDS.split())
 @settings(max_examples=400)
 def test_any_words_give_a_sound_goal_or_a_reason(words: list[str]) -> None:
     scene = _scene(cup_0="table_0", cup_1="counter_0", lamp_0="bed_0", toy_bee_0="bed_1")
-    derivation = derive(" ".join(words), scene, LEXICON)
+    derivation = derive(" ".join(words), scene)
     if derivation.evaluation is None:
         assert derivation.reason
         return
     evaluation: Any = derivation.evaluation
     count = len(evaluation["propositions"])
     assert count
-    names = {thing.name for thing in scene.objects} | set(scene.rooms)
-    names |= {piece.name for piece in scene.furniture}
+    names = set(scene.things)
     for _, first, second in _facts(evaluation):
         assert first
         assert set(first) | set(second) <= names
@@ -323,8 +322,4 @@ def test_any_words_give_a_sound_goal_or_a_reason(words: list[str]) -> None:
 @given(text=st.text(max_size=400))
 @settings(max_examples=200)
 def test_any_text_is_read_without_an_error(text: str) -> None:
-    assert derive(text, _scene(cup_0="table_0"), LEXICON).reason
-
-
-def test_tokens_correct_known_misspellings() -> None:
-    assert tokens("The laundary room, c-clamp!") == ["the", "laundry", "room", ",", "c-clamp", "!"]
+    assert derive(text, _scene(cup_0="table_0")).reason

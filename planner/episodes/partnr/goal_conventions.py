@@ -1,0 +1,169 @@
+"""What PARTNR's instructions mean by words that everyday instructions leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.episodes.partnr.goal_checks import UnclearError
+from planner.episodes.wording import MASS_NOUNS
+from planner.grounding.fitting import Fitting
+from planner.grounding.kinds import classes_of
+from planner.grounding.scene import Scene
+from planner.language.description import Description, NounPhrase, OneOf, Place, PlaceOf
+from planner.language.goal_form import Goal, Leave, Make, Move, Prepare, Request
+from planner.language.words import Amount, Relation, Spot
+from planner.world.vocabulary import EntityKind
+from planner.world.word_meanings import default_word_meanings
+
+# Furniture for which "to the ..." means inside, not on top.
+_CONTAINERS = frozenset({
+    "cabinet", "wardrobe", "fridge", "washer_dryer", "dishwasher", "microwave", "oven",
+    "trash_can", "toy_box", "hamper", "filing_cabinet",
+})  # fmt: skip
+# "To the chest of drawers" may mean on top or in a drawer.
+_EITHER = frozenset({"chest_of_drawers", "nightstand"})
+
+
+def as_partnr_means(goal: Goal, scene: Scene) -> Goal:
+    """The goal that counts for an evaluation.
+
+    Two agents share the task, so nobody's part is left out; a room that is tidied by what the
+    other requests say is no request of its own.
+
+    Raises:
+        UnclearError: if a word is more than PARTNR's evaluations can say.
+    """
+    concrete = [item for item in goal.requests if not isinstance(item, Prepare)]
+
+    def settled(requests: tuple[Request, ...]) -> tuple[Request, ...]:
+        kept = [item for item in requests if not (concrete and isinstance(item, Prepare))]
+        return tuple(found for item in kept for found in _settled(item, scene))
+
+    steps = tuple(step for step in map(settled, goal.steps) if step)
+    # Checked before; a copy keeps labels that a validation would see twice.
+    return goal.model_copy(update={"steps": steps, "any_time": settled(goal.any_time)})
+
+
+def _settled(request: Request, scene: Scene) -> Iterator[Request]:
+    if request.only_if or request.unless:
+        raise UnclearError("it depends on a condition")
+    if isinstance(request, Leave):
+        yield from (_stays(thing, scene) for thing in request.things)
+        return
+    if not isinstance(request, Move | Make):
+        raise UnclearError(f"an evaluation has no {type(request).__name__.lower()}")
+    things = _determined(request.things, scene)
+    if isinstance(request, Make):
+        for thing in things:
+            _refuse_several(thing, scene)
+        yield request.model_copy(update={"who": None, "things": things})
+        return
+    for place in request.to:
+        if isinstance(place.anchor, Description) and place.anchor.holding:
+            _refuse_several(place.anchor, scene)
+    to = tuple(settled for place in request.to for settled in _placed(place))
+    yield request.model_copy(update={"who": None, "things": things, "to": to})
+
+
+def _refuse_several(phrase: NounPhrase, scene: Scene) -> None:
+    """Refuses "the table" where there are two: of places any will do, of things to clean not."""
+    if isinstance(phrase, Description) and phrase.definite and isinstance(phrase.count, int):
+        fitting = Fitting(scene, {}).names(phrase.model_copy(update={"other_than": ()}))
+        if len(fitting) > phrase.count:
+            raise UnclearError(f'"{phrase.kind}" may be any of {len(fitting)}')
+
+
+def _stays(thing: NounPhrase, scene: Scene) -> Request:
+    """A thing that is left shall be at the end where it was."""
+    if not isinstance(thing, Description) or thing.count != 1:
+        raise UnclearError("several things are to be left")
+    _determined((thing,), scene)
+    return Move(things=(thing,), to=(Place(relation=Relation.AT, anchor=PlaceOf(place_of=thing)),))
+
+
+def _placed(place: Place) -> Iterator[Place]:
+    """A place with the preposition that its furniture is used with."""
+    anchor = place.anchor
+    if isinstance(anchor, Spot):
+        raise UnclearError(f"no evaluation says {anchor}")
+    if not isinstance(anchor, Description):
+        yield place
+    elif anchor.count is Amount.ALL and not anchor.each:
+        # "On the tables": each thing on any of them.
+        one = anchor.model_copy(update={"count": 1})
+        yield from (
+            settled.model_copy(update={"anchor": OneOf(one_of=(settled.anchor, settled.anchor))})
+            for settled in _placed(place.model_copy(update={"anchor": one}))
+            if isinstance(settled.anchor, Description)
+        )
+    elif place.relation is Relation.NEXT_TO and not _is_fixed(anchor):
+        # "Next to the cup on the table" is on that table, too.
+        left = tuple(inner for inner in anchor.where if not _on_furniture(inner))
+        for inner in anchor.where:
+            if inner not in left:
+                yield from _placed(inner)
+        yield place.model_copy(update={"anchor": anchor.model_copy(update={"where": left})})
+    elif place.relation is Relation.AT:
+        classes = set(classes_of(anchor.kind))
+        if classes & _EITHER:
+            raise UnclearError("on top or inside is not said")
+        inside = bool(classes) and classes <= _CONTAINERS
+        yield place.model_copy(update={"relation": Relation.IN}) if inside else place
+    else:
+        yield place
+
+
+def _on_furniture(place: Place) -> bool:
+    return isinstance(place.anchor, Description) and _is_fixed(place.anchor)
+
+
+def _is_fixed(described: Description) -> bool:
+    """Whether it names furniture."""
+    meaning = default_word_meanings().find(described.kind)
+    return meaning is not None and bool(meaning.furniture) and not meaning.objects
+
+
+def _determined(phrases: tuple[NounPhrase, ...], scene: Scene) -> tuple[NounPhrase, ...]:
+    """Refuses "the lamp" where there are two, and "some lamps"."""
+    found = [phrase for phrase in phrases if isinstance(phrase, Description)]
+    settled: list[NounPhrase] = []
+    taken: list[Description] = []
+    for phrase in phrases:
+        if not isinstance(phrase, Description):
+            settled.append(phrase)
+        elif not any(phrase is other for other in taken):
+            alike = [other for other in found if _alike(phrase, other, scene)]
+            if len(alike) > 1:
+                # "The plant and the plant container", where these are two of one class.
+                taken += alike
+                settled.append(phrase.model_copy(update={"count": len(alike)}))
+            else:
+                settled.append(_one(phrase, scene))
+    return tuple(settled)
+
+
+def _alike(one: Description, other: Description, scene: Scene) -> bool:
+    """Whether two singular phrases fit the same things, and these are not one."""
+    definite = one.definite and other.definite and one.count == other.count == 1
+    fitting = _fitting(one, scene) if definite else frozenset()
+    return len(fitting) > 1 and fitting == _fitting(other, scene)
+
+
+def _one(described: Description, scene: Scene) -> Description:
+    count = described.count
+    if isinstance(count, Amount):
+        if count is not Amount.ALL:
+            raise UnclearError(f'"{count} {described.kind}" does not say how many')
+        return described
+    fitting = _fitting(described, scene)
+    if not described.definite or len(fitting) <= count:
+        return described
+    if described.kind in MASS_NOUNS and count == 1:
+        # "The bread" is all of it.
+        return described.model_copy(update={"count": Amount.ALL, "definite": False})
+    raise UnclearError(f'"{described.kind}" may be any of {len(fitting)}')
+
+
+def _fitting(described: Description, scene: Scene) -> frozenset[str]:
+    things = Fitting(scene, {}).things(described.model_copy(update={"other_than": ()}))
+    return frozenset(thing.name for thing in things if thing.kind is EntityKind.OBJECT)
