@@ -105,7 +105,7 @@ class Order:
 
     def _merged(self, do: Do) -> bool:
         """Reads "... and keep them together": the arrangement of the earlier move."""
-        for earlier in reversed(self.requests):
+        for earlier in reversed(self.steps[-1]):
             if (
                 earlier.act is Act.MOVE
                 and len(earlier.things) == len(do.things)

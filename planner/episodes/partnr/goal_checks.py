@@ -54,6 +54,7 @@ def checked(goal: Goal, grounding: Grounding, scene: Scene) -> dict[str, JsonVal
     items = _moved_away(goal, items, scene)
     items = _where_neighbours_are(items, evaluation, scene)
     _refuse_two_places(items, scene)
+    _refuse_apart(items)
     if all(_holds(item, scene) for item in items):
         raise UnclearError("it is so already")
     _write(evaluation, items)
@@ -220,6 +221,24 @@ def _refuse_two_places(items: Sequence[_Proposition], scene: Scene) -> None:
                 not rooms and (item.function, item.second) != (other.function, other.second)
             ):
                 raise UnclearError("one thing is sent to two places at once")
+
+
+def _refuse_apart(items: Sequence[_Proposition]) -> None:
+    """Refuses neighbours that are sent to different places."""
+    for beside in items:
+        if beside.function not in ("is_next_to", "is_clustered"):
+            continue
+        about = {*beside.names, *beside.second}
+        for function in _PLACES:
+            places = [
+                set(item.second)
+                for item in items
+                if item.function == function
+                and item.step == beside.step
+                and about & set(item.names)
+            ]
+            if places and not set.intersection(*places):
+                raise UnclearError("what shall be next to each other is sent to different places")
 
 
 def _rooms(item: _Proposition, scene: Scene) -> Iterator[str]:
