@@ -262,7 +262,7 @@ READ_BY_EYE = (
     "spatial-303:fb3f1f31 spatial-304:486f5be8 spatial-88:f7b06fa0 spatial-96:f7b06fa0 "
     "states-10:51cbccd6 temporal-106:48e9a3c7 temporal-109:2d8b81e3 temporal-131:f98d58ef "
     "temporal-137:00560c77 temporal-257:21dcf5cc temporal-273:3ba2c534 temporal-285:7d5b5616 "
-    "temporal-295:19157701 temporal-297:10e441be temporal-302:eb5823a0 temporal-88:0a563832 "
+    "temporal-297:10e441be temporal-302:eb5823a0 temporal-88:0a563832 "
     "temporal-89:a1c54645 temporal-92:ead1c31c temporal-94:ef024d3d"
 )
 
