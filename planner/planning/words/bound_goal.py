@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.grounding.records import Grounding
+from planner.grounding.records import Grounding, Missing
 from planner.language.goal_form import Goal as Meaning
 from planner.planning.goal import Goal, read_goal
 
@@ -23,9 +23,9 @@ def bound_goal(grounding: Grounding, meaning: Meaning) -> Goal:
     goal = read_goal(grounding.evaluation)
     steps = [number for number, step in enumerate(meaning.steps) for _ in step]
     sought = [
-        steps[missing.request]
-        for missing in grounding.missing
-        if missing.request < len(steps) and not missing.condition
+        steps[wanted.request]
+        for wanted in grounding.sought
+        if wanted.request < len(steps) and not (isinstance(wanted, Missing) and wanted.condition)
     ]
     if not sought:
         return goal
