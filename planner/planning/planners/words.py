@@ -5,9 +5,23 @@ from planner.planning.planner import Planner
 
 
 def _make(request: PlannerRequest) -> Planner:
+    from planner.models.caller import Caller
+    from planner.models.role import Role
     from planner.planning.words.words import Words
 
-    return Words(request.task)
+    model, dialogue = request.language_model, request.dialogue
+    if model is None:
+        return Words(request.task)
+    caller = Caller(
+        request.name,
+        model,
+        Role.PLANNER,
+        seed=request.task.seed,
+        deadline_s=dialogue.deadline_s,
+        constrained=dialogue.constrained,
+        on_call=request.on_call,
+    )
+    return Words(request.task, caller)
 
 
 PLANNER = PlannerPart(

@@ -17,11 +17,19 @@ from planner.grounding.binder import Binder
 from planner.grounding.records import Grounding
 from planner.grounding.scene import scene_of_belief
 from planner.language.goal_form import Goal as Meaning
+from planner.models.caller import Caller
 from planner.planning.expert.expert import DONE, Expert
 from planner.planning.planner import AgentResult, Context, Decision, Exchange, Task
 from planner.planning.words.bound_goal import bound_goal
+from planner.planning.words.model_reading import read_by_model
 from planner.planning.words.report import Report, is_impossible, report
-from planner.planning.words.understanding import Ended, Unclear, Understood, understand
+from planner.planning.words.understanding import (
+    Ended,
+    Unclear,
+    Understanding,
+    Understood,
+    understand,
+)
 from planner.planning.words.wanted import WantedNames
 from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCall, SkillName
@@ -34,7 +42,9 @@ _TURN = re.compile(r"\n(?=Question: |Answer: )")
 class Words:
     """The planner's state for one instruction."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, caller: Caller | None = None) -> None:
+        """`caller`: of the model that reads what the rules do not; None = it is refused."""
+        self._caller = caller
         self._text, self._earlier = read_dialogue(task.instruction)
         self._expert = Expert(replace(task, instruction=self._text, goal=None))
         self._understood: Understood | None = None
@@ -60,7 +70,7 @@ class Words:
         """A question, the next call of each idle agent, or the end with a report."""
         exchanges = (*self._earlier, *context.answers)
         if self._understood is None or self._binder is None:
-            found = understand(self._text, exchanges)
+            found = await self._read(exchanges)
             if isinstance(found, Unclear):
                 return Decision(question=found.question)
             if isinstance(found, Ended):
@@ -68,6 +78,14 @@ class Words:
             self._understood = found
             self._binder = Binder(found.goal)
         return await self._carry_out(context, exchanges, self._understood, self._binder)
+
+    async def _read(self, exchanges: Sequence[Exchange]) -> Understanding:
+        """What the text asks for, by rules or else by the model."""
+        found = understand(self._text, exchanges)
+        if self._caller is None or not (isinstance(found, Ended) and found.is_unread):
+            return found
+        goal = await read_by_model(self._text, self._caller)
+        return found if goal is None else Understood(goal)
 
     async def _carry_out(
         self,

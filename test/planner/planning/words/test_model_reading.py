@@ -1,0 +1,59 @@
+"""A language model reads what the rules do not; what it replies is checked before it counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from planning_toys import ToyWorld, play
+
+from planner.models.caller import Caller
+from planner.models.gbnf import read_grammar
+from planner.models.role import Role
+from planner.models.scripted import ScriptedModel
+from planner.planning.planner import Task
+from planner.planning.words.model_reading import GoalReply
+from planner.planning.words.words import Words
+from planner.world.instruct import InstructionCode
+from planner.world.vocabulary import Relation
+
+Make = Callable[..., ToyWorld]
+GERMAN = "Stell bitte den Apfel auf das Sofa."
+RIGHT = json.dumps([{"move": {"the": "apple"}, "to": {"on_top": {"the": "couch"}}}])
+WRONG = json.dumps([{"move": {"the": "gronk"}, "to": {"on_top": {"the": "couch"}}}])
+
+
+def test_what_the_model_reads_is_carried_out(toy_world: Make) -> None:
+    model = ScriptedModel([WRONG, RIGHT])
+    world = toy_world()
+    task = Task(GERMAN, tuple(world.agents))
+    outcome = play(Words(task, Caller("words", model, Role.PLANNER)), world, task)
+    assert outcome.done
+    assert world.things["apple_0"] == (Relation.ON, "couch_0")
+    assert "unknown kind 'gronk'" in model.asked[1][-1].text
+    assert {request.role for request in model.requests} == {Role.PLANNER}
+
+
+@pytest.mark.parametrize("replies", [["[]"], [WRONG, "no idea"], ["[" * 5000, WRONG]])
+def test_nothing_moves_where_the_model_finds_no_goal(toy_world: Make, replies: list[str]) -> None:
+    world = toy_world()
+    task = Task(GERMAN, tuple(world.agents))
+    caller = Caller("words", ScriptedModel(replies), Role.PLANNER)
+    outcome = play(Words(task, caller), world, task)
+    assert outcome.calls == []
+    assert outcome.decisions[-1].end is InstructionCode.NO_GOAL
+
+
+def test_the_rules_come_first(toy_world: Make) -> None:
+    model = ScriptedModel([])
+    world = toy_world()
+    task = Task("Put the apple on the couch.", tuple(world.agents))
+    assert play(Words(task, Caller("words", model, Role.PLANNER)), world, task).done
+    assert model.requests == []
+
+
+@pytest.mark.parametrize(("text", "fits"), [(RIGHT, True), ("[]", True), ("{}", False)])
+def test_the_grammar_is_of_json_arrays(text: str, fits: bool) -> None:
+    compact = text.replace(": ", ":").replace(", ", ",")
+    assert read_grammar(GoalReply().grammar).accepts(compact) is fits
