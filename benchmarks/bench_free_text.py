@@ -1,0 +1,222 @@
+"""Plain English carried out by planner `words`: how much is done and right.
+
+Sentences are drawn by seed from annotated instructions that ask for something, each with the first
+shipped house in which its things can be put. Done and right: it was read as annotated, and the true
+world is as understood in the end. A question is answered by its first alternative.
+
+Repeat with: python benchmarks/bench_free_text.py [FILE ...] [--count N] [--seed N] [--show]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from machine import print_table
+
+import planner
+from planner.grounding.binder import Binder
+from planner.grounding.scene import scene_of_state
+from planner.houses.clutter import ObjectRequest, place_objects
+from planner.language.description import Description, Place
+from planner.language.equivalence import Grade, grade
+from planner.language.goal_form import Goal
+from planner.language.interpretation import interpret
+from planner.language.reading import AnnotatedInstruction, read_instructions
+from planner.language.words import Relation as Word
+from planner.world.catalogue import default_catalogue
+from planner.world.house import House, ObjectPlacement
+from planner.world.house_checks import load_house
+from planner.world.states import default_states
+from planner.world.vocabulary import Relation, floor_name
+from planner.world.word_meanings import default_word_meanings
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import default_options
+from sim_bridge.opening import Opened, bare_episode
+
+KNOWN = Path(__file__).parents[1] / "test" / "data" / "everyday" / "known.yaml"
+HOUSES = (*(f"train_{n}" for n in range(8)), *(f"heldout_{n}" for n in range(5)))
+COUNTS = {"all": 2, "some": 2, "few": 3}
+CLUTTER = 15
+# What boiling, cutting and pouring take.
+TOOLS = (
+    ObjectRequest(("pot",)),
+    ObjectRequest(("knife",)),
+    ObjectRequest(("kettle",), states={"filled": True, "filled_with_water": True}),
+    ObjectRequest(("milk_carton",), states={"filled": True, "filled_with_milk": True}),
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How one sentence ended."""
+
+    text: str
+    house: str
+    read: bool
+    asked: int
+    success: bool
+    end: str
+
+    @property
+    def right(self) -> bool:
+        return self.read and self.success
+
+
+def furniture_at(place: Place, house: House) -> tuple[str, ...]:
+    """The furniture or floors that a place may mean; empty if the house has none."""
+    anchor = place.anchor
+    if not isinstance(anchor, Description):
+        return ()
+    meant = default_word_meanings().find(anchor.kind)
+    if meant is None:
+        return ()
+    rooms = {room.name for room in house.rooms if room.class_name in meant.rooms}
+    pieces = [p for p in house.furniture if p.class_name in meant.furniture or p.room in rooms]
+    for inner in anchor.where:
+        allowed = set(furniture_at(inner, house))
+        pieces = [p for p in pieces if p.name in allowed]
+    if anchor.kind == "floor":
+        return tuple(floor_name(room.name) for room in house.rooms)
+    usable = [p.name for p in pieces if (p.interiors if place.relation is Word.IN else p.surfaces)]
+    return tuple(usable or [p.name for p in pieces if p.surfaces])
+
+
+def things_of(goal: Goal, house: House) -> Iterator[tuple[Description, ObjectRequest]]:
+    """What a goal's descriptions name, a request for each thing."""
+    for phrase in goal.phrases():
+        if not isinstance(phrase, Description):
+            continue
+        meant = default_word_meanings().find(phrase.kind)
+        classes = tuple(sorted(meant.objects)) if meant is not None else ()
+        if meant is None or not classes or meant.furniture or meant.rooms:
+            continue
+        states = dict(default_states().by_word()[w] for w in phrase.states if w in BY_WORD)
+        where = next(iter(phrase.where), None)
+        at = furniture_at(where, house) if where is not None else ()
+        inside = where is not None and where.relation is Word.IN and _hollow(at, house)
+        relation = Relation.WITHIN if inside else Relation.ON
+        count = phrase.count if isinstance(phrase.count, int) else COUNTS[phrase.count]
+        for _ in range(count):
+            yield phrase, ObjectRequest(classes[:1], relation, at, states)
+
+
+BY_WORD = default_states().by_word()
+
+
+def _hollow(names: Sequence[str], house: House) -> bool:
+    pieces = [house.furniture_by_name[name] for name in names if name in house.furniture_by_name]
+    return bool(pieces) and all(piece.interiors for piece in pieces)
+
+
+def furnished(goal: Goal, house: House, rng: np.random.Generator) -> House | None:
+    """The house with the goal's things and others; None if they cannot be put there."""
+    wanted = list(things_of(goal, house))
+    placed = place_objects(house, [request for _, request in wanted], rng)
+    things: list[ObjectPlacement] = []
+    for (phrase, _), item in zip(wanted, placed, strict=True):
+        if not isinstance(item, ObjectPlacement):
+            return None
+        looks = {"color": phrase.color, "material": phrase.material}
+        given = {name: str(word) for name, word in looks.items() if word is not None}
+        things.append(ObjectPlacement.model_validate({**item.model_dump(), **given}))
+    tools = [tool for tool in TOOLS if not {*tool.classes} & {item.class_name for item in things}]
+    extra = place_objects(house, tools, rng, things)
+    things += [item for item in extra if isinstance(item, ObjectPlacement)]
+    named = {item.class_name for item in things}
+    tool_classes = {cls for tool in TOOLS for cls in tool.classes}
+    others = [cls for cls in default_catalogue().objects if cls not in named | tool_classes]
+    drawn = [ObjectRequest((str(cls),)) for cls in rng.choice(others, CLUTTER)]
+    clutter = [
+        item
+        for item in place_objects(house, drawn, rng, things)
+        if isinstance(item, ObjectPlacement)
+    ]
+    return house.model_copy(update={"objects": (*things, *clutter)})
+
+
+def fits(goal: Goal, house: House) -> bool:
+    """Whether all that a goal describes is there, and something is to be done."""
+    backend = EmbeddedBackend(default_options().model_copy(update={"renderer": "none"}))
+    try:
+        backend.reset(house, bare_episode(house, 2), 1)
+        state = backend.world_state()
+        assert state is not None
+        found = Binder(goal, settle=True).update(scene_of_state(state, house))
+    finally:
+        backend.close()
+    return found.evaluation is not None and not any(part.fails for part in found.unbound)
+
+
+def placed(entry: AnnotatedInstruction, rng: np.random.Generator) -> House | None:
+    """The first house, in drawn order, in which an instruction can be carried out."""
+    if entry.goal is None:
+        return None
+    for name in rng.permutation(HOUSES):
+        house = furnished(entry.goal, load_house(str(name)), rng)
+        if house is not None and fits(entry.goal, house):
+            return house
+    return None
+
+
+def first_alternative(question: str) -> str | None:
+    """The answer of somebody who does not mind; None to a question without alternatives."""
+    if " or " not in question:
+        return None
+    return question.partition(": ")[2].rstrip("?").split(", ")[0].split(" or ")[0]
+
+
+def tried(entry: AnnotatedInstruction, house: House, seed: int) -> Trial:
+    asked: list[str] = []
+
+    async def ask(question: str) -> str | None:
+        asked.append(question)
+        return first_alternative(question)
+
+    opened = Opened(house, bare_episode(house, 2), seed)
+    run = planner.run(opened, instruction=entry.text, seed=seed, ask=ask)
+    read = grade(entry.reading, interpret(entry.text)) is Grade.RIGHT
+    outcome = run.result.outcome
+    end = f"{outcome.code.name}: {outcome.text} | {run.verdict.explanation} | {asked}"
+    return Trial(entry.text, house.name, read, len(asked), run.verdict.success, end)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="*", type=Path, default=[KNOWN])
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--show", action="store_true", help="print what was not done right")
+    args = parser.parse_args()
+    rng = np.random.default_rng(args.seed)
+    entries = [e for path in args.files for e in read_instructions(path) if e.goal is not None]
+    trials: list[Trial] = []
+    unplaced = 0
+    for index in rng.permutation(len(entries)):
+        if len(trials) == args.count:
+            break
+        entry = entries[index]
+        house = placed(entry, rng)
+        if house is None:
+            unplaced += 1
+            continue
+        trial = tried(entry, house, args.seed)
+        trials.append(trial)
+        if args.show and not trial.right:
+            print(f"- {trial.text}\n    {trial.house}, read {trial.read}: {trial.end}", flush=True)
+    without = sum(t.right and not t.asked for t in trials)
+    right = sum(t.right for t in trials)
+    shares = [f"{n} ({n / max(1, len(trials)):.2f})" for n in (without, right)]
+    rows = [
+        ("sentences", str(len(trials)), f"no house for {unplaced} others"),
+        ("done and right without a question", shares[0], "0.7"),
+        ("done and right with answers", shares[1], "0.85"),
+    ]
+    print_table("free text", rows)
+
+
+if __name__ == "__main__":
+    main()
