@@ -192,8 +192,8 @@ def play(house: House, seconds: float, pid: int) -> tuple[list[float], float]:
 
     from planner.ros import images, qos
     from planner.ros.conversions import header, transform_message
-    from planner.ros.conversions import seconds as seconds_of
     from planner.ros.world_messages import StateMessages
+    from planner.world.memory_wire import stamp_seconds
     from planner.world.state_updates import UpdateEncoder
 
     rclpy.init()
@@ -208,7 +208,7 @@ def play(house: House, seconds: float, pid: int) -> tuple[list[float], float]:
     latencies: list[float] = []
 
     def hear(message: MemoryUpdate) -> None:
-        latencies.append((time.time() - seconds_of(message.header.stamp)) * 1000)
+        latencies.append((time.time() - stamp_seconds(message.header.stamp)) * 1000)
 
     node.create_subscription(MemoryUpdate, "/memory/updates", hear, qos.EVENTS)
     here = crowd(house, 230)

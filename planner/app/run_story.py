@@ -19,6 +19,7 @@ from planner.world.entity import OperationKind
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
+from planner.world.instruct import one_line
 from planner.world.observation import RgbImage
 from planner.world.skill import SkillCall, SkillName, SkillResult
 from sim_bridge.embedded.backend import EmbeddedBackend
@@ -68,7 +69,7 @@ class RunStory:
 
     def begin(self, run: EpisodeRun) -> None:
         """Prints the task, and starts to follow the agents of a run that is about to begin."""
-        self.say(f'task: "{story.one_line(self.episode.instruction)}"')
+        self.say(f'task: "{one_line(self.episode.instruction)}"')
         self.say(f"in {self.house.name}, by {', '.join(self.agents)}")
         self._run = run
         self._paths = {agent: [] for agent in self.agents}
@@ -142,7 +143,7 @@ class RunStory:
         Raises:
             PlannerError: if it cannot be written.
         """
-        title = f"{self.episode.episode_id}: {story.one_line(self.episode.instruction)}"
+        title = f"{self.episode.episode_id}: {one_line(self.episode.instruction)}"
         path = folder / PICTURE_NAME
         save(draw_run(self.house, title, self._paths, self._moves, self.moments), path)
         return path

@@ -28,12 +28,13 @@ from planner.exit_status import EXIT_FAILED, EXIT_OK
 from planner.network import confine
 from planner.ros import images, qos
 from planner.ros.client_node import client_node
-from planner.ros.conversions import header, point_m, point_message, seconds
+from planner.ros.conversions import header, point_m, point_message
 from planner.ros.world_clock import WorldClock
 from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
 from planner.world import topics
 from planner.world.errors import PlannerError
+from planner.world.memory_wire import stamp_seconds
 
 POLL_S = 0.05
 # For the other latched messages, and for the world's clock.
@@ -173,7 +174,7 @@ class _ApproveClient:
 
     def _picture_of(self, question: Question) -> Image | None:
         picture = self._picture
-        if picture is None or seconds(picture.header.stamp) != question.issued_s:
+        if picture is None or stamp_seconds(picture.header.stamp) != question.issued_s:
             return None
         return picture
 
@@ -213,8 +214,8 @@ def _question_of(message: ApprovalQuestion | None) -> Question | None:
         target_m=point_m(message.target.point),
         pixel=(int(message.column), int(message.row)) if message.has_pixel else None,
         has_picture=bool(message.picture_frame),
-        issued_s=seconds(message.issued),
-        expires_s=seconds(message.expires),
+        issued_s=stamp_seconds(message.issued),
+        expires_s=stamp_seconds(message.expires),
     )
 
 

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from planner import namespace
 from planner.environment import ros_environment
 from planner.instruct.request import InstructRequest
-from planner.narrator.story import Event, Kind, one_line
+from planner.narrator.story import Event, Kind
 from planner.world.errors import PlannerError
+from planner.world.instruct import one_line
 
 WAIT_S = 10.0
 

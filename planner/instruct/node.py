@@ -34,7 +34,7 @@ from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
 from planner.world import topics
 from planner.world.errors import PlannerError
-from planner.world.instruct import InstructionCode
+from planner.world.instruct import InstructionCode, one_line
 
 POLL_S = 0.05
 # For the end of a canceled instruction: agents stop within a second, and the planner does not
@@ -188,7 +188,7 @@ class _InstructClient:
                 break
             self._executor.spin_once(timeout_sec=POLL_S)
         self._mouth.publish(String(data=answer))
-        words = story.one_line(answer)
+        words = one_line(answer)
         self._emit(Kind.ANSWER, f"answer: {words}", answer=words)
         self._asked = ""
 
@@ -249,7 +249,7 @@ class _InstructClient:
             success, percent, steps, {}, understood=is_understood(verdict.variant)
         )
         fields = {"success": success, "percent_complete": percent, "sim_steps": steps}
-        why = story.one_line(verdict.explanation)
+        why = one_line(verdict.explanation)
         self._emit(Kind.VERDICT, f"{line}  {why}".rstrip(), **fields, explanation=why)
 
     def _emit_end(self, end: InstructionEnd) -> None:

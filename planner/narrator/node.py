@@ -28,7 +28,6 @@ from planner.narrator.paths import AgentPaths
 from planner.narrator.picture import Moment, Move, Point, draw_run, save
 from planner.parts.calls import parse_call
 from planner.ros import parameters, qos
-from planner.ros.conversions import seconds
 from planner.ros.frame_tree import FrameTree
 from planner.ros.images import rgb_array
 from planner.ros.instruct_client import InstructClient, no_server_message
@@ -39,7 +38,8 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
-from planner.world.instruct import InstructionCode
+from planner.world.instruct import InstructionCode, one_line
+from planner.world.memory_wire import stamp_seconds
 from planner.world.observation import RgbImage
 from planner.world.skill import CallError, SkillCode, SkillName
 
@@ -177,7 +177,7 @@ class NarratorNode(Node):
         self._may_move[agent] = message.data
 
     def _on_odometry(self, agent: str, message: Odometry) -> None:
-        now_s = self._story.at(seconds(message.header.stamp))
+        now_s = self._story.at(stamp_seconds(message.header.stamp))
         speed, turn = message.twist.twist.linear, message.twist.twist.angular
         if not self._moving and (speed.x or speed.y or turn.z):
             self._moving = True
@@ -204,7 +204,7 @@ class NarratorNode(Node):
             self._picked_at[thing] = place
         elif thing in self._picked_at and place:
             self._moves.append(Move(thing, self._picked_at.pop(thing), place))
-        when = story.clock(self._story.at(seconds(message.header.stamp)))
+        when = story.clock(self._story.at(stamp_seconds(message.header.stamp)))
         self._add_moment(message.agent, f"{when} {message.agent}\n{message.call}")
 
     def _add_moment(self, agent: str, caption: str) -> None:
@@ -233,7 +233,7 @@ class NarratorNode(Node):
             self.executor.create_task(self._run)
 
     async def _run(self) -> None:
-        self._log(f'task: "{story.one_line(self._words)}"')
+        self._log(f'task: "{one_line(self._words)}"')
         where = f"in {self._house.name}" if self._house is not None else ""
         who = f"by {', '.join(self._agents)}" if self._agents else ""
         if where or who:
@@ -302,7 +302,7 @@ class NarratorNode(Node):
     def _draw(self) -> str:
         """Path of the picture; "" if it could not be written, which changes no verdict."""
         path = self._folder / "run.png"
-        title = story.one_line(self._words)
+        title = one_line(self._words)
         if self._episode is not None:
             title = f"{self._episode.episode_id}: {title}"
         try:

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from planner.world.belief import BeliefNode
 from planner.world.hands import holding_hand_words
+from planner.world.instruct import one_line
 from planner.world.skill import SUCCESS_TEXT
 from planner.world.vocabulary import Relation
 
@@ -186,11 +187,6 @@ def understood_line(stamp_s: float, requests: Sequence[str]) -> str:
 def question_line(stamp_s: float, question: str) -> str:
     """A question from the planner to the person."""
     return f"{clock(stamp_s)}  question: {one_line(question)}"
-
-
-def one_line(text: str) -> str:
-    """Untrusted text on one line, without control characters."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def outcome_line(name: str, text: str) -> str:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from planner.planning.planner import Task
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.instruct import InstructionCode
+from planner.world.instruct import InstructionCode, one_line
 
 # About a page of text; anything longer is not an instruction.
 MAX_CHARACTERS = 10_000
@@ -48,7 +48,7 @@ def task_of(request: Request, episode: Episode | None, known_agents: Sequence[st
     Raises:
         RequestError: with the reason in one sentence.
     """
-    if not normal(request.instruction) and episode is None:
+    if not one_line(request.instruction) and episode is None:
         raise RequestError(
             InstructionCode.BAD_REQUEST,
             "the instruction is empty, and no loaded episode provides one",
@@ -67,7 +67,7 @@ def task_of(request: Request, episode: Episode | None, known_agents: Sequence[st
     agents = tuple(dict.fromkeys(request.agents)) or tuple(known_agents)
     text = instruction_text(request, episode)
     for number, turn in enumerate(request.dialogue):
-        text += f"\n{'Answer' if number % 2 else 'Question'}: {normal(turn)}"
+        text += f"\n{'Answer' if number % 2 else 'Question'}: {one_line(turn)}"
     return Task(
         instruction=text,
         agents=agents,
@@ -79,8 +79,8 @@ def task_of(request: Request, episode: Episode | None, known_agents: Sequence[st
 def instruction_text(request: Request, episode: Episode | None) -> str:
     """The instruction in one line: the episode's if the request has none."""
     if episode is not None and _is_episodes(request, episode):
-        return normal(episode.instruction)
-    return normal(request.instruction)
+        return one_line(episode.instruction)
+    return one_line(request.instruction)
 
 
 def goal_of(request: Request, episode: Episode | None) -> Mapping[str, JsonValue] | None:
@@ -100,9 +100,4 @@ def _length(request: Request) -> int:
 
 
 def _is_episodes(request: Request, episode: Episode) -> bool:
-    return normal(request.instruction) in ("", normal(episode.instruction))
-
-
-def normal(text: str) -> str:
-    """The text in one line, so that no part of it can pass for a line of a dialogue."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return one_line(request.instruction) in ("", one_line(episode.instruction))

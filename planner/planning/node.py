@@ -33,7 +33,6 @@ from planner.planning.status.instruction_status import InstructionStatus, accept
 from planner.planning.status.node import StatusPublisher
 from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
-from planner.ros.conversions import seconds
 from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.lifecycle import run_node
@@ -52,7 +51,7 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
 from planner.world.instruct import InstructionCode
-from planner.world.memory_wire import change_record, entity_record
+from planner.world.memory_wire import change_record, entity_record, stamp_seconds
 from planner.world.skill import SkillCall
 
 WATCH_S = 0.2
@@ -190,7 +189,7 @@ class TaskPlannerNode(ManagedNode):
             if node.kind == WorldGraphNode.KIND_AGENT and node.name not in self._hands:
                 self._heartbeat.advertise(node.name)
                 self._hands[node.name] = SkillClient(self, node.name)
-        self._clock_of_world.update(seconds(message.header.stamp))
+        self._clock_of_world.update(stamp_seconds(message.header.stamp))
         self._loop.call(partial(self._inputs.set_graph, message))
 
     def _on_settled(self, agent: str, stamp_s: float) -> None:
@@ -204,7 +203,7 @@ class TaskPlannerNode(ManagedNode):
             log, sequence = self._inputs.log, int(message.sequence)
             if log.broken or sequence < log.sequence:
                 entities = [entity_record(entity) for entity in message.entities]
-                log.snapshot(seconds(message.header.stamp), sequence, entities)
+                log.snapshot(stamp_seconds(message.header.stamp), sequence, entities)
 
         self._loop.call(mend)
 

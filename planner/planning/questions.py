@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from planner.planning.instruction import normal
+from planner.world.instruct import one_line
 
 MAX_CHARACTERS = 1000
 
@@ -32,7 +32,7 @@ class Questions:
 
     def answer(self, text: str) -> bool:
         """Accepts an answer; False if there is no open question, or the text is empty."""
-        words = normal(text[:MAX_CHARACTERS])
+        words = one_line(text[:MAX_CHARACTERS])
         if self._open is None or self._open.done() or not words:
             return False
         self._open.set_result(words)

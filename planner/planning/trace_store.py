@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.planning.instruction import normal
 from planner.world.closing import ClosedOnExit
 from planner.world.embedding import Embedder, HashedWords, Vectors
 from planner.world.errors import FileError, PlannerError
+from planner.world.instruct import one_line
 
 VERSION = 1
 EXAMPLE = "An example of another task that was solved:"
@@ -112,7 +112,7 @@ class TraceStore(ClosedOnExit):
 
     def keep_out(self, instructions: Iterable[str]) -> int:
         """Registers evaluation instructions; returns how many of their traces were removed."""
-        keys = [(normal(instruction),) for instruction in instructions]
+        keys = [(one_line(instruction),) for instruction in instructions]
         with self._db:
             self._db.executemany("INSERT OR IGNORE INTO evaluated VALUES (?)", keys)
             removed = self._db.execute(
@@ -123,7 +123,7 @@ class TraceStore(ClosedOnExit):
 
     def holding(self, instructions: Iterable[str]) -> list[str]:
         """Those of the instructions that have a trace here."""
-        return [said for said in instructions if self._has("key = ?", normal(said))]
+        return [said for said in instructions if self._has("key = ?", one_line(said))]
 
     def add(self, tasks: Sequence[SolvedTask]) -> int:
         """Adds the traces that are missing, all or none; returns how many.
@@ -132,14 +132,14 @@ class TraceStore(ClosedOnExit):
             EvaluatedError: for an instruction registered as used for evaluation.
         """
         for task in tasks:
-            key = normal(task.instruction)
+            key = one_line(task.instruction)
             if self._db.execute("SELECT 1 FROM evaluated WHERE key = ?", (key,)).fetchone():
                 raise EvaluatedError(f"{key[:80]!r} is an instruction of an evaluation")
         new = [task for task in dict.fromkeys(tasks) if not self._has_task(task)]
         vectors = self.embedder.embed([task.instruction for task in new])
         rows = [
             (
-                normal(task.instruction),
+                one_line(task.instruction),
                 task.instruction,
                 task.transcript,
                 task.source,
@@ -158,7 +158,7 @@ class TraceStore(ClosedOnExit):
         return len(new)
 
     def _has_task(self, task: SolvedTask) -> bool:
-        return self._has("key = ? AND transcript = ?", normal(task.instruction), task.transcript)
+        return self._has("key = ? AND transcript = ?", one_line(task.instruction), task.transcript)
 
     def _has(self, where: str, *values: str) -> bool:
         found = self._db.execute(f"SELECT 1 FROM trace WHERE {where}", values)  # noqa: S608

@@ -8,6 +8,7 @@ from planner.evaluation.trace_builder import DecisionRecord, TraceBuilder
 from planner.replay.bag import Bag
 from planner.replay.fields import fields_of
 from planner.world.errors import FileError
+from planner.world.memory_wire import stamp_seconds
 from planner.world.skill import SkillCode, SkillResult
 
 RESULTS = "/skills/results"
@@ -27,7 +28,7 @@ def add_calls(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) ->
     for message in bag.messages((RESULTS, DECISIONS)):
         content = message.content
         with fields_of(bag.folder, message.topic):
-            stamp_s = _seconds(content.header.stamp)
+            stamp_s = stamp_seconds(content.header.stamp)
             if not first_s <= stamp_s <= last_s + 1e-6:
                 continue
             if message.topic == RESULTS:
@@ -57,7 +58,3 @@ def _decided(stamp_s: float, content: Any) -> DecisionRecord:
         int(content.reply_tokens),
         str(content.error),
     )
-
-
-def _seconds(stamp: Any) -> float:
-    return float(stamp.sec) + float(stamp.nanosec) * 1e-9

@@ -20,11 +20,6 @@ def time_message(stamp_s: float) -> Time:
     return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
 
 
-def seconds(stamp: Time) -> float:
-    """The inverse of `time_message`."""
-    return float(stamp.sec) + float(stamp.nanosec) * 1e-9
-
-
 def header(stamp_s: float, frame: str) -> Header:
     """A header with these two."""
     return Header(stamp=time_message(stamp_s), frame_id=frame)

@@ -18,10 +18,11 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 
 from planner.ros import qos
-from planner.ros.conversions import seconds, time_message
+from planner.ros.conversions import time_message
 from planner.ros.message_bounds import bounds_of
 from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
+from planner.world.memory_wire import stamp_seconds
 
 _LATEST = Time(sec=2**31 - 1)
 # A planner may take long: it repeats its message so that the world keeps waiting for it.
@@ -79,7 +80,7 @@ class LockstepSubscriber:
                 node.get_logger().warning(f"/{channel.value} is ignored: {problem}", once=True)
                 return
             forever = message.stamp.sec == _LATEST.sec
-            on_message(message.frame_id, math.inf if forever else seconds(message.stamp))
+            on_message(message.frame_id, math.inf if forever else stamp_seconds(message.stamp))
 
         self._node, self._topic = node, channel.value
         node.create_subscription(Header, channel.value, receive, qos.EVENTS)

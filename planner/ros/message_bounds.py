@@ -13,8 +13,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from planner.ros.conversions import seconds
 from planner.world.bounds import Bound, Items, Number, OutOfBounds, Stamp, Text, Unbounded, bound_of
+from planner.world.memory_wire import stamp_seconds
 
 _TIME = "builtin_interfaces/Time"
 _ARRAY = re.compile(r"(?:sequence<(?P<item>[^,]*)(?:,.*)?>|(?P<fixed>.*)\[\d+\])$")
@@ -147,7 +147,7 @@ def _value_problem(value: Any, field: _Field, at: str, now_s: float) -> OutOfBou
     if bound is None:
         return _problem(value, field.fields, f"{at}.", now_s)
     if isinstance(bound, Stamp):
-        reason = bound.reason(seconds(value), now_s)
+        reason = bound.reason(stamp_seconds(value), now_s)
     elif isinstance(bound, Number | Text):
         reason = bound.reason(value)
     else:

@@ -13,12 +13,13 @@ from rclpy.action.client import ActionClient
 from rclpy.node import Node
 
 from planner.ros.action_peers import ActionPeers, accept_timeout_s
-from planner.ros.conversions import pose_record, seconds
+from planner.ros.conversions import pose_record
 from planner.ros.goal_answers import why_no_result
 from planner.ros.presence import Peers
 from planner.ros.primitive_messages import goal_message, result_record
 from planner.world import topics
 from planner.world.geometry import Pose
+from planner.world.memory_wire import stamp_seconds
 from planner.world.primitive import (
     Capabilities,
     Primitive,
@@ -194,7 +195,7 @@ class PrimitiveClient:
 
     def _move(self, pose: PoseStamped) -> None:
         """The body stands there, unless a message that came before is newer."""
-        stamp_s = seconds(pose.header.stamp)
+        stamp_s = stamp_seconds(pose.header.stamp)
         age_s = 0.0 if self._base is None else self._base[1] - stamp_s
         if not 0.0 < age_s < _RESTARTED_S:
             self._base = (pose_record(pose.pose), stamp_s)

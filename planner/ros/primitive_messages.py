@@ -6,8 +6,9 @@ from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import PointStamped
 from planner_msgs.action import ExecutePrimitive
 
-from planner.ros.conversions import header, point_m, point_message, seconds, time_message
+from planner.ros.conversions import header, point_m, point_message, time_message
 from planner.world.geometry import Vec3
+from planner.world.memory_wire import stamp_seconds
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult
 
 
@@ -53,7 +54,7 @@ def result_record(message: ExecutePrimitive.Result) -> PrimitiveResult:
         {item.key: item.value for item in message.evidence},
         point_m(message.position) if message.has_position else None,
         int(message.rule),
-        seconds(message.stamp) or None,
+        stamp_seconds(message.stamp) or None,
     )
 
 

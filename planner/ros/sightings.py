@@ -10,10 +10,10 @@ from planner_msgs.msg import Entity, EntityList
 from rclpy.node import Node
 
 from planner.ros import qos
-from planner.ros.conversions import header, point_message, seconds, time_message
+from planner.ros.conversions import header, point_message, time_message
 from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
-from planner.world.memory_wire import sightings_record
+from planner.world.memory_wire import sightings_record, stamp_seconds
 from planner.world.observation import Sighting
 
 _MAP = "map"
@@ -87,7 +87,7 @@ class SightingsInput:
         self._node = node
 
         def receive(message: EntityList) -> None:
-            stamp_s = seconds(message.header.stamp)
+            stamp_s = stamp_seconds(message.header.stamp)
             if is_due(stamp_s):
                 on_seen(Seen(stamp_s, sightings_record(message)))
 

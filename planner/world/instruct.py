@@ -38,3 +38,8 @@ class InstructState(IntEnum):
     DONE = 3
     FAILED = 4
     CANCELED = 5
+
+
+def one_line(text: str) -> str:
+    """Untrusted text on one line, so that no part of it can pass for a line of a dialogue."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

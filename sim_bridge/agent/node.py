@@ -21,7 +21,7 @@ from planner.ros.agent_topics import (
     TriggerServices,
     safety_status,
 )
-from planner.ros.conversions import point_m, seconds
+from planner.ros.conversions import point_m
 from planner.ros.goal_server import Goal
 from planner.ros.heartbeat import HeartbeatSubscription, safety_topic
 from planner.ros.primitive_server import PrimitiveServer
@@ -30,6 +30,7 @@ from planner.ros.sightings import SightingsTopic
 from planner.world import topics
 from planner.world.agents import body_of
 from planner.world.bounds import OutOfBounds
+from planner.world.memory_wire import stamp_seconds
 from sim_bridge.approval_topics.node import ApprovalTopics
 from sim_bridge.control import Command, Outcome
 from sim_bridge.frames import Link, moving_links, optical_frame
@@ -287,7 +288,7 @@ class AgentInterface:
         """Processes the heartbeats that have arrived."""
         for message in self._heartbeats.take():
             heartbeat = Heartbeat(
-                message.executive, message.sequence, seconds(message.stamp), message.leaving
+                message.executive, message.sequence, stamp_seconds(message.stamp), message.leaving
             )
             self._runtime.gate.attend(self.agent, heartbeat)
 

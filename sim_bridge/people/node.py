@@ -9,11 +9,12 @@ from geometry_msgs.msg import PoseArray
 from rclpy.node import Node
 
 from planner.ros import qos
-from planner.ros.conversions import header, point_m, pose_message, seconds
+from planner.ros.conversions import header, point_m, pose_message
 from planner.ros.message_bounds import bounds_of
 from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
 from planner.world.geometry import Pose, Vec3
+from planner.world.memory_wire import stamp_seconds
 from sim_bridge.pacing import Periodic
 from sim_bridge.runtime import Runtime
 from sim_bridge.safety.people import FRAME
@@ -49,7 +50,7 @@ class PeopleTopic:
             )
 
     def _on_people(self, message: PoseArray) -> None:
-        stamp_s = seconds(message.header.stamp)
+        stamp_s = stamp_seconds(message.header.stamp)
         now_s = self._node.get_clock().now().nanoseconds * 1e-9
         people = self._runtime.gate.people
         problem = self._bounds.problem(message, now_s)

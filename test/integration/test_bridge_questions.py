@@ -15,9 +15,9 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Image
 from std_srvs.srv import Trigger
 
-from planner.ros.conversions import seconds
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.memory_wire import stamp_seconds
 from planner.world.primitive import PrimitiveCode
 
 AGENT = "agent_0"
@@ -90,9 +90,9 @@ def test_a_question_comes_with_its_picture_target_and_time_limit(client: Client)
     assert question.picture_frame == pictures[-1].header.frame_id == f"{AGENT}/hand_optical_frame"
     assert question.target == targets[-1]
     assert question.thing_class == "", "nobody said what perception takes it for"
-    assert seconds(question.expires) - seconds(stamp) == pytest.approx(300.0)
-    clock = seconds(client.hear(Clock, "/clock").clock)
-    assert 0.0 < seconds(stamp) <= clock < seconds(question.expires)
+    assert stamp_seconds(question.expires) - stamp_seconds(stamp) == pytest.approx(300.0)
+    clock = stamp_seconds(client.hear(Clock, "/clock").clock)
+    assert 0.0 < stamp_seconds(stamp) <= clock < stamp_seconds(question.expires)
     other = client.call(
         AnswerQuestion, "/agent_1/safety/answer", question_id=question.question_id, approve=True
     )

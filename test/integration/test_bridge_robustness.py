@@ -19,9 +19,9 @@ from std_srvs.srv import Trigger
 
 from planner.environment import ros_environment
 from planner.exit_status import EXIT_CONFIGURATION
-from planner.ros.conversions import seconds
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.memory_wire import stamp_seconds
 from planner.world.primitive import PrimitiveCode
 
 
@@ -160,8 +160,8 @@ def test_a_listener_that_froze_delays_nobody(world: Path) -> None:
             walk = client.start("navigate", (6.8, 1.8, 0.0))
             result = walk.result()
             assert result.code == PrimitiveCode.SUCCESS
-            simulated_s = seconds(clock[-1].clock) - seconds(clock[0].clock)
-            stamps = [seconds(m.header.stamp) for m in pictures]
+            simulated_s = stamp_seconds(clock[-1].clock) - stamp_seconds(clock[0].clock)
+            stamps = [stamp_seconds(m.header.stamp) for m in pictures]
             frozen.kill()
         # As many exposures as 10 Hz gives, give or take those at both ends.
         assert len(stamps) >= 10 * simulated_s * 0.8

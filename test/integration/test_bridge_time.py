@@ -17,9 +17,10 @@ from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
 from planner.exit_status import EXIT_CONFIGURATION
-from planner.ros.conversions import header, seconds
+from planner.ros.conversions import header
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.memory_wire import stamp_seconds
 from planner.world.primitive import PrimitiveCode
 
 LIVING_ROOM = (6.8, 1.8, 0.0)
@@ -31,20 +32,20 @@ def world(tmp_path: Path, small_house: House, small_episode: Episode) -> Path:
 
 
 def now_s(client: Client) -> float:
-    return seconds(client.hear(Clock, "/clock", BEST_EFFORT).clock)
+    return stamp_seconds(client.hear(Clock, "/clock", BEST_EFFORT).clock)
 
 
 def step(client: Client, duration_s: float) -> float:
     answer = client.call(StepWorld, "/world/step", duration_s=duration_s)
     assert answer.success, answer.message
-    return seconds(answer.stamp)
+    return stamp_seconds(answer.stamp)
 
 
 STEP = 12  # ticks of a thirtieth of a second
 
 
 def tick(message: CameraInfo) -> int:
-    return round(seconds(message.header.stamp) * 30)
+    return round(stamp_seconds(message.header.stamp) * 30)
 
 
 def test_stepped_time_moves_exactly_as_told_and_repeats_itself(world: Path) -> None:
@@ -97,7 +98,7 @@ def test_a_step_of_no_sensible_length_is_refused(world: Path) -> None:
             answer = client.call(StepWorld, "/world/step", duration_s=duration_s)
             assert not answer.success, duration_s
             assert "duration_s" in answer.message
-            assert seconds(answer.stamp) == 0.0
+            assert stamp_seconds(answer.stamp) == 0.0
         client.close()
 
 
@@ -106,7 +107,7 @@ def test_held_time_stands_until_somebody_acts(world: Path) -> None:
         client = Client()
         assert now_s(client) == 0.0
         # Who comes while time stands still sees the world.
-        assert seconds(client.hear(Image, "/agent_0/camera/hand/image").header.stamp) == 0.0
+        assert stamp_seconds(client.hear(Image, "/agent_0/camera/hand/image").header.stamp) == 0.0
         assert client.hear(TFMessage, "/tf").transforms
         assert client.hear(WorldState, "/world/state", LATCHED).entities
         assert client.do("navigate", LIVING_ROOM).code == PrimitiveCode.SUCCESS
@@ -148,7 +149,7 @@ def test_pictures_of_a_world_in_which_nothing_moves_are_rarer(world: Path) -> No
         stamps: list[float] = []
 
         def note(message: Image) -> None:
-            stamps.append(seconds(message.header.stamp))
+            stamps.append(stamp_seconds(message.header.stamp))
 
         client.node.create_subscription(Image, "/agent_0/camera/hand/image", note, 10)
         client.idle(4.0)
@@ -178,11 +179,11 @@ def test_fast_time_stands_at_a_picture_until_the_memory_says_it_has_done(world: 
         for awaited_s, next_s in ((0.2, 0.45), (0.5, 0.51), (0.6, 0.9)):
             client.idle(0.7)
             assert now_s(client) == pytest.approx(awaited_s, abs=1e-6)
-            assert seconds(pictures[-1].header.stamp) == pytest.approx(awaited_s, abs=1e-6)
+            assert stamp_seconds(pictures[-1].header.stamp) == pytest.approx(awaited_s, abs=1e-6)
             memory.publish(header(next_s, "agent_0"))
         # One that was not seen is sent again, as it may be lost.
         client.idle(1.5)
-        assert sum(abs(seconds(p.header.stamp) - 0.9) < 1e-6 for p in pictures) > 1
+        assert sum(abs(stamp_seconds(p.header.stamp) - 0.9) < 1e-6 for p in pictures) > 1
         # Who has left is not waited for.
         client.node.destroy_publisher(memory)
         assert walk.result().code == PrimitiveCode.SUCCESS

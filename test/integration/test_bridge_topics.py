@@ -25,9 +25,9 @@ from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
 from planner.ros import images, qos
-from planner.ros.conversions import seconds
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.memory_wire import stamp_seconds
 from planner.world.primitive import PrimitiveCode
 from planner.world.state_updates import UpdateDecoder
 from planner.world.wire import state_update
@@ -150,12 +150,12 @@ def test_pictures_of_one_exposure_have_one_stamp_and_frame(
     }
 
     def together() -> set[float]:
-        stamps = [{seconds(m.header.stamp) for m in list_} for list_ in heard.values()]
+        stamps = [{stamp_seconds(m.header.stamp) for m in list_} for list_ in heard.values()]
         return set.intersection(*stamps)
 
     stamp = max(client.wait(together, "five messages of one stamp"))
     one = {
-        key: next(m for m in list_ if seconds(m.header.stamp) == stamp)
+        key: next(m for m in list_ if stamp_seconds(m.header.stamp) == stamp)
         for key, list_ in heard.items()
     }
     assert {m.header.frame_id for m in one.values()} == {f"{agent}/{camera}_optical_frame"}
@@ -179,7 +179,7 @@ def test_exposures_come_at_their_simulated_rate(client: Client) -> None:
     heard.clear()
     client.wait(lambda: len(heard) >= 13, "a dozen exposures")
     looking.cancel()
-    stamps = [round(seconds(m.header.stamp) * 30) for m in heard[1:]]
+    stamps = [round(stamp_seconds(m.header.stamp) * 30) for m in heard[1:]]
     assert {b - a for a, b in itertools.pairwise(stamps)} <= {3, 6}
 
 
@@ -260,15 +260,15 @@ def test_the_world_tells_what_it_is_made_of(
 
 
 def test_all_stamps_are_of_the_simulated_clock(client: Client) -> None:
-    before = seconds(client.hear(Clock, "/clock", BEST_EFFORT).clock)
+    before = stamp_seconds(client.hear(Clock, "/clock", BEST_EFFORT).clock)
     stamped = [
         client.hear(Odometry, "/agent_0/odometry"),
         client.hear(CameraInfo, "/agent_0/camera/hand/camera_info"),
         client.hear(JointState, "/agent_0/joint_states"),
     ]
-    after = seconds(client.hear(Clock, "/clock", BEST_EFFORT).clock)
+    after = stamp_seconds(client.hear(Clock, "/clock", BEST_EFFORT).clock)
     for message in stamped:
-        assert before <= seconds(message.header.stamp) <= after + 0.2
+        assert before <= stamp_seconds(message.header.stamp) <= after + 0.2
 
 
 def test_people_are_reported_where_they_are(client: Client) -> None:

@@ -27,10 +27,11 @@ from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 from unique_identifier_msgs.msg import UUID
 
-from planner.ros.conversions import seconds, time_message
+from planner.ros.conversions import time_message
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.instruct import InstructionCode
+from planner.world.memory_wire import stamp_seconds
 
 GOAL = {
     "propositions": [
@@ -123,7 +124,7 @@ def test_a_task_from_words_to_verdict(stack: Callable[..., Stack], client: Clien
     assert {status.state for status in statuses[1:-1]} == {InstructStatus.RUNNING}
     assert {status.id for status in statuses[1:]} == {bytes(handle.goal_id.uuid).hex()}
     assert all(json.loads(status.goal) == GOAL for status in statuses[1:])
-    stamps = [seconds(status.header.stamp) for status in statuses]
+    stamps = [stamp_seconds(status.header.stamp) for status in statuses]
     assert stamps == sorted(stamps)
     assert 0 < stamps[-1] < 10_000
     assert any("Pick" in call for status in statuses for call in status.calls)

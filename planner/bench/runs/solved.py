@@ -19,12 +19,12 @@ from planner.models.dialogue_file import Dialogue, Turn, dialogue_path, read_dia
 from planner.models.replies.turn_grammar import END_OF_TURN
 from planner.parts.calls import parse_call
 from planner.planning.finetuning import Sample, TraceStep, samples_of
-from planner.planning.instruction import normal
 from planner.planning.partnr.finetuned import NAME as FINETUNED
 from planner.planning.prompts.partnr import ACTIONS, TEAM_ACTIONS
 from planner.planning.prompts.partnr_state import world_of
 from planner.planning.trace_store import SolvedTask, TraceStore
 from planner.world.errors import FileError, PlannerError
+from planner.world.instruct import one_line
 
 # The shipped suite for evaluation.
 HELDOUT = "heldout"
@@ -48,10 +48,10 @@ class Evaluated:
         """
         names = dict.fromkeys([HELDOUT, *suites])
         instructions = tuple(entry.instruction for name in names for entry in find_suite(name))
-        return cls(instructions, frozenset(map(normal, instructions)))
+        return cls(instructions, frozenset(map(one_line, instructions)))
 
     def __contains__(self, instruction: str) -> bool:
-        return normal(instruction) in self._keys
+        return one_line(instruction) in self._keys
 
 
 @dataclass(slots=True)

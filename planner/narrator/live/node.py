@@ -21,9 +21,9 @@ from planner.grounding.wording import request_words
 from planner.narrator import story
 from planner.narrator.story import Event, Kind
 from planner.ros import qos
-from planner.ros.conversions import seconds
 from planner.world import topics
 from planner.world.instruct import InstructState
+from planner.world.memory_wire import stamp_seconds
 from planner.world.wire import graph_record
 
 
@@ -83,7 +83,7 @@ class StorySubscriber:
         self._now_s = 0.0
 
     def _on_memory(self, message: MemoryUpdate) -> None:
-        stamp_s = seconds(message.header.stamp)
+        stamp_s = stamp_seconds(message.header.stamp)
         self._found |= {
             operation.entity.name: stamp_s
             for operation in message.operations
@@ -103,7 +103,7 @@ class StorySubscriber:
             del self._found[name]
 
     def _on_skill(self, message: SkillReport) -> None:
-        stamp_s = self.at(seconds(message.header.stamp))
+        stamp_s = self.at(stamp_seconds(message.header.stamp))
         agent, call, code, text = message.agent, message.call, int(message.code), message.text
         line = story.ended_line(stamp_s, agent, call, code, text)
         fields = {"agent": agent, "call": call, "code": code, "text": text}
@@ -115,7 +115,7 @@ class StorySubscriber:
         if not total or (percent, satisfied) == self._progress or not self._is_judged:
             return
         self._progress = (percent, satisfied)
-        stamp_s = self.at(seconds(message.header.stamp))
+        stamp_s = self.at(stamp_seconds(message.header.stamp))
         line = story.progress_line(stamp_s, percent, satisfied, total)
         fields = {"percent_complete": percent, "satisfied": satisfied, "propositions": total}
         self._emit(Event(Kind.JUDGED, stamp_s, line, fields))
@@ -129,7 +129,7 @@ class StorySubscriber:
         if message.id != self._goal_id or not self._goal_id:
             return
         before, self._standing = self._standing, message
-        stamp_s = self.at(seconds(message.header.stamp))
+        stamp_s = self.at(stamp_seconds(message.header.stamp))
         if before is None or (before.state, before.agents) != (message.state, message.agents):
             state = InstructState(message.state).name.lower()
             fields: dict[str, JsonValue] = {

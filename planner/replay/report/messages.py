@@ -15,7 +15,7 @@ from planner.evaluation.task_start import verdict_steps
 from planner.memory.wording import read_description
 from planner.replay.live import criteria_of
 from planner.replay.report.document import Level
-from planner.world.memory_wire import duration_of
+from planner.world.memory_wire import duration_of, stamp_seconds
 
 T = TypeVar("T")
 # Raised for other types than expected: a field is missing or has another type.
@@ -169,11 +169,6 @@ class WorldFacts:
     version: str
 
 
-def seconds(stamp: Any) -> float:
-    """A stamp in seconds."""
-    return float(stamp.sec) + float(stamp.nanosec) * 1e-9
-
-
 def skill_end(content: Any) -> SkillEnd:
     """From planner_msgs/SkillReport."""
     duration_s = duration_of(content)
@@ -316,7 +311,7 @@ def read_event(read: Callable[[Any], T], received_ns: int, content: Any) -> Even
     """A message with its stamp, converted by `read`."""
     stamped = getattr(content, "header", content)
     stamp = getattr(stamped, "stamp", None)
-    return Event(received_ns, None if stamp is None else seconds(stamp), read(content))
+    return Event(received_ns, None if stamp is None else stamp_seconds(stamp), read(content))
 
 
 def _texts(values: Sequence[Any]) -> tuple[str, ...]:

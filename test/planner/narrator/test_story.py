@@ -14,6 +14,7 @@ from planner.narrator.picture import Moment, Move, draw_run
 from planner.world.belief import BeliefNode
 from planner.world.hands import Hands
 from planner.world.house import House
+from planner.world.instruct import one_line
 from planner.world.vocabulary import EntityKind, Relation
 
 
@@ -124,7 +125,7 @@ def test_a_run_without_a_goal_ends_with_what_its_planner_says() -> None:
 @given(st.text())
 def test_text_of_others_is_one_line_that_no_terminal_obeys(text: str) -> None:
     for line in (
-        story.one_line(text),
+        one_line(text),
         story.question_line(1.0, text),
         story.understood_line(1.0, [text, text]),
         story.reason_line(1.0, text),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from planner.planning.instruction import MAX_CHARACTERS, Request, RequestError, normal, task_of
+from planner.planning.instruction import MAX_CHARACTERS, Request, RequestError, task_of
 from planner.world.episode import Episode
-from planner.world.instruct import InstructionCode
+from planner.world.instruct import InstructionCode, one_line
 
 AGENTS = ("agent_0", "agent_1")
 
@@ -70,7 +70,7 @@ def test_scripts_and_commands_are_only_words(words: str) -> None:
 
 
 def test_no_character_makes_a_line_of_its_own() -> None:
-    assert normal("a\r\nb\u2028c\x00d\x1b[31m") == "a b c d [31m"
+    assert one_line("a\r\nb\u2028c\x00d\x1b[31m") == "a b c d [31m"
 
 
 def test_answers_to_questions_follow_the_instruction() -> None:

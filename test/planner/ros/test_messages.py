@@ -11,13 +11,14 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import CameraInfo
 
 from planner.ros import images
-from planner.ros.conversions import header, pose_message, pose_record, seconds, time_message
+from planner.ros.conversions import header, pose_message, pose_record, time_message
 from planner.ros.primitive_messages import goal_message, result_message, result_record
 from planner.ros.world_messages import StateMessages
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.house import House
+from planner.world.memory_wire import stamp_seconds
 from planner.world.observation import Intrinsics
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.serialized import stamp_of
@@ -33,7 +34,7 @@ HEAD = header(1.5, "camera")
 
 @pytest.mark.parametrize("stamp_s", [0.0, 1 / 30, 12.999999999, 1e6 + 0.25])
 def test_times(stamp_s: float) -> None:
-    assert seconds(time_message(stamp_s)) == pytest.approx(stamp_s, abs=1e-9)
+    assert stamp_seconds(time_message(stamp_s)) == pytest.approx(stamp_s, abs=1e-9)
 
 
 def test_poses_of_whole_numbers_too() -> None:
