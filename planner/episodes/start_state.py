@@ -29,6 +29,15 @@ def house_entities(house: House) -> dict[str, EntityState]:
     return entities
 
 
+def with_graph_things(episode: Episode, house: House) -> Episode:
+    """The episode with all things that are there; a graph's are, whatever it places."""
+    if house.graph is None:
+        return episode
+    named = {item.name for item in episode.objects}
+    others = (item for item in house.objects if item.name not in named)
+    return episode.model_copy(update={"objects": (*episode.objects, *others)})
+
+
 def start_entities(
     episode: Episode,
     house: House,

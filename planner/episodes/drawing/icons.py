@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from planner.episodes.drawing.shapes import PAPER, Box, Colour, Oval, Path, Shape
+from planner.episodes.virtualhome.words import VirtualHomeWords
+from planner.world.catalogue import default_catalogue
 
 WIDTH, HEIGHT = 64.0, 48.0
 
@@ -106,8 +108,18 @@ def has_icon(class_name: str) -> bool:
 
 @lru_cache(maxsize=128)
 def _parsed(class_name: str) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    strokes = (stroke.split() for stroke in _STROKES.get(class_name, _OTHER).split(";"))
+    drawn = _STROKES.get(class_name)
+    if drawn is None:
+        # Graphs have furniture by VirtualHome's words.
+        known = _words().find(class_name)
+        drawn = _OTHER if known is None else _STROKES.get(known.class_name, _OTHER)
+    strokes = (stroke.split() for stroke in drawn.split(";"))
     return tuple((word, tuple(map(float, numbers))) for word, *numbers in strokes)
+
+
+@lru_cache(maxsize=1)
+def _words() -> VirtualHomeWords:
+    return VirtualHomeWords(default_catalogue())
 
 
 def _stroke(word: str, numbers: tuple[float, ...], ink: Colour) -> Shape:

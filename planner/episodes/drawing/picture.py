@@ -27,7 +27,7 @@ from planner.episodes.drawing.shapes import (
     text_width,
     wrapped,
 )
-from planner.episodes.start_state import start_entities
+from planner.episodes.start_state import start_entities, with_graph_things
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import Evaluation
 from planner.world.catalogue import default_catalogue
@@ -77,7 +77,7 @@ def draw_episode(episode: Episode, house: House) -> Picture:
     evaluation = read_evaluation(episode.evaluation, episode.episode_id)
     types = ", ".join(episode.task_types).replace("_", "-")
     facts = "  ·  ".join(filter(None, (episode.house, types)))
-    entities = start_entities(episode, house, default_catalogue())
+    entities = start_entities(with_graph_things(episode, house), house, default_catalogue())
     return draw_task(Task(episode.episode_id, facts, episode.instruction, evaluation, entities))
 
 

@@ -126,17 +126,16 @@ def wrapped(text: str, size: float, width: float, *, bold: bool = False) -> list
 
 def _cut(word: str, size: float, width: float, *, bold: bool) -> list[str]:
     """A word in pieces that fit: at the underscore nearest to its middle, else where it must be."""
-    if text_width(word, size, bold=bold) <= width or len(word) < 2:
+
+    def fits(length: int) -> bool:
+        return text_width(word[:length], size, bold=bold) <= width
+
+    if fits(len(word)) or len(word) < 2:
         return [word]
-    underscores = [k + 1 for k, letter in enumerate(word[:-1]) if letter == "_"]
-    at = min(underscores, key=lambda k: abs(2 * k - len(word)), default=0)
-    if not at:
-        fits = (k for k in range(len(word) - 1, 0, -1) if text_width(word[:k], size) <= width)
-        at = next(fits, 1)
-    return [
-        *_cut(word[:at], size, width, bold=bold),
-        *_cut(word[at:], size, width, bold=bold),
-    ]
+    underscores = [k + 1 for k, c in enumerate(word[:-1]) if c == "_" and fits(k + 1)]
+    letters = (k for k in range(len(word) - 1, 0, -1) if fits(k))
+    at = min(underscores, key=lambda k: abs(2 * k - len(word)), default=0) or next(letters, 1)
+    return [word[:at], *_cut(word[at:], size, width, bold=bold)]
 
 
 def text_bounds(text: Text) -> tuple[float, float, float, float]:

@@ -18,7 +18,7 @@ from planner.episodes.lint.goal import contradictions, duplicates, task_types
 from planner.episodes.lint.nearness import impossible_neighbours
 from planner.episodes.lint.reach import out_of_reach
 from planner.episodes.lint.rules import LintFinding, Rule, Severity
-from planner.episodes.start_state import house_entities, start_entities
+from planner.episodes.start_state import house_entities, start_entities, with_graph_things
 from planner.evaluation.criteria import criteria_findings
 from planner.evaluation.entity_checks import entity_findings, facts_of_episode
 from planner.evaluation.goal_warnings import goal_warnings
@@ -197,7 +197,7 @@ class Linter:
         except BrokenStateError as error:
             yield LintFinding(Rule.PLACEMENT, "objects", str(error))
             return
-        placed = ground.placed(episode)
+        placed = with_graph_things(episode, ground.house)
         yield from _under_evaluation(_at_start(placed, ground.house, evaluation, scene, entities))
 
 
@@ -215,16 +215,8 @@ class _Ground:
 
     def start(self, episode: Episode) -> dict[str, EntityState]:
         """The entities at an episode's start."""
-        placed = self.placed(episode)
+        placed = with_graph_things(episode, self.house)
         return start_entities(placed, self.house, self._catalogue, self._unchanged)
-
-    def placed(self, episode: Episode) -> Episode:
-        """The episode with all things that are there; a graph's are, whatever it places."""
-        if self.house.graph is None:
-            return episode
-        named = {item.name for item in episode.objects}
-        others = (item for item in self.house.objects if item.name not in named)
-        return episode.model_copy(update={"objects": (*episode.objects, *others)})
 
     def scene(self, entities: dict[str, EntityState]) -> Scene:
         """The scene with exactly these entities; valid until the next call."""

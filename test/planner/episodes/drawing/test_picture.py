@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from itertools import combinations
+from pathlib import Path as File
 
 import pytest
 
@@ -11,6 +13,7 @@ from planner.episodes.drawing.colours import proposition_colour
 from planner.episodes.drawing.icons import has_icon
 from planner.episodes.drawing.picture import draw_episode
 from planner.episodes.drawing.shapes import Box, Path, Picture, Text, text_bounds
+from planner.episodes.et_plan.graph_import import import_into_graphs
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Criteria, Episode
 from planner.world.errors import PlannerError
@@ -162,3 +165,26 @@ def test_what_cannot_be_drawn_is_refused(demo: tuple[Episode, House]) -> None:
 @pytest.fixture
 def demo() -> tuple[Episode, House]:
     return load_episode(find_episode("demo_dinner"))
+
+
+def test_things_of_a_graph_are_drawn_where_they_are(tmp_path: File) -> None:
+    line = {
+        "task": "Put the plum into the fridge.",
+        "task_completion_criterion": "(CLOSE, robot, fridge)(INSIDE, plum, fridge)",
+        "env_id": 1,
+        "ground_truth_plan": [
+            "<char0> [walk] <kitchentable> (1)",
+            "<char0> [walk] <plum> (3)",
+            "<char0> [grab] <plum> (3)",
+            "<char0> [walk] <fridge> (5)",
+            "<char0> [putin] <plum> (3) <fridge> (5)",
+        ],
+    }
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps(line), "utf-8")
+    found = import_into_graphs([path])
+    (episode,) = found.episodes
+    picture = draw_episode(episode, found.houses[episode.house])
+    assert "Not in this house" not in _words(picture)
+    assert _words(picture).count("plum_3") == 1
+    _check_legible(picture)
