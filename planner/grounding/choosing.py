@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,10 @@ from planner.language.answers import AnswerSort, read_answer
 from planner.language.reading import Ask
 from planner.world.catalogue import word_key
 from planner.world.vocabulary import EntityKind, Relation
+
+
+# How an answer to "where are you" may begin.
+_SELF = re.compile(r"^\s*(i am|i'm|we are|we're)\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,8 @@ def alternatives(scene: Scene, things: Sequence[Thing]) -> tuple[Alternative, ..
 
 def choice_of(question: Question, text: str, scene: Scene) -> Choice | None:
     """What an answer chooses; None if it is not clear."""
-    answer = read_answer(question.words, Ask(words=(question.words,), reason=question.reason), text)
+    ask = Ask(words=(question.words,), reason=question.reason)
+    answer = read_answer(question.words, ask, _SELF.sub("", text))
     offered = question.alternatives
     everything = tuple(name for one in offered for name in one.names)
     if answer.sort is AnswerSort.ANY:

@@ -1,10 +1,12 @@
 """Descriptions bind to things as these become known."""
 
+import pytest
 from grounded import goal, propositions
 from small_house import scene_with, thing
 
 from planner.grounding.binder import Binder
 from planner.grounding.records import Why
+from planner.world.look import Color
 
 CUP_ON_COUCH = "[{move: {the: cup}, to: {on_top: {the: couch}}}]"
 
@@ -67,3 +69,42 @@ def test_a_part_that_nothing_fits_is_named():
     found = binder.update(scene_with())
     assert found.evaluation is None
     assert [(u.why, u.text) for u in found.unbound] == [(Why.NONE, "There is no cup.")]
+
+
+ALIKE = scene_with(
+    thing("cup_0", "table_0", color=Color.RED),
+    thing("cup_1", "couch_0", color=Color.BLUE),
+    thing("cup_2", "bed_0", color=Color.BLUE),
+    complete=False,
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "rows"),
+    [
+        ("the red one", ["cup_0"]),
+        ("the blue one", ["cup_1 cup_2"]),
+        ("the one on the couch", ["cup_1"]),
+        ("bedroom", ["cup_2"]),
+        ("the second", ["cup_1"]),
+        ("all of them", ["cup_0", "cup_1", "cup_2"]),
+        ("any", ["cup_0 cup_1 cup_2"]),
+    ],
+)
+def test_answers(answer, rows):
+    binder = Binder(goal("[{move: {the: cup}, to: {on_top: {the: bed}}}]"))
+    (question,) = binder.update(ALIKE).questions
+    assert binder.answered(question, answer)
+    assert [row[1] for row in propositions(binder.update(ALIKE))] == rows
+
+
+@pytest.mark.parametrize(
+    "answer", ["kitchen", "in the kitchen", "I'm in the kitchen.", "the second"]
+)
+def test_where_the_speaker_is_can_be_answered(answer):
+    scene = scene_with(thing("glass_0", "table_1"), complete=False)
+    binder = Binder(goal("[{move: {the: glass}, to: me}]"))
+    (question,) = binder.update(scene).questions
+    assert question.text == "Where are you: in the bedroom, in the kitchen or in the living room?"
+    assert binder.answered(question, answer)
+    assert propositions(binder.update(scene)) == [("is_in_room", "glass_0", "kitchen_0")]
