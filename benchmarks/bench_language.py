@@ -1,6 +1,7 @@
 """Reading the annotated everyday instructions: how many are right, by category, and CPU time.
 
 Repeat with: python benchmarks/bench_language.py [FILE] [--show right|asked|wrong] [--repeats N]
+With --partnr FOLDER, how many of PARTNR's instructions have a goal instead.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from pathlib import Path
 
 from machine import print_table
 
+from planner.episodes.partnr.importing import import_instructions
 from planner.language.equivalence import Grade, grade
+from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret
 from planner.language.reading import read_instructions
 
@@ -36,12 +39,35 @@ def time_ms(text: str, repeats: int) -> float:
     return 1000 * (time.process_time() - begin) / repeats
 
 
+def print_partnr(folder: Path) -> None:
+    """Of the instructions whose initial state can be placed: read into a goal, and derived."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for episode in import_instructions(sorted(folder.glob("*.json")), seed=0).episodes:
+        for name in (episode.source.file if episode.source else "", "all"):
+            counts[name]["placed"] += 1
+            counts[name]["read"] += isinstance(interpret(episode.instruction), Goal)
+            counts[name]["derived"] += episode.evaluation is not None
+    rows = [
+        (
+            name,
+            f"{found['placed']} placed, {found['read']} read, {found['derived']} derived",
+            f"{found['derived'] / found['placed']:.1%}",
+        )
+        for name, found in counts.items()
+    ]
+    print_table("PARTNR's instructions", rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, nargs="?", default=KNOWN)
     parser.add_argument("--show", choices=[grade.value for grade in Grade], action="append")
     parser.add_argument("--repeats", type=int, default=50)
+    parser.add_argument("--partnr", type=Path, metavar="FOLDER", help="of instruction files")
     args = parser.parse_args()
+    if args.partnr is not None:
+        print_partnr(args.partnr)
+        return
     entries = read_instructions(args.file)
     counts: defaultdict[str, Counter[Grade]] = defaultdict(Counter)
     for entry in entries:

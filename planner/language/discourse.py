@@ -80,6 +80,7 @@ class Discourse:
         for where in do.to:
             if isinstance(where.anchor, Noun) and where.anchor.other:
                 self._other_place(where.anchor, own)
+            self._leave_other_room(where.anchor, own)
             fresh = where.anchor
             known = len(self._nouns)
             self._where(where, own)
@@ -220,12 +221,27 @@ class Discourse:
             return
         if any(isinstance(w.anchor, Noun) and _room_of(w.anchor) for w in place.where):
             return
-        room = self._room
+        room = self._brought_to(things) or self._room
+        if room is not None:
+            place.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
+
+    def _brought_to(self, things: list[Noun]) -> Noun | None:
+        """The room that things of these kinds were last brought to."""
+        room: Noun | None = None
         for spoken in self._spoken:
             kinds = {thing.kind for thing in spoken.things}
             if things and all(thing.kind in kinds for thing in things):
                 room = next((r for n in spoken.targets if (r := _room_of(n))), room)
-        if room is not None:
+        return room
+
+    def _leave_other_room(self, place: object, things: list[Noun]) -> None:
+        """Reads "bring it to the bedroom and put it on the table", not on one in another room."""
+        room = self._brought_to(things)
+        if room is None or not isinstance(place, Noun) or not is_furniture(place):
+            return
+        earlier = self._repeated(place)
+        there = None if earlier is None else _room_of(earlier)
+        if there is not None and there.kind != room.kind:
             place.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
 
     def _noun_before(self, noun: Noun) -> Noun:

@@ -132,7 +132,7 @@ class Frames(MovingFrames):
 
     def go(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """GO: an agent to a place."""
-        if given is not None:
+        if given is not None or self._source.starts(i, "to bed", "to sleep"):
             return None
         wheres, end = self.places(i)
         if not wheres or any(w.way is Way.FROM for w in wheres):

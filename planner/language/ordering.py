@@ -128,8 +128,8 @@ class Order:
         if _only_beside(do) and earlier.to and not _only_beside(earlier):
             earlier.to = [*earlier.to, *do.to]
             return True
-        if do.arrangement and _one_place(earlier.to, do.to):
-            earlier.arrangement = do.arrangement
+        if _one_place(earlier.to, do.to):
+            earlier.to, earlier.arrangement = do.to, do.arrangement or earlier.arrangement
             return True
         rooms = [w.anchor for w in earlier.to if isinstance(w.anchor, Noun) and is_room(w.anchor)]
         inside = [w.anchor for to in do.to if isinstance(to.anchor, Noun) for w in to.anchor.where]

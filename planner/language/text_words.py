@@ -53,8 +53,8 @@ SEE_IT = phrases(
 
 DONE = phrases(
     """
-    it is | they are | that is | everything is | all is | they are all | all of them are | it is
-    all | this is | all of that is
+    i am | it is | they are | that is | everything is | all is | they are all | all of them are
+    | it is all | this is | all of that is
     """
 )
 

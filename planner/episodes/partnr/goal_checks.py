@@ -51,10 +51,12 @@ def checked(goal: Goal, grounding: Grounding, scene: Scene) -> dict[str, JsonVal
     """
     evaluation: dict[str, JsonValue] = copy.deepcopy(dict(grounding.evaluation or {}))
     items = _items(goal, grounding, evaluation)
+    items = [_of_things(item, scene) for item in items]
     items = _moved_away(goal, items, scene)
     items = _where_neighbours_are(items, evaluation, scene)
     _refuse_two_places(items, scene)
     _refuse_apart(items)
+    _refuse_again(items)
     if all(_holds(item, scene) for item in items):
         raise UnclearError("it is so already")
     _write(evaluation, items)
@@ -84,6 +86,12 @@ def _items(
         second = lists[1] if len(lists) > 1 else ()
         found.append(_Proposition(index, function, request, steps[request], lists[0], second))
     return found
+
+
+def _of_things(item: _Proposition, scene: Scene) -> _Proposition:
+    """Takes "next to the lamp" for the lamp that can be carried, not for a floor lamp."""
+    objects = tuple(n for n in item.second if scene.things[n].kind is EntityKind.OBJECT)
+    return replace(item, second=objects) if item.function == "is_next_to" and objects else item
 
 
 def _moved_away(goal: Goal, items: list[_Proposition], scene: Scene) -> list[_Proposition]:
@@ -241,6 +249,17 @@ def _refuse_apart(items: Sequence[_Proposition]) -> None:
                 raise UnclearError("what shall be next to each other is sent to different places")
 
 
+def _refuse_again(items: Sequence[_Proposition]) -> None:
+    """Refuses two steps that are the same, of which the second can not come later."""
+    for item in items:
+        for later in items:
+            same = (item.function, item.names, item.second)
+            if same == (later.function, later.names, later.second) and (
+                (later.step or 0) - (item.step or 0) == 1
+            ):
+                raise UnclearError("two steps are the same")
+
+
 def _rooms(item: _Proposition, scene: Scene) -> Iterator[str]:
     if item.function == "is_on_floor":
         yield from (room.name for room in scene.of_kind(EntityKind.ROOM))
@@ -305,8 +324,9 @@ def _later_gated(
 def _write(evaluation: Mapping[str, JsonValue], items: Sequence[_Proposition]) -> None:
     for document, item in zip(_list(evaluation["propositions"]), items, strict=True):
         args = document["args"] if isinstance(document, dict) else None
-        if isinstance(args, dict) and item.function in _PLACES:
-            args[_PLACES[item.function]] = list(item.second)
+        key = "entities_b" if item.function == "is_next_to" else _PLACES.get(item.function)
+        if isinstance(args, dict) and key is not None:
+            args[key] = list(item.second)
 
 
 def _end_before_neighbours_leave(
