@@ -56,7 +56,9 @@ def test_the_code_of_the_page_runs(stack: Path) -> None:
     done = program(code.replace("Commander()", f"Commander(wait_s={TIMEOUT_S})"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("Ended(succeeded=True, code='SUCCESS', text='Successful")
-    assert "lamp" in done.stdout.splitlines()[1]
+    ended, known = done.stdout.splitlines()[:2]
+    assert ended.endswith("hands=(None,))")
+    assert "lamp" in known
 
 
 def test_tasks_end_are_stopped_and_refused(stack: Path) -> None:
