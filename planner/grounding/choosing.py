@@ -16,7 +16,6 @@ from planner.language.reading import Ask
 from planner.world.catalogue import word_key
 from planner.world.vocabulary import EntityKind, Relation
 
-
 # How an answer to "where are you" may begin.
 _SELF = re.compile(r"^\s*(i am|i'm|we are|we're)\s+", re.IGNORECASE)
 
