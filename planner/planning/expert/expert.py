@@ -197,6 +197,9 @@ class Expert:
         work = JobMaker(subgoals, progress, facts, self._notes, distance, able).make()
         if not work.jobs and not work.missing:
             work = Work(self._clear_away(progress, facts, distance), [], work.stuck)
+        if wanted and work.stuck and not work.jobs and self._notes.start_over():
+            # A long search must not come before another attempt.
+            return None
         team.assign(replace(work, missing=[*work.missing, *wanted]), self._wanted)
         if team.calls or context.running:
             self._waits = 0 if team.calls else self._waits

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
 from planner.planning.expert.facts import Facts
 from planner.planning.expert.location_hints import LocationHint
 from planner.planning.expert.notes import Look, Notes
+from planner.planning.expert.usual_places import closets
 from planner.world.catalogue import ObjectClass, default_catalogue
 from planner.world.house import Furniture, House
 from planner.world.vocabulary import Relation, floor_name
@@ -164,20 +164,7 @@ def _suits(layout: House, cls: ObjectClass | None, look: Look) -> float:
         return 1.0
     if any(place.furniture == furniture for place in cls.places):
         return OWN_CLASS_FACTOR
-    return 1.0 if furniture in _closets()[cls.name] else OTHER_CLASS_FACTOR
-
-
-@cache
-def _closets() -> Mapping[str, frozenset[str]]:
-    """For each object class, the furniture where the catalogue has things of the same group."""
-    classes = default_catalogue().objects.values()
-    held: dict[str, set[str]] = defaultdict(set)
-    for cls in classes:
-        for place in cls.places:
-            if place.relation is Relation.WITHIN:
-                for group in cls.groups:
-                    held[group].add(place.furniture)
-    return {c.name: frozenset(f for group in c.groups for f in held[group]) for c in classes}
+    return 1.0 if furniture in closets()[cls.name] else OTHER_CLASS_FACTOR
 
 
 def _weighted_by_hints(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from planner.grounding.records import Grounding, Missing, OpenEnded
+from planner.planning.expert.usual_places import usual_furniture
 from planner.world.belief import Belief
 from planner.world.catalogue import default_catalogue
 from planner.world.house import House
@@ -29,12 +30,24 @@ class WantedNames:
     def areas(
         self, grounding: Grounding, belief: Belief, layout: House
     ) -> Mapping[str, frozenset[str]]:
-        """Every name with the furniture and floors to look at; none = the whole house."""
-        return {
-            name: _places(sought.where, belief, layout)
-            for sought in grounding.sought
-            for name in self.of(sought)
-        }
+        """Every name with the furniture and floors to look at; none = the whole house.
+
+        For "all cups" these are all rooms, and where cups and the like are usually kept: to open
+        everything takes ten minutes in a large house.
+        """
+        found: dict[str, frozenset[str]] = {}
+        for sought in grounding.sought:
+            places = _places(sought.where, belief, layout)
+            if isinstance(sought, OpenEnded) and not places:
+                places = _usual(sought.classes, layout)
+            found |= dict.fromkeys(self.of(sought), places)
+        return found
+
+
+def _usual(classes: Iterable[str], layout: House) -> frozenset[str]:
+    usual = {furniture for name in classes for furniture in usual_furniture(name)}
+    pieces = {piece.name for piece in layout.furniture if piece.class_name in usual}
+    return frozenset(pieces | {floor_name(room.name) for room in layout.rooms})
 
 
 def _places(where: tuple[str, ...], belief: Belief, layout: House) -> frozenset[str]:

@@ -1,0 +1,31 @@
+"""Which furniture things of a class are usually kept on or in, by the catalogue."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
+
+from planner.world.catalogue import default_catalogue
+from planner.world.vocabulary import Relation
+
+
+def usual_furniture(class_name: str) -> frozenset[str]:
+    """The classes of furniture for things of a class, or of its groups; empty if unknown."""
+    cls = default_catalogue().objects.get(class_name)
+    if cls is None:
+        return frozenset()
+    return closets()[class_name] | {place.furniture for place in cls.places}
+
+
+@cache
+def closets() -> Mapping[str, frozenset[str]]:
+    """For each object class, the furniture where the catalogue has things of the same group."""
+    classes = default_catalogue().objects.values()
+    held: dict[str, set[str]] = defaultdict(set)
+    for cls in classes:
+        for place in cls.places:
+            if place.relation is Relation.WITHIN:
+                for group in cls.groups:
+                    held[group].add(place.furniture)
+    return {c.name: frozenset(f for group in c.groups for f in held[group]) for c in classes}
