@@ -65,6 +65,10 @@ GRAPH_IMPORT = (
     "test/planner/episodes/et_plan/test_graph_import.py"
     "::test_the_command_takes_the_environments_graphs_or_makes_them"
 )
+GENERATE = (
+    "test/planner/episodes/generation/test_generating.py"
+    "::test_the_command_writes_a_pack_with_new_houses"
+)
 ELSEWHERE: Mapping[str, str] = {
     'planner run train_0 --instruction "Bring the laptop to the kitchen table." '
     '--answer "the bedroom one"': (
@@ -199,10 +203,12 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/episodes/generation/test_generating.py"
         "::test_what_the_planner_does_not_solve_is_rejected_and_counted"
     ),
-    "planner episodes generate partnr --house new:10 --type spatial --seed 2 -o FILE.json.gz": (
-        "test/planner/episodes/generation/test_generating.py"
-        "::test_the_command_writes_a_pack_with_new_houses"
-    ),
+    "planner episodes generate partnr --house heldout --house new:8 --split val --count 1000 "
+    "--seed 2601 --solve -o FILE.json.gz": GENERATE,
+    "planner episodes generate partnr --house train --count 10000 --seed 1 --solve --jobs 2 "
+    "-o FILE.json.gz": GENERATE,
+    "planner episodes generate partnr --house new:10 --type spatial --seed 2 "
+    "-o FILE.json.gz": GENERATE,
     "planner episodes correct SUITE --corrections DIR -o FILE.json.gz": (
         "test/planner/episodes/test_corrections.py::test_the_command_applies_them_to_all"
     ),

@@ -33,3 +33,11 @@ def shipped(folder: str) -> list[Path]:
     from planner.world.share import config_dir
 
     return [config_dir() / "episodes" / folder]
+
+
+def packed(name: str) -> list[Path]:
+    """The episodes of a shipped pack, config/suites/NAME.json.gz, for `SuitePart.places`."""
+    from planner.episodes.pack import unpacked
+    from planner.world.share import config_dir
+
+    return [unpacked(config_dir() / "suites" / f"{name}.json.gz")]
