@@ -41,6 +41,13 @@ class Binding:
         return self.number < len(self.names)
 
     @property
+    def parts(self) -> list[tuple[tuple[str, ...], int]]:
+        """The names and the number of each proposition about them."""
+        if self.is_choice:
+            return [(self.names, self.number)]
+        return [((name,), 1) for name in self.names]
+
+    @property
     def tie(self) -> str:
         """The key, where it is open which of the names is meant, but the same each time."""
         return self.key if self.is_choice and not self.loose else ""

@@ -141,7 +141,7 @@ class Grounder:
                 predicate = default_states().predicate(flag, value=value)
                 if state == "sliced":
                     binding = self._sliced(binding)
-                for names, number in _parts(binding):
+                for names, number in binding.parts:
                     keys = (binding.tie, "")
                     self._drafts.add(Draft(index, step, predicate, (names,), number, keys))
 
@@ -257,12 +257,3 @@ class Grounder:
             for name, thing in self._scene.things.items()
             if affordance not in thing.affordances
         }
-
-
-def _parts(binding: Binding) -> Iterator[tuple[tuple[str, ...], int]]:
-    """The names and numbers of the propositions about what is bound."""
-    if binding.is_choice:
-        yield binding.names, binding.number
-    else:
-        for name in binding.names:
-            yield (name,), 1

@@ -62,7 +62,7 @@ class Places:
             self._some_at_each(things, target, request, step, hold)
         else:
             for _, thing in things:
-                for names, number in _parts(thing):
+                for names, number in thing.parts:
                     lists = (names, second) if second else (names,)
                     keys = (thing.tie, binding.tie)
                     self._drafts.add(
@@ -153,7 +153,7 @@ class Places:
         predicate, second = target
         members = []
         for _, thing in things:
-            for names, number in _parts(thing):
+            for names, number in thing.parts:
                 for _ in range(number):
                     draft = Draft(request, step, predicate, (names, second), hold=hold)
                     members.append((self._drafts.add(draft), 1))
@@ -168,7 +168,7 @@ class Places:
         for _, thing in things:
             members = []
             for anchor in second:
-                for names, number in _parts(thing):
+                for names, number in thing.parts:
                     lists = (names, (anchor,))
                     draft = Draft(request, step, predicate, lists, number, hold=hold)
                     members.append((self._drafts.add(draft), 0))
@@ -179,7 +179,7 @@ class Places:
         self, things: Things, spot: Spot, request: int, step: int | None, hold: Hold
     ) -> None:
         for phrase, binding in things:
-            for names, number in _parts(binding):
+            for names, number in binding.parts:
                 thing = self._scene.things[names[0]]
                 target = self._spot(spot, thing, phrase, step)
                 if target is None:
@@ -243,7 +243,7 @@ class Places:
             return
         predicate, second = target
         for _, binding in things:
-            for names, number in _parts(binding):
+            for names, number in binding.parts:
                 draft = Draft(request, step, predicate, (names, second), number, hold=hold)
                 self._drafts.add(draft)
 
@@ -262,10 +262,3 @@ def _resting(relation: Relation, anchors: Sequence[Thing]) -> Target | None:
     if relation is Relation.IN:
         return ("is_inside", hollow) if hollow else ("is_on_top", top) if top else None
     return ("is_on_top", top) if top else None
-
-
-def _parts(binding: Binding) -> list[tuple[tuple[str, ...], int]]:
-    """The names and numbers of the propositions about what is bound."""
-    if binding.is_choice:
-        return [(binding.names, binding.number)]
-    return [((name,), 1) for name in binding.names]
