@@ -10,6 +10,7 @@ from pathlib import Path
 
 from planner.episodes.episode_file import REPORT_NAME, write_episode, write_text
 from planner.episodes.goals.fit import why_unplaceable
+from planner.episodes.lint.linting import Linter
 from planner.episodes.partnr.furniture_state import furniture_changes
 from planner.episodes.partnr.goals import derive
 from planner.episodes.partnr.houses import SceneHouse, build_scene_house
@@ -76,6 +77,7 @@ def import_instructions(paths: Sequence[Path], seed: int) -> Import:
             )
         except PlannerError as error:
             unplaced += [Fault(e.file, e.episode_id, str(error)) for e in scenes[scene_id]]
+    linter = Linter()
     episodes: list[Episode] = []
     underived: list[Underived] = []
     for entry in entries:
@@ -83,7 +85,7 @@ def import_instructions(paths: Sequence[Path], seed: int) -> Import:
         if scene is None:
             continue
         try:
-            episode, reason = _episode(entry, scene, seed, catalogue, lexicon)
+            episode, reason = _episode(entry, scene, seed, catalogue, lexicon, linter)
         except UnplaceableError as error:
             unplaced.append(Fault(entry.file, entry.episode_id, str(error)))
             continue
@@ -108,7 +110,12 @@ def _read(paths: Sequence[Path]) -> tuple[list[Entry], list[Fault], dict[str, in
 
 
 def _episode(
-    entry: Entry, scene: SceneHouse, seed: int, catalogue: Catalogue, lexicon: Lexicon
+    entry: Entry,
+    scene: SceneHouse,
+    seed: int,
+    catalogue: Catalogue,
+    lexicon: Lexicon,
+    linter: Linter,
 ) -> tuple[Episode, str]:
     """The episode of an entry, and why it has no goal, if it has none."""
     placed = place_entry(entry, scene, seed, catalogue, lexicon)
@@ -140,7 +147,9 @@ def _episode(
     if want := why_unplaceable(bare, scene.house, derivation.evaluation):
         return bare, want
     goal = {"evaluation": derivation.evaluation, "task_types": derivation.task_types}
-    return Episode.model_validate({**document, **goal}), ""
+    episode = Episode.model_validate({**document, **goal})
+    errors = linter.errors(episode, scene.house)
+    return (bare, errors[0].reason) if errors else (episode, "")
 
 
 def scene_at_start(episode: Episode, house: House, catalogue: Catalogue) -> Scene:
