@@ -6,19 +6,24 @@ import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from planner.language.drafts import Act, Do, Either, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
+from planner.language.drafts import (
+    Act,
+    Do,
+    Either,
+    Noun,
+    Phrase,
+    PlaceWhere,
+    Pronoun,
+    Way,
+    Where,
+    several,
+    single,
+)
 from planner.language.fitness import can_be
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AlreadyTrue, AskReason
 from planner.language.sentence import Refused, Source
 from planner.language.words import Amount, Relation, Spot
-
-_SURFACE_PLURAL = frozenset({
-    "jeans", "scissors", "headphones", "sunglasses", "tissues", "playing cards", "keys", "gloves",
-    "pants", "trousers",
-    "earphones", "glasses", "eyeglasses", "reading glasses", "key", "glove", "mittens", "pliers",
-    "slippers", "cards",
-})  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -29,16 +34,6 @@ class _Spoken:
     targets: list[Noun] = field(default_factory=list)
     anchors: list[Noun] = field(default_factory=list)
     places: list[Where] = field(default_factory=list)
-
-
-def several(noun: Noun) -> bool:
-    """Whether "they" can stand for it."""
-    return noun.plural or noun.count != 1 or noun.kind in _SURFACE_PLURAL
-
-
-def single(noun: Noun) -> bool:
-    """Whether "it" can stand for it."""
-    return not noun.plural and (noun.count == 1 or isinstance(noun.count, Amount))
 
 
 class Discourse:
@@ -334,7 +329,10 @@ class Discourse:
             if where.relation is not Relation.AT:
                 targets = [n for n in spoken.targets if n not in own]
                 anchors = [n for n in spoken.anchors if n not in own]
-                if found := targets or (things if len(things) == 1 else []) or anchors:
+                found = targets or (things if len(things) == 1 else []) or anchors
+                if where.relation is Relation.ON_TOP:
+                    found = [noun for noun in found if not is_room(noun)]
+                if found:
                     where.anchor = found[-1]
                     return
             if len(things) == 1 and (is_furniture(things[0]) or is_room(things[0])):

@@ -18,6 +18,13 @@ from planner.language.words import (
 )
 from planner.world.look import Color, Material
 
+_SURFACE_PLURAL = frozenset({
+    "jeans", "scissors", "headphones", "sunglasses", "tissues", "playing cards", "keys", "gloves",
+    "pants", "trousers",
+    "earphones", "glasses", "eyeglasses", "reading glasses", "key", "glove", "mittens", "pliers",
+    "slippers", "cards",
+})  # fmt: skip
+
 
 @dataclass(eq=False, slots=True)
 class Noun:
@@ -152,3 +159,13 @@ class Do:
     told: bool = False
     tools: list[Phrase] = field(default_factory=list)
     later: list[int] = field(default_factory=list)
+
+
+def several(noun: Noun) -> bool:
+    """Whether "they" can stand for it."""
+    return noun.plural or noun.count != 1 or noun.kind in _SURFACE_PLURAL
+
+
+def single(noun: Noun) -> bool:
+    """Whether "it" can stand for it."""
+    return not noun.plural and (noun.count == 1 or isinstance(noun.count, Amount))

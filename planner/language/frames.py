@@ -171,7 +171,7 @@ class Frames(MovingFrames):
         if result := self.result(end, parts, start):
             return result
         placed = any(part.arrangement for part in parts) or not self._no_targets(parts)
-        if not placed and self._ends(end):
+        if not placed and (self._ends(end) or source.word(end) in ("and", "but")):
             return [Do(Act.LEAVE, self.attach(parts), start, end)], end
         return None
 

@@ -6,29 +6,17 @@ import copy
 import itertools
 from dataclasses import dataclass, field
 
-from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
+from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
 from planner.language.drafts import Pronoun as _Pronoun
-from planner.language.english import FILLERS, NUMBERS, PREPOSITIONS, THE
-from planner.language.fitness import can_be, includes
-from planner.language.modifiers import EXCEPT, Modified
+from planner.language.fitness import can_be
+from planner.language.items import PREDICATES, Items
 from planner.language.noun_phrases import describe
 from planner.language.places import belongs, grouped, is_furniture, is_room
 from planner.language.reading import Ask, AskReason
 from planner.language.sentence import Refused
 from planner.language.tokens import STOPS
-from planner.language.verbs import Form, verbs_at
 from planner.language.words import Amount, Arrangement, Relation, Spot
 
-_AND = ("and also", "and then also", "and", "as well as", "along with", "together with", "plus")
-# After these a noun phrase was the subject of a clause of its own.
-PREDICATES = frozenset({
-    "stay", "remain", "remains",
-    "should", "must", "shall", "can", "may", "could", "might", "ought", "has", "have", "needs",
-    "need",
-    "is", "are", "wants", "want", "would", "will", "goes", "go", "belongs", "belong", "comes",
-    "come",
-    "deserves", "deserve", "gets", "was", "were", "looks", "look", "requires", "require", "stays",
-})  # fmt: skip
 LATTER = ("the latter first", "the former last", "the second one first")
 _ON_IN = (Relation.ON_TOP, Relation.IN, Relation.AT)
 
@@ -53,34 +41,8 @@ class Placed:
     later: list[int]
 
 
-class Objects(Modified):
+class Objects(Items):
     """Reads the objects of verbs."""
-
-    def item(self, at: int) -> tuple[Phrase, int] | None:
-        """A noun phrase that cannot be the beginning of a clause."""
-        source = self._source
-        if source.word(at) == "can" and source.word(at + 1) in ("you", "i", "we"):
-            return None
-        either = source.word(at) == "either"
-        found = self.described(at + either)
-        if found is None:
-            return None
-        if isinstance(found[0], Noun) and source.word(found[1]) == "or":
-            other = self.described(found[1] + 1)
-            if other is None or not isinstance(other[0], Noun):
-                return None
-            return Either([found[0], other[0]], at, other[1]), other[1]
-        if either:
-            return None
-        if isinstance(found[0], Noun) and found[0].bare and not found[0].plural:
-            placed = source.longest(found[1], PREPOSITIONS.keys(), 7) > 0
-            verbal = any(
-                Form.BASE in v.forms and at + v.length >= found[1] + placed
-                for v in verbs_at(source.words, at)
-            )
-            if verbal or source.word(found[1]) in THE | {"a", "an", "it", "them", "all"}:
-                return None
-        return found
 
     def objects(self, at: int, *, subject: bool = False) -> tuple[list[Segment], int] | None:
         """A list of noun phrases, each with its places; a predicate follows only a subject."""
@@ -181,7 +143,12 @@ class Objects(Modified):
                 j += self._source.word(j) in ("both", "all")
                 segment.wheres, after = self.places(j)
                 i = after if segment.wheres else i
-        after = self._exceptions(i, segment.things)
+        everywhere: list[Phrase] = [
+            w.anchor
+            for w in segment.wheres
+            if isinstance(w.anchor, Noun) and w.anchor.count is Amount.ALL
+        ]
+        after = self._exceptions(i, everywhere or segment.things)
         if after > i:
             more, end = self.places(after)
             if more and (not segment.wheres or more[0].way is Way.TO):
@@ -211,22 +178,6 @@ class Objects(Modified):
         segment.wheres, end = self.places(end)
         return end
 
-    def _joined(self, at: int) -> int:
-        """The position after "and" or a comma in a list; 0 if the list ends."""
-        source = self._source
-        i = at + (source.word(at) == ",")
-        for word in (" too", " as well", " also"):
-            if end := source.starts(i, word.strip()):
-                i = end + (source.word(end) == ",")
-                break
-        end = source.starts(i, *_AND)
-        if not end:
-            return i if i > at and source.word(i - 1) == "," else 0
-        for filler in ("also", "both", "maybe", "finally", "even"):
-            if source.word(end) == filler and filler != "both":
-                end += 1
-        return end
-
     def _in_turn(self, at: int, segment: Segment) -> int:
         """Reads "the cup, then the plate, and finally the fork" as one list."""
         if segment.wheres or segment.arrangement:
@@ -236,82 +187,6 @@ class Objects(Modified):
         found = self.item(end) if end else None
         last = found is not None and self._source.word(found[1]) in STOPS
         return end if found is not None and not last else 0
-
-    def _exceptions(self, at: int, things: list[Phrase]) -> int:
-        """Reads "Except the red one", added to what it is an exception from."""
-        source = self._source
-        i = at + (source.word(at) == ",")
-        end = source.starts(i, *EXCEPT, "all but", "all except")
-        if end and (left := NUMBERS.get(source.word(end))) and not self.item(end):
-            # "The books, all but two".
-            for thing in things:
-                if isinstance(thing, Noun) and thing.count is Amount.ALL:
-                    thing.but.append(Noun(thing.kind, end, end + 1, left > 1, left))
-            return end + 1
-        if (
-            not end
-            and source.starts(i, "but")
-            and not source.longest(i + 1, FILLERS)
-            and any(isinstance(t, Noun) and t.count is Amount.ALL for t in things)
-        ):
-            end = i + 1 if self.item(i + 1) else 0
-        instead = 0 if end else source.starts(i, "not", "and not", "rather than", "instead of")
-        end = end or (instead if i > at or source.word(i) != "not" else 0)
-        if not end:
-            return at
-        found = self.item(end)
-        if found is None or (source.word(found[1]) in PREDICATES and source.word(i) == "but"):
-            return at
-        contrasted = source.word(end - 1) != "from" and "not" in source.words[i:end]
-        contrasted = contrasted or (end == instead and bool(instead))
-        out, i = [found[0]], found[1]
-        if isinstance(out[0], _Pronoun) and out[0].word in ("those", "these", "ones"):
-            out[0] = Noun("", end, i, plural=True, count=Amount.ALL)
-        if wheres := self.places(i)[0]:
-            anchored = [w for w in wheres if w.way is Way.STATIC]
-            if (
-                len(anchored) == len(wheres)
-                and isinstance(out[0], Noun)
-                and not any(w.anchor is None or isinstance(w.anchor, Spot) for w in wheres)
-                and source.word(self.places(i)[1]) not in PREDICATES
-                and things
-                and (
-                    self._placed_before(things)
-                    or source.word(i - 1) in ("one", "ones", "those", "these")
-                )
-            ):
-                out[0].where += grouped(wheres, unsure=True)
-                i = self.places(i)[1]
-        while joined := self._joined(i):
-            found = self.item(joined)
-            if found is None or (source.word(found[1]) in PREDICATES and source.word(i) != "and"):
-                break
-            out.append(found[0])
-            i = found[1]
-        if source.word(i) == "," and (self.place(i + 1) or source.word(i + 1) in PREDICATES):
-            i += 1
-        for thing in things:
-            if isinstance(thing, Noun) and thing.count is not Amount.ALL:
-                # Nothing is left out of "the green cushion, not the red one", but may be of what
-                # is on "the shelf except the vase".
-                (thing.instead_of if contrasted else thing.but).extend(out)
-            elif isinstance(thing, Noun):
-                for noun in out:
-                    if isinstance(noun, Noun) and not noun.kind:
-                        noun.kind = thing.kind
-                thing.but += [
-                    n
-                    for n in out
-                    if not contrasted
-                    or not isinstance(n, Noun)
-                    or not n.kind
-                    or includes(thing.kind, n.kind)
-                ]
-        return i
-
-    @staticmethod
-    def _placed_before(things: list[Phrase]) -> bool:
-        return all(isinstance(thing, Noun) and thing.where for thing in things)
 
     def attach(self, segments: list[Segment]) -> list[Phrase]:
         """All things, with the places behind each as part of its description."""
@@ -346,6 +221,7 @@ class Objects(Modified):
         found: list[Placed] = []
         for segment in segments:
             to = self._target(segment, static=static)
+            self._check_target(segment.things, to)
             found.append(Placed(segment.things, to, segment.arrangement, segment.later))
         for earlier, later in reversed(list(itertools.pairwise(found))):
             if not earlier.to and later.to:
@@ -354,6 +230,17 @@ class Objects(Modified):
             if earlier.to and not later.to and later.arrangement is None:
                 later.to = earlier.to
         return found
+
+    def _check_target(self, things: list[Phrase], to: list[Where]) -> None:
+        """Asks about "every toy in its box" and "the fork on the left ... of the plate"."""
+        nouns = [thing for thing in things if isinstance(thing, Noun)]
+        for where in to:
+            anchor = where.anchor
+            start = self._source.word(anchor.start) if isinstance(anchor, Noun) else ""
+            whose = start in ("its", "their") and any(n.count is Amount.ALL for n in nouns)
+            sided = where.relation in (Relation.LEFT_OF, Relation.RIGHT_OF)
+            if whose or (sided and any(noun.pick for noun in nouns)):
+                raise self._source.ask(AskReason.WHICH, where.start, where.end)
 
     def _target(self, segment: Segment, *, static: bool) -> list[Where]:
         wheres = segment.wheres

@@ -129,7 +129,8 @@ class Subordinates(Gaps):
                 break
             dos, end = [*dos, *more[0]], more[1]
         # "Wipe it, and when it is clean, ..." begins something new.
-        trails = self._sentence and not self._then and source.word(start - 1) not in ("and", "but")
+        before = source.word(start - 1 - (source.word(start - 1) == ","))
+        trails = self._sentence and not self._then and before not in ("and", "but")
         step = self.order.step_of(self._sentence[-1]) if trails else None
         for do in dos:
             self._discourse.accept(do)

@@ -1,0 +1,144 @@
+"""One thing of a list, what joins it to the next, and what is left out."""
+
+from __future__ import annotations
+
+from planner.language.drafts import Either, Noun, Phrase, Pronoun, Way
+from planner.language.english import FILLERS, NUMBERS, PREPOSITIONS, THE
+from planner.language.fitness import includes
+from planner.language.modifiers import EXCEPT, Modified
+from planner.language.places import grouped
+from planner.language.verbs import Form, verbs_at
+from planner.language.words import Amount, Spot
+
+_AND = ("and also", "and then also", "and", "as well as", "along with", "together with", "plus")
+# After these a noun phrase was the subject of a clause of its own.
+PREDICATES = frozenset({
+    "stay", "remain", "remains",
+    "should", "must", "shall", "can", "may", "could", "might", "ought", "has", "have", "needs",
+    "need",
+    "is", "are", "wants", "want", "would", "will", "goes", "go", "belongs", "belong", "comes",
+    "come",
+    "deserves", "deserve", "gets", "was", "were", "looks", "look", "requires", "require", "stays",
+})  # fmt: skip
+
+
+class Items(Modified):
+    """Reads the parts of lists."""
+
+    def item(self, at: int) -> tuple[Phrase, int] | None:
+        """A noun phrase that cannot be the beginning of a clause."""
+        source = self._source
+        if source.word(at) == "can" and source.word(at + 1) in ("you", "i", "we"):
+            return None
+        either = source.word(at) == "either"
+        found = self.described(at + either)
+        if found is None:
+            return None
+        if isinstance(found[0], Noun) and source.word(found[1]) == "or":
+            other = self.described(found[1] + 1)
+            if other is None or not isinstance(other[0], Noun):
+                return None
+            return Either([found[0], other[0]], at, other[1]), other[1]
+        if either:
+            return None
+        if isinstance(found[0], Noun) and found[0].bare and not found[0].plural:
+            placed = source.longest(found[1], PREPOSITIONS.keys(), 7) > 0
+            verbal = any(
+                Form.BASE in v.forms and at + v.length >= found[1] + placed
+                for v in verbs_at(source.words, at)
+            )
+            if verbal or source.word(found[1]) in THE | {"a", "an", "it", "them", "all"}:
+                return None
+        return found
+
+    def _joined(self, at: int) -> int:
+        """The position after "and" or a comma in a list; 0 if the list ends."""
+        source = self._source
+        i = at + (source.word(at) == ",")
+        for word in (" too", " as well", " also"):
+            if end := source.starts(i, word.strip()):
+                i = end + (source.word(end) == ",")
+                break
+        end = source.starts(i, *_AND)
+        if not end:
+            return i if i > at and source.word(i - 1) == "," else 0
+        for filler in ("also", "both", "maybe", "finally", "even"):
+            if source.word(end) == filler and filler != "both":
+                end += 1
+        return end
+
+    def _exceptions(self, at: int, things: list[Phrase]) -> int:
+        """Reads "Except the red one", added to what it is an exception from."""
+        source = self._source
+        i = at + (source.word(at) == ",")
+        end = source.starts(i, *EXCEPT, "all but", "all except")
+        if end and (left := NUMBERS.get(source.word(end))) and not self.item(end):
+            # "The books, all but two".
+            for thing in things:
+                if isinstance(thing, Noun) and thing.count is Amount.ALL:
+                    thing.but.append(Noun(thing.kind, end, end + 1, left > 1, left))
+            return end + 1
+        if (
+            not end
+            and source.starts(i, "but")
+            and not source.longest(i + 1, FILLERS)
+            and any(isinstance(t, Noun) and t.count is Amount.ALL for t in things)
+        ):
+            end = i + 1 if self.item(i + 1) else 0
+        instead = 0 if end else source.starts(i, "not", "and not", "rather than", "instead of")
+        end = end or (instead if i > at or source.word(i) != "not" else 0)
+        if not end:
+            return at
+        found = self.item(end)
+        if found is None or (source.word(found[1]) in PREDICATES and source.word(i) == "but"):
+            return at
+        contrasted = source.word(end - 1) != "from" and "not" in source.words[i:end]
+        contrasted = contrasted or (end == instead and bool(instead))
+        out, i = [found[0]], found[1]
+        if isinstance(out[0], Pronoun) and out[0].word in ("those", "these", "ones"):
+            out[0] = Noun("", end, i, plural=True, count=Amount.ALL)
+        if wheres := self.places(i)[0]:
+            anchored = [w for w in wheres if w.way is Way.STATIC]
+            if (
+                len(anchored) == len(wheres)
+                and isinstance(out[0], Noun)
+                and not any(w.anchor is None or isinstance(w.anchor, Spot) for w in wheres)
+                and source.word(self.places(i)[1]) not in PREDICATES
+                and things
+                and (
+                    self._placed_before(things)
+                    or source.word(i - 1) in ("one", "ones", "those", "these")
+                )
+            ):
+                out[0].where += grouped(wheres, unsure=True)
+                i = self.places(i)[1]
+        while joined := self._joined(i):
+            found = self.item(joined)
+            if found is None or (source.word(found[1]) in PREDICATES and source.word(i) != "and"):
+                break
+            out.append(found[0])
+            i = found[1]
+        if source.word(i) == "," and (self.place(i + 1) or source.word(i + 1) in PREDICATES):
+            i += 1
+        for thing in things:
+            if isinstance(thing, Noun) and thing.count is not Amount.ALL:
+                # Nothing is left out of "the green cushion, not the red one", but may be of what
+                # is on "the shelf except the vase".
+                (thing.instead_of if contrasted else thing.but).extend(out)
+            elif isinstance(thing, Noun):
+                for noun in out:
+                    if isinstance(noun, Noun) and not noun.kind:
+                        noun.kind = thing.kind
+                thing.but += [
+                    n
+                    for n in out
+                    if not contrasted
+                    or not isinstance(n, Noun)
+                    or not n.kind
+                    or includes(thing.kind, n.kind)
+                ]
+        return i
+
+    @staticmethod
+    def _placed_before(things: list[Phrase]) -> bool:
+        return all(isinstance(thing, Noun) and thing.where for thing in things)
