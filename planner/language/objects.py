@@ -6,8 +6,9 @@ import copy
 import itertools
 from dataclasses import dataclass, field
 
-from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
+from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
 from planner.language.drafts import Pronoun as _Pronoun
+from planner.language.english import THE
 from planner.language.fitness import can_be
 from planner.language.items import PREDICATES, Items
 from planner.language.noun_phrases import describe

@@ -73,8 +73,8 @@ def test_other_ways_to_say_it(one: str, other: str, room: str) -> None:
 
 
 WORDS = (
-    "my the i we cup desk kitchen on in is are was dirty needs it left and , wash there here that put "
-    "one ones other to"
+    "my the i we cup desk kitchen on in is are was dirty needs it left and , wash there here that "
+    "put one ones other to"
 )
 REMARKS = st.lists(st.sampled_from(WORDS.split()), max_size=14)
 
