@@ -87,7 +87,6 @@ def main() -> None:
         interpret(entry.text)
     mean_ms = 1000 * (time.process_time() - begin) / len(entries)
     text = sixty_words()
-    text = sixty_words()
     rows += [
         (f"mean of {len(entries)}", f"{mean_ms:.2f} ms", ""),
         (f"{len(text.split())} words", f"{time_ms(text, args.repeats):.2f} ms", "under 5 ms"),

@@ -35,7 +35,6 @@ class Gaps(Clauses):
         self._sentence: list[Do] = []
         self._pending: list[Do] = []
         self._then = False
-        self._remarks = 0
         self._numbers = 0
         self._said_number: tuple[int | None, int, int] | None = None
         self._within: Do | None = None

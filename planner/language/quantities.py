@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planner.language.description import MAX_COUNT
-from planner.language.drafts import Phrase
 from planner.language.english import NO_AMOUNTS, NUMBERS, THE
 from planner.language.sentence import Source
 from planner.language.words import (
@@ -32,7 +31,6 @@ class Quantities:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._read: dict[int, tuple[Phrase, int] | None] = {}
 
     def _quantity(self, at: int) -> tuple[Quantity, int]:
         """What stands in front of adjectives and noun."""

@@ -110,7 +110,6 @@ class Remarks(Subordinates):
             return 0
         if kinds and verbs and word not in ("i", "it", "tonight", "today", "we", "my"):
             return 0
-        self._remarks += 1
         self._mention(at, end)
         for k in range(at, end):
             number = NUMBERS.get(source.word(k))

@@ -28,7 +28,7 @@ from planner.language.reading import (
 KNOWN = read_instructions(Path(__file__).parents[2] / "data" / "everyday" / "known.yaml")
 COMMANDS = [entry.text for entry in KNOWN if entry.goal is not None]
 # What reading reaches on known.yaml; raise it when it reaches more.
-MIN_RIGHT, MAX_WRONG = 190, 4
+MIN_RIGHT, MAX_WRONG = 195, 1
 
 RULES = [
     # Verbs and where things go
