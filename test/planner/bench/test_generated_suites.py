@@ -14,7 +14,7 @@ from planner.world.share import config_dir
 
 FOLDER = config_dir() / "suites"
 # Episodes and houses of each split.
-SIZES = {"val": (1000, 13)}
+SIZES = {"val": (1000, 13), "test": (1000, 10)}
 
 
 @pytest.fixture(params=SIZES)
