@@ -67,8 +67,9 @@ test-vllm: setup ## opt-in: the model client against a real vLLM on this CPU (3 
 	@$(TIMED) vllm env PLANNER_VLLM_PYTHON="$$(scripts/vllm.sh)" \
 	  $(BIN)/pytest -n 0 test/planner/models/test_vllm.py $(ARGS)
 
-# The task may have blanks, quotes and dollars: pass it unchanged through the environment.
+# Task and answer may have blanks, quotes and dollars: pass it unchanged through the environment.
 export DEMO_TASK := $(value TASK)
+export DEMO_ANSWER := $(value ANSWER)
 
 test-lerobot: setup ## opt-in: exported data sets in LeRobot's own loader (5 GB, minutes; Python 3.12)
 	@$(TIMED) LeRobot env PLANNER_LEROBOT_PYTHON="$$(scripts/lerobot.sh)" \
@@ -79,10 +80,11 @@ test-rerun: setup ## opt-in: exported recordings in Rerun's own reader (the extr
 	@$(TIMED) Rerun $(BIN)/pytest -n 0 test/planner/replay/export/test_rerun_file.py \
 	  test/planner/replay/export/test_lerobot_loaders.py $(ARGS)
 
-demo: setup ## a robot at work: make demo TASK=NAME AGENTS=1 BACKEND=... PLANNER=... MODEL=... MODEL_URL=...
+demo: setup ## a robot at work: make demo TASK=NAME ANSWER=... AGENTS=1 BACKEND=... PLANNER=... MODEL=... MODEL_URL=...
 	@$(BIN)/planner demo $(if $(value TASK),--task="$$DEMO_TASK") \
 	  $(if $(AGENTS),--agents $(AGENTS)) $(if $(BACKEND),--backend $(BACKEND)) \
 	  $(if $(PLANNER),--planner $(PLANNER)) $(if $(HOUSE),--house $(HOUSE)) \
+	  $(if $(value ANSWER),--answer="$$DEMO_ANSWER") \
 	  $(if $(MODEL),--model $(MODEL)) $(if $(MODEL_URL),--model-url $(MODEL_URL)) $(ARGS)
 
 demo-spot: setup ## four tasks on an emulated Spot, over TLS: make demo-spot RUNS=5 (needs make spot)

@@ -254,11 +254,12 @@ def _recorded(args: Arguments) -> dict[str, ParameterValue]:
 def _narrator(args: Arguments) -> tuple[NodeSpec, ...]:
     if not args.narrate:
         return ()
+    in_words = {"instruction": args.instruction, "house": args.house, "answers": args.answers}
     parameters: dict[str, ParameterValue] = {
         "episode": args.episode,
         "agents": args.agents,
         "record": args.record,
-        **{k: v for k, v in (("instruction", args.instruction), ("house", args.house)) if v},
+        **{name: value for name, value in in_words.items() if value},
         "bag": f"{args.record}/{BAG_FOLDER}" if args.record else "",
     }
     if not _simulated(args):

@@ -121,6 +121,9 @@ ARGUMENTS: tuple[Argument, ...] = (
         ("true", "false"),
     ),
     Argument("instruction", "", "the narrator's instruction; empty = the episode's"),
+    Argument(
+        "answers", "", "the narrator's answers to the planner's questions, in turn, separated by ;"
+    ),
     Argument("paced", "true", "whether simulated time follows the wall clock", ("true", "false")),
     Argument("pace", "1.0", "for paced time: simulated seconds per second, 0.1 to 10"),
     Argument("params_file", "", "ROS parameter file for every node; overrides the arguments"),
@@ -170,6 +173,7 @@ class Arguments:
     record_full: bool = False
     narrate: bool = False
     instruction: str = ""
+    answers: str = ""
     paced: bool = True
     pace: float = 1.0
     params_file: str = ""
@@ -249,6 +253,7 @@ class Arguments:
             record_full=text["record_full"] == "true",
             narrate=text["narrate"] == "true",
             instruction=text["instruction"],
+            answers=text["answers"],
             paced=text["paced"] == "true",
             pace=_number("pace", text["pace"], least=0.1, most=10.0),
             params_file=_checked("params_file", checked_params_file, text["params_file"]),

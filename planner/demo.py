@@ -18,7 +18,7 @@ from planner.up import require_files, run_nodes
 from planner.world.errors import PlannerError
 
 DEFAULT_TASK = "demo_dinner"
-DEFAULT_HOUSE = "train_0"
+DEFAULT_HOUSE = "train_1"
 IN_WORDS_AGENTS = "2"
 # Fast enough not to bore, slow enough to read along.
 DEFAULT_PACE = 2.5
@@ -59,6 +59,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="expert",
         choices=[name for name in _PLANNERS if name != "none"],
         help="planner to use; tour = no task, a walk through a house",
+    )
+    parser.add_argument(
+        "--answer",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="answer to a question of the planner, repeatable; default: no answer",
     )
     parser.add_argument("--model", default="", help="language model, for planners that need one")
     parser.add_argument("--model-url", default="", help="URL of the model's server, .../v1")
@@ -115,6 +122,7 @@ def run(args: argparse.Namespace) -> int:
         # A person, too: robots can switch and wash nothing.
         agents = IN_WORDS_AGENTS if args.agents == "0" else args.agents
         given |= {"house": args.house, "instruction": task, "narrate": "true", "agents": agents}
+        given["answers"] = ";".join(args.answer)
     else:
         given |= {"episode": task, "narrate": "true"}
     arguments = Arguments.from_text(given)

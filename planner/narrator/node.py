@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from planner_msgs.msg import Evaluation, SkillReport
 from rclpy.client import Client
 from rclpy.node import Node
 from sensor_msgs.msg import Image
-from std_msgs.msg import Bool
+from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 
 from planner.episodes.drawing.picture_file import write_picture
@@ -81,6 +82,7 @@ class NarratorNode(Node):
         self._story = StorySubscriber(self, self._on_event)
         self._listen()
         self._instruct = InstructClient(self, self._story.follow)
+        self._answer_publisher = self.create_publisher(String, topics.INSTRUCT_ANSWER, qos.EVENTS)
         self._judge: Client[Any, Any] = self.create_client(Trigger, topics.FINISH_EVALUATION)
         # Wall clock: it must run before anybody publishes simulated time.
         self._timer = self.create_timer(0.2, self._begin, clock=wall_clock())
@@ -92,6 +94,10 @@ class NarratorNode(Node):
         house = parameters.text(self, "house", "", "name or file; empty = the task planner's")
         words = parameters.text(self, "instruction", "", "instruction; empty = the episode's")
         agents = parameters.whole(self, "agents", 0, "agents to use; 0 = all", min_value=0)
+        answers = parameters.text(
+            self, "answers", "", "answers to the planner's questions, in turn, separated by ;"
+        )
+        self._answers = deque(filter(None, map(str.strip, answers.split(";"))))
         waits = parameters.flag(
             self, "attended", False, "whether an operator enables the agents before the task begins"
         )
@@ -156,6 +162,10 @@ class NarratorNode(Node):
                     self._watch(agent)
         if event.line:
             self._log(event.line)
+        if event.kind is story.Kind.QUESTION and self._answers:
+            answer = self._answers.popleft()
+            self._answer_publisher.publish(String(data=answer))
+            self._log(story.answer_line(event.stamp_s, answer))
         if event.kind is story.Kind.UNDERSTOOD and self._story.standing is not None:
             self._draw_understood(str(self._story.standing.goal))
 

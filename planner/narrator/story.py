@@ -189,6 +189,11 @@ def question_line(stamp_s: float, question: str) -> str:
     return f"{clock(stamp_s)}  question: {one_line(question)}"
 
 
+def answer_line(stamp_s: float, answer: str) -> str:
+    """The person's answer to a question."""
+    return f"{clock(stamp_s)}  answer:   {one_line(answer)}"
+
+
 def outcome_line(name: str, text: str) -> str:
     """How an instruction ended: the name of its code, and the text."""
     return f"{name}: {one_line(text)}"

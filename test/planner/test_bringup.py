@@ -169,8 +169,10 @@ def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
 
 def test_an_instruction_is_reported_in_a_house() -> None:
     given = {"narrate": "true", "instruction": "Tidy up.", "house": "train_0", "record": "out"}
+    given["answers"] = "the kitchen;both"
     nodes = {node.name: node for node in node_list(Arguments.from_text(given))}
     told = nodes["narrator"].parameters
+    assert told["answers"] == "the kitchen;both"
     assert (told["instruction"], told["house"], told["episode"]) == ("Tidy up.", "train_0", "")
 
 

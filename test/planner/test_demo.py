@@ -73,6 +73,12 @@ def test_words_get_a_robot_and_a_person(monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert nodes["bridge"].parameters["agents"] == agents
 
 
+def test_answers_are_given_in_turn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    answers = ["--answer", "the kitchen", "--answer", "both"]
+    nodes = started(["Tidy up.", *answers], monkeypatch, tmp_path)
+    assert nodes["narrator"].parameters["answers"] == "the kitchen;both"
+
+
 def test_one_task_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(PlannerError, match="expected one task"):
         started(["Tidy up.", "--task", "demo_dinner"], monkeypatch, tmp_path)
@@ -85,15 +91,16 @@ def test_make_hands_the_words_on_as_they_were_typed(
     fake = tmp_path / "planner"
     fake.write_text('#!/bin/sh\nprintf "<%s>" "$@"\n')
     fake.chmod(0o755)
+    given = [f"TASK={WORDS}", f"ANSWER={WORDS}"]
     made = subprocess.run(
-        ["make", "-f", str(MAKEFILE), "-o", "setup", "demo", f"TASK={WORDS}", f"BIN={tmp_path}"],
+        ["make", "-f", str(MAKEFILE), "-o", "setup", "demo", *given, f"BIN={tmp_path}"],
         capture_output=True,
         text=True,
         check=True,
         cwd=tmp_path,
         env=outside_make,
     )
-    assert made.stdout.endswith(f"<demo><--task={WORDS}>")
+    assert made.stdout.endswith(f"<demo><--task={WORDS}><--answer={WORDS}>")
 
 
 def test_a_run_that_nothing_judges_ends_with_what_its_planner_said(
