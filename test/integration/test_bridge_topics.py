@@ -30,7 +30,7 @@ from planner.world.house import House
 from planner.world.memory_wire import stamp_seconds
 from planner.world.primitive import PrimitiveCode
 from planner.world.state_updates import UpdateDecoder
-from planner.world.wire import state_update
+from planner.world.wire import intrinsics_of, state_update
 from sim_bridge.control import Command
 
 AGENTS = ("agent_0", "agent_1")
@@ -162,8 +162,8 @@ def test_pictures_of_one_exposure_have_one_stamp_and_frame(
     assert one["rgb"].encoding == "rgb8"
     assert one["depth"].encoding == "32FC1"
     assert one["ids"].encoding == "32SC1"
-    lens = images.intrinsics(one["info"])
-    assert lens == images.intrinsics(one["depth_info"])
+    lens = intrinsics_of(one["info"])
+    assert lens == intrinsics_of(one["depth_info"])
     assert (lens.width_px, lens.height_px) == (384, 384)
     assert images.rgb_array(one["rgb"]).std() > 0
     depth = images.depth_array(one["depth"])
