@@ -33,7 +33,7 @@ def test_a_third_of_each_category_is_held_out() -> None:
 
 
 def test_no_text_is_in_two_files_or_twice() -> None:
-    entries = (*everything(), *instructions("blind"))
+    entries = (*everything(), *instructions("blind"), *instructions("blind_2"))
     texts = Counter(" ".join(entry.text.lower().split()) for entry in entries)
     assert not [text for text, count in texts.items() if count > 1]
 
@@ -62,7 +62,7 @@ def test_every_request_and_outcome_of_the_form_occurs() -> None:
     assert names == requests | {"Ask", "NotUnderstood", "Impossible", "AlreadyTrue", "NoCommand"}
 
 
-@pytest.mark.parametrize("name", ["known", "held_out", "blind"])
+@pytest.mark.parametrize("name", ["known", "held_out", "blind", "blind_2"])
 def test_the_files_are_as_the_form_writes_them(name: str) -> None:
     document = read_document(FOLDER / f"{name}.yaml")
     assert document == {
