@@ -20,6 +20,7 @@ from planner.world.entity import Entity, OperationKind
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
+from planner.world.openness import is_open
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind
@@ -27,7 +28,6 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import default_options
 
 DT_S = 1 / 30
-OPEN_FROM = 0.5
 MAX_CALL_S = 900.0
 
 
@@ -158,6 +158,10 @@ def _add_operation(entity: EntityState) -> Operation:
 
 def facts_of(entity: Entity | EntityState) -> dict[str, object]:
     """What effects change: place, openness, states."""
-    openness = None if entity.openness is None else entity.openness >= OPEN_FROM
     states = {str(state): value for state, value in (entity.states or {}).items()}
-    return {"parent": entity.parent, "relation": entity.relation, "open": openness, **states}
+    return {
+        "parent": entity.parent,
+        "relation": entity.relation,
+        "open": is_open(entity.openness),
+        **states,
+    }

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from planner.episodes.recipes.file import GoalSpec, is_unary
 from planner.episodes.recipes.goal import Target, dependencies, order, terminal
-from planner.evaluation.task import NEXT_TO_M, Evaluation, Predicate, Proposition, Tie
+from planner.evaluation.task import NEXT_TO_M, Evaluation, Predicate, Proposition, Tie, asked_open
 from planner.world.errors import PlannerError
 
 # The flag that ties the second argument, by predicate (PARTNR-3.2).
@@ -71,6 +71,8 @@ def draft_of(evaluation: Evaluation) -> Draft:
     """
     if evaluation.always or evaluation.never:
         raise PlannerError("what must hold in every state, or in none, is not in PARTNR's format")
+    if any(asked_open(p.predicate) is not None for p in evaluation.propositions):
+        raise PlannerError("whether something is open is not in PARTNR's format")
     everything = range(len(evaluation.propositions))
     return Draft(
         evaluation.propositions,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.evaluation.task import Evaluation, Predicate, Proposition, asked_state
+from planner.evaluation.task import Evaluation, Predicate, Proposition, asked_open, asked_state
 from planner.world.catalogue import Catalogue, default_catalogue, slice_names
 from planner.world.episode import Episode
 from planner.world.errors import FileError
@@ -19,7 +19,7 @@ from planner.world.house import House
 from planner.world.receptacle import known_shape
 from planner.world.state import EntityState, WorldState
 from planner.world.states import default_states
-from planner.world.vocabulary import EntityKind, floor_name
+from planner.world.vocabulary import Affordance, EntityKind, floor_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +157,8 @@ def _unfit(predicate: str, k: int, name: str, fact: EntityFacts) -> str:
         return f"{name} is a floor, which only is_on_top takes, as its receptacle"
     if predicate is Predicate.IS_INSIDE and k == 1 and not fact.hollow:
         return f"{name} has no inside"
+    if asked_open(predicate) is not None and Affordance.OPENABLE not in fact.affordances:
+        return f"{name} cannot be opened"
     asked = asked_state(predicate)
     if asked is not None:
         affordance = default_states().affordance_of[asked[0]]

@@ -13,9 +13,8 @@ from planner.evaluation.task import (
     GateRelation,
     Predicate,
     Proposition,
-    asked_state,
+    asked_word,
 )
-from planner.world.states import default_states
 
 _BETWEEN: dict[str, str] = {
     Predicate.IS_ON_TOP: "on top of",
@@ -41,9 +40,9 @@ def phrase(proposition: Proposition) -> str:
         first = f"{proposition.number} of {_listed(proposition.lists[0], 'and')}"
     if proposition.predicate is Predicate.IS_ON_FLOOR:
         return f"{first} on the floor"
-    asked = asked_state(proposition.predicate)
-    if asked is not None:
-        return f"{first} {default_states().word(asked[0], value=asked[1])}"
+    word = asked_word(proposition.predicate)
+    if word:
+        return f"{first} {word}"
     second = _choice(proposition.lists[1])
     if proposition.is_same and len(proposition.lists[1]) > 1 and proposition.number > 1:
         second = f"the same one of {second}"

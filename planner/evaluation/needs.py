@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planner.evaluation.propositions import Watch
-from planner.evaluation.task import Predicate, Proposition, asked_state
+from planner.evaluation.task import Predicate, Proposition, asked_open, asked_state
 from planner.world.state import EntityState, chain_of
 from planner.world.state_skills import skills_that_make
 from planner.world.vocabulary import Relation
@@ -112,6 +112,8 @@ def _need(proposition: Proposition, rows: Mapping[str, frozenset[str]], count: i
         fetched = any(skill.needs.near for skill in skills_that_make(state, value=value))
         calls = _CARRY_CALLS if fetched else _CHANGE_CALLS
         return Need(names, count, carried=False, calls=calls)
+    if asked_open(predicate) is not None:
+        return Need(names, count, carried=False, calls=_CHANGE_CALLS)
     into = lists[1] if predicate is Predicate.IS_INSIDE else ()
     return Need(names, count, carried=True, into=into)
 

@@ -13,6 +13,7 @@ from enum import StrEnum
 from planner.evaluation.edges import edge_in_room, edge_inside, edge_on
 from planner.evaluation.scene import EPSILON_M, Scene
 from planner.world.geometry import Box, Vec3
+from planner.world.openness import is_open
 from planner.world.states import default_states
 from planner.world.vocabulary import floor_name
 
@@ -157,6 +158,12 @@ def is_clustered(scene: Scene, names: Sequence[str], threshold_m: float = 0.5) -
         any(j != i and is_next_to(scene, a, b, threshold_m) for j, b in enumerate(names))
         for i, a in enumerate(names)
     )
+
+
+def stands_open(scene: Scene, name: str) -> bool | None:
+    """Whether an entity is open; None if nothing of it opens."""
+    entity = scene.entities.get(name)
+    return None if entity is None else is_open(entity.openness)
 
 
 def has_state(scene: Scene, predicate: str, name: str) -> bool:

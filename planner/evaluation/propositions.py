@@ -18,9 +18,10 @@ from planner.evaluation.predicates import (
     is_next_to,
     is_on_floor,
     on_top_of,
+    stands_open,
 )
 from planner.evaluation.scene import Scene
-from planner.evaluation.task import Predicate, Proposition
+from planner.evaluation.task import Predicate, Proposition, asked_open
 from planner.world.states import default_states
 
 # Placeholder for the second argument of a one-argument predicate.
@@ -89,6 +90,9 @@ class Watch:
         proposition, predicate = self.proposition, self.proposition.predicate
         if predicate in default_states().predicates:
             return _TRUE if has_state(scene, predicate, name) else _FALSE
+        opens = asked_open(predicate)
+        if opens is not None:
+            return _TRUE if stands_open(scene, name) is opens else _FALSE
         if predicate is Predicate.IS_ON_FLOOR:
             return _TRUE if is_on_floor(scene, name) else _FALSE
         others = proposition.lists[1]

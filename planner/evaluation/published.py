@@ -34,6 +34,7 @@ from planner.evaluation.task import (
     Proposition,
     Tie,
     TieKind,
+    asked_open,
 )
 from planner.world.errors import PlannerError
 
@@ -123,6 +124,8 @@ class PublishedJudge:
     def __init__(self, evaluation: Evaluation) -> None:
         if evaluation.always or evaluation.never:
             raise PlannerError(f"{Mode.PARTNR_V0} has no constraints on every state")
+        if any(asked_open(p.predicate) is not None for p in evaluation.propositions):
+            raise PlannerError(f"{Mode.PARTNR_V0} does not know whether something is open")
         done = _unroll(evaluation)
         self._done = done
         self.propositions = tuple(done.propositions)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from planner.evaluation.predicates import ON_FLOOR_M
 from planner.evaluation.propositions import Watch
 from planner.evaluation.scene import EPSILON_M, RAISED_M, Scene
-from planner.evaluation.task import Predicate, asked_state
+from planner.evaluation.task import Predicate, asked_word
 from planner.world.geometry import Box
 
 # More than the tolerances of the predicates.
@@ -34,7 +34,7 @@ def keeps(watch: Watch, scene: Scene, reach: Reach) -> bool:
     """
     proposition, predicate = watch.proposition, watch.proposition.predicate
     movers = [name for name in watch.names if name in reach]
-    if asked_state(predicate) is not None or not movers:
+    if asked_word(predicate) or not movers:
         return True
     if predicate in (Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED):
         return all(

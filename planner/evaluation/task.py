@@ -30,15 +30,22 @@ class Predicate(StrEnum):
     IS_CLUSTERED = "is_clustered"
 
 
+class JointPredicate(StrEnum):
+    """Whether what opens is open or closed; not in PARTNR, so not in its formats."""
+
+    IS_OPEN = "is_open"
+    IS_CLOSED = "is_closed"
+
+
 def predicate_named(word: str) -> str:
-    """The predicate of that name: a relation, or one of a state, such as `is_clean`.
+    """The predicate of that name: a relation, `is_open`, or one of a state, such as `is_clean`.
 
     Raises:
         ValueError: where there is none.
     """
     if word in set(Predicate):
         return Predicate(word)
-    known = default_states().predicates
+    known = (*default_states().predicates, *JointPredicate)
     if word not in known:
         raise ValueError(
             f"unknown predicate {word!r}; expected one of {', '.join((*Predicate, *known))}"
@@ -47,8 +54,21 @@ def predicate_named(word: str) -> str:
 
 
 def asked_state(predicate: str) -> tuple[str, bool] | None:
-    """The state and value that a predicate asks for; None for a relation."""
+    """The state and value that a predicate asks for; None for a relation, open and closed."""
     return default_states().predicates.get(predicate)
+
+
+def asked_open(predicate: str) -> bool | None:
+    """Whether a predicate asks that something is open, or closed; None if for neither."""
+    return predicate == JointPredicate.IS_OPEN if predicate in set(JointPredicate) else None
+
+
+def asked_word(predicate: str) -> str:
+    """The word for what a predicate asks of one entity, such as `clean` or `open`; "" if none."""
+    opens, asked = asked_open(predicate), asked_state(predicate)
+    if opens is not None:
+        return "open" if opens else "closed"
+    return "" if asked is None else default_states().word(asked[0], value=asked[1])
 
 
 KnownPredicate = Annotated[str, AfterValidator(predicate_named)]
@@ -88,7 +108,7 @@ class Proposition:
     """A predicate with its arguments; each list of names is a disjunction (PARTNR-3.2).
 
     Attributes:
-        predicate: a relation, or one that asks for a state, such as `is_clean`.
+        predicate: a relation, or one that asks for a state, such as `is_clean` or `is_open`.
         lists: one list for states and the floor, two for relations, any number for clusters.
         number: how many entities of the first list are needed.
         is_same: whether these need the same second argument.

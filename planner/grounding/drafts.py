@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from planner.grounding.fitting import has_state
 from planner.grounding.placing import is_at
 from planner.grounding.scene import Scene
-from planner.language.words import Relation
+from planner.language.words import JOINT_STATES, Relation
 from planner.world.states import default_states
 
 PLACING = {
@@ -27,6 +27,11 @@ _RELATIONS = {
     "is_in_room": Relation.IN,
     "is_next_to": Relation.NEXT_TO,
 }
+
+
+def predicate_of(state: str) -> str:
+    """The predicate that asks for a state, by the form's word for it."""
+    return f"is_{state.replace(' ', '_')}"
 
 
 class Hold(StrEnum):
@@ -91,8 +96,7 @@ class Draft:
             parent = scene.things.get(thing.parent or "")
             return parent is not None and parent.is_floor
         if len(self.lists) < 2:
-            state, value = default_states().predicates[self.predicate]
-            return has_state(thing, default_states().word(state, value=value))
+            return has_state(thing, self.predicate.removeprefix("is_").replace("_", " "))
         return any(
             is_at(scene, thing, _RELATIONS[self.predicate], scene.things[other])
             for other in self.lists[1]
@@ -223,9 +227,13 @@ class Drafts:
                 later.predicate,
                 later.lists[1:],
             )
+        if {draft.predicate, later.predicate} == set(map(predicate_of, JOINT_STATES)):
+            return True
         table = default_states().predicates
         one, other = table.get(draft.predicate), table.get(later.predicate)
-        return one is not None and other is not None and one[0] == other[0] and one[1] != other[1]
+        if one is None or other is None:
+            return False
+        return one[0] == other[0] and one[1] != other[1]
 
 
 def _tie(kind: str, members: Sequence[tuple[int, int]]) -> JsonValue:

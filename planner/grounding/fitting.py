@@ -10,12 +10,13 @@ from planner.grounding.kinds import is_room_kind, of_kind
 from planner.grounding.placing import is_at, leftmost
 from planner.grounding.scene import Scene, Thing
 from planner.language.description import Anchor, Description, Mention, NounPhrase, OneOf, Place
-from planner.language.words import Pick, Relation, Size, Spot
+from planner.language.fitness import affordance_of
+from planner.language.words import JOINT_STATES, Pick, Relation, Size, Spot
 from planner.world.look import AS_SEEN, Color
+from planner.world.openness import is_open
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind
 
-_AJAR = 0.05
 _BY_VOLUME = {Pick.BIGGEST: True, Pick.SMALLEST: False}
 _BY_DISTANCE = {Pick.NEAREST: False, Pick.FARTHEST: True}
 _SIZES: Mapping[Size, tuple[Callable[[Thing], float], bool]] = {
@@ -28,12 +29,12 @@ _SIZES: Mapping[Size, tuple[Callable[[Thing], float], bool]] = {
 
 def has_state(thing: Thing, word: str) -> bool:
     """Whether a thing has a state, by the form's word; what is unknown is as usual."""
-    if word in ("open", "closed"):
-        return thing.openness is not None and (thing.openness > _AJAR) is (word == "open")
+    if affordance_of(word) not in thing.affordances:
+        return False
+    if word in JOINT_STATES:
+        return bool(is_open(thing.openness)) is (word == "open")
     table = default_states()
     state, value = table.by_word()[word]
-    if table.affordance_of[state] not in thing.affordances:
-        return False
     return thing.states.get(state, table.usual(state)) is value
 
 

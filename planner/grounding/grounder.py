@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from planner.grounding.binding import Binding, Bindings
 from planner.grounding.choosing import Choice
-from planner.grounding.drafts import Draft, Drafts, Hold, go_criteria
+from planner.grounding.drafts import Draft, Drafts, Hold, go_criteria, predicate_of
 from planner.grounding.occasions import requests_of
 from planner.grounding.places import Places
 from planner.grounding.records import Grounding, Unbound, Why
@@ -15,8 +15,9 @@ from planner.grounding.scene import Scene
 from planner.grounding.spots import start_of
 from planner.grounding.wording import request_words, words_of
 from planner.language.description import NounPhrase
+from planner.language.fitness import affordance_of
 from planner.language.goal_form import Find, Go, Goal, Leave, Make, Move, Never, Prepare, Request
-from planner.language.words import JOINT_STATES, Actor, Arrangement
+from planner.language.words import Actor, Arrangement
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind
 
@@ -132,13 +133,8 @@ class Grounder:
 
     def _make(self, request: Make, index: int, step: int | None, path: str) -> None:
         for state in request.states:
-            if state in JOINT_STATES:
-                self._note(index, Why.UNSAYABLE, f"Nothing measures whether things are {state}.")
-                continue
-            flag, value = default_states().by_word()[state]
-            unable = self._unable(flag, state)
-            for _, binding in self._bound(request.things, index, path, unable):
-                predicate = default_states().predicate(flag, value=value)
+            predicate = predicate_of(state)
+            for _, binding in self._bound(request.things, index, path, self._unable(state)):
                 if state == "sliced":
                     binding = self._sliced(binding)
                 for names, number in binding.parts:
@@ -183,12 +179,7 @@ class Grounder:
         for k, place in enumerate(request.to):
             self._places.put(things, place, index, None, f"{path}.to.{k}", hold=Hold.NEVER)
         for state in request.states:
-            if state in JOINT_STATES:
-                self._note(index, Why.UNSAYABLE, f"Nothing measures whether things are {state}.")
-                continue
-            flag, value = default_states().by_word()[state]
-            unable = self._unable(flag, state)
-            predicate = default_states().predicate(flag, value=value)
+            unable, predicate = self._unable(state), predicate_of(state)
             for _, binding in things:
                 for name in binding.names:
                     if name not in unable:
@@ -249,9 +240,9 @@ class Grounder:
             if thing.kind is not EntityKind.OBJECT
         }
 
-    def _unable(self, flag: str, state: str) -> Mapping[str, str]:
+    def _unable(self, state: str) -> Mapping[str, str]:
         """What cannot have a state."""
-        affordance = default_states().affordance_of[flag]
+        affordance = affordance_of(state)
         return {
             name: f"{name} cannot be {state}."
             for name, thing in self._scene.things.items()

@@ -25,11 +25,11 @@ from planner.world.field_of_view import faces
 from planner.world.geometry import Pose
 from planner.world.hands import Hand, hand_holding
 from planner.world.observation import CameraFrame, Intrinsics, Observation, Sighting
+from planner.world.openness import OPEN_FROM
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import AgentKind, EntityKind, Relation
 
 CAMERA: Final = "hand"
-OPEN_FROM = 0.5
 # A thing is missed where its stored place is this far inside the picture and nothing nearer
 # hides it (give or take the noise of depth), in so many frames on end of one camera.
 MARGIN_PX = 24

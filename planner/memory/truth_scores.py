@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from planner.memory.scores import DEFAULT_DISTANCE_M, Placed, Variants, variants
 from planner.world.entity import Entity
+from planner.world.openness import is_open
 from planner.world.state import WorldState
 from planner.world.vocabulary import EntityKind, Relation
-
-OPEN_FROM = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,7 @@ def true_things(state: WorldState) -> TrueThings:
         shut = (
             entity.relation is Relation.WITHIN
             and parent is not None
-            and parent.openness is not None
-            and parent.openness < OPEN_FROM
+            and is_open(parent.openness) is False
         )
         if not shut:
             unshut.append(placed)

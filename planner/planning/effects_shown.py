@@ -9,6 +9,7 @@ from __future__ import annotations
 from planner.parts.kinds import SKILLS
 from planner.world.belief import Belief, BeliefNode
 from planner.world.catalogue import has_slices
+from planner.world.openness import is_open
 from planner.world.skill import SkillCall
 from planner.world.skill_effect import Divided, OpenedTo, PickedUp, PutDown, SkillEffect, StateSet
 from planner.world.vocabulary import Relation
@@ -36,8 +37,8 @@ def _is_shown(belief: Belief, agent: str, call: SkillCall, effect: SkillEffect) 
             return thing.relation is not Relation.HELD and thing.parent == place.name
         case OpenedTo(openness, index):
             piece = named(index)
-            shown = piece.openness if piece is not None else None
-            return shown is None or (shown > 0.5) is (openness > 0.5)
+            shown = is_open(piece.openness) if piece is not None else None
+            return shown is None or shown is is_open(openness)
         case StateSet(state, value, index):
             entity = named(index)
             return entity is None or entity.states.get(state, value) is value

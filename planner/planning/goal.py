@@ -18,6 +18,7 @@ from planner.evaluation.task import (
     Predicate,
     Proposition,
     Tie,
+    asked_open,
     asked_state,
 )
 
@@ -55,6 +56,11 @@ class Subgoal:
     def state(self) -> tuple[str, bool] | None:
         """The state and value that a state predicate requires."""
         return asked_state(self.predicate)
+
+    @property
+    def opens(self) -> bool | None:
+        """Whether things have to be open, or closed; None if neither is asked."""
+        return asked_open(self.predicate)
 
 
 @dataclass(frozen=True)

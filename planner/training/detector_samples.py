@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from planner.memory.learned.inputs import CELL_PIXEL, cell_points, clean_depth, network_input
 from planner.memory.learned.network import OFFSET_UNIT_M, STRIDE, Array
 from planner.training.frames import RecordedFrame
+from planner.world.openness import OPEN_FROM
 
 # Objects covering fewer pixels are neither required nor counted as mistakes.
 MIN_PIXELS = 30
-OPEN_FROM, CLOSED_UP_TO = 0.5, 0.1
+CLOSED_UP_TO = 0.1
 IGNORED = -1
 _DIM, _BRIGHT = 0.85, 1.12
 _ASTRAY_PX = 44

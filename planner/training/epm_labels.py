@@ -21,13 +21,13 @@ from planner.memory.wording import PICKED, PLACED, describe, words_of
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.observation import CameraFrame, Sighting
+from planner.world.openness import OPEN_FROM
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation
 
 # 0.001 % of the image, closer than 6 m.
 TRAINING_VISIBILITY = Visibility(0.00001, 0.0, math.nextafter(6.0, 0.0))
 PHANTOM_SHARE = 0.01
-OPEN_FROM = 0.5
 # A phantom was supposedly seen from this much further than the measured depth at its place.
 _PHANTOM_BEHIND_M = (0.3, 2.0)
 

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from planner.world.agents import body_of
 from planner.world.geometry import Vec3
 from planner.world.observation import Sighting
+from planner.world.openness import is_open
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation
 
-OPEN_FROM = 0.5
 _DEFAULT_ANGLE_RAD = 1.25
 # Things this close are seen in any direction, since the agent stands at them.
 _AT_HAND_M = 0.3
@@ -53,8 +53,7 @@ def is_enclosed(entity: EntityState, entities: Mapping[str, EntityState]) -> boo
         parent = entities.get(entity.parent or "")
         if parent is None:
             return False
-        closed = parent.openness is not None and parent.openness < OPEN_FROM
-        if entity.relation is Relation.WITHIN and closed:
+        if entity.relation is Relation.WITHIN and is_open(parent.openness) is False:
             return True
         entity = parent
     return False

@@ -24,7 +24,7 @@ from planner.episodes.drawing.shapes import (
     text_width,
     wrapped,
 )
-from planner.evaluation.task import Evaluation, asked_state
+from planner.evaluation.task import Evaluation, asked_word
 from planner.world.state import EntityState
 from planner.world.states import default_states
 from planner.world.vocabulary import Relation, floor_name
@@ -75,10 +75,9 @@ class Furnishing:
         self._pills: dict[str, list[Part]] = {}
         for i in frame.indices:
             proposition = evaluation.propositions[i]
-            asked = asked_state(proposition.predicate)
-            if asked is None:
+            word = asked_word(proposition.predicate)
+            if not word:
                 continue
-            word = default_states().word(asked[0], value=asked[1])
             names = proposition.lists[0]
             choice = f" ({proposition.number} of {len(names)})" if len(names) > 1 else ""
             for name in names:

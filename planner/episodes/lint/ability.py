@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from planner.episodes.lint.rules import LintFinding, Rule
-from planner.evaluation.task import Evaluation, Predicate, Proposition
+from planner.evaluation.task import Evaluation, Predicate, Proposition, asked_open
 from planner.world.agents import default_bodies
 from planner.world.catalogue import default_catalogue, slice_names, sliced_from
 from planner.world.episode import Episode
@@ -108,6 +108,10 @@ class _Abilities:
             return f"no agent can slice {whole}"
         if proposition.predicate in default_states().predicates:
             return self._cannot_become(name, *default_states().predicates[proposition.predicate])
+        opens = asked_open(proposition.predicate)
+        if opens is not None:
+            needed = PrimitiveName.OPEN if opens else PrimitiveName.CLOSE
+            return "" if needed in self._can else f"no agent can {needed} {name}"
         if proposition.predicate is Predicate.IS_NEXT_TO:
             if self._is_movable(name) or any(map(self._is_movable, proposition.lists[1])):
                 return self._cannot_carry()

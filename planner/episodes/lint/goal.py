@@ -17,6 +17,7 @@ from planner.evaluation.task import (
     Proposition,
     Tie,
     TieKind,
+    asked_open,
 )
 from planner.world.house import House
 from planner.world.state import EntityState
@@ -207,6 +208,9 @@ def _conflict(
         if default_states().predicates[other.predicate] == (state, not value):
             return f"{' or '.join(shared)} would have to be the opposite of what is asked"
         return ""
+    opens = asked_open(one.predicate), asked_open(other.predicate)
+    if None not in opens and opens[0] is not opens[1]:
+        return f"{' or '.join(shared)} would have to be open and closed"
     if one.predicate in _PLACING and other.predicate in _PLACING:
         spots = _places(one), _places(other)
         size_m = max((math.hypot(*_size(entities, name)) for name in shared), default=0.0)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from planner.evaluation.task import Evaluation, Predicate, Proposition
+from planner.evaluation.task import Evaluation, Predicate, Proposition, asked_open
+from planner.world.openness import is_open
 from planner.world.state import EntityState, chain_of
 from planner.world.states import default_states
 
@@ -50,6 +51,9 @@ def _why_not(
         if (entity.states or {}).get(state) is value:
             return ""
         return unreachable.get(name) or unreachable.get(around, "")
+    opens = asked_open(proposition.predicate)
+    if opens is not None:
+        return "" if is_open(entity.openness) is opens else unreachable.get(name, "")
     places = proposition.lists[1] if len(proposition.lists) > 1 else ()
     if proposition.predicate is Predicate.IS_NEXT_TO or entity.parent in places:
         return ""

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from planner.evaluation.task import KnownPredicate, Predicate, asked_state
+from planner.evaluation.task import KnownPredicate, Predicate, asked_open, asked_state
 from planner.world.files import FileModel, read_model
 from planner.world.share import config_dir
 from planner.world.states import GivenStates
@@ -87,6 +87,8 @@ class GoalSpec(FileModel):
     def _arguments(self) -> GoalSpec:
         if self.predicate is Predicate.IS_CLUSTERED:
             raise ValueError("is_clustered is written as is_next_to, which names the pairs")
+        if asked_open(self.predicate) is not None:
+            raise ValueError(f"{self.predicate} is not in PARTNR's format")
         if (is_unary(self.predicate)) == bool(self.at):
             raise ValueError(f"{self.predicate} {'has no' if self.at else 'needs'} `at`")
         return self

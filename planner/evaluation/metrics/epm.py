@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from planner.evaluation.metrics.measure import (
     COMPLETE_AT_START,
+    OPENINGS,
     PLACEMENTS,
     SPATIAL,
     STATE_CHANGES,
@@ -13,7 +14,7 @@ from planner.evaluation.metrics.measure import (
 )
 from planner.evaluation.metrics.metric import Kind, Metric
 from planner.evaluation.metrics.partnr import success
-from planner.evaluation.task import Predicate, asked_state
+from planner.evaluation.task import Predicate, asked_open, asked_state
 from planner.evaluation.trace import EpisodeTrace, TracedProposition
 from planner.world.skill import SkillCall, SkillCode, SkillName
 
@@ -102,6 +103,8 @@ def _is_for(call: SkillCall, proposition: TracedProposition) -> bool:
         return False
     if asked_state(proposition.predicate) is not None:
         return call.name in STATE_CHANGES
+    if asked_open(proposition.predicate) is not None:
+        return call.name in OPENINGS
     if call.name in PLACEMENTS:
         on_or_in = proposition.predicate in (Predicate.IS_ON_TOP, Predicate.IS_INSIDE)
         return not on_or_in or call.arguments[2] in proposition.lists[1]

@@ -41,7 +41,8 @@ PLACEMENTS = frozenset({SkillName.PLACE, SkillName.REARRANGE})
 STATE_CHANGES = frozenset(skill.name for skill in default_state_skills().values())
 # PARTNR-D59: calls that can raise percent complete.
 EFFECTIVE = PLACEMENTS | STATE_CHANGES
-INTERACTIONS = EFFECTIVE | {SkillName.PICK, SkillName.OPEN, SkillName.CLOSE}
+OPENINGS = frozenset({SkillName.OPEN, SkillName.CLOSE})
+INTERACTIONS = EFFECTIVE | OPENINGS | {SkillName.PICK}
 SPATIAL = frozenset({Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED})
 
 

@@ -6,6 +6,7 @@ from planner.evaluation.metrics.measure import (
     COMPLETE_AT_START,
     EFFECTIVE,
     NOT_SUCCESSFUL,
+    OPENINGS,
     PLACEMENTS,
     SPATIAL,
     STATE_CHANGES,
@@ -15,7 +16,7 @@ from planner.evaluation.metrics.measure import (
     robots,
 )
 from planner.evaluation.metrics.metric import Kind, Metric
-from planner.evaluation.task import asked_state
+from planner.evaluation.task import asked_open, asked_state
 from planner.evaluation.trace import CallLine, EpisodeTrace, TracedProposition
 from planner.world.skill import SkillCall, SkillName
 
@@ -163,7 +164,8 @@ def _cause(trace: EpisodeTrace, index: int) -> CallLine | None:
     step, proposition = trace.end.first_steps[index], trace.episode.propositions[index]
     if step is None:
         return None
-    able = [(line, call) for line, call in done(trace, EFFECTIVE) if _can_do(proposition, call)]
+    calls = done(trace, EFFECTIVE | OPENINGS)
+    able = [(line, call) for line, call in calls if _can_do(proposition, call)]
     going_on = [line for line, _ in able if line.started_step < step <= line.ended_step]
     if going_on:
         return going_on[-1]
@@ -177,6 +179,8 @@ def _cause(trace: EpisodeTrace, index: int) -> CallLine | None:
 def _can_do(proposition: TracedProposition, call: SkillCall) -> bool:
     lists = proposition.lists if proposition.predicate in SPATIAL else proposition.lists[:1]
     able = STATE_CHANGES if asked_state(proposition.predicate) is not None else PLACEMENTS
+    if asked_open(proposition.predicate) is not None:
+        able = OPENINGS
     return call.name in able and any(call.arguments[0] in names for names in lists)
 
 

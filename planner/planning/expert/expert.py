@@ -197,6 +197,9 @@ class Expert:
         work = JobMaker(subgoals, progress, facts, self._notes, distance, able).make()
         if not work.jobs and not work.missing:
             work = Work(self._clear_away(progress, facts, distance), [], work.stuck)
+        if wanted:
+            # What is looked for may be where it has to be opened again.
+            work = replace(work, jobs=[job for job in work.jobs if job.skill != SkillName.CLOSE])
         if wanted and work.stuck and not work.jobs and self._notes.start_over():
             # A long search must not come before another attempt.
             return None
@@ -247,6 +250,10 @@ class Expert:
         jobs = []
         for subgoal in progress.in_the_way():
             for thing, where in facts.pairs(subgoal):
+                if subgoal.opens is not None:
+                    skill_name = SkillName.CLOSE if subgoal.opens else SkillName.OPEN
+                    jobs.append(Job(thing, skill_name, -1))
+                    continue
                 if subgoal.state is not None:
                     state, value = subgoal.state
                     skill = single_handed(state, value=not value)

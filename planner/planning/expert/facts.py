@@ -13,12 +13,12 @@ from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Box, Vec3
 from planner.world.hands import Hands, held_things
 from planner.world.house import House
+from planner.world.openness import is_open
 from planner.world.receptacle import known_shape
 from planner.world.vocabulary import EntityKind, Relation, floor_name
 
 # How and where a thing rests, such as (on, table_0).
 Spot = tuple[Relation, str]
-OPEN_ENOUGH = 0.5
 
 
 def in_memory_names(goal: Goal, given: Mapping[str, str]) -> Goal:
@@ -160,19 +160,25 @@ class Facts:
         """Whether it is believed closed; openable furniture is closed until seen open."""
         piece = self.layout.furniture_by_name.get(furniture)
         node = self.belief.nodes.get(furniture)
-        openness = node.openness if node is not None else None
-        return piece is not None and bool(piece.joints) and (openness or 0.0) < OPEN_ENOUGH
+        shown = is_open(node.openness) if node is not None else None
+        return piece is not None and bool(piece.joints) and not shown
 
     def state(self, name: str, state: str) -> bool | None:
         """A state of a thing or furniture; None if unknown."""
         node = self.node(name)
         return None if node is None else node.states.get(state)
 
+    def _stands_open(self, name: str) -> bool | None:
+        node = self.node(name)
+        return None if node is None else is_open(node.openness)
+
     def pairs(self, subgoal: Subgoal) -> list[tuple[str, str]]:
         """The (first, second) pairs that satisfy the subgoal; second is '' if there is none."""
         if subgoal.state is not None:
             state, value = subgoal.state
             return [(a, "") for a in subgoal.first if self.state(a, state) is value]
+        if subgoal.opens is not None:
+            return [(a, "") for a in subgoal.first if self._stands_open(a) is subgoal.opens]
         if subgoal.predicate is Predicate.IS_ON_FLOOR:
             return [(a, "") for a in subgoal.first if self._on_floor(a)]
         if subgoal.predicate is Predicate.IS_CLUSTERED:

@@ -19,6 +19,7 @@ from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.world.belief import Belief
 from planner.world.catalogue import sliced_from
 from planner.world.instruct import InstructionCode
+from planner.world.openness import is_open
 from planner.world.skill import SkillCall, SkillName
 from planner.world.state_skills import StateSkill, single_handed, skills_that_make
 from planner.world.vocabulary import EntityKind, Relation, floor_name
@@ -207,6 +208,8 @@ class _Planning:
                 for name in subgoal.first[: subgoal.number]
                 for job in self._change(name, subgoal)
             ]
+        if subgoal.opens is not None:
+            return self._open_or_close(subgoal, opens=subgoal.opens)
         if subgoal.predicate in (Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED):
             return self._neighbours(subgoal)
         target = subgoal.second[0] if subgoal.second else ""
@@ -245,6 +248,14 @@ class _Planning:
             if self._belief.nodes[name].kind is EntityKind.OBJECT:
                 jobs.append(self._move(name, Relation.ON, place, other))
         return jobs
+
+    def _open_or_close(self, subgoal: Subgoal, *, opens: bool) -> list[tuple[list[SkillCall], str]]:
+        skill = SkillName.OPEN if opens else SkillName.CLOSE
+        return [
+            ([SkillCall(SkillName.NAVIGATE, (name,)), SkillCall(skill, (name,))], skill)
+            for name in subgoal.first[: subgoal.number]
+            if is_open(self._belief.nodes[name].openness) is not opens
+        ]
 
     def _change(self, name: str, subgoal: Subgoal) -> list[tuple[list[SkillCall], str]]:
         if subgoal.state is None:
@@ -291,7 +302,9 @@ class _Planning:
 
 
 def _rank(subgoal: Subgoal) -> int:
-    """Sort key: states first, at the old place; `next_to` last, when things have moved."""
+    """Sort key: states first, at the old place; `next_to` when things have moved; closing last."""
+    if subgoal.opens is False:
+        return 3
     if subgoal.state is not None:
         return 0
     return 2 if subgoal.predicate in (Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED) else 1

@@ -45,8 +45,10 @@ class JobMaker:
         self._facts, self._notes, self._cost = facts, notes, cost
         firsts = frozenset(n for w in progress.goal.subgoals for n in w.first)
         self._changes = Changes(facts, notes, cost, able, firsts)
+        self._able = able
         self._open = progress.open_subgoals()
         self._jobs: list[Job] = []
+        self._closing: list[Job] = []
         self._missing: dict[str, None] = {}
         self._stuck: dict[int, str] = {}
         self._placing: dict[str, list[Subgoal]] = defaultdict(list)
@@ -58,6 +60,8 @@ class JobMaker:
         for subgoal in self._open:
             if subgoal.state is not None:
                 self._change(subgoal, *subgoal.state)
+            elif subgoal.opens is not None:
+                self._open_or_close(subgoal, opens=subgoal.opens)
             elif subgoal.predicate in PLACING:
                 for thing in self._things(subgoal):
                     self._placing[thing].append(subgoal)
@@ -73,6 +77,9 @@ class JobMaker:
         changes.slice_or_search(self._missing)
         changes.settle()
         self._jobs[:0] = changes.jobs
+        if not self._jobs and not changes.missing:
+            # Anything else may need it open.
+            self._jobs = self._closing
         return Work(self._largest_first(), list(changes.missing), changes.stuck | self._stuck)
 
     def _largest_first(self) -> list[Job]:
@@ -114,6 +121,19 @@ class JobMaker:
         self._missing.update(dict.fromkeys(missing))
         for thing in chosen:
             self._changes.change(thing, state, subgoal.index, value=value)
+
+    def _open_or_close(self, subgoal: Subgoal, *, opens: bool) -> None:
+        skill = SkillName.OPEN if opens else SkillName.CLOSE
+        chosen, missing = things_for(subgoal, self._facts, self._progress, self._notes, self._cost)
+        self._missing.update(dict.fromkeys(missing))
+        for thing in chosen:
+            if not self._able(skill):
+                self._stuck[subgoal.index] = f"no agent here has the skill {skill} for {thing}"
+            elif self._notes.unusable(thing, skill, SkillName.NAVIGATE, SkillName.PICK):
+                self._stuck[subgoal.index] = self._notes.why.get(thing, f"{skill} failed")
+            else:
+                jobs = self._jobs if opens else self._closing
+                jobs.append(Job(thing, skill, subgoal.index))
 
     # ---- neighbours ---------------------------------------------------------------------
 

@@ -56,6 +56,7 @@ OBSTRUCTED = frozenset(
 FAULTS = frozenset({SkillCode.BACKEND_FAULT, SkillCode.NOT_ALLOWED, SkillCode.BUSY})
 # This many faults in a row mean that the world is gone.
 MAX_FAULTS = 12
+_OPENINGS = frozenset({SkillName.OPEN, SkillName.CLOSE})
 _WALKING = frozenset({SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE, SkillName.EXPLORE})
 
 
@@ -191,7 +192,7 @@ class Notes:
                 self._place_failed(self.agents, call, target)
             if furniture is not None and reference is not None:
                 self.beside[frozenset((target, reference))] = furniture
-        if call.name == SkillName.OPEN or state_skill(call.name) is not None:
+        if call.name in _OPENINGS or state_skill(call.name) is not None:
             self._changed(agent, call, target)
 
     def _changed(self, agent: str, call: SkillCall, target: str) -> None:
@@ -214,7 +215,7 @@ class Notes:
         for skill, target in list(self.unconfirmed):
             changes = state_skill(skill)
             if changes is None:
-                shown = not facts.is_closed(target)
+                shown = facts.is_closed(target) is (skill == SkillName.CLOSE)
             else:
                 shown = all(facts.state(target, s) is value for s, value in changes.sets.items())
             if shown:

@@ -166,3 +166,17 @@ def test_what_has_no_proposition_is_named(text, why, words):
 def test_to_me_is_asked_about_where_nobody_is_seen():
     text = "[{move: {the: glass}, to: me}]"
     assert settled(text, scene_with(*CLUTTER)).unbound[0].why is Why.UNSAYABLE
+
+
+def test_open_and_closed() -> None:
+    text = "[{make: {the: cabinet}, be: open}, then, {make: {the: cabinet}, be: closed}]"
+    found = settled(text, scene_with())
+    assert propositions(found) == [("is_open", "cabinet_0"), ("is_closed", "cabinet_0")]
+    assert ("TerminalSatisfaction", [1]) in constraints(found)
+    dependency = found.evaluation["dependencies"][0]
+    assert (dependency["proposition_indices"], dependency["depends_on"]) == ([1], [0])
+
+
+def test_what_has_no_door_cannot_be_opened() -> None:
+    found = settled("[{make: {the: couch}, be: open}]", scene_with()).unbound[0]
+    assert (found.why, found.text) == (Why.UNFIT, "couch_0 cannot be open.")

@@ -189,6 +189,10 @@ class ToyWorld:
                 return fail(SkillCode.ALREADY_HOLDING, "No hand is free.")
             self.open.add(target)
             self._see(target)
+        elif call.name == SkillName.CLOSE:
+            if self.near.get(agent) != target:
+                return fail(SkillCode.TOO_FAR, "It is too far.")
+            self.open.discard(target)
         elif call.name == SkillName.PICK:
             return self._pick(agent, target)
         elif call.name == SkillName.PLACE:

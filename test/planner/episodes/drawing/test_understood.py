@@ -42,6 +42,11 @@ def test_what_is_not_possible_is_said() -> None:
     assert "to be powered" in words
 
 
+def test_what_is_to_be_open_is_written_at_it() -> None:
+    words = _words(_drawn("Open the fridge."))
+    assert "to be open" in words
+
+
 def test_the_command_takes_an_instruction(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

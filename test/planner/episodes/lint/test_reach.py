@@ -57,6 +57,7 @@ def _fields(goal: Document) -> list[str]:
 @pytest.mark.parametrize(
     "goal",
     [
+        _goal("is_open", ["chair_0"]),
         _goal("is_on_top", ["cup_0"], "chair_0"),
         _goal("is_on_top", ["cup_1"], "table_0"),
         _goal("is_on_floor", ["cup_1"]),

@@ -428,3 +428,54 @@ def test_one_agent_of_either_kind_is_enough_to_move_things(
     )
     assert outcome.done
     assert world.belief().of_kind(EntityKind.AGENT)[0].holding is None
+
+
+def test_opens_and_closes(toy_world: Make) -> None:
+    world = toy_world()
+    world.open.add("chest_of_drawers_0")
+    goal = [prop("is_open", ["cabinet_0"]), prop("is_closed", ["chest_of_drawers_0"])]
+    assert run_goal(world, goal).done
+    assert world.open == {"cabinet_0"}
+
+
+def test_closes_what_it_opened_itself_only_when_all_is_in(toy_world: Make) -> None:
+    goal = [
+        prop("is_closed", ["cabinet_0"]),
+        prop("is_inside", ["cup_0"], ["cabinet_0"]),
+        prop("is_inside", ["spoon_0"], ["cabinet_0"]),
+    ]
+    world = toy_world("spoon_0")
+    outcome = run_goal(world, goal)
+    assert outcome.done
+    calls = [call for _, call in outcome.calls]
+    assert calls.count("Close[cabinet_0]") == 1
+    assert calls.index("Close[cabinet_0]") > max(
+        i for i, call in enumerate(calls) if call.startswith("Place")
+    )
+
+
+def test_opens_takes_out_and_closes_in_that_order(toy_world: Make) -> None:
+    chest = "chest_of_drawers_0"
+    goal = [
+        prop("is_open", [chest]),
+        prop("is_on_top", ["spoon_0"], ["table_0"]),
+        prop("is_closed", [chest]),
+    ]
+    lasting = [
+        {"type": "TemporalConstraint", "groups": [[0], [1], [2]]},
+        {"type": "TerminalSatisfactionConstraint", "proposition_indices": [1, 2]},
+    ]
+    world = toy_world()
+    outcome = run_goal(world, goal, constraints=lasting)
+    assert outcome.done
+    assert order(outcome, f"Open[{chest}]", "Place[", f"Close[{chest}]") == sorted(
+        order(outcome, f"Open[{chest}]", "Place[", f"Close[{chest}]")
+    )
+    assert not world.open
+
+
+def test_gives_up_closing_where_the_memory_never_shows_it(toy_world: Make) -> None:
+    world = toy_world()
+    world.believed_open.add("cabinet_0")
+    outcome = run_goal(world, [prop("is_closed", ["cabinet_0"])])
+    assert "the memory does not show its effect" in outcome.failure

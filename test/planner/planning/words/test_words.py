@@ -164,3 +164,28 @@ def test_a_dialogue_is_read_from_the_instruction() -> None:
     )
     assert text == "Do it."
     assert [(e.question, e.answer) for e in exchanges] == [("Which?", "That."), ("Where?", None)]
+
+
+@pytest.mark.parametrize(
+    "text", ["Open the cabinet.", "Put the cup in the cabinet, leave it open."]
+)
+def test_leaves_open_what_shall_be_open(toy_world: Make, text: str) -> None:
+    world = toy_world()
+    assert follow(world, text).done
+    assert world.open == {"cabinet_0"}
+
+
+def test_closes_what_it_had_to_open(toy_world: Make) -> None:
+    world = toy_world("spoon_0")
+    outcome = follow(
+        world, "Put the spoon on the kitchen table. Make sure that the chest of drawers is closed."
+    )
+    assert outcome.done
+    assert world.things["spoon_0"] == (ON, "table_0")
+    assert not world.open & {"chest_of_drawers_0"}
+
+
+def test_a_table_cannot_be_opened(toy_world: Make) -> None:
+    outcome = follow(toy_world(), "Open the couch.")
+    assert outcome.calls == []
+    assert outcome.decisions[-1].end is InstructionCode.BAD_REQUEST
