@@ -230,6 +230,8 @@ class Drafts:
         if {draft.predicate, later.predicate} == set(map(predicate_of, JOINT_STATES)):
             return True
         table = default_states().predicates
+        if draft.predicate.startswith("is_filled_with") and later.predicate == "is_empty":
+            return True
         one, other = table.get(draft.predicate), table.get(later.predicate)
         if one is None or other is None:
             return False

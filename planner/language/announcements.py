@@ -39,6 +39,7 @@ class Announcements(Remarks):
         verb = self._announcing(i, joint=bool(joint))
         if not verb:
             return 0
+        vague = bool(source.longest(i, VAGUE_MOVES))
         end = verb
         while end < source.size and source.word(end) not in STOPS | {"by", ","}:
             if source.word(end) in ("and", "then", "so") and any(
@@ -53,7 +54,10 @@ class Announcements(Remarks):
             end += 1
         elif source.word(end) not in STOPS or not self._requests_after(end):
             return 0
-        self._discourse.within(self._room_in(verb, end))
+        room = self._room_in(verb, end)
+        if room is not None and vague and self._other_room(room, end):
+            return 0
+        self._discourse.within(room)
         return end
 
     def _announcing(self, at: int, *, joint: bool) -> int:
@@ -88,8 +92,19 @@ class Announcements(Remarks):
             i = self._clause_end(i) + 1
         return False
 
+    def _other_room(self, room: Noun, at: int) -> bool:
+        """Whether "move these objects to the hall" goes on with a place in another room."""
+        return any(
+            other.kind != room.kind and self._source.word(other.start - 1) != "from"
+            for other in self._rooms_in(at, self._source.size)
+        )
+
     def _room_in(self, start: int, end: int) -> Noun | None:
         """The one room that is named between two words."""
+        rooms = self._rooms_in(start, end)
+        return rooms[0] if len(rooms) == 1 else None
+
+    def _rooms_in(self, start: int, end: int) -> list[Noun]:
         rooms: list[Noun] = []
         i = start
         while i < end:
@@ -102,4 +117,4 @@ class Announcements(Remarks):
                 w.anchor for w in found[0].where if isinstance(w.anchor, Noun) and is_room(w.anchor)
             ]
             i = found[1]
-        return rooms[0] if len(rooms) == 1 else None
+        return rooms

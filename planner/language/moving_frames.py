@@ -170,6 +170,9 @@ class MovingFrames(OccasionFrames):
             if isinstance(t, Noun)
             for w in t.where
         )
+        if verb.base == "place":
+            # "Place the spatula next": to be placed without a place is not done by a later move.
+            raise self._source.ask(AskReason.WHERE, do.start, do.end)
         if verb.base == "get" and off:
             do.to = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, do.start, do.end)]
         elif verb.frame in (Frame.FETCH, Frame.GIVE):

@@ -86,9 +86,11 @@ _ANYWHERE_AT_ALL = (
     "in our house", "throughout the house",
     "anywhere in the house", "in the apartment", "in the flat", "of the house",
     "all over the house", "in the entire house",
-    "from their current locations", "from the current locations", "from its current location",
     "from where they are", "from where it is", "to the appropriate places",
     "to the specified locations", "to their specified locations",
+)  # fmt: skip
+_FROM_HERE = (
+    "from their current locations", "from the current locations", "from its current location",
 )  # fmt: skip
 _TRASH = frozenset({"trash", "garbage", "rubbish", "waste"})
 _BY_SIDE = (Relation.NEXT_TO, Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF,
@@ -125,8 +127,11 @@ class Places(NounPhrases):
     def places(self, at: int) -> tuple[list[Where], int]:
         """All places that follow each other from a word on, also after single commas."""
         found: list[Where] = []
-        i = at
+        i, leaving = at, False
         while True:
+            if end := self._source.starts(i, *_FROM_HERE):
+                i, leaving = end, True
+                continue
             comma = bool(found) and self._source.word(i) == ","
             if self.arrangement(i + comma):
                 break
@@ -140,6 +145,9 @@ class Places(NounPhrases):
             one[0][0].comma = comma
             found += one[0]
             i = one[1]
+        to = found[0].anchor if leaving and found else None
+        if isinstance(to, Noun) and is_furniture(to):
+            to.elsewhere = True
         return found, i
 
     def place(self, at: int) -> tuple[list[Where], int] | None:
@@ -289,6 +297,8 @@ class Places(NounPhrases):
                 at, "a different", "some other", "a new", "some new"
             ):
                 anchor.elsewhere, anchor.other = True, False
+            elif source.word(at) == "new" and not anchor.plural:
+                anchor.elsewhere = True
             if (
                 source.word(end) == "or"
                 and (second := self.noun(end + 1))
@@ -354,6 +364,10 @@ def grouped(wheres: Sequence[Where], *, unsure: bool) -> list[Where]:
             if (unsure if sure is None else sure) and isinstance(last.anchor, Noun):
                 if where not in last.anchor.where:
                     last.anchor.where.append(where)
+                if is_furniture(last.anchor) and isinstance(where.anchor, Noun):
+                    # "The couch in the living room that has the cushions".
+                    last.anchor.holding += where.anchor.holding
+                    where.anchor.holding = []
                 last.end = found[-1].end = where.end
                 last = where
                 continue

@@ -152,7 +152,7 @@ JOINTLY = phrases(
     help me | help me to | let us | can you help me | could you help me | we should | we need to
     """
 )
-VAGUE_MOVES = phrases("move | exchange | swap | bring | relocate | take | put")
+VAGUE_MOVES = phrases("move | bring | relocate | take | put")
 VAGUE_THINGS = phrases(
     """
     these objects | some objects | the objects | things | some things | these things | these items
