@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
+from planner.grounding.fitting import Fitting
 from planner.grounding.kinds import is_room_kind
 from planner.grounding.records import Grounding
 from planner.grounding.scene import Scene
 from planner.language.description import Description, PlaceOf
-from planner.language.goal_form import Goal, Move, Request
+from planner.language.goal_form import Goal, Make, Move, Request
 from planner.language.words import Relation
 from planner.world.vocabulary import EntityKind
 
@@ -21,6 +22,7 @@ _AT_THE_END = "TerminalSatisfactionConstraint"
 # One thing on "the table" may be told to stay; nobody says so of several that share a table.
 _MIN_MOVED_TOGETHER = 2
 _PLACING = frozenset({*_PLACES, "is_on_floor"})
+_NEAR = frozenset({"is_next_to", "is_clustered"})
 
 
 class UnclearError(Exception):
@@ -52,10 +54,12 @@ def checked(goal: Goal, grounding: Grounding, scene: Scene) -> dict[str, JsonVal
     evaluation: dict[str, JsonValue] = copy.deepcopy(dict(grounding.evaluation or {}))
     items = _items(goal, grounding, evaluation)
     items = [_of_things(item, scene) for item in items]
-    items = _moved_away(goal, items, scene)
+    _refuse_moved_before(goal, items, scene)
+    _refuse_back(goal, items, scene)
+    items = _moved_away(goal, items, evaluation, scene)
     items = _where_neighbours_are(items, evaluation, scene)
     _refuse_two_places(items, scene)
-    _refuse_apart(items)
+    _refuse_apart(goal, items)
     _refuse_again(items)
     if all(_holds(item, scene) for item in items):
         raise UnclearError("it is so already")
@@ -94,7 +98,39 @@ def _of_things(item: _Proposition, scene: Scene) -> _Proposition:
     return replace(item, second=objects) if item.function == "is_next_to" and objects else item
 
 
-def _moved_away(goal: Goal, items: list[_Proposition], scene: Scene) -> list[_Proposition]:
+def _refuse_moved_before(goal: Goal, items: Sequence[_Proposition], scene: Scene) -> None:
+    """Refuses "all these objects from the table" where an earlier step brings or takes some."""
+    fitting = Fitting(scene, {})
+    for item in items:
+        request = goal.requests[item.request]
+        if item.step is None or not isinstance(request, Move | Make):
+            continue
+        everything = [t for t in request.things if isinstance(t, Description) and t.kind == "thing"]
+        there = {n for t in everything for place in t.where for n in fitting.names(place.anchor)}
+        for other in items:
+            earlier = other.placing and other.step is not None and other.step < item.step
+            brought = there & {*other.second, *_rooms(other, scene)}
+            if earlier and (brought or (there and set(other.names) & set(item.names))):
+                raise UnclearError("what is there changes in an earlier step")
+
+
+def _refuse_back(goal: Goal, items: Sequence[_Proposition], scene: Scene) -> None:
+    """Refuses "back to the table" where that may be the one that they came from or another one."""
+    begun: set[str] = set()
+    for request in dict.fromkeys(item.request for item in items):
+        own = [item for item in items if item.request == request and item.function in _PLACES]
+        again = own and all(begun >= set(item.names) and len(item.second) > 1 for item in own)
+        if again and _is_definite(goal.requests[request]) and all(_holds(i, scene) for i in own):
+            raise UnclearError("it is not clear whether it goes back to where it was")
+        begun |= {name for item in own for name in item.names}
+
+
+def _moved_away(
+    goal: Goal,
+    items: list[_Proposition],
+    evaluation: Mapping[str, JsonValue],
+    scene: Scene,
+) -> list[_Proposition]:
     """Takes out the place where the things are: who says "put it on a table" means another.
 
     Raises:
@@ -111,10 +147,13 @@ def _moved_away(goal: Goal, items: list[_Proposition], scene: Scene) -> list[_Pr
         )
         here = [_here(name, item, scene) for item in fresh for name in item.names]
         there = {place for item in fresh for place in item.second}
+        tied = any({item.index for item in fresh} & tie for tie in _ties(evaluation))
+        if len(set(here)) > 1 and not tied and all(_holds(item, scene) for item in fresh):
+            raise UnclearError("it is so already")
         # Where they are at several places, any place will do that all of them come to.
         if not stays and len(set(here)) == 1 and here[0] in there:
             if _is_definite(leaving) and not _says_from(leaving):
-                if _beside_a_thing(leaving):
+                if _beside_a_thing(leaving) or _arranged(fresh, items):
                     continue
                 if len(here) < _MIN_MOVED_TOGETHER:
                     raise UnclearError("it is at such a place already")
@@ -138,6 +177,17 @@ def _is_definite(request: Request) -> bool:
 
 def _beside_a_thing(request: Request) -> bool:
     return isinstance(request, Move) and any(p.relation is Relation.NEXT_TO for p in request.to)
+
+
+def _arranged(placed: Sequence[_Proposition], items: Sequence[_Proposition]) -> bool:
+    """Whether several things shall be next to each other, which they can become where they are."""
+    names = {name for item in placed for name in item.names}
+    return any(
+        item.function in _NEAR
+        and item.step == placed[0].step
+        and names >= {*item.names, *item.second}
+        for item in items
+    )
 
 
 def _says_from(request: Request) -> bool:
@@ -209,12 +259,16 @@ def _tied(
 ) -> bool:
     """Whether the placed thing and its neighbour are sent to the same one of several places."""
     others = {o.index for o in items if set(neighbours) & set(o.names) and o.function in _PLACES}
-    for constraint in _list(evaluation["constraints"]):
-        if isinstance(constraint, dict) and constraint["type"] == "SameArgConstraint":
-            members = set(_list(constraint["proposition_indices"]))
-            if item.index in members and members & others:
-                return True
-    return False
+    return any(item.index in tie and tie & others for tie in _ties(evaluation))
+
+
+def _ties(evaluation: Mapping[str, JsonValue]) -> list[set[int]]:
+    """The propositions of each tie to the same argument."""
+    return [
+        {index for index in _list(constraint["proposition_indices"]) if isinstance(index, int)}
+        for constraint in _list(evaluation["constraints"])
+        if isinstance(constraint, dict) and constraint["type"] == "SameArgConstraint"
+    ]
 
 
 def _refuse_two_places(items: Sequence[_Proposition], scene: Scene) -> None:
@@ -231,22 +285,34 @@ def _refuse_two_places(items: Sequence[_Proposition], scene: Scene) -> None:
                 raise UnclearError("one thing is sent to two places at once")
 
 
-def _refuse_apart(items: Sequence[_Proposition]) -> None:
-    """Refuses neighbours that are sent to different places."""
+def _refuse_apart(goal: Goal, items: Sequence[_Proposition]) -> None:
+    """Refuses neighbours that are sent to different places, or to one and another one."""
     for beside in items:
-        if beside.function not in ("is_next_to", "is_clustered"):
+        if beside.function not in _NEAR:
             continue
         about = {*beside.names, *beside.second}
         for function in _PLACES:
-            places = [
-                set(item.second)
+            placed = [
+                item
                 for item in items
                 if item.function == function
                 and item.step == beside.step
                 and about & set(item.names)
             ]
-            if places and not set.intersection(*places):
+            places = [set(item.second) for item in placed]
+            requests = {item.request for item in placed}
+            apart = len(requests) > 1 and any(_is_another(goal.requests[k]) for k in requests)
+            if places and (not set.intersection(*places) or apart):
                 raise UnclearError("what shall be next to each other is sent to different places")
+
+
+def _is_another(request: Request) -> bool:
+    """Whether it says "another table"."""
+    return isinstance(request, Move) and any(
+        isinstance(place.anchor, Description)
+        and (place.anchor.elsewhere or place.anchor.other_than)
+        for place in request.to
+    )
 
 
 def _refuse_again(items: Sequence[_Proposition]) -> None:
@@ -276,7 +342,7 @@ def _holds(item: _Proposition, scene: Scene) -> bool:
 def _neighbours_gated(items: Sequence[_Proposition]) -> Iterator[JsonValue]:
     """Next to each other at their destinations, not on the way there (PARTNR-E1)."""
     for item in items:
-        if item.function not in ("is_next_to", "is_clustered"):
+        if item.function not in _NEAR:
             continue
         about = {*item.names, *item.second}
         heads: list[JsonValue] = [
@@ -308,7 +374,7 @@ def _later_gated(
     for item in items:
         if item.step is None or item.index in gated:
             continue
-        if item.function not in ("is_in_room", "is_next_to", "is_clustered"):
+        if item.function not in {"is_in_room", *_NEAR}:
             continue
         earlier: list[JsonValue] = [
             other.index for other in items if other.step is not None and other.step < item.step
@@ -337,7 +403,7 @@ def _end_before_neighbours_leave(
         item.index
         for item in items
         for later in items
-        if item.function in ("is_next_to", "is_clustered")
+        if item.function in _NEAR
         and later.placing
         and (item.step or 0) < (later.step or 0)
         and {*item.names, *item.second} & set(later.names)

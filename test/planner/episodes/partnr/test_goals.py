@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -234,6 +235,43 @@ def test_neighbours_count_where_they_were_sent() -> None:
     ]
 
 
+def test_what_a_room_is_said_to_have_is_on_the_furniture_in_it() -> None:
+    goal = _goal(
+        "Move the cup to the table in the living room that has the bowls.",
+        cup_0="counter_0", bowl_0="table_1", bowl_1="table_1", lamp_0="table_2",
+    )  # fmt: skip
+    assert _facts(goal) == [("is_on_top", ["cup_0"], ["table_1"])]
+
+
+@pytest.mark.parametrize("words", ["a new living room table", "new table in the living room"])
+def test_a_new_place_is_not_where_it_is(words: str) -> None:
+    goal = _goal(f"Place the cup on {words}.", cup_0="table_1")
+    assert _facts(goal) == [("is_on_top", ["cup_0"], ["table_0", "table_2"])]
+
+
+def test_from_the_current_location_is_to_another_place() -> None:
+    goal = _goal(
+        "Move the cup from its current location to the living room table.", cup_0="table_1"
+    )
+    assert _facts(goal) == [("is_on_top", ["cup_0"], ["table_0", "table_2"])]
+
+
+def test_things_on_one_table_may_be_arranged_there() -> None:
+    goal = _goal(
+        "Place the cup and the bowl on the living room table next to each other.",
+        cup_0="table_1", bowl_0="table_1",
+    )  # fmt: skip
+    assert _facts(goal)[0] == ("is_on_top", ["cup_0"], ["table_0", "table_1", "table_2"])
+
+
+def test_what_is_filled_and_emptied_is_empty_at_the_end() -> None:
+    scene = _scene(jug_0="table_0")
+    jug = replace(scene.things["jug_0"], affordances=("fillable",))
+    scene = replace(scene, things={**scene.things, "jug_0": jug})
+    found: Any = derive("Fill the jug with water and then empty it.", scene).evaluation
+    assert _constraints(found, "Terminal")[0]["proposition_indices"] == [1]
+
+
 def test_steps_in_order_and_only_the_last_at_the_end() -> None:
     derivation = derive(
         "First, move the cup to the dining table. Then, move it to the kitchen counter.",
@@ -282,12 +320,29 @@ def test_a_room_passed_through_on_the_way_does_not_count_yet() -> None:
         ("Put it on the table.", "it"),
         ("Put the cup on the bed next to the bowl.", "elsewhere"),
         ("Leave the cup on the bed.", "no cup on the bed"),
+        ("First, place the cup next. Then, move it to the kitchen.", "place the cup"),
+        ("Help me exchange these objects. Place the cup on the bed.", "not understood"),
+        (
+            "Help me move these objects to the kitchen. Place the cup on the bed in the bedroom.",
+            "not clear",
+        ),
+        ("Move the cup to the bed. Then move it back to the living room table.", "goes back"),
+        (
+            "Move the cup to the bed. Finally, move these objects from the bedroom to the closet.",
+            "earlier step",
+        ),
         ("Move the cup to the bedroom. Then, move these objects to the closet.", "these objects"),
     ],
 )
 def test_what_is_not_certain_is_refused_with_its_reason(words: str, reason: str) -> None:
     objects = {"cup_0": "table_0", "bowl_0": "counter_0", "lamp_0": "bed_0", "lamp_1": "bed_1"}
     assert re.search(reason, _refusal(words, **objects))
+
+
+def test_neighbours_on_one_table_and_another_are_refused() -> None:
+    words = "Place the cup and bowl on one table and the vase and hat on another table, placing"
+    objects = dict.fromkeys(("cup_0", "bowl_0", "vase_0", "hat_0"), "bed_0")
+    assert "different places" in _refusal(f"{words} them next to each other.", **objects)
 
 
 _WORDS = """
