@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from planner_msgs.msg import Evaluation as EvaluationMessage
-from planner_msgs.msg import InstructStatus, PropositionState, WorldGraph
+from planner_msgs.msg import InstructStatus, PropositionState, WorldGraph, WorldInfo
 from planner_msgs.msg import WorldState as WorldMessage
 from pydantic import JsonValue
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -41,7 +41,7 @@ from planner.world import topics
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
-from planner.world.house_checks import load_episode, load_shipped_house
+from planner.world.house_checks import house_from_json, load_episode, load_shipped_house
 from planner.world.instruct import InstructState
 from planner.world.memory_wire import stamp_seconds
 from planner.world.state import WorldState
@@ -114,6 +114,7 @@ class EvaluatorNode(ManagedNode):
         self._verdict: Verdict | None = None
         self._task_start = TaskStart()
         self._words = WordsJudge()
+        self._world_info: WorldInfo | None = None
         self._problem = "no state of the world was seen yet"
         # Whether a subscriber has not acknowledged the verdict.
         self._is_unacknowledged = False
@@ -132,6 +133,7 @@ class EvaluatorNode(ManagedNode):
                 self._on_world,
                 qos.TRUTH_INPUT,
             )
+            self.create_subscription(WorldInfo, topics.WORLD_INFO, self._on_info, qos.LATCHED)
             # From the first one on, so that a restarted evaluator learns the start of the task.
             self.create_subscription(
                 InstructStatus,
@@ -187,6 +189,9 @@ class EvaluatorNode(ManagedNode):
             self.get_logger().warning(f"{updates.missed} states of the world were lost")
         self._take(state)
 
+    def _on_info(self, info: WorldInfo) -> None:
+        self._world_info = info
+
     def _on_status(self, status: InstructStatus) -> None:
         self._task_start.observe(status)
         before = self._words.goal
@@ -215,9 +220,12 @@ class EvaluatorNode(ManagedNode):
         self._publish()
 
     def _world_of(self, state: WorldState) -> tuple[Episode | None, House]:
-        return (
-            self._episode_of(state) if state.episode_id else (None, load_shipped_house(state.house))
-        )
+        if state.episode_id:
+            return self._episode_of(state)
+        info = self._world_info
+        if info is not None and info.house == state.house and info.house_json:
+            return None, house_from_json(info.house_json, f"house_json of /{topics.WORLD_INFO}")
+        return None, load_shipped_house(state.house)
 
     def _on_graph(self, message: WorldGraph) -> None:
         if self._perceived is None:

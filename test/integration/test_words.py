@@ -13,6 +13,7 @@ from planner_harness import Instructions
 from planner_msgs.msg import Evaluation, InstructStatus
 from std_msgs.msg import String
 
+from planner.world.house_checks import load_house
 from planner.world.instruct import InstructionCode, InstructState
 
 
@@ -46,11 +47,15 @@ class Person:
 
 
 @pytest.fixture(scope="module")
-def person() -> Iterator[Person]:
+def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
+    # A house of one's own, which the evaluator is not told of.
+    home = tmp_path_factory.mktemp("home") / "my_home.json"
+    house = load_house("train_0").model_copy(update={"name": "my_home"})
+    home.write_text(house.model_dump_json(by_alias=True), encoding="utf-8")
     with ExitStack() as nodes:
         bridge = running(
             "bridge",
-            house="train_0",
+            house=str(home),
             agents=2,
             time_mode="fast",
             idle_time="hold",
@@ -58,10 +63,10 @@ def person() -> Iterator[Person]:
             camera_hz=2.0,
         )
         nodes.enter_context(bridge)
-        for node in ("memory", "evaluator"):
-            nodes.enter_context(running(node))
-        nodes.enter_context(running("skill_executor", use_sim_time=True))
-        nodes.enter_context(running("task_planner", planner="words"))
+        nodes.enter_context(running("memory", house=str(home)))
+        nodes.enter_context(running("evaluator"))
+        nodes.enter_context(running("skill_executor", use_sim_time=True, house=str(home)))
+        nodes.enter_context(running("task_planner", planner="words", house=str(home)))
         client = Client()
         nodes.callback(client.close)
         yield Person(client)
