@@ -100,8 +100,8 @@ def test_the_page_is_what_the_running_graph_has(
         names = [name for name, _ in client.node.get_topic_names_and_types() if "/_" not in name]
         return {name: client.node.get_publishers_info_by_topic(name) for name in names}
 
-    # Those of the tour alone have no publisher here.
-    expected = {name for name, (_, _, by) in rows.items() if by not in ("", "tour")}
+    # Those of tour or narrator alone have no publisher here.
+    expected = {name for name, (_, _, by) in rows.items() if by not in ("", "tour", "narrator")}
 
     def missing() -> set[str]:
         return expected - {general(name) for name, publishers in found().items() if publishers}
