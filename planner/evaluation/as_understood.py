@@ -46,7 +46,8 @@ class UnderstoodGoal:
         """Judges by this goal, from the state in which its descriptions hold.
 
         Raises:
-            PlannerError: if it only asks to find something, or the mode is not strict.
+            PlannerError: if it only asks to find something before a later step, or the mode is not
+                strict.
         """
         if mode is not Mode.STRICT:
             raise PlannerError(f"{mode} has no goals as understood from words")

@@ -41,6 +41,7 @@ class Grounder:
         self._drafts = Drafts(scene)
         self._places = Places(scene, self._bindings, self._drafts)
         self._going: list[tuple[str, ...]] = []
+        self._found: tuple[str, ...] = ()
         self._said: list[str] = []
 
     def ground(self) -> Grounding:
@@ -54,10 +55,12 @@ class Grounder:
             if self._applies(request, index):
                 self._take(request, index, step, f"{index}")
         opened = self._bindings.open
+        # Nothing else in the world shows that something was found.
+        going = self._going or ([self._found] if self._found else [])
         unbound = (replace(u, words=u.words or self._said[u.request]) for u in opened.unbound)
         return Grounding(
             evaluation=self._drafts.evaluation(),
-            criteria=go_criteria(self._going),
+            criteria=go_criteria(going),
             requests=tuple(draft.request for draft in self._drafts.all),
             request_words=tuple(self._said),
             missing=tuple(opened.missing.values()),
@@ -100,7 +103,7 @@ class Grounder:
         elif isinstance(request, Never):
             self._never(request, index, path)
         elif isinstance(request, Find):
-            self._find(request, index, path)
+            self._find(request, index, step, path)
         elif isinstance(request, Go):
             self._go(request, index, step, path)
         else:
@@ -186,8 +189,10 @@ class Grounder:
                         draft = Draft(index, None, predicate, ((name,),), hold=Hold.NEVER)
                         self._drafts.add(draft)
 
-    def _find(self, request: Find, index: int, path: str) -> None:
+    def _find(self, request: Find, index: int, step: int | None, path: str) -> None:
         for phrase, binding in self._bound(request.things, index, path, {}):
+            if self._is_last(step):
+                self._found = binding.names
             text = f"{words_of(phrase)}: {', '.join(map(self._where, binding.names))}."
             self._note(index, Why.FIND, text[0].upper() + text[1:], binding.names)
 
@@ -199,13 +204,15 @@ class Grounder:
         return f"at {parent.name}" + (f" in {thing.room}" if thing.room else "")
 
     def _go(self, request: Go, index: int, step: int | None, path: str) -> None:
-        last = step is None or step == len(self._goal.steps) - 1
         for k, place in enumerate(request.to):
             names = self._places.anchors(place, index, f"{path}.to.{k}")
-            if names and last:
+            if names and self._is_last(step):
                 self._going.append(names)
             elif names:
                 self._note(index, Why.DONE, "Only where the robot is at the end is measured.")
+
+    def _is_last(self, step: int | None) -> bool:
+        return step is None or step == len(self._goal.steps) - 1
 
     def _prepare(self, request: Prepare, index: int, step: int | None, path: str) -> None:
         requests = requests_of(request)

@@ -101,9 +101,18 @@ def test_nothing_to_do_is_done(lab):
     assert (verdict.success, verdict.percent_complete) == (True, 1.0)
 
 
-def test_finding_is_not_judged(lab):
+@pytest.mark.parametrize(("x_m", "success"), [(2.0, True), (8.0, False)])
+def test_what_was_found_is_where_the_robot_is_at_the_end(lab, x_m, success):
+    story = Story(lab, understood("[{find: {the: plate}}]"))
+    story.then(lab.at("agent_0", x_m, 1.0))
+    assert story.verdict().success is success
+
+
+def test_what_was_found_on_the_way_is_not_judged(lab):
+    clear = "{move: {all: thing, in: {the: toy box}}, to: {on_top: {a: table}}}"
+    goal = f"[{{find: {{the: plate}}}}, then, {clear}]"
     with pytest.raises(PlannerError, match="does not show"):
-        Story(lab, understood("[{find: {the: plate}}]")).verdict()
+        Story(lab, understood(goal)).verdict()
 
 
 def test_an_instruction_is_not_judged_by_a_later_world(lab):

@@ -189,3 +189,11 @@ def test_a_table_cannot_be_opened(toy_world: Make) -> None:
     outcome = follow(toy_world(), "Open the couch.")
     assert outcome.calls == []
     assert outcome.decisions[-1].end is InstructionCode.BAD_REQUEST
+
+
+def test_stands_at_what_it_found(toy_world: Make) -> None:
+    world = toy_world("spoon_0")
+    outcome = follow(world, "Find the spoon.")
+    assert outcome.done
+    assert world.near["agent_0"] == "spoon_0"
+    assert "chest_of_drawers_0" in end(outcome)
