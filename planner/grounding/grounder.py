@@ -8,6 +8,7 @@ from dataclasses import replace
 from planner.grounding.binding import Binding, Bindings
 from planner.grounding.choosing import Choice
 from planner.grounding.drafts import Draft, Drafts, Hold, go_criteria, predicate_of
+from planner.grounding.kinds import can_open
 from planner.grounding.occasions import requests_of
 from planner.grounding.places import Places
 from planner.grounding.records import Grounding, Unbound, Why
@@ -17,7 +18,7 @@ from planner.grounding.wording import request_words, words_of
 from planner.language.description import NounPhrase
 from planner.language.fitness import affordance_of
 from planner.language.goal_form import Find, Go, Goal, Leave, Make, Move, Never, Prepare, Request
-from planner.language.words import Actor, Arrangement
+from planner.language.words import JOINT_STATES, Actor, Arrangement
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind
 
@@ -137,6 +138,10 @@ class Grounder:
     def _make(self, request: Make, index: int, step: int | None, path: str) -> None:
         for state in request.states:
             predicate = predicate_of(state)
+            shut = [words_of(phrase) for phrase in request.things if not can_open(phrase)]
+            if state in JOINT_STATES and shut:
+                self._note(index, Why.UNFIT, f"Nobody can make {' and '.join(shut)} {state}.")
+                continue
             for _, binding in self._bound(request.things, index, path, self._unable(state)):
                 if state == "sliced":
                     binding = self._sliced(binding)

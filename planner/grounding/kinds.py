@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from planner.grounding.scene import Scene, Thing
+from planner.language.description import Description, NounPhrase
 from planner.language.words import GENERIC_KINDS
 from planner.world.catalogue import default_catalogue, word_key
 from planner.world.vocabulary import EntityKind
@@ -52,6 +53,14 @@ def classes_of(kind: str) -> tuple[str, ...]:
     """The classes of objects and furniture that a noun can mean; empty for any thing."""
     meaning = _meaning(kind)
     return tuple(sorted(meaning.objects | meaning.furniture))
+
+
+def can_open(phrase: NounPhrase) -> bool:
+    """Whether something that a phrase means may open: agents open furniture only."""
+    if not isinstance(phrase, Description) or phrase.kind in GENERIC_KINDS:
+        return True
+    classes, furniture = classes_of(phrase.kind), default_catalogue().furniture
+    return not classes or any(name in furniture for name in classes)
 
 
 def is_room_kind(kind: str) -> bool:

@@ -82,7 +82,16 @@ def _why(
     return ", ".join(dict.fromkeys(reasons))
 
 
+def impossible_parts(unbound: Sequence[Unbound]) -> tuple[str, ...]:
+    """What no house could satisfy, a part each, for the person to know before anything moves."""
+    return tuple(f"cannot be done: {u.words} ({u.text})" for u in unbound if _is_hopeless(u))
+
+
+def _is_hopeless(part: Unbound) -> bool:
+    return part.why in (Why.UNFIT, Why.UNSAYABLE)
+
+
 def is_impossible(unbound: Sequence[Unbound]) -> bool:
     """Whether no house could satisfy what failed."""
     failed = [u for u in unbound if u.fails]
-    return bool(failed) and all(u.why in (Why.UNFIT, Why.UNSAYABLE) for u in failed)
+    return bool(failed) and all(map(_is_hopeless, failed))

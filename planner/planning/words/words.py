@@ -22,7 +22,7 @@ from planner.planning.expert.expert import DONE, Expert
 from planner.planning.planner import AgentResult, Context, Decision, Exchange, Task
 from planner.planning.words.bound_goal import bound_goal
 from planner.planning.words.model_reading import read_by_model
-from planner.planning.words.report import Report, is_impossible, report
+from planner.planning.words.report import Report, impossible_parts, is_impossible, report
 from planner.planning.words.understanding import (
     Ended,
     Unclear,
@@ -54,7 +54,7 @@ class Words:
         self._settled: set[str] = set()
         self._sequence = -1
         self._pursued: object = None
-        self._is_there = False
+        self._is_there = self._has_begun = False
         self._published: dict[str, JsonValue] | None = None
 
     @property
@@ -102,6 +102,10 @@ class Words:
         decision = self._walk(decision, context, grounding)
         if decision.failure or DONE in decision.calls.values():
             decision = self._end(decision, grounding, understood)
+        elif decision.calls and not self._has_begun:
+            self._has_begun = True
+            said = (*impossible_parts(grounding.unbound), decision.thought)
+            decision = replace(decision, thought="; ".join(said))
         return self._published_with(decision, binder)
 
     def _open_question(

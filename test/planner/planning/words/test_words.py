@@ -197,3 +197,16 @@ def test_stands_at_what_it_found(toy_world: Make) -> None:
     assert outcome.done
     assert world.near["agent_0"] == "spoon_0"
     assert "chest_of_drawers_0" in end(outcome)
+
+
+def test_says_at_the_start_what_cannot_be_done(toy_world: Make) -> None:
+    outcome = follow(toy_world(), "Put the cup on the couch and the apple behind the couch.")
+    begun = next(decision for decision in outcome.decisions if decision.calls)
+    assert begun.thought.startswith("cannot be done: put the apple behind the couch (")
+    assert outcome.world.things["cup_0"] == (ON, "couch_0")
+
+
+def test_what_nobody_can_open_is_not_looked_for(toy_world: Make) -> None:
+    outcome = follow(toy_world(), "Open the laptop.")
+    assert {call for _, call in outcome.calls} <= {"Wait[]"}
+    assert outcome.decisions[-1].end is InstructionCode.BAD_REQUEST
