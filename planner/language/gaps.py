@@ -42,6 +42,7 @@ class Gaps(Clauses):
         self._complete = False
         self._wishing = False
         self._force_then: Do | None = None
+        self._ignored: set[int] = set()
 
     def _gap(self, at: int) -> Dos | None:
         """Reads "and the plates in the sink", "the lemons as well", "not the ball"."""

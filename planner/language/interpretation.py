@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
+from planner.language.accounting import Accounting
 from planner.language.checks import check
 from planner.language.emission import Emission
 from planner.language.lexicon import default_lexicon
@@ -70,10 +71,12 @@ def _read(text: str, tokens: tuple[Token, ...]) -> Reading:
         return NoCommand(reason=NoCommandReason.CHAT)
     check(source, order)
     try:
-        return Emission().goal(order.steps, order.throughout)
+        goal = Emission().goal(order.steps, order.throughout)
     except ValidationError:
         # What the form cannot say is not done.
         return NotUnderstood(words=(text.strip(),))
+    Accounting(reader.source, goal, reader.passed).check()
+    return goal
 
 
 def suggestions(reading: Reading) -> dict[str, tuple[str, ...]]:

@@ -6,7 +6,7 @@ import copy
 
 from planner.language.announcements import Announcements
 from planner.language.clause_words import TO_DO
-from planner.language.drafts import Act, Do, Pronoun
+from planner.language.drafts import Act, Do, Noun, Pronoun
 from planner.language.english import (
     BEFORE_THAT,
     FILLERS,
@@ -82,10 +82,10 @@ class Text(Announcements):
 
     def _part(self, at: int) -> int:
         """A word between clauses, or a clause; no clause follows another without such a word."""
-        if end := (
-            self._so(at) or self._announcement(at) or self._mark(at) or self._topic(at)
-            or self._subordinate(at)
-        ):  # fmt: skip
+        if end := self._passing(at, self._so(at) or self._announcement(at)):
+            self._complete = False
+            return end
+        if end := self._mark(at) or self._topic(at) or self._subordinate(at):
             self._complete = False
             return end
         if self._complete and self._previous:
@@ -94,10 +94,31 @@ class Text(Announcements):
                 return end
         goes_on = self._source.word(at) in ("without", "not") or self._placing(at)
         if self._complete and not goes_on:
-            return self._reason(at)
+            return self._passing(at, self._reason(at))
         end = self._main(at)
         self._complete = end > 0
-        return end if end > 0 else self._rest(at)
+        return end if end > 0 else self._passing(at, self._rest(at))
+
+    def _passing(self, at: int, end: int) -> int:
+        """Notes that the words up to a position ask for nothing."""
+        self._ignored.update(range(at, end))
+        return end
+
+    @property
+    def passed(self) -> frozenset[int]:
+        """The positions of words that ask for nothing, or only say what is spoken of."""
+        spans = [range(do.start, do.end) for do in self.order.mentions]
+        for do in self.order.requests:
+            for thing in do.things:
+                for out in thing.instead_of if isinstance(thing, Noun) else ():
+                    wheres = out.where if isinstance(out, Noun) else []
+                    spans.append(range(out.start, max((out.end, *(w.end for w in wheres)))))
+        return frozenset(self._ignored.union(*spans))
+
+    @property
+    def source(self) -> Source:
+        """The words that were read, without what was taken back."""
+        return self._source
 
     def _so(self, at: int) -> int:
         """Reads "So I can sit", a reason, and not "so please sit"."""
