@@ -27,7 +27,7 @@ from planner.language.modifiers import opposite
 from planner.language.plurals import plural_of
 from planner.language.sentence import Source
 from planner.language.verbs import verbs_at
-from planner.language.words import Actor, Amount, Relation
+from planner.language.words import Actor, Amount, Relation, Spot
 
 _NEGATIVE = words("not never no without none nothing neither nor except unless excluding")
 _HARMLESS = (
@@ -100,6 +100,10 @@ class Accounting:
             Refused: naming the first words that the goal ignores.
         """
         source, i = self._source, 0
+        for place in (p for it in self._described for p in it.where):
+            if place.anchor in (Spot.USUAL, Spot.BACK, Spot.ELSEWHERE):
+                # "..., that is where it belongs" describes nothing.
+                raise source.unknown(0, source.size)
         numbers = Counter(
             it.count for it in self._described if isinstance(it.count, int)
         ) + Counter(r.people for r in self._requests if isinstance(r, Prepare) and r.people)
@@ -201,6 +205,7 @@ class Accounting:
             taken_back
             or (source.word(at) == "not" and bool(contrast))
             or any(isinstance(r, Leave | Never) or r.unless for r in self._requests)
+            or any(place.anchor is Spot.ELSEWHERE for place in self._places)
             or any(it.but or it.other_than for it in self._described)
             or any(_OPPOSITE_WORDS.get(state, "") in source.words for state in self._states)
         )

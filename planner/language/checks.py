@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun
-from planner.language.fitness import can_be, too_big
+from planner.language.fitness import built_in, can_be, too_big
 from planner.language.ordering import Order, same
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AlreadyTrue, AskReason
@@ -82,6 +82,9 @@ def _unfit(source: Source, do: Do) -> None:
                     raise source.impossible("unfit", do.start, do.end)
         if isinstance(where.anchor, Noun) and any(same(where.anchor, noun) for noun in nouns):
             raise source.impossible("contradiction", do.start, do.end)
+    if do.act is Act.MOVE and any(is_room(n) or built_in(n.kind) for n in nouns):
+        # "Take the cups from the table and the sink to the kitchen".
+        raise source.ask(AskReason.WHICH, do.start, do.end)
 
 
 def _already(source: Source, do: Do) -> None:

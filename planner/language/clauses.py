@@ -18,12 +18,13 @@ from planner.language.clause_words import (
     TO_ME,
     WEAK_WISHES,
 )
-from planner.language.drafts import Act, Do, Noun, Way, Where
+from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where, several
 from planner.language.state_frames import Dos
 from planner.language.statements import Statements, forbidden
 from planner.language.verbs import Form, Frame, verbs_at
 from planner.language.words import (
     Actor,
+    Amount,
     Relation,
     Spot,
 )
@@ -105,6 +106,9 @@ class Clauses(Statements):
             if end := source.longest(at, phrases_of):
                 i = self.skip(end)
                 found = self.verb_phrase(i, forms)
+                if found and any(_for_the_speaker(do) for do in found[0]):
+                    # "I will get the kitchen one": what is done with it was said before.
+                    continue
                 if found and all(do.act in (Act.MOVE, Act.MAKE, Act.PREPARE) for do in found[0]):
                     return self._by(Actor.SPEAKER, found)
         return None
@@ -179,6 +183,11 @@ class Clauses(Statements):
         if source.word(at) == "leave" and all(do.act is Act.MAKE for do in best[0]):
             # "Do not leave the lights on".
             return self._kept_from(best)
+        for do in best[0]:
+            do.things = _each_of(do.things)
+            for thing in do.things:
+                if isinstance(thing, Noun) and thing.bare and several(thing):
+                    thing.count = Amount.ALL
         kept = [other for do in best[0] if (other := forbidden(do)) is not None]
         return (kept, best[1]) if kept else None
 
@@ -226,3 +235,17 @@ class Clauses(Statements):
     def _wishes(self, at: int) -> bool:
         """Whether a clause begins with words such as "make sure that"."""
         return self._source.longest(self.skip(at), SHALL_BE) > at + 1
+
+
+def _each_of(things: list[Phrase]) -> list[Phrase]:
+    """What a prohibition names: "never bring scissors or knives" forbids both."""
+    named: list[Phrase] = []
+    for thing in things:
+        named += thing.options if isinstance(thing, Either) else [thing]
+    return named
+
+
+def _for_the_speaker(do: Do) -> bool:
+    """Whether something unnamed is only fetched, which speakers do not do for themselves."""
+    unnamed = any(isinstance(thing, Noun) and not thing.kind for thing in do.things)
+    return do.taken and unnamed and any(where.anchor is Spot.ME for where in do.to)

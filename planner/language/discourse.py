@@ -34,6 +34,7 @@ class _Spoken:
     targets: list[Noun] = field(default_factory=list)
     anchors: list[Noun] = field(default_factory=list)
     places: list[Where] = field(default_factory=list)
+    topics: list[Noun] = field(default_factory=list)
 
 
 class Discourse:
@@ -68,6 +69,7 @@ class Discourse:
         self._before = None
         if do.told:
             self._tell(do)
+        topical = any(isinstance(tool, Pronoun) for tool in do.tools)
         do.tools = [
             thing for phrase in do.tools for thing in self._phrase(phrase, lambda _: True, [])
         ]
@@ -105,7 +107,8 @@ class Discourse:
             if not places:
                 cleared = any(w.anchor is Spot.ELSEWHERE for w in do.to)
                 places = [w for w in described if cleared or w.way is not Way.FROM]
-            self._spoken.append(_Spoken(own, targets, anchors, places))
+            topics = [tool for tool in do.tools if topical and isinstance(tool, Noun)]
+            self._spoken.append(_Spoken(own, targets, anchors, places, topics))
         if do.act is Act.MAKE and "sliced" in do.states:
             self._sliced += own
 
@@ -194,10 +197,17 @@ class Discourse:
             return
         noun.kind = noun.kind or earlier[0].kind
         if noun.count is Amount.ALL:
+            if any(
+                n in self._protected and isinstance(n.count, int) and not n.definite
+                for n in earlier
+            ):
+                # "Leave two cups there and move the others": from there, whichever two stay.
+                raise self._source.ask(AskReason.WHICH, noun.start, noun.end)
             noun.but += [n for n in earlier if n in self._protected and n not in noun.but]
             earlier = [n for n in earlier if n not in self._protected]
         else:
-            noun.where = noun.where or copy.copy(earlier[0].where)
+            if noun.definite:
+                noun.where = noun.where or copy.copy(earlier[0].where)
         noun.other_than = list(dict.fromkeys(earlier)) if noun.count is Amount.ALL else earlier[:1]
 
     def _other_place(self, place: Noun, things: list[Noun]) -> None:
@@ -291,6 +301,8 @@ class Discourse:
                 # "The plates in the left cabinet, the cups in the right one".
                 targets = [n for spoken in self._spoken for n in spoken.targets if n not in own]
                 anchor.kind = targets[-1].kind if targets else ""
+            if isinstance(anchor, Pronoun) and anchor.number == 1 and self._spoken:
+                self._check_anchor(anchor, self._spoken[-1], own)
             found = self._phrase(anchor, lambda noun: noun not in own, own)
             if len(found) != 1:
                 raise self._source.ask(AskReason.WHICH, where.start, where.end)
@@ -302,6 +314,20 @@ class Discourse:
                 and where.way is not Way.FROM
             ):
                 where.relation = Relation.IN
+
+    def _check_anchor(self, pronoun: Pronoun, last: _Spoken, own: list[Noun]) -> None:
+        """Asks what "it" is in "the fork next to the plate and the knife behind it"."""
+        beside = [
+            where.anchor
+            for where in last.places
+            if isinstance(where.anchor, Noun)
+            and not is_room(where.anchor)
+            and not is_furniture(where.anchor)
+            and where.anchor.kind != "floor"
+        ]
+        things = [noun for noun in last.things if noun not in own]
+        if beside and things and all(map(single, (*beside, *things))):
+            raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
 
     def _there(self, where: Where, own: list[Noun]) -> None:
         """Finds what "there" and "inside" mean: the last place, or what holds things."""
@@ -355,6 +381,9 @@ class Discourse:
         for spoken in reversed(self._spoken):
             things = [n for n in spoken.things if n not in own]
             anchors = [n for n in spoken.anchors if n not in own and not is_room(n)]
+            if pronoun.number == 1 and any(map(fits, spoken.topics)) and any(map(fits, things)):
+                # "Water the plant with it and put it back".
+                raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
             if found := self._meant(pronoun, things, anchors, fits):
                 yield from found
                 return

@@ -19,7 +19,7 @@ from planner.language.description import (
     Place,
     PlaceOf,
 )
-from planner.language.fitness import resting_relations
+from planner.language.fitness import is_appliance, resting_relations
 from planner.language.goal_form import Find, Go, Goal, Leave, Make, Move, Never, Prepare, Request
 from planner.language.reading import NoCommand, Reading
 from planner.language.words import GENERIC_KINDS, Amount, Relation, Spot
@@ -154,6 +154,8 @@ class _Normalizer:
             anchor = self._labelled[anchor.label]
         if place.relation not in (Relation.AT, Relation.IN) or not isinstance(anchor, Description):
             return place.relation
+        if target and is_appliance(anchor.kind):
+            return Relation.IN
         possible = resting_relations(anchor.kind)
         if len(possible) == 1:
             return next(iter(possible))

@@ -11,6 +11,8 @@ from planner.world.word_meanings import Meaning, default_word_meanings
 
 # Groups of things that have lids or flaps, which the catalogue does not model.
 _LIDDED = frozenset({"bags", "books", "containers", "electronics", "games"})
+# They have a top, but what is brought to them goes inside.
+_APPLIANCES = frozenset({"dishwasher", "washer_dryer", "oven", "microwave"})
 _BASINS = frozenset({"sink", "bathtub"})
 _ANY = frozenset({"", "thing", "furniture", "room", "floor"})
 
@@ -58,6 +60,28 @@ def is_hollow(kind: str) -> bool:
         return False
     pieces = [default_catalogue().furniture[name] for name in found.furniture]
     return all(piece.name in _BASINS or not piece.surfaces for piece in pieces)
+
+
+@cache
+def is_appliance(kind: str) -> bool:
+    """Whether what goes to furniture of a kind goes into it: "the plates to the dishwasher"."""
+    found = default_word_meanings().find(kind)
+    return (
+        found is not None
+        and not found.objects
+        and bool(found.furniture)
+        and (found.furniture <= _APPLIANCES)
+    )
+
+
+@cache
+def built_in(kind: str) -> bool:
+    """Whether nobody would carry anything of a kind: furniture with doors, or a basin."""
+    found = default_word_meanings().find(kind)
+    if found is None or not found.furniture or found.objects:
+        return False
+    pieces = [default_catalogue().furniture[name] for name in found.furniture]
+    return all(piece.joints or piece.name in _BASINS for piece in pieces)
 
 
 @cache

@@ -10,6 +10,7 @@ from planner.language.objects import Segment
 from planner.language.places import grouped, is_room
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos
+from planner.language.tokens import STOPS
 from planner.language.verbs import Form, Found, Frame, Verb, verbs_at
 from planner.language.words import Actor, Amount, Relation, Spot
 
@@ -160,6 +161,11 @@ class Frames(MovingFrames):
             return [Do(Act.LEAVE, self.attach(parts), start, end)], end
         if len(parts) == 1 and last and isinstance(last[0].anchor, Noun):
             things = parts[0].things
+            if any(
+                source.starts(k, "the others", "the rest", "the other") for k in self._ahead(end)
+            ):
+                # "Leave two cups there and take the others away": they are there already.
+                return [Do(Act.LEAVE, self.attach(parts), start, end)], end
             if all(
                 isinstance(t, Pronoun)
                 or (isinstance(t, Noun) and not t.definite and t.count is not Amount.ALL)
@@ -174,6 +180,13 @@ class Frames(MovingFrames):
         if not placed and (self._ends(end) or source.word(end) in ("and", "but")):
             return [Do(Act.LEAVE, self.attach(parts), start, end)], end
         return None
+
+    def _ahead(self, at: int) -> range:
+        """The positions up to the end of the sentence."""
+        end = at
+        while end < self._source.size and self._source.word(end) not in STOPS:
+            end += 1
+        return range(at, end)
 
     def touch(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """TOUCH, read only under a negation: things stay as they are."""

@@ -9,6 +9,7 @@ from planner.language.english import (
     GENERIC_ONE,
     LIQUIDS,
     MASS,
+    NUMBERS,
     ONE_THING,
     PICKS,
     POSSESSIVES,
@@ -191,7 +192,8 @@ class NounPhrases(Quantities):
         while i < source.size:
             word = source.word(i)
             picked = source.longest(i, PICKS.keys(), 2)
-            if picked and self._noun_ahead(picked):
+            verbal = word in ("left", "right") and not _determined(source.word(i - 1))
+            if picked and not verbal and self._noun_ahead(picked):
                 noun.pick, i = PICKS[source.words[i:picked]], picked
                 continue
             if word in PRIVATE_ADJECTIVES and self._noun_ahead(i + 1):
@@ -349,7 +351,9 @@ class NounPhrases(Quantities):
             if quantity.count is not Amount.ALL and not noun.plural and not mass:
                 noun.count = 1
         elif quantity.count is not None:
-            noun.count = quantity.count
+            # "Both the cup and the plate".
+            one = quantity.both and not noun.plural
+            noun.count = 1 if one else quantity.count
             noun.definite = quantity.det == "the" and not quantity.partitive
         elif quantity.det == "the":
             noun.definite = not several
@@ -376,6 +380,11 @@ def describe(noun: Noun, sense: Sense) -> None:
             noun.size = Size(sense.word)
         case _:
             noun.states.append(sense.word)
+
+
+def _determined(before: str) -> bool:
+    """Whether "left" behind a word is an adjective: "the left cup", not "the kids left cups"."""
+    return before in THE or before in NUMBERS or before == "other"
 
 
 def _material(word: str) -> Material | None:

@@ -292,8 +292,7 @@ class Objects(Items):
         self._describe(segment.things, [one])
         return [other]
 
-    @staticmethod
-    def move(placed: Placed, start: int, end: int) -> Do:
+    def move(self, placed: Placed, start: int, end: int) -> Do:
         """The request to put things where they go; a named place says more than "away"."""
         named = [w for w in placed.to if not isinstance(w.anchor, Spot)]
         if named and any(w.anchor in (Spot.USUAL, Spot.BACK) for w in placed.to):
@@ -301,6 +300,13 @@ class Objects(Items):
         for where in placed.to:
             anchor = where.anchor
             own = any(isinstance(thing, Noun) and thing.each for thing in placed.things)
+            word = self._source.word(placed.things[0].start)
+            if own and isinstance(anchor, Noun) and _any_one(anchor) and word in ("each", "every"):
+                if word == "every" and is_furniture(anchor):
+                    # "Every book on a shelf": the same or not.
+                    raise self._source.ask(AskReason.WHICH, where.start, where.end)
+                # "Each cup on a saucer".
+                anchor.each = True
             if isinstance(anchor, Noun) and anchor.elsewhere and own:
                 # "Each apple in a different bowl".
                 anchor.elsewhere, anchor.each = False, True
@@ -313,6 +319,11 @@ class Objects(Items):
             Act.MOVE, placed.things, start, end, placed.to,
             arrangement=placed.arrangement, later=placed.later,
         )  # fmt: skip
+
+
+def _any_one(noun: Noun) -> bool:
+    """Whether one of a kind is meant, whichever it is."""
+    return noun.count == 1 and not (noun.definite or noun.each or noun.elsewhere or noun.other)
 
 
 def _share_article(segments: list[Segment], *, plural_the: bool) -> None:

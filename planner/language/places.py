@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from planner.language.drafts import Either, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.english import PREPOSITIONS
+from planner.language.fitness import is_appliance
 from planner.language.noun_phrases import NounPhrases
 from planner.language.reading import AskReason
 from planner.language.tokens import STOPS
@@ -318,6 +319,8 @@ def _fitting(relation: Relation, way: Way, anchor: Phrase) -> Relation:
             return Relation.IN
         if anchor.kind == "floor":
             return Relation.ON_TOP
+        if way is Way.TO and is_appliance(anchor.kind):
+            return Relation.IN
     if relation is Relation.IN and isinstance(anchor, Noun) and anchor.kind == "floor":
         return Relation.ON_TOP
     return relation

@@ -24,6 +24,7 @@ class Quantity:
     other: bool = False
     each: bool = False
     pair: bool = False
+    both: bool = False
 
 
 class Quantities:
@@ -81,7 +82,7 @@ class Quantities:
                 i = after
             return quantity, i
         if end := source.starts(at, "both of", "both"):
-            return Quantity("the", 2), end + (source.word(end) in THE)
+            return Quantity("the", 2, both=True), end + (source.word(end) in THE)
         for words, count in (
             ("a few of|a few more|a few|several of|several|a handful of", Amount.FEW),
             ("some of|some more|some", Amount.SOME),

@@ -55,6 +55,9 @@ class Remarks(Subordinates):
         i = source.longest(at, REASONS)
         if not i:
             return 0
+        if source.words[at:i] == ("until",) and source.word(i) not in ("it", "they"):
+            # "Leave the lamp on until I come back" does not say how it is at the end.
+            return 0
         subject = i + (source.word(i) in ("my", "our", "the"))
         if source.words[at:i] not in BARE_REASONS and not (
             source.word(i) in REASON_SUBJECTS or source.word(subject) in PEOPLE

@@ -6,7 +6,7 @@ import copy
 
 from planner.language.announcements import Announcements
 from planner.language.clause_words import TO_DO
-from planner.language.drafts import Act, Do, Noun, Pronoun
+from planner.language.drafts import Act, Do, Noun, Pronoun, Way, Where
 from planner.language.english import (
     BEFORE_THAT,
     FILLERS,
@@ -15,13 +15,14 @@ from planner.language.english import (
     THE,
     THEN,
 )
+from planner.language.places import is_room
 from planner.language.reading import AskReason
 from planner.language.sentence import Source
 from planner.language.state_frames import Dos
 from planner.language.text_words import ALSO, REPAIRS, STARTING, TOO
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
-from planner.language.words import Actor, Occasion, Spot
+from planner.language.words import Actor, Occasion, Relation, Spot
 
 
 class Text(Announcements):
@@ -235,10 +236,35 @@ class Text(Announcements):
                 self._discourse.accept(do)
                 self.order.add_before(do, 0)
             return end
+        for do in dos:
+            self._share_place(do)
+            self._take_from_there(do)
         if self._source.longest(end, TOO) and any(self._nowhere_said(do) for do in dos):
             raise self._source.ask(AskReason.WHERE, at, end)
         self._accept(dos)
         return end
+
+    def _share_place(self, do: Do) -> None:
+        """Reads "I will bring the knives to the table, you bring the forks": there as well."""
+        last = self._previous[-1] if self._sentence and self._previous else None
+        if last is None or not do.taken or not last.to or do.who is last.who or do.who is None:
+            return
+        if last.act is Act.MOVE and all(where.anchor is Spot.ME for where in do.to):
+            do.to, do.act, do.taken = list(last.to), Act.MOVE, False
+
+    def _take_from_there(self, do: Do) -> None:
+        """Reads "go to the bedroom and get my slippers": those that are there."""
+        going = self._previous[-1] if self._sentence and self._previous else None
+        room = going.to[0].anchor if going and going.act is Act.GO and going.to else None
+        things = [thing for thing in do.things if isinstance(thing, Noun) and not thing.where]
+        if going is None or not isinstance(room, Noun) or not is_room(room) or not do.taken:
+            return
+        if len(things) != len(do.things) or any(w.anchor is not Spot.ME for w in do.to):
+            return
+        for thing in things:
+            thing.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
+        for step in self.order.steps:
+            step[:] = [other for other in step if other is not going]
 
     def _nowhere_said(self, do: Do) -> bool:
         """Reads "bring the pot as well": to the speaker, or to where the others were brought."""
