@@ -192,7 +192,9 @@ class NounPhrases(Quantities):
         while i < source.size:
             word = source.word(i)
             picked = source.longest(i, PICKS.keys(), 2)
-            verbal = word in ("left", "right") and not _determined(source.word(i - 1))
+            # "The left cup", not "the kids left cups".
+            determined = source.word(i - 1) in THE or source.word(i - 1) in NUMBERS
+            verbal = word in ("left", "right") and not determined
             if picked and not verbal and self._noun_ahead(picked):
                 noun.pick, i = PICKS[source.words[i:picked]], picked
                 continue
@@ -380,11 +382,6 @@ def describe(noun: Noun, sense: Sense) -> None:
             noun.size = Size(sense.word)
         case _:
             noun.states.append(sense.word)
-
-
-def _determined(before: str) -> bool:
-    """Whether "left" behind a word is an adjective: "the left cup", not "the kids left cups"."""
-    return before in THE or before in NUMBERS or before == "other"
 
 
 def _material(word: str) -> Material | None:
