@@ -16,6 +16,7 @@ from planner.episodes.lint.goal import task_types
 from planner.episodes.partnr.goal_checks import UnclearError, checked
 from planner.episodes.partnr.goal_conventions import as_partnr_means
 from planner.evaluation.language import read_evaluation
+from planner.evaluation.task import asked_open, asked_word
 from planner.grounding.binder import Binder
 from planner.grounding.scene import Scene
 from planner.language.goal_form import Goal
@@ -52,6 +53,9 @@ def derive(instruction: str, scene: Scene) -> Derivation:
             raise UnclearError(unbound.text)
         if found.evaluation is None or found.criteria is not None:
             raise UnclearError("nothing that an evaluation can say")
+        asked = read_evaluation(dict(found.evaluation), "the derived goal").propositions
+        for word in (asked_word(p.predicate) for p in asked if asked_open(p.predicate) is not None):
+            raise UnclearError(f"PARTNR's goals do not say whether things are {word}.")
         evaluation = checked(goal, found, scene)
     except UnclearError as refusal:
         return Derivation(None, str(refusal))

@@ -31,8 +31,9 @@ BOX = Box((0.0, 0.0, 0.0), (0.1, 0.1, 0.1))
 def _piece(name: str, room: str, *, top: bool = True, inside: bool = False) -> Thing:
     class_name = name.rsplit("_", 1)[0]
     return Thing(
-        name, EntityKind.FURNITURE, class_name, BOX, room, room, surface=top, hollow=inside
-    )
+        name, EntityKind.FURNITURE, class_name, BOX, room, room, surface=top, hollow=inside,
+        affordances=("openable",) if class_name == "fridge" else (),
+    )  # fmt: skip
 
 
 FURNITURE = (
@@ -332,6 +333,7 @@ def test_a_room_passed_through_on_the_way_does_not_count_yet() -> None:
             "earlier step",
         ),
         ("Move the cup to the bedroom. Then, move these objects to the closet.", "these objects"),
+        ("Move the cup to the bedroom. Then, close the fridge.", "whether things are closed"),
     ],
 )
 def test_what_is_not_certain_is_refused_with_its_reason(words: str, reason: str) -> None:
