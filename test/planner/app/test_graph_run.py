@@ -79,6 +79,15 @@ def test_the_expert_puts_a_thing_into_another(tmp_path: Path) -> None:
     assert result.verdict.success, [str(event) for event in result.events]
 
 
+def test_the_expert_closes_what_it_opened(tmp_path: Path) -> None:
+    house = load_house(kitchen.written(tmp_path))
+    closed = {"function_name": "is_closed", "args": {"objects": ["fridge_10"]}}
+    goal = {"evaluation": {"propositions": [ASKED, closed]}}
+    run = prepare_graph(GraphBackend(), house, kitchen.task(house).model_copy(update=goal), Expert)
+    result = run.run()
+    assert result.verdict.success, [str(event) for event in result.events]
+
+
 def _fetching(folder: Path) -> Path:
     """An episode beside the graph that it is in."""
     house = load_house(kitchen.written(folder))
