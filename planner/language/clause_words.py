@@ -95,7 +95,7 @@ MODALS = phrases(
     could use | can use | could do with | can do with | should be | must be | shall be | can be |
     may be | could be | ought to be | has to be | have to be | needs to be | need to be | is to be
     | are to be | wants to be | want to be | should all be | must all be | should both be | should
-    get | to be | should also be | might be | would be better | would better be | is supposed to
+    get | to be | should also be | would be better | would better be | is supposed to
     be | are supposed to be | should always be | needs | need | had better be | be | must always
     be | were | was | should now be | are | is | will be | would be | gets | get | has been | have
     been | should have been | are all | is all | must both be | should really be | should be all |

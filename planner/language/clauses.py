@@ -18,13 +18,12 @@ from planner.language.clause_words import (
     TO_ME,
     WEAK_WISHES,
 )
-from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where, several
+from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
 from planner.language.state_frames import Dos
 from planner.language.statements import Statements, forbidden
 from planner.language.verbs import Form, Frame, verbs_at
 from planner.language.words import (
     Actor,
-    Amount,
     Relation,
     Spot,
 )
@@ -185,9 +184,6 @@ class Clauses(Statements):
             return self._kept_from(best)
         for do in best[0]:
             do.things = _each_of(do.things)
-            for thing in do.things:
-                if isinstance(thing, Noun) and thing.bare and several(thing):
-                    thing.count = Amount.ALL
         kept = [other for do in best[0] if (other := forbidden(do)) is not None]
         return (kept, best[1]) if kept else None
 
@@ -212,7 +208,8 @@ class Clauses(Statements):
         if segments is None:
             return None
         parts, end = segments
-        if words[-1] == "take" and any(p.wheres for p in parts):
+        ahead = source.words[end:]
+        if words[-1] == "take" and ("you" in ahead or any(p.wheres for p in parts)):
             # "I will take the cup" wants it, "I will take it to the sink" says who does.
             return None
         if not any(p.wheres for p in parts[:-1]) and (result := self.result(end, parts, at)):

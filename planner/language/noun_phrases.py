@@ -356,6 +356,7 @@ class NounPhrases(Quantities):
             # "Both the cup and the plate".
             one = quantity.both and not noun.plural
             noun.count = 1 if one else quantity.count
+            noun.each = quantity.each
             noun.definite = quantity.det == "the" and not quantity.partitive
         elif quantity.det == "the":
             noun.definite = not several

@@ -89,7 +89,20 @@ class Objects(Items):
             segments[-1].things.append(found[0])
             i = self._places_of(segments[-1], found[1])
         _share_article(segments, plural_the=self._source.word(at) in THE)
+        self._check_shared(segments[0].things)
         return segments, i
+
+    def _check_shared(self, things: list[Phrase]) -> None:
+        """Asks how far a number or adjective goes: "three plates and cups"."""
+        first = things[0]
+        if not isinstance(first, Noun) or not first.plural or first.bare:
+            return
+        for thing in things[1:]:
+            if not isinstance(thing, Noun) or not thing.bare or not thing.plural:
+                continue
+            said = first.states or first.color or first.size or isinstance(first.count, int)
+            if said and not thing.described:
+                raise self._source.ask(AskReason.WHICH, first.start, thing.end)
 
     def _shared_noun(self, at: int) -> tuple[list[Phrase], int] | None:
         """Reads "the red and the blue cup"."""
@@ -301,6 +314,10 @@ class Objects(Items):
             anchor = where.anchor
             own = any(isinstance(thing, Noun) and thing.each for thing in placed.things)
             word = self._source.word(placed.things[0].start)
+            several = any(isinstance(t, Noun) and _some_number(t) for t in placed.things)
+            if isinstance(anchor, Noun) and _some_number(anchor) and several:
+                # "Two cups on three tables".
+                raise self._source.ask(AskReason.WHICH, where.start, where.end)
             if own and isinstance(anchor, Noun) and _any_one(anchor) and word in ("each", "every"):
                 if word == "every" and is_furniture(anchor):
                     # "Every book on a shelf": the same or not.
@@ -310,7 +327,11 @@ class Objects(Items):
             if isinstance(anchor, Noun) and anchor.elsewhere and own:
                 # "Each apple in a different bowl".
                 anchor.elsewhere, anchor.each = False, True
-            if isinstance(anchor, Noun) and anchor.count is Amount.ALL and anchor.each:
+            if (
+                isinstance(anchor, Noun)
+                and anchor.each
+                and (anchor.count is Amount.ALL or _some_number(anchor))
+            ):
                 anchor.each = False
                 for thing in placed.things:
                     if isinstance(thing, Noun) and thing.count is not Amount.ALL:
@@ -319,6 +340,10 @@ class Objects(Items):
             Act.MOVE, placed.things, start, end, placed.to,
             arrangement=placed.arrangement, later=placed.later,
         )  # fmt: skip
+
+
+def _some_number(noun: Noun) -> bool:
+    return isinstance(noun.count, int) and noun.count > 1
 
 
 def _any_one(noun: Noun) -> bool:
@@ -334,6 +359,11 @@ def _share_article(segments: list[Segment], *, plural_the: bool) -> None:
         for thing in things[1:]:
             if isinstance(thing, Noun) and thing.bare and thing.count == 1:
                 thing.definite, thing.bare = True, False
+    if isinstance(first, Noun) and first.count is Amount.ALL and not first.plural:
+        # "Every plate and cup".
+        for thing in things[1:]:
+            if isinstance(thing, Noun) and thing.bare and thing.count == 1:
+                thing.count = Amount.ALL
 
 
 def _place_of_anchor(thing: Phrase) -> Where | None:

@@ -8,6 +8,7 @@ from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
 from planner.language.fitness import includes
 from planner.language.modifiers import opposite
 from planner.language.places import is_room
+from planner.language.reading import AskReason
 from planner.language.sentence import Source
 from planner.language.words import Actor, Amount, Relation, Spot
 
@@ -100,7 +101,11 @@ class Order:
             return False
         about: list[Phrase] = [*do.things, *do.tools]
         if self._source.word(earlier.start) != "bring" and _leads_nowhere(earlier):
-            about += _anchors(do)
+            into = list(_anchors(do))
+            if any(t in into and _taken_from(t) for t in earlier.things):
+                # "Get the suitcase down from the wardrobe and put the shirts in it".
+                raise self._source.ask(AskReason.WHERE, earlier.start, earlier.end)
+            about += into
         return earlier.taken and brought and any(same(t, u) for t in earlier.things for u in about)
 
     def _merged(self, do: Do) -> bool:
@@ -242,6 +247,11 @@ def _refines(do: Do, earlier: Do) -> bool:
 
 def _only_beside(do: Do) -> bool:
     return bool(do.to) and all(where.relation is Relation.NEXT_TO for where in do.to)
+
+
+def _taken_from(thing: Phrase) -> bool:
+    where = thing.where if isinstance(thing, Noun) else []
+    return any(w.way is Way.FROM for w in where)
 
 
 def _leads_nowhere(do: Do) -> bool:

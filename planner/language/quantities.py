@@ -78,7 +78,7 @@ class Quantities:
                 i += 1
             number, after = self._number(i)
             if number is not None and number > 1:
-                quantity = Quantity("the", number)
+                quantity = Quantity("the", number, each=word == "each")
                 i = after
             return quantity, i
         if end := source.starts(at, "both of", "both"):
