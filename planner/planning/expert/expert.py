@@ -128,6 +128,12 @@ class Expert:
         if self._stand_ins.update(context.belief) and self._goal is not None:
             progress.goal = in_memory_names(self._goal, self._stand_ins.given)
         self._notes.agents = context.task.agents
+        self._notes.not_to_open = frozenset(
+            name
+            for subgoal in progress.goal.subgoals
+            if subgoal.index in progress.goal.watched and subgoal.opens is not None
+            for name in subgoal.first
+        )
         if self._likelihood is None:
             hints = location_hints(context.task.instruction, progress.goal, context.layout)
             self._likelihood = Likelihood(context.layout, hints)

@@ -78,6 +78,7 @@ class Notes:
         looked_by: (agent, furniture) of all looks of the task.
         glanced_into: furniture that was opened, which shows most of its inside.
         looked_into: furniture whose inside was looked at while it was open.
+        not_to_open: furniture that must not be opened in order to look into it.
         shut: furniture that turned out to be closed, whatever the belief says.
         beside: pairs that a skill put next to each other, and the furniture they are on.
         choice: the spot chosen for a thing, kept while it can be used.
@@ -113,6 +114,7 @@ class Notes:
     looked_by: set[tuple[str, str]] = field(default_factory=set)
     glanced_into: set[str] = field(default_factory=set)
     looked_into: set[str] = field(default_factory=set)
+    not_to_open: frozenset[str] = frozenset()
     shut: set[str] = field(default_factory=set)
     beside: dict[frozenset[str], str] = field(default_factory=dict)
     choice: dict[str, Spot] = field(default_factory=dict)

@@ -297,6 +297,8 @@ class Search:
 
     def _seen(self, look: Look) -> bool:
         if look.inside:
+            if look.furniture in self._notes.not_to_open and self._facts.is_closed(look.furniture):
+                return True
             return look.furniture in self._notes.looked_into
         return look.furniture in self._notes.looked
 

@@ -210,3 +210,11 @@ def test_what_nobody_can_open_is_not_looked_for(toy_world: Make) -> None:
     outcome = follow(toy_world(), "Open the laptop.")
     assert {call for _, call in outcome.calls} <= {"Wait[]"}
     assert outcome.decisions[-1].end is InstructionCode.BAD_REQUEST
+
+
+def test_does_not_look_into_what_must_not_be_opened(toy_world: Make) -> None:
+    world = toy_world("spoon_0")
+    outcome = follow(world, "Put the spoon on the couch. Never open the chest of drawers.")
+    assert "There is no spoon" in end(outcome) or "not found: the spoon" in end(outcome)
+    assert not any(call.startswith("Open[chest_of_drawers_0") for _, call in outcome.calls)
+    assert any(call.startswith("Open[cabinet_0") for _, call in outcome.calls)
