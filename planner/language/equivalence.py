@@ -22,7 +22,7 @@ from planner.language.description import (
 from planner.language.fitness import is_appliance, resting_relations
 from planner.language.goal_form import Find, Go, Goal, Leave, Make, Move, Never, Prepare, Request
 from planner.language.reading import NoCommand, Reading
-from planner.language.words import GENERIC_KINDS, Amount, Relation, Spot
+from planner.language.words import GENERIC_KINDS, Actor, Amount, Relation, Spot
 from planner.world.catalogue import default_catalogue, word_key
 from planner.world.word_meanings import default_word_meanings
 
@@ -112,7 +112,8 @@ class _Normalizer:
         """A request as one for each thing, where things do not depend on each other."""
         common = (
             type(item).__name__,
-            item.who,
+            # What anybody may do and what the robot shall do is done by the robot.
+            item.who is Actor.SPEAKER,
             _sorted(map(self._phrase, item.only_if)),
             _sorted(map(self._phrase, item.unless)),
         )
@@ -187,13 +188,18 @@ class _Normalizer:
     def _description(self, it: Description) -> Normal:
         return (
             _kind(it.kind),
-            (it.count, it.bound, it.definite, it.elsewhere, it.each),
+            (it.count, it.bound, it.definite and not _alike(it), it.elsewhere, it.each),
             (it.color, it.material, it.size, it.pick, _sorted(it.states)),
             self._places(it.where),
             _sorted(map(self._phrase, it.holding)),
             _sorted(map(self._phrase, it.but)),
             _sorted(self._description(self._labelled[label]) for label in it.other_than),
         )
+
+
+def _alike(it: Description) -> bool:
+    """Whether "the" and "a" are the same, as any trash can is as good as another."""
+    return it.count == 1 and not it.where and _kind(it.kind) == _kind("trash can")
 
 
 def _kind(word: str) -> Normal:
