@@ -172,6 +172,9 @@ class Discourse:
                 noun.where = list(before.where)
         if noun.kind == "thing" and noun.count == 1 and not noun.described:
             raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
+        that = self._source.word(noun.start) == "that"
+        if that and is_room(noun) and not any(n.kind == noun.kind for n in self._nouns):
+            raise self._source.ask(AskReason.WHICH, noun.start, noun.end)
         if is_room(noun) and noun.states:
             # "Everything in the kitchen that is open": not the kitchen.
             raise self._source.ask(AskReason.WHICH, noun.start, noun.end)
@@ -378,6 +381,9 @@ class Discourse:
         if "both" in pronoun.word:
             yield from self._pair(pronoun, own)
             return
+        if pronoun.word.startswith("all these") and (found := self._several(pronoun, fits, own)):
+            yield from found
+            return
         for spoken in reversed(self._spoken):
             things = [n for n in spoken.things if n not in own]
             anchors = [n for n in spoken.anchors if n not in own and not is_room(n)]
@@ -422,6 +428,10 @@ class Discourse:
             if len(group) == 2 or (len(group) == 1 and group[0].count == 2):
                 return group
         named = list(dict.fromkeys(noun for group in reversed(groups) for noun in group))
+        if len(named) == 1:
+            # "Put the cup next to the plate and bring me both".
+            beside = [w.anchor for s in self._spoken for w in s.places if _is_beside(w)]
+            named += [n for n in beside if isinstance(n, Noun) and not is_furniture(n)]
         if len(named) != 2:
             raise self._source.ask(AskReason.WHAT, pronoun.start, pronoun.end)
         return named
@@ -453,6 +463,10 @@ class Discourse:
                 return [anchor]
         # "Take everything out and put it on the counter".
         return [n for n in things if n.kind == "thing" and n.count is Amount.ALL and fits(n)]
+
+
+def _is_beside(where: Where) -> bool:
+    return where.relation is Relation.NEXT_TO
 
 
 def _room_of(place: Noun) -> Noun | None:

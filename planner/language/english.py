@@ -126,7 +126,7 @@ PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
         (
             _NEXT,
             _STATIC,
-        ): "next to|beside|near|near to|by|close to|alongside|adjacent to|right next to"
+        ): "next to|beside|near|near to|by|close to|close by|alongside|adjacent to|right next to"
         "|right beside|against|by the side of|to the side of|in the vicinity of",
         (_NEXT, _TO): "closer to|nearer to|nearer|over next to",
         (Relation.UNDER, _STATIC): "under|underneath|below|beneath",

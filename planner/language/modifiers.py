@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.language.drafts import Noun, Phrase, Pronoun
 from planner.language.english import PREPOSITIONS, phrases
 from planner.language.lexicon import Part
-from planner.language.places import Places, grouped, is_furniture
+from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture
 from planner.language.words import Amount, Pick
 from planner.world.look import Color
 
@@ -105,8 +105,13 @@ class Modified(Places):
         return end
 
     def _with(self, at: int, noun: Noun) -> int:
-        """Reads "With the apples in it"."""
+        """Reads "With the apples in it", "where the apples are"."""
         source = self._source
+        if source.word(at) == "where" and is_furniture(noun) and (what := self.noun(at + 1)):
+            ends = source.word(what[1] + 1) in CLAUSE_ENDS
+            if source.word(what[1]) in ("is", "are", "sits", "stands") and ends:
+                noun.holding.append(what[0])
+                return what[1] + 1
         i = source.longest(at, _HOLDING)
         if not i or source.word(i) in ("it", "them"):
             return 0

@@ -181,6 +181,9 @@ class MovingFrames(OccasionFrames):
             do.to = [Where(Relation.AT, Spot.BACK, Way.TO, do.start, do.end)]
         elif taken_off and verb.base in ("take", "move", "get off"):
             do.to = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, do.start, do.end)]
+        elif do.later:
+            # "Move the cup, then the plate. Place them on the table": their order would be lost.
+            raise self._source.unknown(do.start, do.end)
         else:
             do.act = Act.MENTION
 

@@ -60,6 +60,9 @@ class NounPhrases(Quantities):
             return None
         pronoun = self._pronoun(at)
         noun = self.noun(at)
+        if pronoun and pronoun[0].word.endswith(("items", "objects")):
+            # "These items from the table" are described.
+            return pronoun if self._source.word(pronoun[1]) not in ("from", "on", "in") else noun
         return noun or pronoun
 
     def noun(self, at: int) -> tuple[Noun, int] | None:

@@ -240,9 +240,15 @@ class Objects(Items):
         for earlier, later in reversed(list(itertools.pairwise(found))):
             if not earlier.to and later.to:
                 earlier.to = later.to
-        for earlier, later in itertools.pairwise(found):
-            if earlier.to and not later.to and later.arrangement is None:
-                later.to = earlier.to
+        for earlier, later in list(itertools.pairwise(found)):
+            if not earlier.to or later.to or later.arrangement is not None:
+                continue
+            if _beside_thing(earlier.to):
+                # "Next to the plate and the bowl" is next to both.
+                earlier.to += [_next_to(thing) for thing in later.things]
+                found.remove(later)
+                break
+            later.to = earlier.to
         return found
 
     def _check_target(self, things: list[Phrase], to: list[Where]) -> None:
@@ -349,6 +355,15 @@ def _some_number(noun: Noun) -> bool:
 def _any_one(noun: Noun) -> bool:
     """Whether one of a kind is meant, whichever it is."""
     return noun.count == 1 and not (noun.definite or noun.each or noun.elsewhere or noun.other)
+
+
+def _beside_thing(to: list[Where]) -> bool:
+    anchor = to[0].anchor if len(to) == 1 and to[0].relation is Relation.NEXT_TO else None
+    return isinstance(anchor, Noun) and not is_furniture(anchor)
+
+
+def _next_to(thing: Phrase) -> Where:
+    return Where(Relation.NEXT_TO, thing, Way.STATIC, thing.start, thing.end, comma=True)
 
 
 def _share_article(segments: list[Segment], *, plural_the: bool) -> None:

@@ -80,7 +80,7 @@ _THERE = {
     ("in", "the", "centre"): Relation.ON_TOP, ("in", "between"): Relation.NEXT_TO,
     ("on", "top"): Relation.ON_TOP, ("next", "to", "that"): Relation.NEXT_TO,
 }  # fmt: skip
-_CLAUSE_ENDS = STOPS | {"", ",", "and", "then", "before"}
+CLAUSE_ENDS = STOPS | {"", ",", "and", "then", "before"}
 # They say nothing of where something is or goes.
 _ANYWHERE_AT_ALL = (
     "in the house", "around the house", "in the whole house", "in this house", "at home",
@@ -108,6 +108,10 @@ class Places(NounPhrases):
     def arrangement(self, at: int) -> tuple[Arrangement, int] | None:
         """How things lie relative to each other."""
         end = self._source.longest(at, _ARRANGEMENTS.keys())
+        if not end and self._source.word(at - 1) == "them":
+            # "Place them close by on the counter".
+            end = self._source.starts(at, "close by") * (self._source.word(at + 2) in ("on", "in"))
+            return (Arrangement.TOGETHER, end) if end else None
         if not end or (self._source.word(end - 1) == "apart" and self._source.word(end) == "from"):
             return None
         return _ARRANGEMENTS[self._source.words[at:end]], end
@@ -208,7 +212,7 @@ class Places(NounPhrases):
 
     def _there(self, at: int) -> tuple[list[Where], int] | None:
         end = self._source.longest(at, _THERE.keys())
-        if not end and self._source.word(at) == "in" and self._source.word(at + 1) in _CLAUSE_ENDS:
+        if not end and self._source.word(at) == "in" and self._source.word(at + 1) in CLAUSE_ENDS:
             return [Where(Relation.IN, None, Way.STATIC, at, at + 1)], at + 1
         if not end and self._source.word(at) == "back":
             return [Where(Relation.AT, Spot.BACK, Way.TO, at, at + 1)], at + 1
