@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.episodes.partnr.goal_checks import UnclearError
+from planner.episodes.partnr.goal_propositions import UnclearError
 from planner.episodes.wording import MASS_NOUNS
 from planner.grounding.fitting import Fitting
 from planner.grounding.kinds import classes_of
@@ -15,13 +15,11 @@ from planner.language.words import Amount, Relation, Spot
 from planner.world.vocabulary import EntityKind
 from planner.world.word_meanings import default_word_meanings
 
-# Furniture for which "to the ..." means inside, not on top.
+# Furniture for which "to the ..." means inside, not on top; of a chest of drawers "in" says so.
 _CONTAINERS = frozenset({
     "cabinet", "wardrobe", "fridge", "washer_dryer", "dishwasher", "microwave", "oven",
     "trash_can", "toy_box", "hamper", "filing_cabinet",
 })  # fmt: skip
-# "To the chest of drawers" may mean on top or in a drawer.
-_EITHER = frozenset({"chest_of_drawers", "nightstand"})
 
 
 def as_partnr_means(goal: Goal, scene: Scene) -> Goal:
@@ -37,14 +35,43 @@ def as_partnr_means(goal: Goal, scene: Scene) -> Goal:
 
     def settled(requests: tuple[Request, ...]) -> tuple[Request, ...]:
         kept = [item for item in requests if not (concrete and isinstance(item, Prepare))]
-        return tuple(found for item in kept for found in _settled(item, scene))
+        kept = [item for item in kept if not any(_says_which(other, item) for other in concrete)]
+        placed = {
+            thing.kind
+            for other in concrete
+            if isinstance(other, Move) and any(map(_on_furniture, other.to))
+            for thing in other.things
+            if isinstance(thing, Description)
+        }
+        return tuple(found for item in kept for found in _settled(item, scene, placed))
 
     steps = tuple(step for step in map(settled, goal.steps) if step)
     # Checked before; a copy keeps labels that a validation would see twice.
     return goal.model_copy(update={"steps": steps, "any_time": settled(goal.any_time)})
 
 
-def _settled(request: Request, scene: Scene) -> Iterator[Request]:
+def _says_which(request: Request, before: Request) -> bool:
+    """Whether "put the ball on the table" says what "put some toys on the table" is about."""
+    if not isinstance(request, Move) or not isinstance(before, Move) or len(before.things) > 1:
+        return False
+    some, *_ = before.things
+    if not isinstance(some, Description) or some.count not in (Amount.SOME, Amount.FEW):
+        return False
+    kinds = [thing.kind for thing in request.things if isinstance(thing, Description)]
+    wide = set(classes_of(some.kind))
+    return (
+        len(kinds) == len(request.things) > 1
+        and all(kind != some.kind and set(classes_of(kind)) <= wide for kind in kinds)
+        and list(map(_place_kind, request.to)) == list(map(_place_kind, before.to))
+    )
+
+
+def _place_kind(place: Place) -> str:
+    return place.anchor.kind if isinstance(place.anchor, Description) else ""
+
+
+def _settled(request: Request, scene: Scene, placed: set[str]) -> Iterator[Request]:
+    """A request as it is meant; `placed` are kinds of things that some request puts somewhere."""
     if request.only_if or request.unless:
         raise UnclearError("it depends on a condition")
     if isinstance(request, Leave):
@@ -63,6 +90,9 @@ def _settled(request: Request, scene: Scene) -> Iterator[Request]:
             _refuse_several(place.anchor, scene)
     to = tuple(settled for place in request.to for settled in _placed(place))
     yield request.model_copy(update={"who": None, "things": things, "to": to})
+    for place in request.to:
+        if isinstance(place.anchor, Description) and place.anchor.kind not in placed:
+            yield from _brought_along(place, scene)
 
 
 def _refuse_several(phrase: NounPhrase, scene: Scene) -> None:
@@ -105,12 +135,22 @@ def _placed(place: Place) -> Iterator[Place]:
         yield place.model_copy(update={"anchor": anchor.model_copy(update={"where": left})})
     elif place.relation is Relation.AT:
         classes = set(classes_of(anchor.kind))
-        if classes & _EITHER:
-            raise UnclearError("on top or inside is not said")
         inside = bool(classes) and classes <= _CONTAINERS
         yield place.model_copy(update={"relation": Relation.IN}) if inside else place
     else:
         yield place
+
+
+def _brought_along(place: Place, scene: Scene) -> Iterator[Request]:
+    """For "next to the cup on the table", where no cup is on a table: the cup comes there, too."""
+    anchor = place.anchor
+    if place.relation is not Relation.NEXT_TO or not isinstance(anchor, Description):
+        return
+    inner = tuple(one for one in anchor.where if _on_furniture(one))
+    bare = anchor.model_copy(update={"where": tuple(w for w in anchor.where if w not in inner)})
+    if inner and not _is_fixed(anchor) and not _fitting(anchor, scene) and _fitting(bare, scene):
+        to = tuple(settled for one in inner for settled in _placed(one))
+        yield Move(things=_determined((bare,), scene), to=to)
 
 
 def _on_furniture(place: Place) -> bool:
@@ -138,8 +178,18 @@ def _determined(phrases: tuple[NounPhrase, ...], scene: Scene) -> tuple[NounPhra
                 taken += alike
                 settled.append(phrase.model_copy(update={"count": len(alike)}))
             else:
-                settled.append(_one(phrase, scene))
+                settled.append(_one(_apart(phrase, found, scene), scene))
     return tuple(settled)
+
+
+def _apart(phrase: Description, listed: list[Description], scene: Scene) -> Description:
+    """Of "the plant, the plant saucer": the plant is not what the other noun alone means."""
+    fitting = _fitting(phrase, scene) if phrase.definite and phrase.count == 1 else frozenset()
+    for other in listed if len(fitting) > 1 else ():
+        theirs = _fitting(other, scene)
+        if other.count == len(theirs) and theirs < fitting:
+            phrase = phrase.model_copy(update={"but": (*phrase.but, other)})
+    return phrase
 
 
 def _alike(one: Description, other: Description, scene: Scene) -> bool:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from planner.episodes.lint.goal import task_types
-from planner.episodes.partnr.goal_checks import UnclearError, checked
+from planner.episodes.partnr.goal_checks import checked
 from planner.episodes.partnr.goal_conventions import as_partnr_means
+from planner.episodes.partnr.goal_propositions import UnclearError
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import asked_open, asked_word
 from planner.grounding.binder import Binder
@@ -56,7 +57,8 @@ def derive(instruction: str, scene: Scene) -> Derivation:
         asked = read_evaluation(dict(found.evaluation), "the derived goal").propositions
         for word in (asked_word(p.predicate) for p in asked if asked_open(p.predicate) is not None):
             raise UnclearError(f"PARTNR's goals do not say whether things are {word}.")
-        evaluation = checked(goal, found, scene)
+        goes_back = "back" in instruction.lower().split()
+        evaluation = checked(goal, found, scene, goes_back=goes_back)
     except UnclearError as refusal:
         return Derivation(None, str(refusal))
     types = task_types(read_evaluation(evaluation, "the derived goal"))

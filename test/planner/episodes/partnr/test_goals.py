@@ -236,6 +236,58 @@ def test_neighbours_count_where_they_were_sent() -> None:
     ]
 
 
+def test_one_of_two_is_what_the_other_noun_does_not_mean() -> None:
+    goal = _goal(
+        "Move the plant and the plant saucer to the dining table.",
+        plant_container_0="bed_0", plant_saucer_0="bed_0",
+    )  # fmt: skip
+    assert [f[1] for f in _facts(goal)] == [["plant_container_0"], ["plant_saucer_0"]]
+
+
+def test_what_is_next_to_something_on_the_table_brings_it_there() -> None:
+    goal = _goal("Put the cup next to the lamp on the table.", cup_0="bed_0", lamp_0="bed_1")
+    assert [f[:2] for f in _facts(goal)] == [
+        ("is_on_top", ["cup_0"]), ("is_next_to", ["cup_0"]), ("is_on_top", ["lamp_0"]),
+    ]  # fmt: skip
+    assert len(_constraints(goal, "Same")) == 1
+
+
+def test_next_to_two_things_is_next_to_both() -> None:
+    goal = _goal(
+        "Put the cup next to the lamp and the bowl.",
+        cup_0="bed_0", lamp_0="table_0", bowl_0="table_0",
+    )  # fmt: skip
+    assert [f[2] for f in _facts(goal)] == [["lamp_0"], ["bowl_0"]]
+
+
+def test_some_things_are_those_that_are_named_then() -> None:
+    goal = _goal(
+        "Help me move some toys to the dining table. Place the toy bee and toy animal on the"
+        " table.",
+        toy_bee_0="bed_0", toy_animal_0="bed_0", toy_airplane_0="bed_0",
+    )  # fmt: skip
+    assert [f[1:] for f in _facts(goal)] == [
+        (["toy_bee_0"], ["table_3"]), (["toy_animal_0"], ["table_3"]),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ["all these items", "them"])
+def test_several_are_meant_by_a_word_for_all(words: str) -> None:
+    goal = _goal(
+        f"Place the cup and the hat on the dining table. Then, move {words} to the closet.",
+        cup_0="bed_0", hat_0="bed_0",
+    )  # fmt: skip
+    assert [f[1] for f in _facts(goal)] == [["cup_0"], ["hat_0"]] * 2
+
+
+def test_close_by_on_a_place_is_next_to_each_other() -> None:
+    goal = _goal(
+        "Move the cup and hat to the closet. Then, place them close by on the bed in the bedroom.",
+        cup_0="table_0", hat_0="table_0",
+    )  # fmt: skip
+    assert _facts(goal)[-1] == ("is_next_to", ["cup_0"], ["hat_0"])
+
+
 def test_what_a_room_is_said_to_have_is_on_the_furniture_in_it() -> None:
     goal = _goal(
         "Move the cup to the table in the living room that has the bowls.",
@@ -312,13 +364,15 @@ def test_a_room_passed_through_on_the_way_does_not_count_yet() -> None:
         ("Move the lamp to the dining table.", "may be any of 2"),
         ("Move two lamps from the kitchen to the dining table.", "no lamp at the kitchen"),
         ("Move three lamps to the dining table.", "only 2 of 3"),
-        ("Move the cup to the chest of drawers.", "on top or inside"),
+        ("Move the cup to another table in that bedroom.", "that bedroom"),
+        ("Move the cup, then the bowl, then the hat. Place them on the bed.", "not understood"),
         ("Put the cup on the living room table.", "already"),
         ("Help me tidy up the kitchen and wash the bowl.", "cannot be clean"),
         ("Put the cup next to the lamp and the bowl on the bed.", "not clear"),
         ("Move some lamps to the dining table.", "does not say how many"),
         ("Put the cup next to itself.", "not understood"),
         ("Put it on the table.", "it"),
+        ("Put the cup on the bed, together.", "is not said"),
         ("Put the cup on the bed next to the bowl.", "elsewhere"),
         ("Leave the cup on the bed.", "no cup on the bed"),
         ("First, place the cup next. Then, move it to the kitchen.", "place the cup"),

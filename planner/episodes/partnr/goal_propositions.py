@@ -1,0 +1,88 @@
+"""The propositions of an evaluation while it is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from planner.grounding.kinds import is_room_kind
+from planner.grounding.scene import Scene
+from planner.language.description import Description
+from planner.language.goal_form import Move, Request
+from planner.world.vocabulary import EntityKind
+
+PLACES = {"is_on_top": "receptacles", "is_inside": "receptacles", "is_in_room": "rooms"}
+PLACING = frozenset({*PLACES, "is_on_floor"})
+NEAR = frozenset({"is_next_to", "is_clustered"})
+
+
+class UnclearError(Exception):
+    """Words without exactly one meaning in the scene; the message says which and why."""
+
+
+@dataclass(frozen=True)
+class Proposition:
+    """One proposition; `step` is None without an order, `second` the names at the place."""
+
+    index: int
+    function: str
+    request: int
+    step: int | None
+    names: tuple[str, ...]
+    second: tuple[str, ...] = ()
+
+    @property
+    def placing(self) -> bool:
+        """Whether it says where things are."""
+        return self.function in PLACING
+
+
+def is_definite(request: Request) -> bool:
+    """Whether a place is one in particular: "the table", or any room."""
+    anchors = [place.anchor for place in request.to] if isinstance(request, Move) else []
+    return any(
+        not isinstance(anchor, Description) or anchor.definite or is_room_kind(anchor.kind)
+        for anchor in anchors
+    )
+
+
+def place_of(name: str, item: Proposition, scene: Scene) -> str:
+    """Where a thing is at the start, as what the proposition has in its second list."""
+    thing = scene.things[name]
+    return (thing.room if item.function == "is_in_room" else thing.parent) or ""
+
+
+def ties_of(evaluation: Mapping[str, JsonValue]) -> list[set[int]]:
+    """The propositions of each tie to the same argument."""
+    return [
+        {index for index in list_of(constraint["proposition_indices"]) if isinstance(index, int)}
+        for constraint in list_of(evaluation["constraints"])
+        if isinstance(constraint, dict) and constraint["type"] == "SameArgConstraint"
+    ]
+
+
+def rooms_of(item: Proposition, scene: Scene) -> Iterator[str]:
+    """The rooms in which it can become true."""
+    if item.function == "is_on_floor":
+        yield from (room.name for room in scene.of_kind(EntityKind.ROOM))
+    for name in item.second:
+        yield scene.things[name].room or ""
+
+
+def is_so(item: Proposition, scene: Scene) -> bool:
+    """Whether all of the things are at such a place at the start."""
+    if item.function not in PLACES:
+        return False
+    return all(place_of(name, item, scene) in item.second for name in item.names)
+
+
+def list_of(value: JsonValue) -> list[JsonValue]:
+    """A list of a document; empty for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def names_in(value: JsonValue) -> tuple[str, ...]:
+    """The names in a list of a document."""
+    return tuple(name for name in list_of(value) if isinstance(name, str))
