@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun
+from planner.language.english import FOR_SOMEBODY
 from planner.language.fitness import built_in, can_be, too_big
 from planner.language.ordering import Order, same
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AlreadyTrue, AskReason
 from planner.language.sentence import Refused, Source
-from planner.language.words import Amount, Relation
+from planner.language.words import Amount, Relation, Spot
 
 
 def check(source: Source, order: Order) -> None:
@@ -22,6 +23,7 @@ def check(source: Source, order: Order) -> None:
             raise source.ask(AskReason.WHERE, mention.start, mention.end)
     for do in (*order.requests, *order.throughout):
         _vague(source, do)
+        _for_another(source, do)
         _unmeasured(source, do)
         _unfit(source, do)
         _already(source, do)
@@ -55,6 +57,14 @@ def _vague(source: Source, do: Do) -> None:
             and do.act is Act.MOVE
         ):
             raise source.ask(AskReason.WHAT, thing.start, thing.end)
+
+
+def _for_another(source: Source, do: Do) -> None:
+    """Asks where to bring "a towel for my mother": where she is, or to the speaker."""
+    if do.act is not Act.MOVE or not do.taken or any(w.anchor is not Spot.ME for w in do.to):
+        return
+    if end := source.longest(do.end, FOR_SOMEBODY):
+        raise source.ask(AskReason.WHERE, do.start, end)
 
 
 def _unmeasured(source: Source, do: Do) -> None:
