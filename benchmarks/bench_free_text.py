@@ -4,12 +4,18 @@ Sentences are drawn by seed from annotated instructions that ask for something, 
 shipped house in which its things can be put. Done and right: it was read as annotated, and the true
 world is as understood in the end. A question is answered by its first alternative.
 
-Repeat with: python benchmarks/bench_free_text.py [FILE ...] [--count N] [--seed N] [--show]
+With --ros each sentence is a `planner demo` of its own, as fast as it goes, with live verdict and
+the bag's; the answers are those of the same sentence in one process.
+
+Repeat with: python benchmarks/bench_free_text.py [FILE ...] [--count N] [--seed N] [--show] [--ros]
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +47,7 @@ KNOWN = Path(__file__).parents[1] / "test" / "data" / "everyday" / "known.yaml"
 HOUSES = (*(f"train_{n}" for n in range(8)), *(f"heldout_{n}" for n in range(5)))
 COUNTS = {"all": 2, "some": 2, "few": 3}
 CLUTTER = 15
+DEMO_TIMEOUT_S = 600.0
 # What boiling, cutting and pouring take.
 TOOLS = (
     ObjectRequest(("pot",)),
@@ -169,7 +176,25 @@ def first_alternative(question: str) -> str | None:
     return question.partition(": ")[2].rstrip("?").split(", ")[0].split(" or ")[0]
 
 
-def tried(entry: AnnotatedInstruction, house: House, seed: int) -> Trial:
+def over_ros(text: str, house: House, answers: Sequence[str]) -> tuple[bool, str]:
+    """Whether live verdict and bag say success, and the last line of `planner demo`."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / f"{house.name}.json"
+        home.write_text(house.model_dump_json(by_alias=True), encoding="utf-8")
+        words = [text, "--house", str(home), "--fast", "-o", f"{folder}/run"]
+        given = [word for answer in answers for word in ("--answer", answer)]
+        done = subprocess.run(
+            [sys.executable, "-m", "planner.cli", "demo", *words, *given],
+            capture_output=True,
+            text=True,
+            timeout=DEMO_TIMEOUT_S,
+            check=False,
+        )
+    last = (done.stdout + done.stderr).strip().splitlines()[-1]
+    return done.returncode == 0, last
+
+
+def tried(entry: AnnotatedInstruction, house: House, seed: int, *, ros: bool) -> Trial:
     asked: list[str] = []
 
     async def ask(question: str) -> str | None:
@@ -181,7 +206,11 @@ def tried(entry: AnnotatedInstruction, house: House, seed: int) -> Trial:
     read = grade(entry.reading, interpret(entry.text)) is Grade.RIGHT
     outcome = run.result.outcome
     end = f"{outcome.code.name}: {outcome.text} | {run.verdict.explanation} | {asked}"
-    return Trial(entry.text, house.name, read, len(asked), run.verdict.success, end)
+    success = run.verdict.success
+    if ros:
+        answers = [first_alternative(question) or "" for question in asked]
+        success, end = over_ros(entry.text, house, answers)
+    return Trial(entry.text, house.name, read, len(asked), success, end)
 
 
 def main() -> None:
@@ -189,6 +218,7 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path, default=[KNOWN])
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ros", action="store_true", help="over ROS, about a minute each")
     parser.add_argument("--show", action="store_true", help="print what was not done right")
     args = parser.parse_args()
     rng = np.random.default_rng(args.seed)
@@ -203,7 +233,7 @@ def main() -> None:
         if house is None:
             unplaced += 1
             continue
-        trial = tried(entry, house, args.seed)
+        trial = tried(entry, house, args.seed, ros=args.ros)
         trials.append(trial)
         if args.show and not trial.right:
             print(f"- {trial.text}\n    {trial.house}, read {trial.read}: {trial.end}", flush=True)
@@ -215,7 +245,7 @@ def main() -> None:
         ("done and right without a question", shares[0], "0.7"),
         ("done and right with answers", shares[1], "0.85"),
     ]
-    print_table("free text", rows)
+    print_table("free text over ROS" if args.ros else "free text, in process", rows)
 
 
 if __name__ == "__main__":
