@@ -22,7 +22,7 @@ setup: ## virtual environment, ROS 2 from PyPI, interfaces
 	@$(TIMED) set-up scripts/setup.sh
 
 # In parallel, with the output of each step when it has ended.
-SIDE_BY_SIDE := --no-print-directory --jobs=3 --keep-going --output-sync=target
+SIDE_BY_SIDE := --no-print-directory --jobs=2 --keep-going --output-sync=target
 
 test: setup ## checks for every change: minutes
 	@$(MAKE) $(SIDE_BY_SIDE) lint test-integration test-fast
@@ -45,10 +45,10 @@ test-fast: setup ## tests without ROS
 slow-properties: setup
 	@$(TIMED) 'slow tests without ROS' $(UNIT) -m slow $(ARGS)
 
-# Five files at a time, each in a ROS domain of its own, as they mostly wait. The order is that of
+# Three files at a time, each in a ROS domain of its own, as they mostly wait. The order is that of
 # test/integration/conftest.py.
 INTEGRATION := $(BIN)/pytest test/integration \
-  -n 5 --dist loadfile --no-loadscope-reorder -rR --reruns 2
+  -n 3 --dist loadfile --no-loadscope-reorder -rR --reruns 2
 
 test-integration: setup ## tests with real ROS nodes
 	@$(TIMED) 'integration tests' $(INTEGRATION) -m 'not slow' $(ARGS)
