@@ -47,7 +47,9 @@ slow-properties: setup
 
 # Three files at a time, each in a ROS domain of its own, as they mostly wait. The order is that of
 # test/integration/conftest.py.
+# A test process that hangs in the middleware, where no signal reaches Python, ends after a while.
 INTEGRATION := $(BIN)/pytest test/integration \
+  -o faulthandler_timeout=330 -o faulthandler_exit_on_timeout=true \
   -n 3 --dist loadfile --no-loadscope-reorder -rR --reruns 2
 
 test-integration: setup ## tests with real ROS nodes
