@@ -18,7 +18,7 @@ from planner.up import require_files, run_nodes
 from planner.world.errors import PlannerError
 
 DEFAULT_TASK = "demo_dinner"
-DEFAULT_HOUSE = "train_1"
+DEFAULT_HOUSE = "train_3"
 IN_WORDS_AGENTS = "2"
 # Fast enough not to bore, slow enough to read along.
 DEFAULT_PACE = 2.5
