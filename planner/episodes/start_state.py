@@ -25,7 +25,7 @@ from planner.world.vocabulary import (
 def house_entities(house: House) -> dict[str, EntityState]:
     """Rooms and furniture by name, as in the house file."""
     entities = {room.name: _room_state(room) for room in house.rooms}
-    entities.update((piece.name, _piece_state(piece, None)) for piece in house.furniture)
+    entities.update((piece.name, piece_state(piece, None)) for piece in house.furniture)
     return entities
 
 
@@ -54,7 +54,7 @@ def start_entities(
     for name, change in episode.furniture.items():
         piece = house.furniture_by_name.get(name)
         if piece is not None:
-            entities[name] = _piece_state(piece, change)
+            entities[name] = piece_state(piece, change)
     for item in episode.objects:
         entities[item.name] = _object_state(item, episode, house, catalogue)
     return entities
@@ -76,7 +76,8 @@ def _room_state(room: Room) -> EntityState:
     )
 
 
-def _piece_state(piece: Furniture, change: FurnitureChange | None) -> EntityState:
+def piece_state(piece: Furniture, change: FurnitureChange | None = None) -> EntityState:
+    """Furniture as a world starts with it: closed, and with its usual states, but for `change`."""
     openness = None
     if piece.joints:
         openness = 1.0 if change is not None and change.open else 0.0

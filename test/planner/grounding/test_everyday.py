@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.episodes.start_state import piece_state
 from planner.evaluation.language import read_evaluation
 from planner.grounding.binder import Binder
 from planner.grounding.records import Grounding
@@ -15,7 +16,7 @@ from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Box
 from planner.world.house_checks import load_house
 from planner.world.receptacle import part_by_word
-from planner.world.state import EntityState, WorldState
+from planner.world.state import WorldState
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind, Relation
 
@@ -27,21 +28,7 @@ GOALS = [item.goal for item in read_instructions(KNOWN) if item.goal is not None
 def full_house(name: str) -> Scene:
     """A shipped house with a thing of every class where such things usually are."""
     house = load_house(name)
-    found: dict[str, EntityState] = {}
-    for piece in house.furniture:
-        found[piece.name] = EntityState(
-            name=piece.name,
-            kind=EntityKind.FURNITURE,
-            class_name=piece.class_name,
-            instance_id=0,
-            pose=piece.pose,
-            size_m=piece.size_m,
-            parent=piece.room,
-            relation=None,
-            room=piece.room,
-            affordances=piece.affordances,
-            states=default_states().initial(piece.affordances),
-        )
+    found = {piece.name: piece_state(piece) for piece in house.furniture}
     empty = scene_of_state(WorldState(0.0, 0, 0, name, "", found), house)
     things = dict(empty.things)
     for cls in default_catalogue().objects.values():
