@@ -1,0 +1,1 @@
+"""LLaMAR: a team that plans, acts, corrects and verifies (docs/llamar.md)."""
