@@ -142,8 +142,8 @@ class _Observer:
         """Updates the memory with what the agent senses now."""
         now_s, memory = self.backend.now_s(), self.memory
         if self.watch is None and not self.privileged.needs_look(agent, now_s, memory.entities):
-            base_m, holds = self.backend.localised_position(agent)
-            memory.note_self(agent, base_m, now_s, holds=holds)
+            base_m, heading_rad, holds = self.backend.localised_position(agent)
+            memory.note_self(agent, base_m, now_s, holds=holds, heading_rad=heading_rad)
             return
         observation = self.backend.observe(agent, self.cameras)
         if self.watch is not None:
@@ -164,5 +164,6 @@ class _Observer:
         """Tells the memory that all agents looked `seconds` from now, and from where."""
         backend = self.backend
         for agent in backend.agents:
-            base_m, holds = backend.predicted_position(agent, seconds)
-            self.memory.note_self(agent, base_m, backend.now_s() + seconds, holds=holds)
+            base_m, heading_rad, holds = backend.predicted_position(agent, seconds)
+            at_s = backend.now_s() + seconds
+            self.memory.note_self(agent, base_m, at_s, holds=holds, heading_rad=heading_rad)

@@ -161,9 +161,9 @@ class RunStory:
                 raise PlannerError("the backend provides no world state")
             position_m = state.entities[agent].pose.position_m
         elif after_s:
-            position_m, _holds = backend.predicted_position(agent, after_s)
+            position_m = backend.predicted_position(agent, after_s).position_m
         else:
-            position_m, _holds = backend.localised_position(agent)
+            position_m = backend.localised_position(agent).position_m
         return position_m[0], position_m[1]
 
     def _print_found(self) -> None:

@@ -22,13 +22,14 @@ from planner.world.vocabulary import EntityKind, Relation, floor_name
 
 @record
 class AgentBelief:
-    """Where an agent is; `class_name` is its kind, "agent" where nobody told."""
+    """Where an agent is and faces; `class_name` is its kind, "agent" where nobody told."""
 
     name: str
     class_name: str
     position_m: Vec3
     source: Source
     stamp_s: float
+    heading_rad: float | None = None
 
 
 class BeliefBuilder:
@@ -118,6 +119,7 @@ class BeliefBuilder:
             hands=() if body is None else (None,) * body.hands,
             source=agent.source,
             stamp_s=agent.stamp_s,
+            heading_rad=agent.heading_rad,
         )
 
     def _entity_node(self, entity: Entity) -> BeliefNode:

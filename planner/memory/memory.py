@@ -165,18 +165,32 @@ class Memory:
 
     def note_sensed(self, observation: Observation) -> None:
         """Learns where the agent is, and that it looked; without what its picture shows."""
-        base_m = observation.base.position_m
-        self.note_self(observation.agent, base_m, observation.stamp_s, holds=observation.holding)
+        base = observation.base
+        self.note_self(
+            observation.agent,
+            base.position_m,
+            observation.stamp_s,
+            holds=observation.holding,
+            heading_rad=base.yaw_rad,
+        )
 
-    def note_self(self, agent: str, base_m: Vec3, stamp_s: float, *, holds: bool) -> None:
-        """Learns where an agent is in the map, and whether it holds something, and that it looked.
+    def note_self(
+        self,
+        agent: str,
+        base_m: Vec3,
+        stamp_s: float,
+        *,
+        holds: bool,
+        heading_rad: float | None = None,
+    ) -> None:
+        """Learns where an agent is and faces, whether it holds something, and that it looked.
 
         All there is to learn of a look that shows nothing new.
         """
         self._looked[agent] = self._slot(stamp_s)
         self._advance(stamp_s)
         kind = self._kinds.get(agent, "agent")
-        self._put_agent(AgentBelief(agent, kind, base_m, Source.TOLD, stamp_s))
+        self._put_agent(AgentBelief(agent, kind, base_m, Source.TOLD, stamp_s, heading_rad))
         self._grasps[agent] = holds
 
     def last_action(self, agent: str) -> str:
@@ -258,9 +272,10 @@ class Memory:
         if operation.facts is not None:
             self._kinds.setdefault(operation.name, operation.facts.class_name)
         kind = self._kinds.get(operation.name, "agent")
-        self._put_agent(
-            AgentBelief(operation.name, kind, operation.position_m, Source.SEEN, stamp_s)
-        )
+        # Another's camera tells where it is, not where it faces.
+        heading_rad = known.heading_rad if known is not None else None
+        at_m = operation.position_m
+        self._put_agent(AgentBelief(operation.name, kind, at_m, Source.SEEN, stamp_s, heading_rad))
 
     def _put_agent(self, agent: AgentBelief) -> None:
         self._agents[agent.name] = agent

@@ -518,7 +518,10 @@ class MemoryNode(ManagedNode):
     @staticmethod
     def _graph_content(memory: Memory) -> tuple[object, ...]:
         """The content of a graph without the times of observations."""
-        agents = ((agent.name, agent.class_name, agent.position_m) for agent in memory.agents)
+        agents = (
+            (agent.name, agent.class_name, agent.position_m, agent.heading_rad)
+            for agent in memory.agents
+        )
         return (memory.sequence, *agents)
 
     def _republish(self) -> None:

@@ -37,6 +37,7 @@ def full_belief(state: WorldState) -> Belief:
             stamp_s=state.stamp_s,
             description=describe(entity.class_name, entity.states) if numbered else "",
             look=entity.look,
+            heading_rad=entity.pose.yaw_rad if entity.kind is EntityKind.AGENT else None,
         )
         number += int(numbered)
     return Belief(state.stamp_s, state.revision, nodes)

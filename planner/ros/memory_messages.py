@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Vector3
+from geometry_msgs.msg import Quaternion, Vector3
 from planner_msgs.msg import Entity as EntityMessage
 from planner_msgs.msg import (
     EntityList,
@@ -21,6 +21,7 @@ from planner_msgs.msg import Operation as OperationMessage
 from planner.ros.conversions import header, point_message, time_message
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.entity import Entity, MemoryChange, OperationKind
+from planner.world.geometry import quaternion_from_yaw
 from planner.world.look import look_states
 from planner.world.vocabulary import EntityKind, Relation
 
@@ -146,7 +147,17 @@ def _node_message(node: BeliefNode) -> WorldGraphNode:
         source=_SOURCES[node.source],
     )
     message.pose.position = point_message(node.position_m)
+    if node.kind is EntityKind.AGENT:
+        message.pose.orientation = _heading(node.heading_rad)
     return message
+
+
+def _heading(heading_rad: float | None) -> Quaternion:
+    """A turn about the vertical axis; of length zero where it is unknown."""
+    if heading_rad is None:
+        return Quaternion(x=0.0, y=0.0, z=0.0, w=0.0)
+    x, y, z, w = quaternion_from_yaw(heading_rad)
+    return Quaternion(x=x, y=y, z=z, w=w)
 
 
 def _edge_message(node: BeliefNode) -> WorldGraphEdge | None:

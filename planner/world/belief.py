@@ -48,6 +48,7 @@ class BeliefNode:
         relation: of a thing to its parent.
         states: only known ones.
         openness: of furniture, 0 closed to 1 open; None if nothing opens.
+        heading_rad: of an agent, from +x towards +y of the map; None if unknown.
         hands: of an agent, what each of its hands is believed to hold.
         source: of the belief.
         stamp_s: when its source last confirmed it, seconds of the world's clock.
@@ -72,6 +73,7 @@ class BeliefNode:
     stamp_s: float = 0.0
     description: str = ""
     look: Look = UNKNOWN_LOOK
+    heading_rad: float | None = None
 
     @property
     def holding(self) -> str | None:

@@ -6,6 +6,7 @@ reader's, without ROS.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from planner.world.belief import Belief, BeliefNode, Source
@@ -56,7 +57,16 @@ def _node_record(node: Any, edge: Any, stamp_s: float) -> BeliefNode:
         stamp_s=stamp_s - float(node.age_s),
         description=node.description,
         look=look,
+        heading_rad=_heading_rad(node),
     )
+
+
+def _heading_rad(node: Any) -> float | None:
+    """Of an agent; None where the turn has no length, as for a heading that is unknown."""
+    turn = node.pose.orientation
+    if _KINDS[node.kind] is not EntityKind.AGENT or not (turn.z or turn.w):
+        return None
+    return 2 * math.atan2(float(turn.z), float(turn.w))
 
 
 def state_update(message: Any) -> StateUpdate:

@@ -230,6 +230,14 @@ class Stance(NamedTuple):
     tilt_rad: float
 
 
+class Localised(NamedTuple):
+    """Where an agent takes itself to be in `map`, and whether it holds something."""
+
+    position_m: Vec3
+    heading_rad: float
+    holds: bool
+
+
 class Leg(NamedTuple):
     """A piece of an agent's path at constant speed, times in seconds from now.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.geometry import Box, Pose, Vec3
+from planner.world.geometry import Box, Pose
 from planner.world.house import House
 from planner.world.observation import Observation
 from planner.world.primitive import (
@@ -20,7 +20,7 @@ from planner.world.primitive import (
     Primitive,
 )
 from sim_bridge.embedded.encounters import undisturbed_s
-from sim_bridge.embedded.entities import Agent
+from sim_bridge.embedded.entities import Agent, Localised
 from sim_bridge.embedded.motion_bounds import carried_bounds, moving_furniture_bounds
 from sim_bridge.embedded.options import Noise, WorldOptions
 from sim_bridge.embedded.prediction import predicted_stance
@@ -110,18 +110,19 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
         """Whether sensing and acting are random."""
         return self._is_noisy
 
-    def localised_position(self, agent: str) -> tuple[Vec3, bool]:
-        """An agent's position by its own localisation, and whether it holds something.
+    def localised_position(self, agent: str) -> Localised:
+        """Where an agent is by its own localisation, and whether it holds something.
 
         As in `observe`, in a fraction of the time.
         """
         body = self._agent(agent)
         if self._is_noisy:
             sensed = self.observe(agent, ())
-            return sensed.base.position_m, sensed.holding
-        return (body.x_m, body.y_m, 0.0), body.holding is not None
+            return Localised(sensed.base.position_m, sensed.base.yaw_rad, sensed.holding)
+        holds = body.holding is not None
+        return Localised((body.x_m, body.y_m, 0.0), body.yaw_rad, holds)
 
-    def predicted_position(self, agent: str, seconds: float) -> tuple[Vec3, bool]:
+    def predicted_position(self, agent: str, seconds: float) -> Localised:
         """The same in the future, before the last of the steps that may be taken as one.
 
         Raises:
@@ -131,7 +132,8 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
             raise PlannerError("where an agent will be localised is random in this world")
         body = self._agent(agent)
         stance = predicted_stance(body, seconds)
-        return (stance.x_m, stance.y_m, 0.0), body.holding is not None
+        holds = body.holding is not None
+        return Localised((stance.x_m, stance.y_m, 0.0), stance.yaw_rad, holds)
 
     # Acting
 

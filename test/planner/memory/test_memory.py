@@ -13,6 +13,7 @@ from planner.parts.calls import parse_call
 from planner.world.belief import Source
 from planner.world.catalogue import default_catalogue
 from planner.world.entity import OperationKind
+from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.observation import Observation
 from planner.world.skill import SkillCode, SkillResult
@@ -214,3 +215,10 @@ def test_nodes_that_did_not_change_are_the_same(memory: Memory) -> None:
     after = memory.belief(6.0)
     assert after.nodes["kettle_0"] is before.nodes["kettle_0"]
     assert after.nodes["cup_0"] is not before.nodes["cup_0"]
+
+
+def test_an_agent_faces_where_it_said_until_it_says_more(memory: Memory) -> None:
+    memory.observe(Observation.at_rest(1.0, base=Pose.planar(1.0, 2.0, 0.7)))
+    assert memory.belief(1.0).nodes["agent_0"].heading_rad == pytest.approx(0.7)
+    memory.note_self("agent_0", (1.0, 2.0, 0.0), 2.0, holds=False, heading_rad=-1.0)
+    assert memory.belief(2.0).nodes["agent_0"].heading_rad == -1.0
