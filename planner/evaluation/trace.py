@@ -67,7 +67,8 @@ class Reference:
         most_actions: number of actions assigned to a failed episode (ET-Plan-Bench's M).
         length: number of actions that a person needed (TEACh's L*), or an estimate of it.
         subtasks: a checklist that replaces the propositions (LLaMAR's G).
-        targets: entities, any of which has to be handled, besides the propositions'.
+        targets: groups of entities, one of each of which has to be handled; empty = those of the
+            propositions.
     """
 
     __pydantic_config__ = _STRICT

@@ -16,6 +16,7 @@ from planner.evaluation.explanation import phrase
 from planner.evaluation.needs import Need, needs, plan_length
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Progress, Verdict
+from planner.evaluation.subtasks import with_subtasks
 from planner.evaluation.task import Evaluation, Proposition
 from planner.evaluation.trace import (
     CallLine,
@@ -208,6 +209,8 @@ class TraceBuilder:
             moves=tuple(move for move in self._moves if move.agent in uids),
             holds=tuple(hold for hold in self._holds if hold.agent in uids),
         )
+        if episode.checklist is not None:
+            return with_subtasks(trace, episode.checklist)
         return with_checklist(trace, self.lacking)
 
     def _body(self, step: int, body: EntityState) -> None:

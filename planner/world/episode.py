@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
+from planner.world.checklist import Checklist
 from planner.world.files import FileModel
 from planner.world.house import EntityName, ObjectPlacement
 from planner.world.states import GivenStates
@@ -112,6 +113,7 @@ class Episode(FileModel):
     initial_state: tuple[Requirement, ...] = ()
     evaluation: dict[str, JsonValue] | None = None
     criteria: Criteria | None = None
+    checklist: Checklist | None = None
     source: Source | None = None
 
     @property

@@ -1,12 +1,13 @@
 """LLaMAR's metrics of one episode (LLAMAR-5).
 
-The true subtasks G are the checklist in the trace, or else the propositions.
+The true subtasks G are the checklist in the trace, or else the propositions. The checklist is the
+episode's own (LLAMAR-D41), or follows from its propositions (LLAMAR-5.4).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from planner.evaluation.metrics.measure import (
     COMPLETE_AT_START,
@@ -18,16 +19,22 @@ from planner.evaluation.metrics.measure import (
     targets,
 )
 from planner.evaluation.metrics.metric import Kind, Metric
-from planner.evaluation.trace import EpisodeTrace
+from planner.evaluation.trace import DecisionLine, EpisodeTrace
 from planner.world.skill import SkillCall
 
 EPSILON = 1e-4
 
 
 def success(trace: EpisodeTrace) -> Measure:
-    """1 if C = G, all subtasks are done; its mean is LLaMAR's SR (LLAMAR-5)."""
+    """1 if C = G, all subtasks are done, and the goal holds at the end; its mean is LLaMAR's SR.
+
+    LLAMAR-5. The evaluator says whether the goal holds, since a subtask once done stays done
+    (LLAMAR-D42).
+    """
     rate = transport_rate(trace)
-    return rate if rate.value is None else Measure(float(rate.value == 1.0))
+    if rate.value is None:
+        return rate
+    return Measure(float(rate.value == 1.0 and trace.end.success))
 
 
 def transport_rate(trace: EpisodeTrace) -> Measure:
@@ -71,12 +78,14 @@ def _covered(trace: EpisodeTrace, calls: Iterable[SkillCall]) -> Measure:
 def balance(trace: EpisodeTrace) -> Measure:
     """Balance: min_i s_i / (max_i s_i + 1e-4) over agents i (LLAMAR-5).
 
-    s_i counts the successful actions of agent i that advance the task: entries of the checklist
-    that it did, or without a checklist interactions with a target. If all are idle it is 0.
+    s_i counts the successful actions of agent i that advance the task: those that did an entry of
+    the checklist, or without a checklist interactions with a target. If all are idle it is 0.
     """
     named = {name for group, _ in targets(trace) for name in group}
     if trace.episode.reference.subtasks:
-        counts = Counter(line.agent for line in trace.subtasks)
+        # An action that did several entries ended in one step (LLAMAR-D43).
+        acted = {(line.agent, line.step) for line in trace.subtasks}
+        counts = Counter(agent for agent, _ in acted)
     else:
         counts = Counter(
             line.agent for line, call in done(trace, INTERACTIONS) if call.arguments[0] in named
@@ -98,14 +107,23 @@ def _balanced(trace: EpisodeTrace, counts: Counter[str], epsilon: float = EPSILO
 
 
 def joint_steps(trace: EpisodeTrace) -> Measure:
-    """Steps: decisions taken until the episode ended, at most T (LLAMAR-5).
+    """Steps: joint decisions until the episode ended, at most T (LLAMAR-5).
 
-    A joint decision of all idle agents counts once, also if it took several attempts.
+    A joint decision of all idle agents counts once, also if it took several model calls. Planners
+    without a model do not decide jointly: their steps are the calls of the busiest agent, without
+    those that wait (LLAMAR-D44).
     """
-    if not trace.decisions:
-        return Measure(None, "no decision was recorded")
-    cycles = Counter(agents for agents, _ in {(d.agents, d.cycle) for d in trace.decisions})
-    return Measure(float(max(cycles.values())))
+    cycles = Counter(agents for agents, _ in {(d.agents, d.cycle) for d in _by_model(trace)})
+    if cycles:
+        return Measure(float(max(cycles.values())))
+    calls = Counter(line.agent for line in attempts(trace))
+    if not calls:
+        return Measure(None, "nothing was decided")
+    return Measure(float(max(calls.values())))
+
+
+def _by_model(trace: EpisodeTrace) -> Iterator[DecisionLine]:
+    return (decision for decision in trace.decisions if decision.model)
 
 
 METRICS = (

@@ -73,8 +73,11 @@ def attempts(trace: EpisodeTrace) -> list[CallLine]:
 def targets(trace: EpisodeTrace) -> list[tuple[frozenset[str], int]]:
     """The entities that the task is about: groups of alternatives, and how many are needed.
 
-    A group is a list of a proposition without rooms and floors; equal lists are one group.
+    The reference's targets; without these a group is a list of a proposition without rooms and
+    floors, and equal lists are one group.
     """
+    if trace.episode.reference.targets:
+        return [(frozenset(names), 1) for names in trace.episode.reference.targets]
     rooms = {
         name
         for proposition in trace.episode.propositions
@@ -87,7 +90,6 @@ def targets(trace: EpisodeTrace) -> list[tuple[frozenset[str], int]]:
         for proposition in trace.episode.propositions
         for k, names in enumerate(proposition.lists)
     ]
-    lists += [(names, 1) for names in trace.episode.reference.targets]
     for names, number in lists:
         group = frozenset(n for n in names if n not in rooms and not n.startswith(floor_name("")))
         if group:

@@ -210,7 +210,18 @@ def test_llamar_steps_are_joint_decisions(make_trace) -> None:
     both = ("agent_0", "agent_1")
     decisions = tuple(DecisionLine(n, "llamar", both, n // 2, "m") for n in range(2, 62))
     assert llamar.joint_steps(make_trace(decisions=decisions)).value == 30
-    assert llamar.joint_steps(make_trace()).left_out == "no decision was recorded"
+    assert llamar.joint_steps(make_trace()).left_out == "nothing was decided"
+
+
+def test_llamar_steps_without_a_model_are_the_calls_of_the_busiest_agent(
+    make_trace, make_call
+) -> None:
+    # LLAMAR-D44
+    calls = [make_call("Pick[cup_0]"), make_call("Navigate[table_0]", agent="agent_1")]
+    calls += [make_call("Open[cabinet_9]", agent="agent_1"), make_call("Wait[]")]
+    moments = tuple(DecisionLine(n, "expert", ("agent_0", "agent_1"), n) for n in range(1, 5))
+    found = make_trace(calls=calls, decisions=moments)
+    assert llamar.joint_steps(found).value == 2
 
 
 # ETPLAN-8
