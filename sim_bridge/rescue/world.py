@@ -158,7 +158,8 @@ class RescueWorld:
         self.reservoirs = {r.name: Reservoir(r.name, r.supply, r.cell) for r in scene.reservoirs}
         self.deposits = {d.name: Deposit(d.name, d.cell) for d in scene.deposits}
         self.persons = {person.name: _person(person) for person in scene.persons}
-        self._fixed = frozenset(each.cell for each in (*scene.reservoirs, *scene.deposits))
+        stores = [reservoir.cell for reservoir in scene.reservoirs]
+        self._fixed = frozenset((*stores, *(deposit.cell for deposit in scene.deposits)))
         self._regions = {
             fire.region_name(index): (fire, cell)
             for fire in self.fires.values()
