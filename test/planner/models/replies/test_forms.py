@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from planner.models.gbnf import GrammarError, read_grammar
+from planner.models.replies.dictionary import DictionaryReply, GroupKey, TextKey, TextsKey
 from planner.models.replies.form import ReplyError, ReplyForm
 from planner.models.replies.item_list import ListReply
 from planner.models.replies.json_document import JsonReply
@@ -42,7 +43,16 @@ JSON = JsonReply(Document)
 WORDS = ListReply(("table_0", "cup_0"), max_items=3)
 LINES = ListReply(min_items=0, max_items=4)
 PROGRAM = ProgramReply({"InteractionObject": 1, "wait": 0}, {"go_to": 0, "place": 1})
-FORMS = [JSON, WORDS, LINES, PROGRAM]
+DICTIONARY = DictionaryReply(
+    (
+        TextKey("reason", max_characters=20),
+        TextsKey("plan", max_items=2, max_characters=12),
+        GroupKey(
+            "Action", (TextKey("Alice", words=("Idle", "Done")), TextKey("Bob", is_optional=True))
+        ),
+    )
+)
+FORMS = [JSON, WORDS, LINES, PROGRAM, DICTIONARY]
 FOUND = '{"done":true,"mood":"good","parts":[{"name":"cup","count":2}],"why":null}'
 
 
