@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import replace
 
+from planner.evaluation.task import NEXT_TO_M
 from planner.skills.attempt import Attempt, Motion, Routine
 from planner.skills.grounding import Target
 from planner.skills.moving import go_to, openness_of, piece_around
 from planner.skills.opening import move_joints, reach_into
 from planner.skills.preconditions import Arguments
 from planner.skills.results import failure, no_placement, not_grounded
-from planner.skills.spots import Spot, spots
+from planner.skills.spots import Spot, spots, spots_beside
 from planner.skills.team import Effect
 from planner.world.geometry import Vec3, rounded_m
 from planner.world.hands import Hand, hand_words, with_thing
@@ -187,14 +188,15 @@ def _place(attempt: Attempt, arguments: Arguments, *, free: bool) -> Routine:
 
 def _place_at(attempt: Attempt, arguments: Arguments, spot: Spot, *, free: bool) -> Motion:
     thing, target = _target(arguments.thing), _target(arguments.target)
-    reference, options = arguments.reference, attempt.scene.options
-    # A reference, and a thing that others are put into or onto, are grounded as EPM does.
+    options, reference = attempt.scene.options, arguments.reference
+    beside = reference if reference is not None and reference.is_thing else None
+    # Things at the points of a call are grounded as EPM does; furniture needs no tolerance.
     primitive = Primitive(
         PrimitiveName.PLACE,
         spot.point_m,
         relation=arguments.relation,
-        reference_m=reference.point_m if reference and reference.is_thing else None,
-        tolerance_m=options.grounding_gate_m if reference or target.is_thing else 0.0,
+        reference_m=beside.point_m if beside else None,
+        tolerance_m=options.grounding_gate_m if beside or target.is_thing else 0.0,
         hand=attempt.hand_for(thing.name),
     )
     piece = piece_around(attempt, target) if target.is_thing else target.piece
@@ -219,8 +221,6 @@ def _step_along(attempt: Attempt, target: Target, spot: Spot, *, free: bool) -> 
 def _spots(
     attempt: Attempt, target: Target, relation: Relation, reference: Target | None
 ) -> list[Spot]:
-    base = attempt.base
-    next_to = reference.point_m if reference is not None else None
     if target.is_thing:
         return [Spot(target.point_m, str(relation))]
     if target.piece is None:
@@ -228,7 +228,11 @@ def _spots(
     parents = {target.name, target.piece.name}
     things = [node for node in attempt.belief.nodes.values() if node.parent in parents]
     openness = max(openness_of(attempt, target.piece), 0.0)
-    found = spots(target.piece, relation, things, base, openness, next_to)
+    if reference is not None and reference.piece is not None:
+        beside = reference.piece
+        return spots_beside(target.piece, relation, things, beside, openness, NEXT_TO_M)
+    next_to = reference.point_m if reference is not None else None
+    found = spots(target.piece, relation, things, attempt.base, openness, next_to)
     if next_to is not None and found:
         # The backend searches around the reference; its height selects the surface.
         first = found[0]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planner.evaluation.task import NEXT_TO_M
 from planner.skills.attempt import Attempt
 from planner.skills.grounding import Target, ground
 from planner.skills.results import RefusalError, no_placement
+from planner.world.beside import parts_beside
 from planner.world.catalogue import default_catalogue
 from planner.world.receptacle import part_by_word
 from planner.world.skill import Role, SkillCode
@@ -139,7 +141,7 @@ def _read_place(attempt: Attempt, named: list[int]) -> Arguments:
     reference = None
     if reference_word is not None:
         reference = _ground(attempt, 4, Role.REFERENCE, named)
-        _check_reference(thing, target, reference)
+        _check_reference(thing, target, relation, reference)
     entities = (thing, target, *((reference,) if reference is not None else ()))
     return Arguments(target, thing, relation, reference, entities=entities)
 
@@ -200,15 +202,20 @@ def thing_can_be_fetched(attempt: Attempt, arguments: Arguments) -> None:
         hand_is_free(attempt, arguments)
 
 
-def _check_reference(thing: Target, target: Target, reference: Target) -> None:
-    """The reference must be on the target already (PARTNR-6.1, PARTNR-C26)."""
+def _check_reference(thing: Target, target: Target, relation: Relation, reference: Target) -> None:
+    """A thing must be on the target already (PARTNR-6.1, PARTNR-C26), furniture beside it."""
     if reference.is_thing and reference.name != thing.name:
         node = reference.node
         if node is not None and node.parent in (target.name, target.piece and target.piece.name):
             return
-    elif reference.piece is not None and target.is_floor and reference.room == target.room:
-        # For a reference such as a table, the target is the floor of its room.
-        return
+    elif reference.piece is not None:
+        if target.is_floor and reference.room == target.room:
+            return
+        piece = target.piece
+        if piece is not None and parts_beside(piece, relation, reference.piece, NEXT_TO_M):
+            return
+        sentence = f"{no_placement(target.name)} It has no place next to {reference.name}."
+        raise RefusalError(SkillCode.REFERENCE_ELSEWHERE, sentence)
     sentence = f"{no_placement(target.name)} {reference.name} is not on {target.name}."
     raise RefusalError(SkillCode.REFERENCE_ELSEWHERE, sentence)
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from planner.skills.ground import to_map
 from planner.world.belief import BeliefNode
-from planner.world.geometry import Vec3
+from planner.world.beside import parts_beside
+from planner.world.geometry import Box, Vec3
 from planner.world.house import Furniture, Interior
 from planner.world.vocabulary import Relation
 
@@ -78,6 +79,42 @@ def spots(
     return [*first, *more]
 
 
+def spots_beside(
+    piece: Furniture,
+    relation: Relation,
+    things: Iterable[BeliefNode],
+    reference: Furniture,
+    openness: float,
+    within_m: float,
+) -> list[Spot]:
+    """Free points on (or within) furniture next to other furniture, the closest first.
+
+    Args:
+        piece: the furniture that holds the thing.
+        relation: on a surface or within a hollow.
+        things: believed to be there already.
+        reference: the furniture to put it next to.
+        openness: how far the drawers of `piece` are believed to be open, 0 to 1.
+        within_m: maximum gap between a point and the reference's box.
+    """
+    parts = parts_beside(piece, relation, reference, within_m)
+    lying = [(node.position_m, node.size_m) for node in things]
+    found: list[Spot] = []
+    for support in _supports(piece, relation, openness):
+        if support.part not in parts:
+            continue
+        points = [p for p in _grid(piece, support) if _gap_m(p, reference) <= within_m]
+        # Around what is taken the backend would find a free spot, but one farther away.
+        free = [point for point in points if not _taken(point, support, lying)]
+        found += _apart(sorted(free, key=lambda p: _gap_m(p, reference)), support)
+    return sorted(found, key=lambda spot: _gap_m(spot.point_m, reference))
+
+
+def _gap_m(point: Vec3, piece: Furniture) -> float:
+    """Horizontal distance from a point to the box around furniture."""
+    return Box(point, point).horizontal_gap_m(piece.box)
+
+
 def opened_center(piece: Furniture, hollow: Interior, openness: float) -> Vec3:
     """The middle of a hollow in the furniture's frame, with its drawer open that far."""
     x, y, z = hollow.center
@@ -130,20 +167,30 @@ def _points(
 
     For a deep one also the farthest: a bin is seen only across its near rim.
     """
+    points = _grid(piece, support)
+    free = [point for point in points if not _taken(point, support, lying)]
+    ordered = sorted(free or points, key=lambda p: math.dist(p[:2], near[:2]))
+    chosen = _apart(ordered, support)
+    if deep and math.dist(ordered[-1], chosen[-1].point_m) > _CLEAR_M:
+        chosen.append(Spot(ordered[-1], support.part))
+    return chosen
+
+
+def _grid(piece: Furniture, support: _Support) -> list[Vec3]:
+    """Points all over one support, in the map."""
     cx, cy, cz = support.center
     axes = []
     for middle, size in zip((cx, cy), support.size, strict=True):
         half = max(0.0, size / 2 - _EDGE_M)
         axes.append(np.linspace(middle - half, middle + half, max(1, round(2 * half / _PITCH_M))))
-    points = [to_map(piece, (float(x), float(y), cz)) for x in axes[0] for y in axes[1]]
-    free = [point for point in points if not _taken(point, support, lying)]
-    ordered = sorted(free or points, key=lambda p: math.dist(p[:2], near[:2]))
+    return [to_map(piece, (float(x), float(y), cz)) for x in axes[0] for y in axes[1]]
+
+
+def _apart(ordered: Iterable[Vec3], support: _Support) -> list[Spot]:
     chosen: list[Spot] = []
     for point in ordered:
         if all(math.dist(point, spot.point_m) >= APART_M for spot in chosen):
             chosen.append(Spot(point, support.part))
-    if deep and math.dist(ordered[-1], chosen[-1].point_m) > _CLEAR_M:
-        chosen.append(Spot(ordered[-1], support.part))
     return chosen
 
 

@@ -123,6 +123,23 @@ def test_a_reference_elsewhere_is_reported(world: World, furniture: str) -> None
     assert world.holding() == "cup_0"
 
 
+@pytest.mark.parametrize(
+    ("relation", "furniture"),
+    [("on", "cabinet_0"), ("within", "cabinet_0"), ("on", "floor_living_room_0")],
+)
+def test_furniture_without_a_place_next_to_the_reference_is_reported(
+    world: World, relation: str, furniture: str
+) -> None:
+    """The cabinet is 0.93 m from the sink."""
+    world.run("Navigate[table_0]")
+    world.run("Pick[cup_0]")
+    result = world.run(f"Place[cup_0, {relation}, {furniture}, next_to, sink_0]")
+    assert result.code is SkillCode.REFERENCE_ELSEWHERE
+    literal = f"Unexpected failure! - No valid placements found for entity {furniture}."
+    assert result.text == f"{literal} It has no place next to sink_0."
+    assert world.holding() == "cup_0"
+
+
 def test_a_reference_believed_there_but_not_is_reported_by_the_world(world: World) -> None:
     world.run("Navigate[table_0]")
     world.run("Pick[cup_0]")

@@ -8,9 +8,12 @@ from collections.abc import Callable
 import pytest
 from skill_world import DT_S, World
 
+from planner.evaluation.predicates import is_next_to
+from planner.evaluation.scene import Scene
 from planner.parts.calls import parse_call
 from planner.skills.options import SkillOptions
 from planner.world.episode import Episode
+from planner.world.house import House
 from planner.world.skill import SUCCESS_TEXT, SkillCode, SkillName
 
 MakeWorld = Callable[..., World]
@@ -125,6 +128,22 @@ def test_place_next_to_its_reference(world: World) -> None:
     cup, book = world.state.entities["cup_0"].box, world.state.entities["book_0"].box
     assert world.parent("cup_0") == ("table_1", "on")
     assert cup.horizontal_gap_m(book) <= 0.5
+
+
+def test_place_next_to_furniture(small_house: House, small_episode: Episode) -> None:
+    """On a neighbour where PARTNR's predicate can hold, and on the floor of the room."""
+    pieces = small_house.furniture_by_name
+    near = pieces["cabinet_0"].model_copy(update={"x_m": 2.0})
+    house = small_house.model_copy(
+        update={"furniture": tuple({**pieces, "cabinet_0": near}.values())}
+    )
+    world = World(house, small_episode)
+    for target in ("cabinet_0", "floor_kitchen_0"):
+        for call in ("Navigate[cup_0]", "Pick[cup_0]", "Navigate[sink_0]"):
+            assert world.run(call).succeeded
+        assert world.run(f"Place[cup_0, on, {target}, next_to, sink_0]").succeeded
+        assert world.parent("cup_0") == (target, "on")
+        assert is_next_to(Scene(house, world.state.entities), "cup_0", "sink_0")
 
 
 def test_place_within_opened_furniture(world: World) -> None:
