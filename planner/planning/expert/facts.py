@@ -241,6 +241,8 @@ class Facts:
             return False
         if low.horizontal_gap_m(high) <= within_m:
             return True
+        if {a, b} & self.layout.furniture_by_name.keys():
+            return False
         # The belief has no headings, so the gap between two rotated boxes is uncertain. The result
         # of the skill that placed one next to the other is more reliable.
         together = self._beside.get(frozenset((a, b)))

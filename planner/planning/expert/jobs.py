@@ -13,6 +13,7 @@ from planner.planning.expert.job import Job, Work
 from planner.planning.expert.notes import Notes
 from planner.planning.expert.progress import Progress
 from planner.planning.goal import PLACING, Subgoal
+from planner.world.beside import parts_beside
 from planner.world.catalogue import default_catalogue
 from planner.world.skill import SkillName
 from planner.world.vocabulary import Relation
@@ -24,8 +25,6 @@ UNLIKELY_COST_M = 1.5
 CROWDED_COST_M = 3.0
 # On surfaces smaller than this, things are put down one at a time.
 TIGHT_M2 = 0.35
-# Furniture closer than this counts as next to each other.
-BESIDE_FURNITURE_M = 0.4
 
 
 class JobMaker:
@@ -202,7 +201,7 @@ class JobMaker:
             return
         reference, pending = self._reference(thing, spots)
         if reference is not None:
-            spots = self._spots_beside(reference, spots)
+            spots = self._spots_beside(reference, spots, self._within_m(thing, reference))
         elif pending is not None:
             shared = self._spots(pending, self._placing[pending])
             if spots is None or shared is None:
@@ -222,7 +221,9 @@ class JobMaker:
         spot = self._choose(thing, usable, pending)
         self._notes.choice[thing] = spot
         self._promised[spot] += 1
-        self._jobs.append(Job(thing, SkillName.PLACE, index, spot, beside=reference, after=pending))
+        # On the rim of a basin everything is next to it.
+        beside = None if reference == spot[1] else reference
+        self._jobs.append(Job(thing, SkillName.PLACE, index, spot, beside=beside, after=pending))
 
     def _settled(self, spots: list[Spot] | None) -> list[Spot] | None:
         """The spots except those in or on things that must be found or put down first."""
@@ -300,7 +301,15 @@ class JobMaker:
                 pending = neighbour
         return None, pending
 
-    def _spots_beside(self, reference: str, spots: list[Spot] | None) -> list[Spot]:
+    def _within_m(self, thing: str, reference: str) -> float:
+        """The largest gap that the subgoals of a thing and its neighbour allow."""
+        indices = {i for name, i in self._neighbours[thing] if name == reference}
+        return min(w.within_m for w in self._subgoals if w.index in indices)
+
+    def _spots_beside(
+        self, reference: str, spots: list[Spot] | None, within_m: float
+    ) -> list[Spot]:
+        """The spots where a thing can be next to its neighbour; all if there is none."""
         facts = self._facts
         if facts.is_thing(reference):
             spot = facts.spot(reference)
@@ -316,8 +325,8 @@ class JobMaker:
             if name == f"floor_{piece.room}"
             or (
                 (other := facts.layout.furniture_by_name.get(name)) is not None
-                and other.name != reference
-                and other.box.horizontal_gap_m(piece.box) <= BESIDE_FURNITURE_M
+                and (name != reference or piece.faucet is not None)
+                and parts_beside(other, relation, piece, within_m)
             )
         ]
         # If only the neighbour is out of reach, any other spot still gets the placement right.

@@ -52,6 +52,8 @@ OBSTRUCTED = frozenset(
         SkillCode.NO_PLACEMENT,
     }
 )
+# From another side a surface may have room after all, and a neighbour may have been moved.
+_NO_ROOM = frozenset({SkillCode.NO_PLACEMENT, SkillCode.REFERENCE_ELSEWHERE})
 # Faults of the world; they say nothing about the call's target.
 FAULTS = frozenset({SkillCode.BACKEND_FAULT, SkillCode.NOT_ALLOWED, SkillCode.BUSY})
 # This many faults in a row mean that the world is gone.
@@ -257,8 +259,8 @@ class Notes:
             self.gone[target] = ended.ended_s
         hopeless = code in HOPELESS or self.tries[key] >= MAX_TRIES
         if call.name == SkillName.PLACE:
-            # A surface without room from one side may have some from another; try that once.
-            if code is SkillCode.NO_PLACEMENT and self.tries[key] > 1:
+            # Try that once.
+            if code in _NO_ROOM and self.tries[key] > 1:
                 self._place_failed(self.agents, call, target)
             elif hopeless:
                 self._place_failed((ended.agent,), call, target)

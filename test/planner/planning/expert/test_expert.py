@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
 from planning_toys import Outcome, ToyWorld, play, prop, run_goal, task_of
 
 from planner.planning.expert.expert import Expert
-from planner.world.skill import SkillCall, SkillCode
+from planner.world.skill import SkillCall, SkillCode, SkillResult
 from planner.world.vocabulary import AgentKind, EntityKind, Relation
 
 Make = Callable[..., ToyWorld]
@@ -281,11 +282,54 @@ def test_next_to_names_what_is_there_already(toy_world: Make) -> None:
     assert "next_to" in places[1]
 
 
-def test_next_to_furniture_goes_on_the_floor_beside_it(toy_world: Make) -> None:
-    outcome = run_goal(toy_world(), [prop("is_next_to", ["cup_0"], ["couch_0"])])
-    assert "Place[cup_0, on, floor_living_room_0, next_to, couch_0]" in [
-        call for _, call in outcome.calls
-    ]
+def beside_the_sink(toy_world: Make, x_m: float) -> ToyWorld:
+    """The small house with its cabinet at another place beside the sink, which has a rim."""
+    world = toy_world()
+    furniture = tuple(
+        piece.model_copy(update={"x_m": x_m}) if piece.name == "cabinet_0" else piece
+        for piece in world.house.furniture
+    )
+    world.house = world.house.model_copy(update={"furniture": furniture})
+    return world
+
+
+@pytest.mark.parametrize(
+    ("furniture", "place"),
+    [
+        ("sink_0", "Place[cup_0, on, sink_0, None, None]"),
+        ("couch_0", "Place[cup_0, on, floor_living_room_0, next_to, couch_0]"),
+    ],
+)
+def test_next_to_a_basin_may_be_its_rim(toy_world: Make, furniture: str, place: str) -> None:
+    outcome = run_goal(toy_world(), [prop("is_next_to", ["cup_0"], [furniture])])
+    places = [call for _, call in outcome.calls if call.startswith("Place")]
+    assert places[0] == place
+
+
+def test_next_to_furniture_is_on_its_neighbour_if_the_rim_is_full(toy_world: Make) -> None:
+    def full(agent: str, call: SkillCall) -> SkillResult | None:
+        if call.name == "Place" and call.arguments[2] == "sink_0":
+            return SkillResult(SkillCode.NO_PLACEMENT, "no room")
+        return None
+
+    world = beside_the_sink(toy_world, 1.7)
+    world.fault = full
+    outcome = run_goal(world, [prop("is_next_to", ["cup_0"], ["sink_0"])])
+    assert "Place[cup_0, on, cabinet_0, next_to, sink_0]" in [call for _, call in outcome.calls]
+
+
+def test_equal_refusals_end_with_the_reason(toy_world: Make) -> None:
+    def refused(agent: str, call: SkillCall) -> SkillResult | None:
+        if call.name == "Place":
+            return SkillResult(SkillCode.REFERENCE_ELSEWHERE, "It has no place next to sink_0.")
+        return None
+
+    world = beside_the_sink(toy_world, 1.7)
+    world.fault = refused
+    outcome = run_goal(world, [prop("is_next_to", ["cup_0"], ["sink_0"])])
+    assert "It has no place next to sink_0." in outcome.failure
+    counts = Counter(outcome.calls)
+    assert max(n for (_, call), n in counts.items() if call.startswith("Place")) <= 4
 
 
 def test_same_argument_takes_one_table_for_both(toy_world: Make) -> None:
