@@ -110,6 +110,7 @@ class TaskPlannerNode(ManagedNode):
         world = LockstepSubscriber(self, LockstepChannel.WORLD, self._on_settled)
         self._inputs = RosInputs(lambda: world.is_present)
         self._inputs.set_house(self._layout)
+        self._world_agents: tuple[str, ...] = ()
         self._lockstep = LockstepPublisher(self, LockstepChannel.PLANNER, self._losses)
         model = self._settings.model
         self._publisher = StatusPublisher(
@@ -209,6 +210,7 @@ class TaskPlannerNode(ManagedNode):
 
     def _on_world(self, info: WorldInfo) -> None:
         """Switches to the house and episode that the bridge has loaded."""
+        self._world_agents = tuple(info.agents)
         self._follow(info.layout, info.episode_id)
 
     def _watch_world(self) -> None:
@@ -363,7 +365,7 @@ class TaskPlannerNode(ManagedNode):
             self._work.cancel()
 
     async def _know_agents(self, names: tuple[str, ...]) -> None:
-        """Waits a moment for requested agents that the memory has not published yet."""
+        """Waits a moment for agents that the memory has not published yet."""
         for _ in range(round(AGENTS_WAIT_S / 0.1)):
             if all(name in self._inputs.agents for name in names):
                 return
@@ -374,7 +376,7 @@ class TaskPlannerNode(ManagedNode):
         if not await self._ready():
             text = f"no memory published a house and an agent within {self._wait_s:.0f} s"
             return Outcome(InstructionCode.NOT_READY, text)
-        await self._know_agents(request.agents or _agents_of(episode))
+        await self._know_agents(request.agents or _agents_of(episode) or self._world_agents)
         try:
             task = task_of(request, episode, self._inputs.agents)
         except RequestError as error:

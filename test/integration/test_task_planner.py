@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,17 +18,19 @@ from planner_harness import (
     Instructions,
     Process,
     Start,
+    belief_of_house,
     planner_alone,
     script,
 )
 from planner_msgs.action import FollowInstruction
-from planner_msgs.msg import Evaluation, InstructStatus, PlannerTrace
+from planner_msgs.msg import Evaluation, InstructStatus, PlannerTrace, WorldGraph, WorldInfo
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 from unique_identifier_msgs.msg import UUID
 
 from planner.ros.conversions import time_message
+from planner.ros.memory_messages import GraphMessages
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.instruct import InstructionCode
@@ -394,3 +397,23 @@ def test_wrong_parameters_end_the_node_with_status_78(
     assert process.process.wait(60) == 78
     assert word in process.log
     assert len([line for line in process.log.splitlines() if line.startswith("error:")]) == 1
+
+
+def test_an_instruction_is_for_all_agents_of_the_world_however_late_the_memory_knows_them(
+    alone: Start, client: Client, small_house: House, tmp_path: Path
+) -> None:
+    infos = client.node.create_publisher(WorldInfo, "/world/info", LATCHED)
+    infos.publish(WorldInfo(layout=small_house.name, agents=["agent_0", "agent_1"]))
+    replies = script(tmp_path / "script", *["Done[]\nAssigned!"] * 2)
+    alone(planner="react", model=replies)
+    statuses = client.listen(InstructStatus, "/instruct/status", EVERYTHING)
+    instructions = Instructions(client)
+    handle = instructions.send("Go to the table.")
+    client.wait(lambda: any(s.state == InstructStatus.RUNNING for s in statuses), "the start")
+    graphs = client.node.create_publisher(WorldGraph, "/world_graph", LATCHED)
+    belief = belief_of_house(small_house)
+    second = replace(belief.nodes["agent_0"], name="agent_1")
+    nodes = {**belief.nodes, "agent_1": second}
+    graphs.publish(GraphMessages().message(replace(belief, nodes=nodes, sequence=2)))
+    instructions.result(handle)
+    assert list(statuses[-1].agents) == ["agent_0", "agent_1"]
