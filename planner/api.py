@@ -27,7 +27,7 @@ from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import make_planner
 from planner.planning.session import Ask
 from planner.skills.find_model import FindModel
-from planner.world.episode import Episode
+from planner.world.episode import Episode, with_team
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import find_house
@@ -198,6 +198,7 @@ async def play(
     if agents < 0:
         raise PlannerError(f"agents: {agents} is below 0")
     settings.check()
+    episode = with_team(episode, agents)
     acting = backend_agents(episode)[: agents or None]
     async with AsyncExitStack() as opened:
         backend = _backend(settings, house)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.world.episode import MAX_AGENTS, AgentPlacement, Episode
+from planner.world.episode import MAX_AGENTS, AgentPlacement, Episode, with_team
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
@@ -91,6 +91,8 @@ def bare_episode(house: House, agents: int) -> Episode:
 
 
 def _with_agents(episode: Episode, agents: int) -> Episode:
+    if episode.checklist is not None:
+        return with_team(episode, agents)
     if agents in (0, len(episode.agents)):
         return episode
     extra = (_placement(number) for number in range(len(episode.agents), agents))

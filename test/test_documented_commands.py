@@ -65,11 +65,18 @@ GRAPH_IMPORT = (
     "test/planner/episodes/et_plan/test_graph_import.py"
     "::test_the_command_takes_the_environments_graphs_or_makes_them"
 )
+TEAM_TASKS = "test/planner/episodes/llamar/test_tasks.py::"
 GENERATE = (
     "test/planner/episodes/generation/test_generating.py"
     "::test_the_command_writes_a_pack_with_new_houses"
 )
 ELSEWHERE: Mapping[str, str] = {
+    "planner episodes generate llamar -o FILE.json.gz": (
+        f"{TEAM_TASKS}test_the_pack_is_what_its_source_makes"
+    ),
+    "planner episodes generate llamar --tasks tasks.yaml -o DIR": (
+        f"{TEAM_TASKS}test_a_file_of_ones_own"
+    ),
     'planner run train_0 --instruction "Bring the laptop to the kitchen table." '
     '--answer "the bedroom one"': (
         "test/planner/test_api_words.py::test_the_command_takes_words_and_answers"

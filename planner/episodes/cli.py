@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from planner.episodes.generation.arguments import add_generate_arguments
 from planner.episodes.lint.arguments import Solve, add_lint_arguments
+from planner.episodes.llamar.arguments import add_team_arguments
 from planner.episodes.pack import opened
 from planner.episodes.suite_finder import FindSuite
 
@@ -79,6 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     recipes = generator.add_subparsers(dest="format", metavar="FORMAT", required=True)
     add_generate_arguments(
         recipes.add_parser("partnr", help="PARTNR's four types, by a grammar or a chat model")
+    )
+    add_team_arguments(
+        recipes.add_parser("llamar", help="our tasks of LLaMAR's four types, each in its houses")
     )
     add_lint_arguments(
         actions.add_parser("lint", help="check episodes against rules, each with an id")
@@ -184,6 +188,10 @@ def run(
         from planner.episodes.statistics_cli import print_statistics
 
         return print_statistics(args, search)
+    if args.action == "generate" and args.format == "llamar":
+        from planner.episodes.llamar.generate_cli import run_generate_tasks
+
+        return run_generate_tasks(args)
     if args.action == "generate":
         from planner.episodes.generation.cli import run_generate
 

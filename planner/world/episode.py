@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from planner.world.checklist import Checklist
+from planner.world.errors import PlannerError
 from planner.world.files import FileModel
 from planner.world.house import EntityName, ObjectPlacement
 from planner.world.states import GivenStates
@@ -128,6 +129,31 @@ class Episode(FileModel):
             if twice is not None:
                 raise ValueError(f"the name {twice!r} is used twice")
         return self
+
+
+def with_team(episode: Episode, size: int) -> Episode:
+    """The episode with a team of another size, if it is one of a team of equals.
+
+    These are the episodes with a checklist: LLaMAR's tasks are done by teams of any size, whose
+    agents can all do the same (LLAMAR-D47). Nobody else is in the way.
+
+    Args:
+        episode: any other one is returned as it is.
+        size: number of agents; 0 = as it is.
+
+    Raises:
+        PlannerError: if a world cannot have that many agents.
+    """
+    if episode.checklist is None or size in (0, len(episode.agents)):
+        return episode
+    if not 0 < size <= MAX_AGENTS:
+        raise PlannerError(f"agents: expected 0 to {MAX_AGENTS}, got {size}")
+    kind = episode.agents[-1].kind
+    extra = (
+        AgentPlacement(uid=f"agent_{number}", kind=kind)
+        for number in range(len(episode.agents), size)
+    )
+    return episode.model_copy(update={"agents": (*episode.agents[:size], *extra)})
 
 
 def read_episode(path: Path) -> Episode:

@@ -29,7 +29,7 @@ from planner.models.ledger import Account, LedgerModel
 from planner.models.trace import ModelCall
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import make_planner
-from planner.world.episode import Episode
+from planner.world.episode import Episode, with_team
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
@@ -116,6 +116,7 @@ class EpisodeWorker:
         settings = self._settings
         self._enter(job.house)
         episode, house = load_episode(job.path)
+        episode = with_team(episode, settings.agents)
         acting = acting_agents(episode, settings.agents)
         chat = self._models.chat(job)
         account, builder = Account(), TraceBuilder()

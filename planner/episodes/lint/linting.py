@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner.episodes.lint.ability import unsolvable
+from planner.episodes.lint.checklist import checklist_findings
 from planner.episodes.lint.criteria import criteria_at_start
 from planner.episodes.lint.goal import contradictions, duplicates, task_types
 from planner.episodes.lint.nearness import impossible_neighbours
@@ -129,6 +130,9 @@ class Linter:
                 evaluation = item
         if evaluation is not None:
             yield from self._goal(episode, ground, evaluation)
+        if episode.checklist is not None:
+            known = facts_of_episode(episode, ground.house, self._catalogue)
+            yield from checklist_findings(episode.checklist, evaluation, known)
         if episode.criteria is not None:
             known = facts_of_episode(episode, ground.house, self._catalogue)
             unfit = list(criteria_findings(episode.criteria, known))

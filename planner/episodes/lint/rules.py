@@ -29,6 +29,7 @@ class Rule(StrEnum):
     NO_EVALUATION = "no-evaluation"
     EVALUATION = "evaluation"
     CRITERIA = "criteria"
+    CHECKLIST = "checklist"
     INDEX = "index"
     CYCLE = "cycle"
     NUMBER = "number"
@@ -70,6 +71,7 @@ SENTENCES: dict[Rule, str] = {
     Rule.NO_EVALUATION: "There is no evaluation; only criteria are judged.",
     Rule.EVALUATION: "The evaluation is malformed.",
     Rule.CRITERIA: "The criteria leave no choice of entities, or too many.",
+    Rule.CHECKLIST: "The checklist does not fit the entities, or leaves out what the goal needs.",
     Rule.INDEX: "A proposition or an argument is named that does not exist.",
     Rule.CYCLE: "Propositions wait for each other in a cycle.",
     Rule.NUMBER: "More entities are asked for than are listed.",

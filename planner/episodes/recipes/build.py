@@ -32,7 +32,7 @@ from planner.world.vocabulary import AgentKind, Relation, floor_name
 # PARTNR-D31: number of additional objects, of no class that the task is about.
 MIN_CLUTTER, MAX_CLUTTER = 2, 8
 _ARRANGEMENTS_TRIED = 8
-_DRAWS = 12
+_DRAWS = 60
 TEAM = (
     AgentPlacement(uid="agent_0", kind=AgentKind.ROBOT),
     AgentPlacement(uid="agent_1", kind=AgentKind.HUMAN),
@@ -258,6 +258,7 @@ class _Building:
         """Additional objects in likely places, of no class that the task has or names."""
         clear = {name for label in self._recipe.clear for name in names[label]}
         barred = {item.class_name for item in asked} | _named(self._recipe.instruction)
+        barred |= self._barred()
         owned = {piece.class_name for piece in self._house.furniture}
         likely = [
             name
@@ -268,6 +269,17 @@ class _Building:
         for _ in range(int(self._rng.integers(MIN_CLUTTER, MAX_CLUTTER + 1))):
             placed.append(self._one_more(likely, [*asked, *placed], clear))
         return placed
+
+    def _barred(self) -> set[str]:
+        """The classes that the recipe wants no clutter of."""
+        found: set[str] = set()
+        for word in self._recipe.no_clutter:
+            classes = self._catalogue.objects
+            named = {name for name, cls in classes.items() if word in (name, *cls.groups)}
+            if not named:
+                raise RecipeError(self._recipe, f"no_clutter: there is no class or group {word!r}")
+            found |= named
+        return found
 
     def _one_more(
         self, likely: Sequence[str], occupied: Sequence[ObjectPlacement], clear: set[str]

@@ -23,7 +23,11 @@ Labels = Annotated[tuple[Label, ...], Field(min_length=1)]
 
 def is_unary(predicate: str) -> bool:
     """Whether a predicate has only one argument."""
-    return predicate is Predicate.IS_ON_FLOOR or asked_state(predicate) is not None
+    return (
+        predicate is Predicate.IS_ON_FLOOR
+        or asked_state(predicate) is not None
+        or asked_open(predicate) is not None
+    )
 
 
 class Things(FileModel):
@@ -87,8 +91,6 @@ class GoalSpec(FileModel):
     def _arguments(self) -> GoalSpec:
         if self.predicate is Predicate.IS_CLUSTERED:
             raise ValueError("is_clustered is written as is_next_to, which names the pairs")
-        if asked_open(self.predicate) is not None:
-            raise ValueError(f"{self.predicate} is not in PARTNR's format")
         if (is_unary(self.predicate)) == bool(self.at):
             raise ValueError(f"{self.predicate} {'has no' if self.at else 'needs'} `at`")
         return self
@@ -101,6 +103,7 @@ class Recipe(FileModel):
         slices: labels of the slices that things become, by the label of these things.
         seed: determines the arrangement.
         clear: labels of places without clutter, if the instruction is about everything there.
+        no_clutter: classes and groups of objects that are no clutter, if it is about all of them.
         goal: lines that may be satisfied in any order.
         steps: groups of lines, each to be satisfied before the next.
     """
@@ -113,6 +116,7 @@ class Recipe(FileModel):
     places: dict[Label, Place] = Field(default_factory=dict)
     slices: dict[Label, Label] = Field(default_factory=dict)
     clear: tuple[Label, ...] = ()
+    no_clutter: tuple[str, ...] = ()
     goal: tuple[GoalSpec, ...] = ()
     steps: tuple[tuple[GoalSpec, ...], ...] = ()
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pydantic import JsonValue
 
 from planner.episodes.recipes.file import GoalSpec, Recipe, is_unary
-from planner.evaluation.task import Predicate
+from planner.evaluation.task import Predicate, asked_open
 from planner.world.states import default_states
 
 PLACING = frozenset(
@@ -187,6 +187,8 @@ def _later_steps(found: Sequence[Target], starts: Mapping[str, str]) -> Iterator
 def _may_hold_early(target: Target, found: Sequence[Target], starts: Mapping[str, str]) -> bool:
     """Whether a proposition may hold before its step, at the start or in passing."""
     if target.predicate is Predicate.IS_IN_ROOM or _placed_before(target, found):
+        return True
+    if asked_open(target.predicate) is not None:
         return True
     if target.predicate is Predicate.IS_NEXT_TO:
         return not _placed_with(target, found)

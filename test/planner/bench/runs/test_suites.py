@@ -26,7 +26,8 @@ def test_suites_are_folders_files_and_names() -> None:
 
 def test_an_unknown_suite_names_the_known_ones() -> None:
     with pytest.raises(
-        PlannerError, match=r"no suite 'nothing'.*all, heldout, partnr_test, partnr_val, train"
+        PlannerError,
+        match=r"no suite 'nothing'.*all, heldout, llamar, partnr_test, partnr_val, train",
     ):
         find_suite("nothing")
 

@@ -101,6 +101,23 @@ TO_SOFA = _say("is_on_top", ["cup_0"], ["couch_0"])
 ON_DESK = _say("is_on_top", ["cup_0"], ["desk_0"])
 NO_END = {"exclude_final_constraint": [0]}
 
+
+def _checklist(document: Document, *subtasks: str, target: str = "cup_0") -> None:
+    """Of a goal whose first proposition puts the cup on the bed."""
+    _goal(document, CUP_TO_BED)
+    document["checklist"] = {
+        "ambiguity": 1,
+        "subtasks": ["PickupObject(cup_0)", "PutObject(bed_0, cup_0)", *subtasks],
+        "targets": [["bed_0"], [target]],
+    }
+
+
+def _unserved(document: Document) -> None:
+    _checklist(document)
+    document["checklist"]["subtasks"].pop()
+    document["checklist"]["targets"].pop(0)
+
+
 EXAMPLES: list[tuple[Rule, Example]] = [
     (Rule.VERSION, lambda d: d.update(version=99)),
     (Rule.SCHEMA, lambda d: d.update(colour="red")),
@@ -217,6 +234,14 @@ EXAMPLES: list[tuple[Rule, Example]] = [
         lambda d: _goal(d, _say("is_inside", ["electric_kettle_0"], ["nightstand_0"])),
     ),
     (Rule.UNSOLVABLE, lambda d: d["agents"].pop(1)),
+    (Rule.SCHEMA, lambda d: _checklist(d, "Juggle(cup_0)")),
+    (Rule.UNKNOWN_ENTITY, lambda d: _checklist(d, "NavigateTo(cup_99)")),
+    (Rule.CHECKLIST, lambda d: _checklist(d, "PickupObject(bed_0)")),
+    (Rule.CHECKLIST, lambda d: _checklist(d, "PutObject(bed_0, desk_0)")),
+    (Rule.CHECKLIST, lambda d: _checklist(d, "OpenObject(cup_0)")),
+    (Rule.CHECKLIST, lambda d: _checklist(d, "ToggleObjectOn(cup_0)")),
+    (Rule.CHECKLIST, lambda d: _checklist(d, target="desk_0")),
+    (Rule.CHECKLIST, _unserved),
     (Rule.TASK_TYPES, lambda d: d.update(task_types=["temporal"])),
 ]
 
@@ -244,6 +269,12 @@ def test_every_rule_finds_what_it_is_for(rule: Rule, spoil: Example, tmp_path: P
     found = set(_rules(document, tmp_path))
     assert rule in found
     assert found - {rule} <= BESIDE.get(rule, set())
+
+
+def test_a_sound_checklist_has_no_finding(tmp_path: Path) -> None:
+    document = copy.deepcopy(SOUND)
+    _checklist(document, "NavigateTo(bed_0, cup_0)")
+    assert _rules(document, tmp_path) == []
 
 
 def test_every_rule_has_an_example_a_sentence_and_a_row_in_the_docs() -> None:

@@ -1,0 +1,1 @@
+"""LLaMAR's tasks: our own, and an importer for the public list."""
