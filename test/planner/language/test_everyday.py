@@ -13,6 +13,7 @@ from planner.language.reading import AnnotatedInstruction, read_instructions
 from planner.world.files import read_document
 
 FOLDER = Path(__file__).parents[2] / "data" / "everyday"
+BLIND = ("blind", "blind_2", "blind_3")
 NO_GOAL = {"ask", "unknown", "impossible", "no_command"}
 
 
@@ -33,7 +34,7 @@ def test_a_third_of_each_category_is_held_out() -> None:
 
 
 def test_no_text_is_in_two_files_or_twice() -> None:
-    entries = (*everything(), *instructions("blind"), *instructions("blind_2"))
+    entries = (*everything(), *(entry for name in BLIND for entry in instructions(name)))
     texts = Counter(" ".join(entry.text.lower().split()) for entry in entries)
     assert not [text for text, count in texts.items() if count > 1]
 
@@ -62,7 +63,7 @@ def test_every_request_and_outcome_of_the_form_occurs() -> None:
     assert names == requests | {"Ask", "NotUnderstood", "Impossible", "AlreadyTrue", "NoCommand"}
 
 
-@pytest.mark.parametrize("name", ["known", "held_out", "blind", "blind_2"])
+@pytest.mark.parametrize("name", ["known", "held_out", *BLIND])
 def test_the_files_are_as_the_form_writes_them(name: str) -> None:
     document = read_document(FOLDER / f"{name}.yaml")
     assert document == {
