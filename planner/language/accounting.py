@@ -15,7 +15,7 @@ from planner.language.english import (
     FILLERS,
     FIRST,
     NUMBERS,
-    PREPOSITIONS,
+    PREPOSITION_WORDS,
     THE,
     THEN,
     phrases,
@@ -41,12 +41,14 @@ _HARMLESS = (
 )  # fmt: skip
 _ORDERED = (THEN | FIRST | BEFORE_THAT) - phrases("next|last|second|third|later|to start")
 _CONDITIONAL = words("if unless provided")
-_RESTRICTING = words("other others remaining else")
+_RESTRICTING = words("other others remaining else rest")
 _DISTRIBUTIVE = words("each every")
 _UNSUPPORTED = words(
     "most half twice thrice times until till alternating alternately respectively per apiece "
     "majority quarter enough many"
 )
+# Adjectives that only praise or blame, unless the other stands beside them.
+_CONTRASTS = {"old": "new", "new": "old"}
 _RELATIONS = {
     "under": Relation.UNDER, "underneath": Relation.UNDER, "beneath": Relation.UNDER,
     "below": Relation.UNDER, "behind": Relation.BEHIND, "beside": Relation.NEXT_TO,
@@ -173,6 +175,9 @@ class Accounting:
         word = source.word(at)
         if word in _UNSUPPORTED:
             return False
+        if (other := _CONTRASTS.get(word)) and other in source.words:
+            # "The old newspapers in the bin, the new ones on the table".
+            return False
         if word in _NEGATIVE:
             return self._negates(at)
         if word in _CONDITIONAL:
@@ -199,7 +204,7 @@ class Accounting:
     def _negates(self, at: int) -> bool:
         """Whether the goal forbids, spares or reverses something, or it was only a contrast."""
         source = self._source
-        contrast = source.word(at + 1) in THE or source.longest(at + 1, PREPOSITIONS.keys(), 7)
+        contrast = source.word(at + 1) in THE or source.longest(at + 1, PREPOSITION_WORDS)
         taken_back = source.word(at) == "no" and source.word(at + 1) == ","
         return (
             taken_back

@@ -14,7 +14,7 @@ from planner.language.description import Description, Form, Place
 from planner.language.discourse import Discourse
 from planner.language.drafts import Act, Do, Noun, Way, Where
 from planner.language.emission import Emission
-from planner.language.english import NUMBERS, PICKS, PRIVATE_ADJECTIVES, THE, phrases
+from planner.language.english import NUMBERS, PICK_WORDS, PICKS, PRIVATE_ADJECTIVES, THE, phrases
 from planner.language.fitness import includes
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret, spelled
@@ -179,7 +179,7 @@ class _Reader(Text):
     def _elliptic(self, at: int, noun: Noun) -> int:
         """Reads "red", "the biggest", "on the left", "that I used": the noun is left out."""
         i = at
-        if picked := self._source.longest(i, PICKS.keys(), 2):
+        if picked := self._source.longest(i, PICK_WORDS):
             noun.pick = PICKS[self._source.words[i:picked]]
             i = picked
         while (sense := self._adjective(i)) and (match := self._source.match(i)):

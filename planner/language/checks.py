@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from planner.language.drafts import Act, Do, Noun
+from planner.language.drafts import Act, Do, Noun, nouns_within
 from planner.language.english import FOR_SOMEBODY
 from planner.language.fitness import built_in, can_be, too_big
+from planner.language.modifiers import opposite
 from planner.language.ordering import Order, same
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AlreadyTrue, AskReason
@@ -21,6 +22,7 @@ def check(source: Source, order: Order) -> None:
     for mention in order.mentions:
         if mention.taken:
             raise source.ask(AskReason.WHERE, mention.start, mention.end)
+    _unused(source, order)
     for do in (*order.requests, *order.throughout):
         _vague(source, do)
         _for_another(source, do)
@@ -46,6 +48,24 @@ def _forbids(guard: Do, do: Do) -> bool:
         for one in guard.to
         for other in do.to
     )
+
+
+def _unused(source: Source, order: Order) -> None:
+    """Refuses what introduces things of which no request speaks."""
+    used = {
+        id(noun)
+        for do in (*order.requests, *order.throughout)
+        for phrase in (*do.things, *do.only_if, *do.unless, *do.tools, *(w.anchor for w in do.to))
+        for noun in nouns_within(phrase)
+    }
+    for mention in order.mentions:
+        about = [
+            id(noun)
+            for phrase in (*mention.things, *(w.anchor for w in mention.to))
+            for noun in nouns_within(phrase)
+        ]
+        if about and used.isdisjoint(about):
+            raise source.unknown(mention.start, mention.end)
 
 
 def _vague(source: Source, do: Do) -> None:
@@ -76,6 +96,8 @@ def _unmeasured(source: Source, do: Do) -> None:
 
 def _unfit(source: Source, do: Do) -> None:
     nouns = [thing for thing in do.things if isinstance(thing, Noun)]
+    if do.act is Act.MAKE and not set(map(opposite, do.states)).isdisjoint(do.states):
+        raise source.impossible("contradiction", do.start, do.end)
     if do.act is Act.MAKE:
         for noun in nouns:
             if not all(can_be(noun.kind, state) for state in do.states):

@@ -17,29 +17,28 @@ TO_DO = (
     | products("only then|", "should|may|can|must", "you")
     | phrases(
         """
-    somebody needs to | someone needs to | someone should | somebody should | it is your turn to |
-    could you | can you | would you | will you | could you possibly | i would like you to | i want
-    you to | i need you to | i would love you to | i would love for you to | would you be so kind
-    as to | would you be kind enough to | be so kind as to | be a dear and | be a darling and | be
-    an angel and | be kind enough to | do me a favour and | do me a favor and | would you do me a
-    favour and | could you do me a favor and | do not forget to | remember to | do remember to |
-    make sure to | be sure to | make sure you | make sure that you | make certain to | feel free
-    to | it is time to | try to | go ahead and | let us | why do not you | you should | you must |
-    you can | you could | you may | you have to | you need to | you might want to | you are to |
-    you had better | help me to | help me | i ask you to | may i ask you to | i would ask you to |
-    i would appreciate it if you could | i would be grateful if you could | i would be happy if
-    you could | it would be great if you could | it would be nice if you could | it would be
-    lovely if you could | it would be good if you could | i wonder if you could | i was wondering
-    if you could | i was hoping you could | i was wondering whether you could | would it be
-    possible to | is it possible to | would it be possible for you to | could i ask you to | can i
-    ask you to | please see that you | do you think you could | you will need to | your job is to
+    go and | go | somebody needs to | someone needs to | someone should | somebody should | it is
+    your turn to | could you | can you | would you | will you | could you possibly | i would like
+    you to | i want you to | i need you to | i would love you to | i would love for you to | would
+    you be so kind as to | would you be kind enough to | be so kind as to | be a dear and | be a
+    darling and | be an angel and | be kind enough to | do me a favour and | do me a favor and |
+    would you do me a favour and | could you do me a favor and | do not forget to | remember to |
+    do remember to | make sure to | be sure to | make sure you | make sure that you | make certain
+    to | feel free to | it is time to | try to | go ahead and | let us | why do not you | you
+    should | you must | you can | you could | you may | you have to | you need to | you might want
+    to | you are to | you had better | help me to | help me | i ask you to | may i ask you to | i
+    would ask you to | i would appreciate it if you could | i would be grateful if you could | i
+    would be happy if you could | it would be great if you could | it would be nice if you could |
+    it would be lovely if you could | it would be good if you could | i wonder if you could | i was
+    wondering if you could | i was hoping you could | i was wondering whether you could | would it
+    be possible to | is it possible to | would it be possible for you to | could i ask you to | can
+    i ask you to | please see that you | do you think you could | you will need to | your job is to
     | your task is to | the task is to | we need to | we have to | we should | we must | would you
     please | would you kindly | do | i need to have you | to | might you | if you could | be sure
-    that you | you are going to | i would be glad if you could | it would be wonderful if you
-    could | it would help if you could | would you be able to | are you able to | your turn to |
-    could i get you to | can i get you to | time to | you would better | be good and | i expect
-    you to | see that you | you ought to | i would prefer you to | be a good robot and | be a love
-    and
+    that you | you are going to | i would be glad if you could | it would be wonderful if you could
+    | it would help if you could | would you be able to | are you able to | your turn to | could i
+    get you to | can i get you to | time to | you would better | be good and | i expect you to |
+    see that you | you ought to | i would prefer you to | be a good robot and | be a love and
     """
     )
 )

@@ -19,6 +19,8 @@ from planner.language.clause_words import (
     WEAK_WISHES,
 )
 from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
+from planner.language.places import belongs
+from planner.language.reading import AskReason
 from planner.language.state_frames import Dos
 from planner.language.statements import Statements, forbidden
 from planner.language.verbs import Form, Frame, verbs_at
@@ -179,9 +181,13 @@ class Clauses(Statements):
                 best = read
         if best is None:
             return None
-        if source.word(at) == "leave" and all(do.act is Act.MAKE for do in best[0]):
-            # "Do not leave the lights on".
-            return self._kept_from(best)
+        if source.word(at) in ("leave", "leaving"):
+            if all(do.act is Act.MAKE for do in best[0]):
+                # "Do not leave the lights on".
+                return self._kept_from(best)
+            if source.word(best[1] - 1) not in ("alone", "untouched", "is", "are"):
+                # "Do not leave the cups in the sink".
+                raise source.ask(AskReason.WHERE, at, best[1])
         for do in best[0]:
             do.things = _each_of(do.things)
         kept = [other for do in best[0] if (other := forbidden(do)) is not None]
@@ -214,7 +220,13 @@ class Clauses(Statements):
             return None
         if not any(p.wheres for p in parts[:-1]) and (result := self.result(end, parts, at)):
             return result
-        if any(p.wheres or p.arrangement for p in parts):
+        from_there = all(
+            w.way is Way.FROM or (p.wheres[0].way is Way.FROM and belongs(p.wheres[0], w))
+            for p in parts for w in p.wheres
+        )  # fmt: skip
+        if any(p.wheres or p.arrangement for p in parts) and not (
+            from_there and words in TO_ME and not any(p.arrangement for p in parts)
+        ):
             if all(w.way is Way.FROM for p in parts for w in p.wheres) and words not in TO_ME:
                 return None
             placed = self.placed(parts, static=True)

@@ -19,7 +19,8 @@ from planner.language.drafts import (
     several,
     single,
 )
-from planner.language.fitness import can_be
+from planner.language.english import LIQUIDS
+from planner.language.fitness import can_be, can_hold
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AlreadyTrue, AskReason
 from planner.language.sentence import Refused, Source
@@ -64,6 +65,7 @@ class Discourse:
             fixed = is_room(noun) or noun.kind == "floor"
             return not fixed and (do.act is not Act.MOVE or not is_furniture(noun))
 
+        self._check_any(do)
         self._before = len(self._nouns)
         do.things = [thing for phrase in do.things for thing in self._phrase(phrase, fits, [])]
         self._before = None
@@ -111,6 +113,24 @@ class Discourse:
             self._spoken.append(_Spoken(own, targets, anchors, places, topics))
         if do.act is Act.MAKE and "sliced" in do.states:
             self._sliced += own
+
+    def _check_any(self, do: Do) -> None:
+        """Reads "any lamp that is on" as all of them, unless one is fetched; may have to ask."""
+        fetched = any(where.anchor in (Spot.ME, Spot.HERE) for where in do.to)
+        if do.act not in (Act.MOVE, Act.MAKE) or fetched:
+            return
+        for thing in do.things:
+            if not isinstance(thing, Noun) or thing.plural or thing.count != 1:
+                continue
+            if (
+                self._source.word(thing.start) != "any"
+                or self._source.word(thing.start + 1) == "one"
+            ):
+                continue
+            if thing.states:
+                thing.count = Amount.ALL
+            elif thing.described or do.act is Act.MAKE:
+                raise self._source.ask(AskReason.WHICH, thing.start, thing.end)
 
     def _tell(self, do: Do) -> None:
         """Adds what is said of things to what they are: "it is on the desk"."""
@@ -303,9 +323,17 @@ class Discourse:
             if isinstance(anchor, Noun) and not anchor.kind and not anchor.other:
                 # "The plates in the left cabinet, the cups in the right one".
                 targets = [n for spoken in self._spoken for n in spoken.targets if n not in own]
+                # "From the table in the hall to the one in the kitchen".
+                origins = [
+                    w.anchor for t in own for w in t.where
+                    if isinstance(w.anchor, Noun) and w.anchor is not anchor
+                    and (w.way is Way.FROM or is_furniture(w.anchor))
+                ]  # fmt: skip
+                targets = origins or targets
                 anchor.kind = targets[-1].kind if targets else ""
             if isinstance(anchor, Pronoun) and anchor.number == 1 and self._spoken:
                 self._check_anchor(anchor, self._spoken[-1], own)
+                self._check_holder(anchor, where.relation, own)
             found = self._phrase(anchor, lambda noun: noun not in own, own)
             if len(found) != 1:
                 raise self._source.ask(AskReason.WHICH, where.start, where.end)
@@ -330,6 +358,15 @@ class Discourse:
         ]
         things = [noun for noun in last.things if noun not in own]
         if beside and things and all(map(single, (*beside, *things))):
+            raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
+
+    def _check_holder(self, pronoun: Pronoun, relation: Relation, own: list[Noun]) -> None:
+        """Asks what "it" is in "the ball under the table and the doll on it"."""
+        last = self._spoken[-1]
+        things = [noun for noun in last.things if single(noun) and noun not in own]
+        places = [noun for noun in last.anchors if single(noun) and noun not in things]
+        likely = any(can_hold(noun.kind, relation) for noun in things)
+        if things and not likely and any(can_hold(noun.kind, relation) for noun in places):
             raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
 
     def _there(self, where: Where, own: list[Noun]) -> None:
@@ -358,6 +395,8 @@ class Discourse:
             if where.relation is not Relation.AT:
                 targets = [n for n in spoken.targets if n not in own]
                 anchors = [n for n in spoken.anchors if n not in own]
+                if where.relation is Relation.IN:
+                    things = [n for n in things if can_hold(n.kind, where.relation)]
                 found = targets or (things if len(things) == 1 else []) or anchors
                 if where.relation is Relation.ON_TOP:
                     found = [noun for noun in found if not is_room(noun)]
@@ -453,7 +492,8 @@ class Discourse:
                 if several(anchor) and fits(anchor):
                     return [anchor]
             return []
-        fitting = [n for n in things if single(n) and fits(n)]
+        # "There is juice on the floor, wipe it up" is about the floor.
+        fitting = [n for n in things if single(n) and fits(n) and n.kind not in LIQUIDS]
         if len(fitting) > 1:
             raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
         if fitting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -169,3 +170,23 @@ def several(noun: Noun) -> bool:
 def single(noun: Noun) -> bool:
     """Whether "it" can stand for it."""
     return not noun.plural and (noun.count == 1 or isinstance(noun.count, Amount))
+
+
+def nouns_within(phrase: object) -> Iterator[Noun]:
+    """The nouns of a phrase: itself, and those that describe it or are left out of it."""
+    if isinstance(phrase, Either):
+        for option in phrase.options:
+            yield from nouns_within(option)
+    elif isinstance(phrase, PlaceWhere):
+        yield from nouns_within(phrase.noun)
+    elif isinstance(phrase, Noun):
+        yield phrase
+        anchors = (where.anchor for where in phrase.where)
+        for inner in (
+            *anchors,
+            *phrase.holding,
+            *phrase.but,
+            *phrase.instead_of,
+            *phrase.other_than,
+        ):
+            yield from nouns_within(inner)

@@ -79,7 +79,8 @@ EMPTY_ADJECTIVES = frozenset({
     "entire",
     "remaining", "silly", "stupid", "damn", "darn", "dear", "very", "own", "lone", "trusty",
     "comfy",
-    "fresh", "single", "different", "separate", "various", "existing", "current", "precious",
+    "fresh", "leftover", "single", "different", "separate", "various", "existing", "current",
+    "precious",
 })  # fmt: skip
 # Which thing they mean, only the person knows.
 PRIVATE_ADJECTIVES = frozenset({
@@ -98,7 +99,7 @@ GENERIC_ONE = frozenset({"item", "object", "thingy", "thingamajig"})
 MASS = frozenset({
     "cutlery", "silverware", "flatware", "crockery", "tableware", "dishware", "kitchenware",
     "drinkware", "cookware", "clothing", "apparel", "laundry", "bedding", "luggage", "footwear",
-    "fruit", "food", "stationery", "furniture", "decor", "lighting",
+    "fruit", "food", "mail", "stationery", "furniture", "decor", "lighting",
 })  # fmt: skip
 # Plurals of one thing, beside those that the catalogue has as a name.
 ONE_THING = frozenset({
@@ -147,6 +148,9 @@ PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
     for words in several.split("|")
 }
 
+PREPOSITION_WORDS = frozenset(PREPOSITIONS)
+PICK_WORDS = frozenset(PICKS)
+
 PEOPLE = words(
     "mother father mom mum dad parents guests guest kids children child kid wife husband "
     "neighbour neighbours neighbor neighbors visitor visitors friend friends boss family son "
@@ -168,7 +172,9 @@ FILLERS = FOR_SOMEBODY | phrases(
     "|if you have a minute|if you have a moment|if you would be so kind|would you|will you"
     "|can you|could you"
     "|when you have a minute|when you have a moment|when you have time|when you get a chance"
-    "|in a minute"
+    "|in a minute|if it is no bother|if it is no trouble|if that is ok|if it is ok|if you are free"
+    "|if you are not busy|when you are free|when you are ready|if it is all right"
+    "|if you would not mind|when you have got a minute|when you have got time"
     "|when you get a minute|as soon as possible|asap|carefully|gently|neatly|all right"
     "|alternatively"
     "|today|tonight|this morning|this evening|this afternoon|from now on|at once"

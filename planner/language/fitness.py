@@ -11,6 +11,8 @@ from planner.world.word_meanings import Meaning, default_word_meanings
 
 # Groups of things that have lids or flaps, which the catalogue does not model.
 _LIDDED = frozenset({"bags", "books", "containers", "electronics", "games"})
+# Groups of things that one puts things into, although the catalogue has no hollow for them.
+_HOLDERS = frozenset({"bags", "containers", "drinkware"})
 # They have a top, but what is brought to them goes inside.
 _APPLIANCES = frozenset({"dishwasher", "washer_dryer", "oven", "microwave"})
 _BASINS = frozenset({"sink", "bathtub"})
@@ -108,6 +110,21 @@ def resting_relations(kind: str) -> frozenset[Relation]:
         for relation, possible in ((Relation.ON_TOP, tops), (Relation.IN, hollows))
         if True in possible
     )
+
+
+@cache
+def can_hold(kind: str, relation: Relation) -> bool:
+    """Whether one would put things on or in a thing of a kind; true of all other relations."""
+    found = default_word_meanings().find(kind)
+    if relation not in (Relation.ON_TOP, Relation.IN) or found is None or not found.objects:
+        return True
+    things = [default_catalogue().objects[name] for name in found.objects]
+    if relation is Relation.IN:
+        return any(
+            thing.hollow or "fillable" in thing.affordances or not _HOLDERS.isdisjoint(thing.groups)
+            for thing in things
+        )
+    return any(thing.top or not _LIDDED.isdisjoint(thing.groups) for thing in things)
 
 
 @cache

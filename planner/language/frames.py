@@ -150,6 +150,9 @@ class Frames(MovingFrames):
         if segments is None:
             return None
         parts, end = segments
+        if any(isinstance(thing, Noun) and is_room(thing) for thing in parts[0].things):
+            # "Leave the bedroom" is to go.
+            return self.result(end, parts, start)
         last = parts[-1].wheres[-1:]
         stays = (
             last

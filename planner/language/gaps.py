@@ -9,6 +9,7 @@ from planner.language.discourse import Discourse
 from planner.language.drafts import Act, Do, Noun, Phrase
 from planner.language.ordering import Order
 from planner.language.places import is_furniture, is_room
+from planner.language.reading import AskReason
 from planner.language.sentence import Source
 from planner.language.state_frames import Dos, is_light
 from planner.language.statements import forbidden
@@ -17,6 +18,7 @@ from planner.language.verbs import Form
 from planner.language.words import (
     Actor,
     Occasion,
+    Spot,
 )
 
 
@@ -112,6 +114,15 @@ class Gaps(Clauses):
                     thing.count = people
         if any(part.wheres or part.arrangement for part in parts):
             too = source.longest(end, TOO)
+            ones = all(
+                isinstance(t, Noun) and not (t.kind or t.described or t.other) for t in things
+            )
+            if ones and last is not None and last.to and len(parts) == 1:
+                # "Take the plates to the kitchen, and the ones on the desk."
+                return [self._like(last, self.attach(parts), i, end)], end
+            if too and last is not None and last.to and not self._sentence:
+                # "Put the pears in the bowl. The lemons on the table too": there, or from there.
+                raise source.ask(AskReason.WHERE, i, end)
             if (
                 last is not None
                 and self._sentence
@@ -166,6 +177,9 @@ class Gaps(Clauses):
         do = copy.copy(last)
         do.things, do.start, do.end = things, start, end
         do.to, do.states = list(last.to), list(last.states)
+        if any(where.anchor is Spot.ELSEWHERE for where in last.to):
+            # "Take the plates out of the dishwasher and the cups too": out of it as well.
+            _share_origin(last.things, things)
         do.only_if = (
             list(things) if last.only_if and last.only_if == last.things else list(last.only_if)
         )
@@ -192,3 +206,11 @@ class Gaps(Clauses):
             return [Do(Act.MENTION, list(things), at, segments[1])], segments[1]
         do = forbidden(self._like(last, list(things), at, segments[1]))
         return ([do], segments[1]) if do else None
+
+
+def _share_origin(earlier: list[Phrase], things: list[Phrase]) -> None:
+    """Adds where things were to those that are named after them and are taken from there too."""
+    origin = earlier[-1].where if earlier and isinstance(earlier[-1], Noun) else []
+    for thing in things:
+        if isinstance(thing, Noun) and not thing.where:
+            thing.where = list(origin)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Either, Noun, Phrase, Pronoun, Way
-from planner.language.english import FILLERS, NUMBERS, PREPOSITIONS, THE
+from planner.language.english import FILLERS, NUMBERS, PREPOSITION_WORDS, THE
 from planner.language.fitness import includes
 from planner.language.modifiers import EXCEPT, Modified
 from planner.language.places import grouped
@@ -20,6 +20,7 @@ PREDICATES = frozenset({
     "come",
     "deserves", "deserve", "gets", "was", "were", "looks", "look", "requires", "require", "stays",
 })  # fmt: skip
+_PLURAL_PREDICATES = frozenset({"go", "belong", "are", "have", "need", "come", "want", "stay"})
 
 
 class Items(Modified):
@@ -42,7 +43,7 @@ class Items(Modified):
         if either:
             return None
         if isinstance(found[0], Noun) and found[0].bare and not found[0].plural:
-            placed = source.longest(found[1], PREPOSITIONS.keys(), 7) > 0
+            placed = source.longest(found[1], PREPOSITION_WORDS) > 0
             verbal = any(
                 Form.BASE in v.forms and at + v.length >= found[1] + placed
                 for v in verbs_at(source.words, at)
@@ -92,6 +93,12 @@ class Items(Modified):
         found = self.item(end)
         if found is None or (source.word(found[1]) in PREDICATES and source.word(i) == "but"):
             return at
+        _, placed = self.places(found[1])
+        if source.word(i) == "but" and placed > found[1] and source.word(placed) in PREDICATES:
+            one = isinstance(found[0], Noun) and found[0].count == 1
+            if not one or source.word(placed) not in _PLURAL_PREDICATES:
+                # "All lamps off, but the one on the desk should be on."
+                return at
         contrasted = source.word(end - 1) != "from" and "not" in source.words[i:end]
         contrasted = contrasted or (end == instead and bool(instead))
         out, i = [found[0]], found[1]
@@ -103,12 +110,12 @@ class Items(Modified):
                 len(anchored) == len(wheres)
                 and isinstance(out[0], Noun)
                 and not any(w.anchor is None or isinstance(w.anchor, Spot) for w in wheres)
-                and source.word(self.places(i)[1]) not in PREDICATES
-                and things
                 and (
-                    self._placed_before(things)
+                    source.word(self.places(i)[1]) not in PREDICATES
                     or source.word(i - 1) in ("one", "ones", "those", "these")
                 )
+                and things
+                and (self._placed_before(things) or not out[0].kind)
             ):
                 out[0].where += grouped(wheres, unsure=True)
                 i = self.places(i)[1]
@@ -118,6 +125,13 @@ class Items(Modified):
                 break
             out.append(found[0])
             i = found[1]
+        wholes = [t for t in things if isinstance(t, Noun) and t.count is Amount.ALL and t.kind]
+        for noun in out if wholes and not contrasted else ():
+            if isinstance(noun, Noun) and noun.kind and not any(
+                includes(t.kind, noun.kind) or includes(noun.kind, t.kind) for t in wholes
+            ):  # fmt: skip
+                # "All the cups but only one plate" leaves nothing out.
+                raise source.unknown(end - 1, noun.end)
         if source.word(i) == "," and (self.place(i + 1) or source.word(i + 1) in PREDICATES):
             i += 1
         for thing in things:

@@ -61,6 +61,9 @@ class MovingFrames(OccasionFrames):
         if segments is None:
             return None
         parts, end = segments
+        if verb.base == "run" and all(w.way is not Way.TO for p in parts for w in p.wheres):
+            # "Run the dishwasher".
+            return None
         if source.word(end) in ("over", "along") and not parts[-1].wheres:
             segments = (parts, end + 1)
         if me:
@@ -76,7 +79,9 @@ class MovingFrames(OccasionFrames):
             things = self.attach(segments[0])
             to = [Where(Relation.AT, Spot.ME, Way.TO, i, i + 1)]
             return [Do(Act.MOVE, things, start, segments[1], to)], segments[1]
-        static = verb.frame is Frame.PICK and self._into_object(segments[0])
+        static = verb.frame is Frame.PICK and (
+            self._into_object(segments[0]) or bool(segments[0][-1].arrangement)
+        )
         if verb.frame in (Frame.CARRY, Frame.FETCH):
             last = segments[0][-1]
             beside = verb.base in ("move", "relocate", "shift") and all(
@@ -137,6 +142,10 @@ class MovingFrames(OccasionFrames):
         for one, other in itertools.pairwise(segments):
             if self._swallowed(one, other):
                 raise source.ask(AskReason.WHICH, one.wheres[0].start, end)
+        for one, other in itertools.pairwise(segments):
+            if one.wheres and not other.wheres and all(w.way is Way.FROM for w in one.wheres):
+                # "Take the plates out of the dishwasher and the cups too".
+                other.wheres = list(one.wheres)
         found: list[Do] = []
         taken_off = any(w.way is Way.FROM for segment in segments for w in segment.wheres)
         for placed in self.placed(segments, static=static):
@@ -283,7 +292,9 @@ class MovingFrames(OccasionFrames):
             return None
         parts, end = segments
         if self._source.word(end) != "with":
-            return self._moves(Verb("load", Frame.PUT), parts, start, end, static=True)
+            moves = self._moves(Verb("load", Frame.PUT), parts, start, end, static=True)
+            # "Load the washing machine and start it" does not say with what.
+            return moves if moves and all(do.act is Act.MOVE for do in moves[0]) else None
         things = self.objects(end + 1)
         if things is None or len(parts) != 1 or len(parts[0].things) != 1:
             return None

@@ -11,8 +11,10 @@ from planner.language.english import (
     MASS,
     NUMBERS,
     ONE_THING,
+    PICK_WORDS,
     PICKS,
     POSSESSIVES,
+    PREPOSITION_WORDS,
     PRIVATE_ADJECTIVES,
     THE,
 )
@@ -136,6 +138,7 @@ class NounPhrases(Quantities):
         noun = Noun("thing", at, i, plural=True, count=Amount.ALL)
         if word in ("whatever", "whichever") and source.word(i) in ("is", "are", "'s"):
             i += 1
+            i += source.word(i) in ("still", "currently", "just", "now", "already")
         if (match := source.match(i)) and word not in ("all",):
             for sense in match.senses:
                 if sense.part is Part.KIND and not sense.plural and source.word(i - 1) == word:
@@ -153,9 +156,16 @@ class NounPhrases(Quantities):
         noun = Noun("", start, at)
         at, quantity = self._possessor(at, quantity)
         i = self._adjectives(at, noun)
-        head = self._head(i, noun)
+        head = self._head(i, noun) or self._pick_of(i, noun)
         if head is None:
             word = source.word(i)
+            on = source.longest(i, PREPOSITION_WORDS)
+            number = quantity.count if source.word(i - 2) in THE and not quantity.both else None
+            if isinstance(number, int) and on and i == at:
+                # "All books but the two on the nightstand".
+                noun.plural = number > 1
+                self._count(noun, quantity)
+                return noun, i
             if word in ("one", "ones") and (i > start or quantity.other):
                 noun.plural = word == "ones"
                 i += 1
@@ -176,6 +186,20 @@ class NounPhrases(Quantities):
         noun.end = i
         return noun, i
 
+    def _pick_of(self, at: int, noun: Noun) -> int | None:
+        """Reads "(the) smaller of the two suitcases"."""
+        source = self._source
+        picked = source.longest(at, PICK_WORDS)
+        of = source.starts(picked, "of the", "of my", "of our", "of these", "of those")
+        if not picked or not of:
+            return None
+        _, i = self._number(of)
+        head = self._head(i, noun)
+        if head is None or not noun.plural:
+            return None
+        noun.pick, noun.plural = PICKS[source.words[at:picked]], False
+        return head
+
     def _possessor(self, at: int, quantity: Quantity) -> tuple[int, Quantity]:
         """Reads "Mom's mug", "the kids' toys": whose it is makes it definite."""
         source = self._source
@@ -194,7 +218,7 @@ class NounPhrases(Quantities):
         i = at
         while i < source.size:
             word = source.word(i)
-            picked = source.longest(i, PICKS.keys(), 2)
+            picked = source.longest(i, PICK_WORDS)
             # "The left cup", not "the kids left cups".
             determined = source.word(i - 1) in THE or source.word(i - 1) in NUMBERS
             verbal = word in ("left", "right") and not determined
@@ -249,7 +273,7 @@ class NounPhrases(Quantities):
             return True
         if word in EMPTY_ADJECTIVES or word in PRIVATE_ADJECTIVES:
             return self._noun_ahead(at + 1)
-        if picked := source.longest(at, PICKS.keys(), 2):
+        if picked := source.longest(at, PICK_WORDS):
             return self._noun_ahead(picked)
         match = source.match(at)
         if match is None:
@@ -324,6 +348,11 @@ class NounPhrases(Quantities):
             noun.where.append(self._in_room(sense.word, at, end))
             noun.kind, noun.plural = kinds[0].word, kinds[0].plural
             return end + after.length
+        if source.word(end) in ("door", "doors") and not _is_room(sense.word):
+            # "Shut the wardrobe doors".
+            found = default_word_meanings().find(sense.word)
+            if found and found.furniture and not found.objects:
+                return end + 1
         if source.word(end) in ("items", "objects") and not _is_room(sense.word):
             noun.plural = True
             return end + 1

@@ -126,6 +126,12 @@ class Objects(Items):
             return None
         where = before.wheres[0]
         fixed = is_room(room) or room.kind == "floor"
+        both = isinstance(where.anchor, Noun) and is_furniture(where.anchor) and is_furniture(room)
+        if both and where.way is not Way.TO and not any(
+            isinstance(t, Noun) and is_furniture(t) for t in before.things
+        ):  # fmt: skip
+            # "The cushions from the armchair and the couch": from both, or the couch as well.
+            raise self._source.ask(AskReason.WHICH, where.start, room.end)
         if not fixed or where.way is Way.TO or not isinstance(where.anchor, Noun):
             return None
         if is_room(where.anchor) is not is_room(room):
@@ -217,6 +223,9 @@ class Objects(Items):
         for where in groups:
             if isinstance(where.anchor, Spot):
                 raise self._source.unknown(where.start, where.end)
+            if where.anchor is None and len(groups) > 1:
+                # "The notebook from the desk in there".
+                raise self._source.ask(AskReason.WHICH, where.start, where.end)
             targets = things if where in origins else things[-1:]
             for thing in targets:
                 if isinstance(thing, Noun) and (
@@ -249,7 +258,16 @@ class Objects(Items):
                 found.remove(later)
                 break
             later.to = earlier.to
+            self._check_target(later.things, later.to)
+            if sided := next((t for t in later.things if self._ends_with_side(t)), None):
+                # "The green cup on the left shelf and the white one on the right".
+                raise self._source.ask(AskReason.WHERE, sided.start, sided.end)
         return found
+
+    def _ends_with_side(self, thing: Phrase) -> bool:
+        return isinstance(thing, Noun) and bool(
+            self._source.starts(thing.end - 3, "on the left", "on the right")
+        )
 
     def _check_target(self, things: list[Phrase], to: list[Where]) -> None:
         """Asks about "every toy in its box" and "the fork on the left ... of the plate"."""
@@ -295,6 +313,13 @@ class Objects(Items):
             one for one, other in itertools.pairwise(wheres)
             if belongs(one, other) is None
         ]  # fmt: skip
+        if any(isinstance(one.anchor, Noun) and one.relation is Relation.NEXT_TO
+               and self._source.word(one.start) == "and"
+               and other.relation in _ON_IN
+               and not (isinstance(other.anchor, Noun) and is_room(other.anchor))
+               for one, other in itertools.pairwise(wheres)):  # fmt: skip
+            # "Between the laptop and the lamp on the desk".
+            raise self._source.ask(AskReason.WHICH, wheres[-1].start, wheres[-1].end)
         groups = grouped(wheres, unsure=False)
         if len(groups) == 1:
             return groups
@@ -314,6 +339,9 @@ class Objects(Items):
     def move(self, placed: Placed, start: int, end: int) -> Do:
         """The request to put things where they go; a named place says more than "away"."""
         named = [w for w in placed.to if not isinstance(w.anchor, Spot)]
+        if sum(w.relation is Relation.IN for w in named) > 1:
+            # "Take the apples to the kitchen in the basket".
+            raise self._source.ask(AskReason.WHICH, named[-1].start, named[-1].end)
         if named and any(w.anchor in (Spot.USUAL, Spot.BACK) for w in placed.to):
             placed.to = named
         for where in placed.to:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
 from planner.language.fitness import includes
 from planner.language.modifiers import opposite
-from planner.language.places import is_room
+from planner.language.places import BY_SIDE, is_room
 from planner.language.reading import AskReason
 from planner.language.sentence import Source
-from planner.language.words import Actor, Amount, Relation, Spot
+from planner.language.words import Actor, Amount, Spot
 
 
 class Order:
@@ -49,7 +49,19 @@ class Order:
             self._check(do)
         if (then or depends) and self.steps[-1]:
             self.steps.append([])
+        else:
+            self._except(do)
         self.steps[-1].append(do)
+
+    def _except(self, do: Do) -> None:
+        """Reads "all lamps should be off, but the one on the desk on": all but that one."""
+        for earlier in self.steps[-1]:
+            opposed = do.act is Act.MAKE and set(map(opposite, do.states)) & set(earlier.states)
+            elsewhere = do.act is Act.MOVE and do.to and earlier.to and not (
+                _only_beside(do) or _only_beside(earlier) or _refines(do, earlier)
+            )  # fmt: skip
+            if earlier.act is do.act and (opposed or elsewhere):
+                _spare(earlier, do, opposed=True)
 
     def repeated(self, do: Do) -> bool:
         """Whether the latest request about the same things is the same one."""
@@ -212,8 +224,8 @@ def _repeats(do: Do, earlier: Do) -> bool:
     return (
         do.act is earlier.act and do.act in (Act.MOVE, Act.MAKE) and do.states == earlier.states
         and do.arrangement is earlier.arrangement and do.who is earlier.who
-        and len(do.things) == len(earlier.things) and len(do.to) == len(earlier.to)
-        and all(same(a, b) for a, b in zip(do.things, earlier.things, strict=True))
+        and len(do.things) <= len(earlier.things) and len(do.to) == len(earlier.to)
+        and all(any(same(a, b) for b in earlier.things) for a in do.things)
         and all(_same_place(a, b) for a, b in zip(do.to, earlier.to, strict=True))
     )  # fmt: skip
 
@@ -246,7 +258,7 @@ def _refines(do: Do, earlier: Do) -> bool:
 
 
 def _only_beside(do: Do) -> bool:
-    return bool(do.to) and all(where.relation is Relation.NEXT_TO for where in do.to)
+    return bool(do.to) and all(where.relation in BY_SIDE for where in do.to)
 
 
 def _taken_from(thing: Phrase) -> bool:
@@ -301,12 +313,16 @@ def _depends(do: Do, earlier: Do) -> bool:
     return any(same(thing, other) for thing in used for other in earlier.things)
 
 
-def _spare(do: Do, guard: Do) -> None:
+def _spare(do: Do, guard: Do, *, opposed: bool = False) -> None:
     """Adds what is protected to the exceptions of what would include it."""
-    if do.act not in (Act.MOVE, Act.MAKE) or (guard.states and do.states != guard.states):
+    other = guard.states and do.states != guard.states and not opposed
+    if do.act not in (Act.MOVE, Act.MAKE) or other:
         return
     for thing in do.things:
         if not isinstance(thing, Noun) or thing.count is not Amount.ALL:
+            continue
+        if opposed and thing.described:
+            # "The green blocks in the box, the red ones on the table".
             continue
         for spared in guard.things:
             if (

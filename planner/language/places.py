@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.language.drafts import Either, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
-from planner.language.english import PREPOSITIONS
+from planner.language.english import PREPOSITION_WORDS, PREPOSITIONS
 from planner.language.fitness import is_appliance
 from planner.language.noun_phrases import NounPhrases
 from planner.language.reading import AskReason
@@ -80,6 +80,9 @@ _THERE = {
     ("in", "the", "centre"): Relation.ON_TOP, ("in", "between"): Relation.NEXT_TO,
     ("on", "top"): Relation.ON_TOP, ("next", "to", "that"): Relation.NEXT_TO,
 }  # fmt: skip
+_SPOT_PHRASES = frozenset(_SPOT_WORDS)
+_ARRANGEMENT_WORDS = frozenset(_ARRANGEMENTS)
+_THERE_WORDS = frozenset(_THERE)
 CLAUSE_ENDS = STOPS | {"", ",", "and", "then", "before"}
 # They say nothing of where something is or goes.
 _ANYWHERE_AT_ALL = (
@@ -94,7 +97,7 @@ _FROM_HERE = (
     "from their current locations", "from the current locations", "from its current location",
 )  # fmt: skip
 _TRASH = frozenset({"trash", "garbage", "rubbish", "waste"})
-_BY_SIDE = (Relation.NEXT_TO, Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF,
+BY_SIDE = (Relation.NEXT_TO, Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF,
             Relation.LEFT_OF, Relation.RIGHT_OF)  # fmt: skip
 
 
@@ -107,7 +110,7 @@ class Places(NounPhrases):
 
     def arrangement(self, at: int) -> tuple[Arrangement, int] | None:
         """How things lie relative to each other."""
-        end = self._source.longest(at, _ARRANGEMENTS.keys())
+        end = self._source.longest(at, _ARRANGEMENT_WORDS)
         if not end and self._source.word(at - 1) == "them":
             # "Place them close by on the counter".
             end = self._source.starts(at, "close by") * (self._source.word(at + 2) in ("on", "in"))
@@ -160,7 +163,7 @@ class Places(NounPhrases):
         source = self._source
         word = source.word(at)
         away_from = source.starts(at, "away from")
-        if not away_from and (end := source.longest(at, _SPOT_WORDS.keys())):
+        if not away_from and (end := source.longest(at, _SPOT_PHRASES)):
             spot = _SPOT_WORDS[source.words[at:end]]
             return [Where(Relation.AT, spot, Way.TO, at, end)], end
         if found := self._place_where(at):
@@ -168,9 +171,7 @@ class Places(NounPhrases):
         if word == "wherever" and self.noun(at + 1):
             return None
         if word in ("somewhere", "anywhere", "wherever", "someplace"):
-            if source.longest(at + 1, PREPOSITIONS.keys(), 7) or source.longest(
-                at, PREPOSITIONS.keys(), 7
-            ):
+            if source.longest(at + 1, PREPOSITION_WORDS) or source.longest(at, PREPOSITION_WORDS):
                 return self._preposition(at + 1) or self._preposition(at)
             end = at + 1
             while source.word(end) in (
@@ -211,7 +212,7 @@ class Places(NounPhrases):
         return [Where(Relation.AT, anchor, Way.TO, at, end)], end
 
     def _there(self, at: int) -> tuple[list[Where], int] | None:
-        end = self._source.longest(at, _THERE.keys())
+        end = self._source.longest(at, _THERE_WORDS)
         if not end and self._source.word(at) == "in" and self._source.word(at + 1) in CLAUSE_ENDS:
             return [Where(Relation.IN, None, Way.STATIC, at, at + 1)], at + 1
         if not end and self._source.word(at) == "back":
@@ -244,12 +245,10 @@ class Places(NounPhrases):
         source = self._source
         i = at
         back = False
-        while source.word(i) in _BEFORE_PREPOSITION and not source.longest(
-            i, PREPOSITIONS.keys(), 7
-        ):
+        while source.word(i) in _BEFORE_PREPOSITION and not source.longest(i, PREPOSITION_WORDS):
             back = back or source.word(i) == "back"
             i += 1
-        end = source.longest(i, PREPOSITIONS.keys(), 7)
+        end = source.longest(i, PREPOSITION_WORDS)
         if not end:
             return None
         relation, way = PREPOSITIONS[source.words[i:end]]
@@ -354,8 +353,11 @@ def belongs(before: Where, after: Where) -> bool | None:
     if anchor.kind == "floor" or after.comma:
         return False
     if is_furniture(anchor):
-        return after.relation in _BY_SIDE and is_furniture(other)
-    return True if before.relation in _BY_SIDE else None
+        if before.relation in BY_SIDE and after.relation in BY_SIDE and is_furniture(other):
+            # "To the left of the couch behind the table".
+            return None
+        return after.relation in BY_SIDE and is_furniture(other)
+    return True if before.relation in BY_SIDE else None
 
 
 def grouped(wheres: Sequence[Where], *, unsure: bool) -> list[Where]:

@@ -35,7 +35,11 @@ from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
 from planner.language.words import Relation
 
+_SUBORDINATES = AFTER | BEFORE | IF | TO_DO | phrases("please")
 _SPEAKERS = words("i it we that this there nobody everybody everyone they he she my our")
+_AIMS = words("to in at under behind next beside near by where here there be")
+_DOERS = words("i we you they he she")
+_AUXILIARIES = words("am are was were had has will would can cannot could do did shall may might")
 
 
 class Remarks(Subordinates):
@@ -59,6 +63,9 @@ class Remarks(Subordinates):
             # "Leave the lamp on until I come back" does not say how it is at the end.
             return 0
         subject = i + (source.word(i) in ("my", "our", "the"))
+        if source.words[at:i] in (("otherwise",), ("or", "else")) and self.place(i):
+            # "If it is dirty, put it in the sink, otherwise in the cabinet".
+            return 0
         if source.words[at:i] not in BARE_REASONS and not (
             source.word(i) in REASON_SUBJECTS or source.word(subject) in PEOPLE
         ):
@@ -66,6 +73,22 @@ class Remarks(Subordinates):
         end = self._clause_end(i)
         spoiled = any(word in NO_REMARK - {"no", "not"} for word in source.words[i:end])
         return 0 if spoiled else end
+
+    def _is_so(self, at: int) -> int:
+        """Reads "it is dirty" after a request about it: why, and not which one."""
+        source = self._source
+        does = source.starts(
+            at, "it is", "they are", "it has", "they have", "it looks", "they look"
+        )
+        if not does or not self._previous or self._wishing:
+            return 0
+        end = self._clause_end(does)
+        said = source.words[does:end]
+        spoiled = any(self._is_thing(k) for k in range(does, end)) or (
+            NO_REMARK | _AIMS | {"it", "them"}
+        ) & set(said)
+        joined = "and" in said or "so" in said or self.place(end - 1)
+        return 0 if spoiled or joined or not said or len(said) > 4 else end
 
     def _clause_end(self, at: int, also: frozenset[str] = frozenset()) -> int:
         i = at
@@ -107,9 +130,14 @@ class Remarks(Subordinates):
             )
         ):
             return 0
+        if self._previous and not self._only_remarks(at, end):
+            return 0
         if self._previous and (kinds or any(w in NO_REMARK for w in inner)):
             return 0
         if any(w in ("must", "should", "except", "never", "unless") for w in inner) and kinds:
+            return 0
+        if kinds and word == "as":
+            # "As well as the cups".
             return 0
         if kinds and verbs and word not in ("i", "it", "tonight", "today", "we", "my"):
             return 0
@@ -121,6 +149,16 @@ class Remarks(Subordinates):
                 self._said_number = (number if people else None, k, k + 1)
         return end
 
+    def _only_remarks(self, at: int, end: int) -> bool:
+        """Whether what somebody does is nothing to be done: "I am cold", not "I dry them"."""
+        source = self._source
+        if source.word(at) not in _DOERS:
+            return True
+        does = source.word(at + 1) not in MENTAL | _AUXILIARIES
+        working = source.word(at + 1) in ("will", "can", "shall")
+        about = {"it", "them", "these", "those", "this"} & set(source.words[at + 2 : end])
+        return not does and not (working and about)
+
     def _mention(self, at: int, end: int) -> None:
         """What a remark is about, if that is one thing: "my shirt has a stain, wash it"."""
         nouns: list[Noun] = []
@@ -128,8 +166,9 @@ class Remarks(Subordinates):
         while k < end:
             found = self.item(k)
             known = (
-                found is not None and isinstance(found[0], Noun) and self._is_thing(found[1] - 1)
-            )
+                found is not None and isinstance(found[0], Noun)
+                and any(self._is_thing(p) for p in range(k, found[1]))
+            )  # fmt: skip
             if found and known and isinstance(found[0], Noun) and found[0].kind not in LIQUIDS:
                 nouns.append(found[0])
             k = found[1] if found and known else k + 1
@@ -137,7 +176,7 @@ class Remarks(Subordinates):
         things = [noun for noun in nouns if noun not in rooms] or rooms[:1]
         if len(things) != 1:
             return
-        things[0].definite = things[0].count == 1
+        things[0].definite = isinstance(things[0].count, int)
         to = [
             Where(Relation.IN, room, Way.STATIC, at, end)
             for room in rooms[:1]
@@ -166,7 +205,7 @@ class Remarks(Subordinates):
         return self.clause(at) is not None or self._subordinate_ahead(at)
 
     def _subordinate_ahead(self, at: int) -> bool:
-        return bool(self._source.longest(at, AFTER | BEFORE | IF | TO_DO | phrases("please")))
+        return bool(self._source.longest(at, _SUBORDINATES))
 
     def is_question(self, failed: int) -> bool:
         """Whether the sentence in which reading failed asks for an answer."""

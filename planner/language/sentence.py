@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 
 from planner.language.english import Words
 from planner.language.lexicon import Lexicon, Match
@@ -14,6 +14,16 @@ from planner.language.tokens import Token
 @cache
 def _split(phrase: str) -> Words:
     return tuple(phrase.split())
+
+
+@lru_cache(maxsize=256)
+def _by_first_word(phrases: frozenset[Words]) -> dict[str, tuple[Words, ...]]:
+    """The phrases of a set by their first word, the longest first."""
+    found: dict[str, list[Words]] = {}
+    for phrase in sorted(phrases, key=len, reverse=True):
+        if phrase:
+            found.setdefault(phrase[0], []).append(phrase)
+    return {word: tuple(several) for word, several in found.items()}
 
 
 class Refused(Exception):  # noqa: N818 an outcome, not an error
@@ -57,11 +67,14 @@ class Source:
                 return at + len(words)
         return 0
 
-    def longest(self, at: int, phrases: Iterable[Words] | frozenset[Words], most: int = 8) -> int:
+    def longest(self, at: int, phrases: frozenset[Words]) -> int:
         """The position after the longest phrase of a set at a word; 0 if none is there."""
-        for length in range(min(most, self.size - at), 0, -1):
-            if self.words[at : at + length] in phrases:
-                return at + length
+        if not 0 <= at < self.size:
+            return 0
+        for phrase in _by_first_word(phrases).get(self.words[at], ()):
+            end = at + len(phrase)
+            if self.words[at:end] == phrase:
+                return end
         return 0
 
     def quote(self, start: int, end: int) -> str:

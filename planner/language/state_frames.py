@@ -10,7 +10,7 @@ from planner.language.objects import Objects, Segment
 from planner.language.reading import (
     AskReason,
 )
-from planner.language.verbs import Form, Frame, Verb, verbs_at
+from planner.language.verbs import Form, Frame, Verb, state_of_split, verbs_at
 from planner.language.words import (
     Relation,
     Spot,
@@ -26,7 +26,12 @@ class StateFrames(Objects):
     def make(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """MAKE: things get the state of the verb."""
         found = self._state_of(verb.state, start, i, given)
-        if found is None or verb.base != "do":
+        if found is None:
+            return None
+        if split := state_of_split(verb.base, self._source.word(found[1])):
+            # "Shut it down" is not "shut it".
+            found = self._make(found[0][0].things, [split], start, found[1] + 1)
+        if verb.base != "do":
             return found
         chores = all(
             isinstance(thing, Noun) and thing.kind in ("dish", "laundry", "crockery", "pot", "pan")
@@ -156,6 +161,10 @@ class StateFrames(Objects):
             "still",
         ) and (self._state_ahead(i + 1)):
             i += 1
+        if (
+            more := source.starts(i, "a bit more", "a little more", "a bit", "a little", "more")
+        ) and (source.word(more) in VAGUE_RESULTS):
+            i = more
         if source.word(i) == "and" or (
             source.word(i) in VAGUE_RESULTS and not self._state_ahead(i)
         ):

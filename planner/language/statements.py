@@ -40,6 +40,9 @@ from planner.language.words import (
     Spot,
 )
 
+_MAY = MAY_BE | BINDING
+_SHALL = _MAY | STATING
+
 
 class Statements(Frames):
     """Reads a subject with what is said of it."""
@@ -150,7 +153,7 @@ class Statements(Frames):
         for thing in things:
             if isinstance(thing, Noun) and thing.bare:
                 thing.count, thing.plural = Amount.ALL, True
-        modal = source.longest(end, MAY_BE | BINDING | (STATING if wish else frozenset()))
+        modal = source.longest(end, _SHALL if wish else _MAY)
         found = self._becomes(modal, things, at) if modal else None
         only_states = found and all(do.act is Act.MAKE for do in found[0])
         return self._kept_from(found) if found and only_states else None
@@ -159,7 +162,7 @@ class Statements(Frames):
         """Reads "nothing should be on the floor": what is there goes elsewhere."""
         source = self._source
         i = source.starts(at, "nothing")
-        modal = source.longest(i, MAY_BE | BINDING | (STATING if wish else frozenset())) if i else 0
+        modal = source.longest(i, _SHALL if wish else _MAY) if i else 0
         wheres, end = self.located(modal or i) if modal or (wish and i) else ([], i)
         if not wheres:
             return None
@@ -288,8 +291,13 @@ class Statements(Frames):
         wheres, after = self.places(spread[1] if spread else end)
         if spread is None and (late := self.arrangement(after + (source.word(after) == ","))):
             spread, after = late, late[1]
-        if (not wheres and spread is None) or any(w.way is Way.FROM for w in wheres):
+        if not wheres and spread is None:
             return None
+        origins = [w for w in wheres if w.way is Way.FROM]
+        if origins and len(origins) == len(wheres):
+            return None
+        self._describe(things, origins)
+        wheres = [w for w in wheres if w.way is not Way.FROM]
         kind = spread[0] if spread else None
         return [
             Do(Act.MOVE, list(things), at, after, grouped(wheres, unsure=True), arrangement=kind)

@@ -86,6 +86,9 @@ class Text(Announcements):
         if end := self._passing(at, self._so(at) or self._announcement(at)):
             self._complete = False
             return end
+        if end := self._passing(at, self._is_so(at)):
+            self._complete = True
+            return end
         if end := self._mark(at) or self._topic(at) or self._subordinate(at):
             self._complete = False
             return end
@@ -166,7 +169,8 @@ class Text(Announcements):
         """Words between clauses: order words, "and", commas, politeness."""
         source = self._source
         word = source.word(at)
-        if source.longest(at, ALSO):
+        if source.longest(at, ALSO) or (self._complete and word in ("up", "down")):
+            # "Bring the suitcases up": to another floor.
             return 0
         if end := self._numbered(at):
             return end
@@ -239,7 +243,8 @@ class Text(Announcements):
         for do in dos:
             self._share_place(do)
             self._take_from_there(do)
-        if self._source.longest(end, TOO) and any(self._nowhere_said(do) for do in dos):
+        too = self._source.longest(end, TOO)
+        if any((too and self._nowhere_said(do)) or self._is_share(do) for do in dos):
             raise self._source.ask(AskReason.WHERE, at, end)
         self._accept(dos)
         return end
@@ -255,16 +260,33 @@ class Text(Announcements):
     def _take_from_there(self, do: Do) -> None:
         """Reads "go to the bedroom and get my slippers": those that are there."""
         going = self._previous[-1] if self._sentence and self._previous else None
+        if going is not None and self._source.word(going.start) == "come":
+            # "Come to the kitchen and bring the mug": where the speaker is.
+            return
         room = going.to[0].anchor if going and going.act is Act.GO and going.to else None
         things = [thing for thing in do.things if isinstance(thing, Noun) and not thing.where]
-        if going is None or not isinstance(room, Noun) or not is_room(room) or not do.taken:
+        if going is None or not isinstance(room, Noun) or not is_room(room):
             return
-        if len(things) != len(do.things) or any(w.anchor is not Spot.ME for w in do.to):
+        if do.act in (Act.GO, Act.LEAVE, Act.NEVER) or do.who is Actor.SPEAKER:
+            return
+        there = do.act is Act.MAKE or (do.taken and all(w.anchor is Spot.ME for w in do.to))
+        if not there or len(things) != len(do.things):
+            # "Go to the kitchen and put the cup in the sink": the one there, or another.
+            if do.act in (Act.MOVE, Act.MAKE):
+                raise self._source.ask(AskReason.WHICH, going.start, do.end)
             return
         for thing in things:
             thing.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
         for step in self.order.steps:
             step[:] = [other for other in step if other is not going]
+
+    def _is_share(self, do: Do) -> bool:
+        """Reads "I will set the table, you bring the plates": to the speaker, or to the table."""
+        last = self._previous[-1] if self._previous else None
+        if last is None or not do.taken or any(w.anchor is not Spot.ME for w in do.to):
+            return False
+        shared = do.who is Actor.ROBOT and last.who is Actor.SPEAKER
+        return bool(do.to) and (shared or last.occasion is Occasion.SET_TABLE)
 
     def _nowhere_said(self, do: Do) -> bool:
         """Reads "bring the pot as well": to the speaker, or to where the others were brought."""

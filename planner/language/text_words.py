@@ -105,7 +105,7 @@ NO_REMARK = words(
 MENTAL = words(
     """
     need is be do have make makes made will see run get gets been had
-    let
+    let gone going getting done finished
     """
 )
 

@@ -91,7 +91,7 @@ _FRAMES: Mapping[Frame, str] = {
     "install",
     Frame.CARRY: "move|ferry|pull|bring back|take over|take back|bring up|bring down|"
     "carry|transfer|relocate|shift|transport|deliver|haul|lug|drag|push|"
-    "take|return|send|march",
+    "take|return|send|march|run",
     Frame.FETCH: "bring over|bring|fetch|get|go get|go and get|go fetch|retrieve|go grab|"
     "go and fetch|go and grab",
     Frame.PICK: "pick up|get out|pull out|fish out|dig out|fetch out|grab|collect|gather|"
@@ -225,6 +225,14 @@ def _table() -> dict[Words, list[tuple[Verb, Form]]]:
             key = (*words[:head], bent, *words[head + 1 :])
             found.setdefault(key, []).append((verb, form))
     return found
+
+
+def state_of_split(base: str, particle: str) -> str:
+    """What a verb reaches whose particle stands behind the object: "shut it down"; or empty."""
+    for verb, _ in _table().get((base, particle), ()):
+        if verb.frame is Frame.MAKE:
+            return verb.state
+    return ""
 
 
 @lru_cache(maxsize=1)

@@ -25,7 +25,8 @@ from planner.language.reading import (
     read_instructions,
 )
 
-KNOWN = read_instructions(Path(__file__).parents[2] / "data" / "everyday" / "known.yaml")
+EVERYDAY = Path(__file__).parents[2] / "data" / "everyday"
+KNOWN = read_instructions(EVERYDAY / "known.yaml")
 COMMANDS = [entry.text for entry in KNOWN if entry.goal is not None]
 # What reading reaches on known.yaml; raise it when it reaches more.
 MIN_RIGHT, MAX_WRONG = 195, 1
@@ -283,6 +284,19 @@ def test_the_known_instructions_reach_the_floor() -> None:
     grades = Counter(grade(interpret(entry.text), entry.reading) for entry in KNOWN)
     assert grades[Grade.RIGHT] >= MIN_RIGHT
     assert grades[Grade.WRONG] <= MAX_WRONG
+
+
+@pytest.mark.parametrize(
+    ("name", "min_right", "max_wrong"),
+    [("blind", 195, 0), ("blind_2", 79, 1), ("blind_3", 113, 1)],
+)
+def test_what_others_wrote_is_asked_about_rather_than_misread(
+    name: str, min_right: int, max_wrong: int
+) -> None:
+    entries = read_instructions(EVERYDAY / f"{name}.yaml")
+    grades = Counter(grade(interpret(entry.text), entry.reading) for entry in entries)
+    assert grades[Grade.RIGHT] >= min_right
+    assert grades[Grade.WRONG] <= max_wrong
 
 
 @pytest.mark.parametrize("before", ["Please, ", "Hey robot, ", "Thanks. "])
