@@ -13,6 +13,8 @@ from pydantic import JsonValue
 
 from planner.app.backend_port import BackendPort
 from planner.app.time_steps import MAX_STEPS, Steps
+from planner.memory.hand_view import CAMERA
+from planner.models.picture import Picture
 from planner.planning.planner import AgentResult
 from planner.planning.session_world import Event, OnGoal, Status, ignore_goal
 from planner.skills.executor import SkillExecutor
@@ -94,6 +96,15 @@ class InProcessWorld:
     def deltas(self, since: int) -> Sequence[str]:
         """The memory's lines since a number up to the belief's."""
         return self._memory.deltas_since(since).lines
+
+    def picture(self, agent: str) -> Picture | None:
+        """What an agent's hand camera shows now; None if the frame was dropped.
+
+        Raises:
+            PlannerError: if the backend renders nothing.
+        """
+        frame = self._backend.observe(agent, (CAMERA,)).cameras.get(CAMERA)
+        return None if frame is None else Picture.of(frame.rgb)
 
     def start(self, agent: str, call: SkillCall) -> None:
         """Starts a call."""

@@ -22,7 +22,7 @@ from planner.models.trace import ModelCall
 from planner.planning import settings
 from planner.planning.instruction import Request, RequestError, task_of
 from planner.planning.part import needs_model
-from planner.planning.planner import Task
+from planner.planning.planner import Task, no_picture
 from planner.planning.planner_choice import make_planner
 from planner.planning.questions import Questions
 from planner.planning.ros_inputs import RosInputs
@@ -41,6 +41,7 @@ from planner.ros.loop_thread import ExecutorQueue, LoopThread, set_from_thread
 from planner.ros.managed_node import ManagedNode
 from planner.ros.message_bounds import bounds_of
 from planner.ros.model_trace import key_values
+from planner.ros.newest_pictures import NewestPictures
 from planner.ros.skill_client import OnEnd, SkillClient
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.ros.world_clock import WorldClock
@@ -109,6 +110,7 @@ class TaskPlannerNode(ManagedNode):
         )
         world = LockstepSubscriber(self, LockstepChannel.WORLD, self._on_settled)
         self._inputs = RosInputs(lambda: world.is_present)
+        self._pictures = NewestPictures(self) if self._settings.wants_pictures else None
         self._inputs.set_house(self._layout)
         self._world_agents: tuple[str, ...] = ()
         self._lockstep = LockstepPublisher(self, LockstepChannel.PLANNER, self._losses)
@@ -190,6 +192,8 @@ class TaskPlannerNode(ManagedNode):
             if node.kind == WorldGraphNode.KIND_AGENT and node.name not in self._hands:
                 self._heartbeat.advertise(node.name)
                 self._hands[node.name] = SkillClient(self, node.name)
+                if self._pictures is not None:
+                    self._pictures.add(node.name)
         self._clock_of_world.update(stamp_seconds(message.header.stamp))
         self._loop.call(partial(self._inputs.set_graph, message))
 
@@ -412,6 +416,7 @@ class TaskPlannerNode(ManagedNode):
             log=self._log,
             on_status=partial(self._show, goal, task),
             on_goal=self._on_understood if task.goal is None else ignore_goal,
+            picture=self._pictures.picture if self._pictures is not None else no_picture,
         )
         session = Session(
             task, planner, world, max_calls, ask if asks else None, self._publish_turn

@@ -49,6 +49,28 @@ class PlannerRequest:
             raise PlannerError(needs_model(self.name))
         return self.language_model
 
+    def flag(self, option: str) -> bool:
+        """The value of an option that is true or false.
+
+        Raises:
+            OptionError: if the part declares no such option.
+        """
+        value = self.options.get(option)
+        if not isinstance(value, bool):
+            raise OptionError(option, f"the planner {self.name} declares no flag of this name")
+        return value
+
+    def whole(self, option: str) -> int:
+        """The value of a whole number.
+
+        Raises:
+            OptionError: if the part declares no such option.
+        """
+        value = self.options.get(option)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise OptionError(option, f"the planner {self.name} declares no such whole number")
+        return value
+
     def text(self, option: str) -> str:
         """The value of a text option.
 
@@ -59,6 +81,11 @@ class PlannerRequest:
         if not isinstance(value, str):
             raise OptionError(option, f"the planner {self.name} declares no text of this name")
         return value
+
+
+def no_pictures(_options: Mapping[str, OptionValue]) -> bool:
+    """For planners that read no pictures."""
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +104,7 @@ class PlannerPart:
         reads_changes: whether it reads the changes of the memory instead of its content.
         naming: how the model refers to entities in its replies.
         bare_replies: whether a reply is only one agent's call, without a thought before it.
+        wants_pictures: whether it reads the agents' cameras (`Context.picture`), by its options.
         options: beyond those that all planners have.
         interface: the version of this record that it was written for.
     """
@@ -92,6 +120,7 @@ class PlannerPart:
     reads_changes: bool = False
     naming: Naming = Naming.NAMES
     bare_replies: bool = False
+    wants_pictures: Callable[[Mapping[str, OptionValue]], bool] = no_pictures
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE
 

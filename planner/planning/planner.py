@@ -8,6 +8,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
+from planner.models.picture import Picture
 from planner.world.belief import Belief
 from planner.world.house import House
 from planner.world.instruct import InstructionCode
@@ -52,6 +53,11 @@ def no_deltas(_since: int) -> Sequence[str]:
     return ()
 
 
+def no_picture(_agent: str) -> Picture | None:
+    """For worlds in which nobody takes pictures for planners."""
+    return None
+
+
 @record
 class Context:
     """The input of a decision.
@@ -66,6 +72,8 @@ class Context:
         deltas: the memory's lines since a sequence number up to the belief's, net effect per
             entity (EPM-2.5).
         answers: questions to the person so far, oldest first.
+        picture: what an agent's hand camera shows now; None if there is no picture. Rendered or
+            decoded only when it is called.
     """
 
     task: Task
@@ -77,6 +85,7 @@ class Context:
     now_s: float
     deltas: Callable[[int], Sequence[str]] = no_deltas
     answers: tuple[Exchange, ...] = ()
+    picture: Callable[[str], Picture | None] = no_picture
 
 
 @record

@@ -9,8 +9,9 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
+from planner.models.picture import Picture
 from planner.planning.belief_wait import BeliefSource, BeliefWait
-from planner.planning.planner import AgentResult
+from planner.planning.planner import AgentResult, no_picture
 from planner.planning.session_world import Event, OnGoal, Status, ignore_goal
 from planner.world.belief import Belief
 from planner.world.house import House
@@ -55,10 +56,12 @@ class RosWorld:
         log: Callable[[str], None],
         on_status: Callable[[Status], None],
         on_goal: OnGoal = ignore_goal,
+        picture: Callable[[str], Picture | None] = no_picture,
     ) -> None:
-        """`start` and `cancel` act on an agent's skill executor."""
+        """`start` and `cancel` act on an agent's skill executor; `picture` is as in `Context`."""
         self._inputs, self._start, self._cancel = inputs, start, cancel
         self._log, self._on_status, self._on_goal = log, on_status, on_goal
+        self._picture = picture
         self._wait = BeliefWait(inputs, log)
         self._running: dict[str, SkillCall] = {}
         self._done: list[AgentResult] = []
@@ -87,6 +90,10 @@ class RosWorld:
     def deltas(self, since: int) -> Sequence[str]:
         """The memory's lines since a number up to the belief's."""
         return self._inputs.deltas(since)
+
+    def picture(self, agent: str) -> Picture | None:
+        """The newest picture of an agent's hand camera."""
+        return self._picture(agent)
 
     def start(self, agent: str, call: SkillCall) -> None:
         """Sends a call to the agent's skill executor; Done does not need one."""

@@ -143,6 +143,7 @@ class Session:
             now_s=world.now_s,
             deltas=world.deltas,
             answers=self._answers,
+            picture=world.picture,
         )
 
     def _end(self, decision: Decision) -> Outcome | None:
@@ -175,7 +176,7 @@ class Session:
 
     def _report(self, plan: str) -> None:
         calls = {agent: str(self._running.get(agent, "")) for agent in self._task.agents}
-        self._world.on_status(Status(self.cycle, plan, calls))
+        self._world.on_status(Status(self.cycle, plan, calls, dict(self.evidence)))
 
     def _collect(self) -> bool:
         """Passes ended calls to the planner; returns whether there were any."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pydantic import JsonValue
 
+from planner.models.picture import Picture
 from planner.planning.planner import AgentResult
 from planner.world.belief import Belief
 from planner.world.house import House
@@ -34,11 +35,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Planning cycle, the plan in words, and each agent's running call."""
+    """Planning cycle, the plan in words, each agent's running call, and the evidence so far."""
 
     cycle: int
     plan: str
     calls: Mapping[str, str]
+    evidence: Mapping[str, str] = field(default_factory=dict)
 
 
 class World(Protocol):
@@ -61,6 +63,13 @@ class World(Protocol):
 
     def deltas(self, since: int) -> Sequence[str]:
         """The memory's lines since a sequence number up to the belief's."""
+
+    def picture(self, agent: str) -> Picture | None:
+        """What an agent's hand camera shows; None if there is no picture of it.
+
+        Raises:
+            PlannerError: if the world makes no pictures.
+        """
 
     def start(self, agent: str, call: SkillCall) -> None:
         """Starts a call of an agent that has none running."""

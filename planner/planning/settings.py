@@ -33,6 +33,11 @@ class Settings:
     answer_wait_s: float
     run: Account = field(default_factory=Account)
 
+    @property
+    def wants_pictures(self) -> bool:
+        """Whether the planner reads pictures of the agents' cameras."""
+        return self.choice.part.wants_pictures(self.choice.options)
+
     def choice_for(self, max_cycles: int) -> PlannerChoice:
         """The planner of one instruction; 0 = the planner's own limit."""
         return replace(self.choice, dialogue=replace(self.choice.dialogue, max_cycles=max_cycles))

@@ -13,6 +13,7 @@ from planner.world.belief import UNNAMED_CLASS, BeliefNode
 from planner.world.vocabulary import EntityKind
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
+_ENTITY = re.compile(r"\w+")
 _FLOOR = "floor"
 _KINDS = frozenset({EntityKind.FURNITURE, EntityKind.OBJECT})
 
@@ -65,6 +66,10 @@ class InstanceNames:
     def entity_of(self, name: str) -> str | None:
         """The memory's name of an instance; None if there is no such instance."""
         return self._entities.get(name)
+
+    def spoken(self, text: str) -> str:
+        """A text with instance names in place of the memory's."""
+        return _ENTITY.sub(lambda found: self._names.get(found[0], found[0]), text)
 
     def was_seen_by(self, name: str, agent: str) -> bool:
         """Whether this very agent has seen an instance, not only somebody of the team."""

@@ -88,17 +88,11 @@ class Attempt:
         raw: as the model wrote it.
         action: as it was understood, `NavigateTo(Apple_1)`.
         succeeded: the only thing that the method asks the world (LLAMAR-D3).
-        feedback: why it failed, a sentence; "" = it did not, or nobody knows.
+        text: what was tried, whether it worked, and else why not, as the next prompts have it.
     """
 
     agent: str
     raw: str
     action: str
     succeeded: bool
-    feedback: str = ""
-
-    def __str__(self) -> str:
-        """As the next prompt has it."""
-        if self.succeeded:
-            return f"{self.action} was successful"
-        return f"{self.action} failed" + (f": {self.feedback}" if self.feedback else "")
+    text: str

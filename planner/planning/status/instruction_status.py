@@ -75,9 +75,15 @@ class InstructionStatus:
         return replace(self, goal=json.dumps(goal, ensure_ascii=False))
 
     def running(self, status: Status) -> InstructionStatus:
-        """A new cycle, plan or calls."""
+        """A new cycle, plan, calls or evidence."""
         calls = tuple(status.calls.get(agent, "") for agent in self.agents)
-        return replace(self, cycle=status.cycle, plan=status.plan, calls=calls)
+        return replace(
+            self,
+            cycle=status.cycle,
+            plan=status.plan,
+            calls=calls,
+            evidence=dict(status.evidence),
+        )
 
     def asking(self, question: str) -> InstructionStatus:
         """The planner waits for an answer."""

@@ -1,0 +1,152 @@
+"""A planner that decides for all agents at once and waits until all have ended (LLAMAR-D1).
+
+What LLaMAR and its centralised baselines share; how they decide is a `Mind`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from planner.planning.llamar.asking import Asking
+from planner.planning.llamar.state import AgentView, Attempt
+from planner.planning.llamar.team import JointPlan, Team
+from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.world.instruct import InstructionCode
+from planner.world.record import record
+from planner.world.skill import SkillCall, SkillName
+
+# The paper's horizon, in joint steps.
+HORIZON = 30
+DONE = SkillCall(SkillName.DONE)
+
+
+@record
+class Moment:
+    """What a mind decides by.
+
+    Attributes:
+        task: the instruction.
+        step: of joint steps, from 0.
+        views: what the agents see now.
+        attempts: what they did in the step before; empty before the first.
+        plan: reads what was written for each agent by name; the second argument is what exploration
+            looks for.
+        wordings: the actions that an agent may take now, by its name, as grammars list them.
+    """
+
+    task: str
+    step: int
+    views: tuple[AgentView, ...]
+    attempts: tuple[Attempt, ...]
+    plan: Callable[[Mapping[str, str], Sequence[str]], JointPlan]
+    wordings: Callable[[str], tuple[str, ...]]
+
+
+class Mind(Protocol):
+    """How one method decides."""
+
+    async def judge(self, moment: Moment) -> str:
+        """After a joint step: why the task is over, in words; "" = it is not.
+
+        Raises:
+            ModelError: if the model gives no reply.
+        """
+
+    async def act(self, moment: Moment) -> JointPlan | None:
+        """The next joint step; None if no reply could be read.
+
+        Raises:
+            ModelError: if the model gives no reply.
+        """
+
+    @property
+    def evidence(self) -> Mapping[str, str]:
+        """What is published with each step and kept in the result."""
+
+
+class JointPlanner:
+    """A planner of `planner.planning.planner.Planner`: one task of one team."""
+
+    def __init__(
+        self, task: Task, mind: Mind, team: Team, asking: Asking, horizon: int = HORIZON
+    ) -> None:
+        """Takes at most `horizon` joint steps."""
+        self._task, self._mind, self._team = task, mind, team
+        self._asking, self._horizon = asking, horizon
+        self._step = 0
+
+    @property
+    def name(self) -> str:
+        """The value of the bring-up argument `planner`."""
+        return self._asking.planner
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Keeps the results until all agents have ended."""
+        self._team.take(results)
+
+    async def decide(self, context: Context) -> Decision:
+        """The next joint step; no calls as long as an agent is busy.
+
+        Raises:
+            ModelError: if the model gives no reply.
+        """
+        if len(context.idle) < len(self._task.agents):
+            return Decision()
+        acted = self._team.has_acted
+        if acted:
+            self._team.finish()
+            self._step += 1
+        moment = self._moment(context)
+        if acted and (why := await self._mind.judge(moment)):
+            return self._done(why)
+        if self._step >= self._horizon:
+            words = f"planner limit: {self._horizon} joint steps"
+            return Decision(
+                failure=words, end=InstructionCode.CALL_LIMIT, evidence=self._evidence()
+            )
+        plan = await self._mind.act(moment)
+        if plan is None:
+            self._team.begin(plan := self._team.idle())
+            words = f"all agents wait, for no reply could be read: {self._asking.problem}"
+            return Decision(plan.calls, words, evidence=self._evidence())
+        if plan.is_done:
+            return self._done("all agents say that the task is complete")
+        self._team.begin(plan)
+        return Decision(plan.calls, _words(moment, plan), evidence=self._evidence())
+
+    def _moment(self, context: Context) -> Moment:
+        team = self._team
+        agents = dict(zip(team.names, team.agents, strict=True))
+        return Moment(
+            task=self._task.instruction,
+            step=self._step,
+            views=team.views(context),
+            attempts=team.attempts,
+            plan=lambda written, subtasks: team.plan(written, context, subtasks),
+            wordings=lambda name: tuple(a.words for a in team.admissible(agents[name], context)),
+        )
+
+    def _done(self, why: str) -> Decision:
+        calls = dict.fromkeys(self._task.agents, DONE)
+        return Decision(calls, why, evidence=self._evidence())
+
+    def _evidence(self) -> Mapping[str, str]:
+        asking = self._asking
+        found = {
+            **asking.axes.as_parameters(),
+            "joint_steps": str(self._step),
+            "unread_replies": str(asking.unread),
+            "dropped_from_replies": str(len(asking.dropped)),
+            **self._mind.evidence,
+        }
+        if asking.problem:
+            found["last_unread_reply"] = asking.problem
+        if asking.dropped:
+            found["last_dropped"] = asking.dropped[-1]
+        return found
+
+
+def _words(moment: Moment, plan: JointPlan) -> str:
+    parts = zip(moment.views, plan.parts.values(), strict=True)
+    return "; ".join(f"{view.name}: {part.translation.action}" for view, part in parts)
