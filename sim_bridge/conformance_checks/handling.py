@@ -84,6 +84,7 @@ def place_on_the_floor(trial: Trial) -> None:
 
 def hands_have_limits(trial: Trial) -> None:
     """Full hands cannot pick, empty ones cannot place, and empty space cannot be picked."""
+    _need(trial, PICK, PLACE)
     base = trial.base()
     ahead = base.apply((0.6, 0.0, 1.0))
     trial.refused(
@@ -153,6 +154,7 @@ def _with_hands(trial: Trial, count: int) -> str:
 
 def reach_has_limits(trial: Trial) -> None:
     """What is out of reach is TOO_FAR, and stays where it is."""
+    _need(trial, PICK)
     base, reach_m = trial.base(), trial.can().reach_m
     far = [e for e in trial.lying_open() if e.box.distance_m(base.position_m) > reach_m + 2.0]
     if not far:
@@ -178,6 +180,7 @@ def open_opens_and_close_closes(trial: Trial) -> None:
 
 def only_doors_open(trial: Trial) -> None:
     """Furniture without a joint is NOT_ARTICULATED."""
+    _need(trial, OPEN)
     entities = trial.truth().entities.values()
     plain = [e for e in entities if e.kind is EntityKind.FURNITURE and e.openness is None]
     for piece in sorted(plain, key=lambda e: e.name)[:MAX_CANDIDATES]:
@@ -226,6 +229,13 @@ def states_change_as_asked(trial: Trial) -> None:
                 tried += _change_state(trial, agent, name, state, value)
     if not tried:
         raise UnsuitableError("no agent and thing to change a state of")
+
+
+def _need(trial: Trial, *primitives: str) -> None:
+    """Raises UnsuitableError for a body that cannot do one of these."""
+    for name in primitives:
+        if name not in trial.can().primitives:
+            raise UnsuitableError(f"{trial.agent} cannot {name}")
 
 
 def _change_state(trial: Trial, agent: str, name: str, state: str, value: bool) -> int:

@@ -11,12 +11,15 @@ import pytest
 
 from planner.cli import main
 from planner.parts.check import Report, Verdict
+from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
+from planner.world.house import House
 from planner.world.observation import Observation
 from planner.world.primitive import (
     Primitive,
     PrimitiveCode,
+    PrimitiveName,
     PrimitiveResult,
     PrimitiveStatus,
 )
@@ -376,6 +379,36 @@ def test_what_cannot_be_judged_is_skipped_with_its_reason_not_failed() -> None:
     assert "nobody knows the true state" in skipped["pixels_lie_where_things_are"]
     passed = {f.check for f in report.findings if f.verdict is Verdict.PASSED}
     assert {"cancel_stops", "cameras_give_frames", "wrong_requests_are_refused"} <= passed
+
+
+class Handless(EmbeddedBackend):
+    """Agents that only go and look."""
+
+    def capabilities(self, agent: str) -> Any:
+        can = super().capabilities(agent)
+        return replace(can, primitives=frozenset({PrimitiveName.NAVIGATE, PrimitiveName.LOOK}))
+
+
+def test_what_a_body_cannot_do_is_skipped_and_not_failed() -> None:
+    report = report_on(Handless, "hands_have_limits", "reach_has_limits", "only_doors_open")
+    assert report.failed == {}
+    assert {f.text for f in report.findings} == {"agent_0 cannot pick", "agent_0 cannot open"}
+
+
+class Wanders(EmbeddedBackend):
+    """Another seed, another house."""
+
+    def reset(self, house: House, episode: Episode, seed: int) -> None:
+        moved = [
+            item.model_copy(update={"pose": (x + 0.001 * seed, y, z, yaw)})
+            for item in episode.objects
+            for x, y, z, yaw in [item.pose]
+        ]
+        super().reset(house, episode.model_copy(update={"objects": tuple(moved)}), seed)
+
+
+def test_a_seed_that_moves_what_the_episode_places_is_found() -> None:
+    assert list(report_on(Wanders, "other_seed_same_things").failed) == ["other_seed_same_things"]
 
 
 def test_a_crash_is_a_finding_that_says_where() -> None:
