@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from planner.app.embedded_run import backend_agents
-from planner.app.prepared_run import prepare_run
+from planner.app.prepared_run import InProcessBackend, prepare_run
 from planner.app.run import RunResult
 from planner.app.run_story import RunStory
 from planner.app.trace import ObservedTrace, decision_record, traced
 from planner.bench.runs.models import Models
-from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.bench.runs.settings import InProcess, MemoryKind, RunSettings
 from planner.bench.runs.suites import Job
 from planner.evaluation.progress import Verdict
 from planner.evaluation.trace import EpisodeTrace
@@ -36,6 +36,7 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import default_options
 from sim_bridge.graph.backend import GraphBackend
 from sim_bridge.opening import Opened, bare_episode, open_world
+from sim_bridge.rescue.backend import RescueBackend
 
 NO_MODEL = ModelChoice()
 # Short, since a person is waiting; benchmarks wait longer.
@@ -259,11 +260,15 @@ async def play(
         return Run(result, trace, story)
 
 
-def _backend(settings: RunSettings, house: House) -> EmbeddedBackend | GraphBackend:
+def _backend(settings: RunSettings, house: House) -> InProcessBackend:
     """The backend that settings and house ask for."""
-    if settings.runs_graph(house):
-        return GraphBackend()
-    return EmbeddedBackend(default_options().model_copy(update=_drawn(settings)))
+    match settings.world_of(house):
+        case InProcess.RESCUE:
+            return RescueBackend()
+        case InProcess.GRAPH:
+            return GraphBackend()
+        case InProcess.EMBEDDED:
+            return EmbeddedBackend(default_options().model_copy(update=_drawn(settings)))
 
 
 def _drawn(settings: RunSettings) -> dict[str, bool]:

@@ -97,3 +97,7 @@ class SightingSource(Protocol):
         Raises:
             PlannerError: for an unknown agent.
         """
+
+
+class SightedBackend(Backend, SightingSource, Protocol):
+    """A world without pictures."""

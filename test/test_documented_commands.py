@@ -341,6 +341,12 @@ ELSEWHERE: Mapping[str, str] = {
         "test/integration/test_graph_stack.py::"
         "test_a_run_without_pictures_is_remembered_recorded_and_judged",
     ),
+    "planner check backend rescue --episode rescue-1-agents-2": (
+        "test/sim_bridge/rescue/test_backend.py::test_it_conforms"
+    ),
+    "planner run rescue-1-agents-2 --planner rescue_rules": (
+        "test/planner/planning/rescue/test_rules.py::test_planner_run_rescues_and_puts_out"
+    ),
     "planner check backend graph": (
         "test/sim_bridge/graph/test_backend.py::test_it_conforms_in_a_furnished_house"
     ),

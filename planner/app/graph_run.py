@@ -1,4 +1,4 @@
-"""Runs episodes in the graph world: the usual skills, memory and evaluator, without images."""
+"""Runs episodes in worlds without images: the usual skills, memory and evaluator."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
-from planner.memory.sightings import GT_VISIBILITY
+from planner.memory.sightings import GT_VISIBILITY, Visibility
 from planner.memory.updater import MemoryUpdater
 from planner.planning.planner import Planner, Task
 from planner.planning.session_world import Event
 from planner.world.episode import Episode
 from planner.world.house import House
-from sim_bridge.graph.backend import GraphBackend
+from sim_bridge.backend import SightedBackend
 
 
 def prepare_graph(
-    backend: GraphBackend,
+    backend: SightedBackend,
     house: House,
     episode: Episode,
     make_planner: Callable[[Task], Planner],
@@ -35,10 +35,11 @@ def prepare_graph(
     updater: MemoryUpdater | None = None,
     mode: Mode = Mode.STRICT,
     all_known: bool = False,
+    visibility: Visibility = GT_VISIBILITY,
 ) -> EpisodeRun:
-    """Loads an episode, ready to run; the memory learns what is in the field of view.
+    """Loads an episode, ready to run; the memory learns what the world says that agents see.
 
-    Arguments are as of `compose`.
+    Arguments are as of `compose`; `visibility` says what of that counts as seen.
 
     Raises:
         PlannerError: if the episode has no goal, or does not fit the house.
@@ -48,7 +49,7 @@ def prepare_graph(
         house,
         episode,
         make_planner,
-        updater or PrivilegedUpdater(backend.world_state, GT_VISIBILITY),
+        updater or PrivilegedUpdater(backend.world_state, visibility),
         partial(_Observer, backend),
         partial(Steps, backend),
         acting=acting,
@@ -64,7 +65,7 @@ def prepare_graph(
 class _Observer:
     """See `planner.app.time_steps.Observer`."""
 
-    backend: GraphBackend
+    backend: SightedBackend
     memory: Memory
 
     def look(self, agent: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.graph_run import prepare_graph
 from planner.app.run import EpisodeRun
 from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder
+from planner.memory.sightings import GT_VISIBILITY, PARTNR_VISIBILITY
 from planner.memory.updater import MemoryUpdater
 from planner.planning.planner import Planner, Task
 from planner.planning.session_world import Event
@@ -16,10 +18,13 @@ from planner.world.episode import Episode
 from planner.world.house import House
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.graph.backend import GraphBackend
+from sim_bridge.rescue.backend import RescueBackend
+
+InProcessBackend: TypeAlias = EmbeddedBackend | GraphBackend | RescueBackend
 
 
 def prepare_run(
-    backend: EmbeddedBackend | GraphBackend,
+    backend: InProcessBackend,
     house: House,
     episode: Episode,
     make_planner: Callable[[Task], Planner],
@@ -35,12 +40,14 @@ def prepare_run(
 ) -> EpisodeRun:
     """Loads an episode and returns it ready to run.
 
-    Arguments are as of `prepare_embedded`; the graph world has no images, with or without `images`.
+    Arguments are as of `prepare_embedded`; other worlds have no images, with or without `images`.
 
     Raises:
         PlannerError: if the episode has no goal, or does not fit the house.
     """
-    if isinstance(backend, GraphBackend):
+    if not isinstance(backend, EmbeddedBackend):
+        # All of a rescue scene that can be seen at all is seen from everywhere (LLAMAR-A2).
+        far = isinstance(backend, RescueBackend)
         return prepare_graph(
             backend,
             house,
@@ -53,6 +60,7 @@ def prepare_run(
             updater=updater,
             mode=mode,
             all_known=all_known,
+            visibility=PARTNR_VISIBILITY if far else GT_VISIBILITY,
         )
     return prepare_embedded(
         backend,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from planner.app.prepared_run import InProcessBackend
 from planner.app.run import EpisodeRun
 from planner.evaluation.progress import Progress
 from planner.narrator import story
@@ -23,7 +24,6 @@ from planner.world.instruct import one_line
 from planner.world.observation import RgbImage
 from planner.world.skill import SkillCall, SkillName, SkillResult
 from sim_bridge.embedded.backend import EmbeddedBackend
-from sim_bridge.graph.backend import GraphBackend
 
 MAX_MOMENTS = 10
 PICTURE_NAME = "run.png"
@@ -52,7 +52,7 @@ class RunStory:
     house: House
     episode: Episode
     agents: Sequence[str]
-    backend: EmbeddedBackend | GraphBackend
+    backend: InProcessBackend
     has_pictures: bool
     say: Callable[[str], None] = print
     moments: list[Moment] = field(default_factory=list)
@@ -149,9 +149,11 @@ class RunStory:
         return path
 
     def _foresees(self) -> EmbeddedBackend | None:
-        """The simulator if it knows where agents will be: noise and graphs do not."""
+        """The simulator if it knows where agents will be: noise and other worlds do not."""
         backend = self.backend
-        return None if isinstance(backend, GraphBackend) or backend.is_noisy else backend
+        if not isinstance(backend, EmbeddedBackend) or backend.is_noisy:
+            return None
+        return backend
 
     def _position_of(self, agent: str, after_s: float) -> Point:
         backend = self._foresees()

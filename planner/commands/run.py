@@ -13,7 +13,7 @@ from typing import BinaryIO
 from planner.api import MODEL_WAIT_S, Run, load, play, with_instruction
 from planner.app.run_story import default_folder
 from planner.bench.runs.memory_flags import add_memory_flags, read_memory_flags
-from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
+from planner.bench.runs.settings import InProcess, MemoryKind, RunSettings, memory_names
 from planner.evaluation.trace import write_traces
 from planner.models.chat import ModelError
 from planner.models.model_choice import ModelChoice, model_forms, part_and_source
@@ -46,9 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--backend",
-        choices=["embedded", "graph"],
+        choices=[*InProcess],
         default="",
-        help="default: graph if the house is a scene graph, else embedded",
+        help="default: rescue or graph if the house is such a scene, else embedded",
     )
     parser.add_argument(
         "--model",

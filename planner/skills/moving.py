@@ -35,7 +35,12 @@ def navigate(attempt: Attempt, arguments: Arguments) -> Routine:
 
 
 def go_to(attempt: Attempt, target: Target) -> Motion:
-    """Walks to a target as Navigate does."""
+    """Walks to a target as Navigate does; a body that can approach finds its place itself."""
+    if PrimitiveName.APPROACH in attempt.scene.capabilities.primitives and (
+        target.is_thing or target.piece is not None
+    ):
+        approach = Primitive(PrimitiveName.APPROACH, target.point_m)
+        return (yield from attempt.do(approach, f"walking to {target.name}"))
     if target.is_thing:
         return (yield from _go_to_thing(attempt, target))
     phase = f"walking to {target.name}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -117,7 +117,7 @@ def find_house(path_or_name: Path | str) -> Path:
     Raises:
         PlannerError: if no house of that name is shipped.
     """
-    return _find(path_or_name, config_dir() / "houses", "house")
+    return _find(path_or_name, _houses, "house")
 
 
 def find_house_of(episode: Path, house: str) -> Path:
@@ -160,7 +160,7 @@ def find_episode(path_or_name: Path | str) -> Path:
     Raises:
         PlannerError: if no episode of that name is shipped.
     """
-    return _find(path_or_name, config_dir() / "episodes", "episode")
+    return _find(path_or_name, _episodes, "episode")
 
 
 def load_episode(path_or_name: Path | str) -> tuple[Episode, House]:
@@ -185,7 +185,7 @@ def load_shipped_episode(name: str) -> tuple[Episode, House]:
     Raises:
         PlannerError: if no episode of that name is shipped.
     """
-    return load_episode(_shipped(name, config_dir() / "episodes", "episode"))
+    return load_episode(_shipped(name, _episodes(), "episode"))
 
 
 def load_shipped_house(name: str) -> House:
@@ -194,11 +194,24 @@ def load_shipped_house(name: str) -> House:
     Raises:
         PlannerError: if no house of that name is shipped.
     """
-    return load_house(_shipped(name, config_dir() / "houses", "house"))
+    return load_house(_shipped(name, _houses(), "house"))
 
 
-def _shipped(name: str, folder: Path, what: str) -> Path:
-    known = {found.stem: found for found in sorted(folder.rglob("*.json"))}
+def _houses() -> dict[str, Path]:
+    """The files of the shipped houses by name."""
+    rescue = (config_dir() / "rescue" / "episodes" / "houses").glob("*.json")
+    found = [*sorted((config_dir() / "houses").rglob("*.json")), *sorted(rescue)]
+    return {path.stem: path for path in found}
+
+
+def _episodes() -> dict[str, Path]:
+    """The files of the shipped episodes by name."""
+    rescue = (config_dir() / "rescue" / "episodes").glob("*.json")
+    found = [*sorted((config_dir() / "episodes").rglob("*.json")), *sorted(rescue)]
+    return {path.stem: path for path in found}
+
+
+def _shipped(name: str, known: Mapping[str, Path], what: str) -> Path:
     if name not in known:
         shown = repr(name if len(name) <= _SHOWN_CHARS else name[:_SHOWN_CHARS] + "...")
         raise PlannerError(f"there is no {what} {shown} among those that are shipped")
@@ -248,13 +261,13 @@ def _json(text: str, source: str) -> object:
         raise FileError(source, "", "is nested too deeply") from None
 
 
-def _find(path_or_name: Path | str, folder: Path, what: str) -> Path:
+def _find(path_or_name: Path | str, shipped: Callable[[], Mapping[str, Path]], what: str) -> Path:
     if path_or_name == "":
         raise PlannerError(f"no {what} is named")
     path = Path(path_or_name)
     if isinstance(path_or_name, Path) or path.suffix == ".json" or len(path.parts) != 1:
         return path
-    known = {found.stem: found for found in sorted(folder.rglob("*.json"))}
+    known = shipped()
     if path.name not in known:
         raise PlannerError(f"there is no {what} {path.name!r}{_offered(path.name, known, what)}")
     return known[path.name]

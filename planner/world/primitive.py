@@ -22,6 +22,18 @@ class PrimitiveName(StrEnum):
     PLACE = "place"
     OPEN = "open"
     CLOSE = "close"
+    # Of rescuers. Approach goes to the free place nearest to the target, scout some way in a
+    # random direction; the others act on what is at the target.
+    APPROACH = "approach"
+    SCOUT = "scout"
+    TAKE_SAND = "take_sand"
+    TAKE_WATER = "take_water"
+    USE_SAND = "use_sand"
+    USE_WATER = "use_water"
+    STORE_SUPPLIES = "store_supplies"
+    DISCARD_SUPPLIES = "discard_supplies"
+    CARRY = "carry"
+    DROP_OFF = "drop_off"
 
 
 def all_primitives() -> tuple[str, ...]:

@@ -25,6 +25,7 @@ class AgentKind(StrEnum):
 
     ROBOT = "robot"
     HUMAN = "human"
+    RESCUER = "rescuer"
 
 
 class EntityKind(StrEnum):

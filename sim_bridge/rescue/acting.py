@@ -69,21 +69,19 @@ def _go(world: RescueWorld, agent: Agent, cell: Cell) -> Failure | None:
 
 
 def _navigate(world: RescueWorld, agent: Agent, action: Action) -> Failure | None:
-    cell = free_cell_near(world, agent, action.target)
+    middle = action.cell or world.cell_of(action.target)
+    cell = None if middle is None else free_cell_near(world, agent, middle)
     if cell is None:
         return Failure.NO_FREE_CELL
     agent.cell = cell
     return None
 
 
-def free_cell_near(world: RescueWorld, agent: Agent, name: str) -> Cell | None:
-    """The free cell nearest to something, among equals the one nearest to the agent.
+def free_cell_near(world: RescueWorld, agent: Agent, middle: Cell) -> Cell | None:
+    """The free cell nearest to a cell, among equals the one nearest to the agent.
 
-    None if there is none from which the agent could act on it.
+    None if there is none from which the agent could act on what is in that cell.
     """
-    middle = world.cell_of(name)
-    if middle is None:
-        return None
     found: list[Cell] = []
     best = 0.0
     for dx, dy in offsets_by_distance(NEAR):

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from planner.world.errors import PlannerError
 from sim_bridge.rescue.fire import Supply
-from sim_bridge.rescue.grid import Direction
+from sim_bridge.rescue.grid import Cell, Direction
 
 
 class Verb(StrEnum):
@@ -53,6 +53,7 @@ class Action:
         supply: of UseSupply, and of GetSupply at a deposit.
         person: of DropOff.
         direction: of Move.
+        cell: of NavigateTo, where to go instead of to a target; only bridges ask for it.
     """
 
     verb: Verb
@@ -60,9 +61,10 @@ class Action:
     supply: Supply | None = None
     person: str = ""
     direction: Direction | None = None
+    cell: Cell | None = None
 
     def __str__(self) -> str:
-        words = [self.direction, self.target, self.supply, self.person]
+        words = [self.direction, self.target, self.supply, self.person, self.cell]
         given = ", ".join(str(word) for word in words if word)
         return f"{self.verb}({given})" if given else f"{self.verb}()"
 

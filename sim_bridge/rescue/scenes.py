@@ -1,4 +1,4 @@
-"""The scenes, read from config/rescue/ (LLAMAR-A5)."""
+"""The scenes, read from config/rescue/scenes/ (LLAMAR-A5)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Scene(FileModel):
     """One scene; `starts` are the cells of up to six agents."""
 
     version: Literal[1] = 1
-    name: Annotated[str, _name(r"^[a-z][a-z0-9_]*$")]
+    name: Annotated[str, _name(r"^[a-z][a-z0-9-]*$")]
     instruction: Annotated[str, Field(min_length=1)]
     fires: tuple[FireRecord, ...] = ()
     reservoirs: tuple[ReservoirRecord, ...] = ()
@@ -120,7 +120,7 @@ def load_scene(name: str) -> Scene:
     Raises:
         PlannerError: naming the file, the field and the reason.
     """
-    if re.fullmatch(r"[a-z][a-z0-9_]*", name):
+    if re.fullmatch(r"[a-z][a-z0-9-]*", name):
         if name not in scene_names():
             known = ", ".join(scene_names())
             raise PlannerError(f"there is no rescue scene {name!r}; there are {known}")
@@ -129,4 +129,4 @@ def load_scene(name: str) -> Scene:
 
 
 def _folder() -> Path:
-    return config_dir() / "rescue"
+    return config_dir() / "rescue" / "scenes"

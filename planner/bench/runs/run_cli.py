@@ -12,7 +12,7 @@ from planner.bench.runs.memory_flags import add_memory_flags, read_memory_flags
 from planner.bench.runs.pool import ProcessPool
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
-from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
+from planner.bench.runs.settings import InProcess, MemoryKind, RunSettings, memory_names
 from planner.bench.runs.solved import check_store
 from planner.bench.runs.suites import find_suite, jobs_of
 from planner.bench.runs.table import summarise, summary_lines
@@ -33,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--planner", choices=PLANNERS.names(), default="expert")
     what.add_argument(
         "--backend",
-        choices=["embedded", "graph"],
+        choices=[*InProcess],
         default="",
-        help="default: graph if the house is a scene graph, else embedded",
+        help="default: rescue or graph if the house is such a scene, else embedded",
     )
     what.add_argument(
         "--model",

@@ -22,6 +22,7 @@ from planner.planning.planner_model import DialogueOptions
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel
 from planner.world.house import House
+from sim_bridge.rescue.scenes import scene_names
 
 Count = Annotated[int, Field(ge=0)]
 Price = Annotated[float, Field(ge=0)]
@@ -39,6 +40,14 @@ class MemoryKind(StrEnum):
     FULL = "full"
 
 
+class InProcess(StrEnum):
+    """The worlds in which episodes run in one process."""
+
+    EMBEDDED = "embedded"
+    GRAPH = "graph"
+    RESCUE = "rescue"
+
+
 def memory_names() -> tuple[str, ...]:
     """The values of a run's `memory`: a kind, or an updater's name."""
     return tuple(dict.fromkeys([*(kind.value for kind in MemoryKind), *UPDATERS.names()]))
@@ -48,7 +57,8 @@ class RunSettings(FileModel):
     """The settings of one run; those that may differ when it is resumed are not included.
 
     Attributes:
-        backend: "" = graph for a house that is a scene graph, else embedded.
+        backend: "" = rescue for the house of a rescue scene, graph for one that is another scene
+            graph, else embedded.
         model: as in the node's parameter; `scripted:FOLDER` has a file EPISODE.txt for each
             episode, `recorded:RUN` replays the dialogues of another run.
         agents: how many act; 0 = all of the episode. A single agent is the person, since only
@@ -63,7 +73,7 @@ class RunSettings(FileModel):
     """
 
     planner: str = "expert"
-    backend: Literal["", "embedded", "graph"] = ""
+    backend: Literal["", "embedded", "graph", "rescue"] = ""
     model: str = ""
     model_url: str = ""
     model_options: Mapping[str, OptionValue] = Field(default_factory=dict)
@@ -169,22 +179,22 @@ class RunSettings(FileModel):
         """
         return PLANNERS.get(self.planner)
 
-    def runs_graph(self, house: House) -> bool:
-        """Whether a house is run in the graph world.
+    def world_of(self, house: House) -> InProcess:
+        """The world in which a house is run.
 
         Raises:
             PlannerError: if the house or the memory does not fit the backend.
         """
-        if self.backend == "embedded" and house.graph is not None:
+        world = InProcess(self.backend) if self.backend else _usual_world(house)
+        if world is InProcess.EMBEDDED and house.graph is not None:
             raise PlannerError(f"{house.name} is a scene graph, which --backend graph runs")
-        graph = self.backend == "graph" or house.graph is not None
-        if graph and self._needs_pictures:
+        if world is not InProcess.EMBEDDED and self._needs_pictures:
             fit = [n for n, part in UPDATERS.usable().items() if not part.needs_pictures]
             raise PlannerError(
-                f"the graph world has no pictures for --memory {self.memory}: "
+                f"the {world} world has no pictures for --memory {self.memory}: "
                 f"use {', '.join([*fit, MemoryKind.FULL])}"
             )
-        return graph
+        return world
 
     @property
     def _needs_pictures(self) -> bool:
@@ -238,3 +248,9 @@ class RunSettings(FileModel):
     def prices(self) -> Prices:
         """Prices per million tokens."""
         return Prices(self.prompt_price, self.cached_price, self.reply_price)
+
+
+def _usual_world(house: House) -> InProcess:
+    if house.graph is None:
+        return InProcess.EMBEDDED
+    return InProcess.RESCUE if house.name in scene_names() else InProcess.GRAPH

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from planner.app.embedded_run import backend_agents
-from planner.app.prepared_run import prepare_run
+from planner.app.prepared_run import InProcessBackend, prepare_run
 from planner.app.run import EpisodeRun, RunResult
 from planner.app.trace import decision_record, traced
 from planner.bench.runs.house_caches import clear_house_caches
 from planner.bench.runs.manifest import versions
 from planner.bench.runs.models import Models, trace_stem
 from planner.bench.runs.rows import Fault, Row, RowAxes, RowCost, RowError, RowVerdict
-from planner.bench.runs.settings import RunSettings
+from planner.bench.runs.settings import InProcess, RunSettings
 from planner.bench.runs.suites import Job
 from planner.evaluation.metrics.metric import Metric, MetricRecord
 from planner.evaluation.metrics.table import metrics
@@ -37,6 +37,7 @@ from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.graph.backend import GraphBackend
+from sim_bridge.rescue.backend import RescueBackend
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class EpisodeWorker:
     ) -> EpisodeRun:
         settings = self._settings
         acting = acting_agents(episode, settings.agents)
-        backend = GraphBackend() if settings.runs_graph(house) else self._simulator()
+        backend = self._world(house)
         return prepare_run(
             backend,
             house,
@@ -177,6 +178,15 @@ class EpisodeWorker:
             mode=settings.mode,
             all_known=settings.knows_all,
         )
+
+    def _world(self, house: House) -> InProcessBackend:
+        match self._settings.world_of(house):
+            case InProcess.RESCUE:
+                return RescueBackend()
+            case InProcess.GRAPH:
+                return GraphBackend()
+            case InProcess.EMBEDDED:
+                return self._simulator()
 
     def _enter(self, house: str) -> None:
         """Drops everything of the previous house."""

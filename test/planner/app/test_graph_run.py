@@ -116,9 +116,9 @@ def test_planner_run_and_bench_take_the_graph_world_for_graphs(tmp_path: Path, c
 def test_a_graph_has_neither_the_embedded_simulator_nor_pictures(tmp_path: Path) -> None:
     house = load_house(kitchen.written(tmp_path))
     with pytest.raises(PlannerError, match="is a scene graph"):
-        RunSettings(backend="embedded").runs_graph(house)
+        RunSettings(backend="embedded").world_of(house)
     with pytest.raises(PlannerError, match="no pictures for --memory pictures"):
-        RunSettings(memory="pictures").runs_graph(house)
+        RunSettings(memory="pictures").world_of(house)
 
 
 @pytest.mark.parametrize("name", UPDATERS.names())

@@ -18,7 +18,7 @@ UTAH, YORK, DEPOSIT, TIMMY = "ReservoirUtah", "ReservoirYork", "DepositFacility"
 
 
 def scene_1(agents: int = 2, seed: int = 0) -> RescueWorld:
-    return RescueWorld(load_scene("rescue_1"), agents, seed)
+    return RescueWorld(load_scene("rescue-1"), agents, seed)
 
 
 def do(world: RescueWorld, *texts: str) -> list[Failure | None]:
@@ -43,11 +43,11 @@ def burning(world: RescueWorld, name: str) -> dict[Cell, Intensity]:
 @pytest.mark.parametrize(
     ("name", "subtasks", "objects"),
     [
-        ("rescue_1", 15, 6),
-        ("rescue_2", 15, 6),
-        ("rescue_3", 18, 7),
-        ("rescue_4", 10, 4),
-        ("rescue_5", 14, 5),
+        ("rescue-1", 15, 6),
+        ("rescue-2", 15, 6),
+        ("rescue-3", 18, 7),
+        ("rescue-4", 10, 4),
+        ("rescue-5", 14, 5),
     ],
 )
 def test_the_checklists_have_the_published_sizes(name: str, subtasks: int, objects: int) -> None:
@@ -173,7 +173,7 @@ def test_the_drop_off_may_be_spread_over_steps() -> None:
 
 
 def test_one_agent_alone_cannot_drop_off_a_person_who_was_never_carried() -> None:
-    scene = load_scene("rescue_1")
+    scene = load_scene("rescue-1")
     near = scene.persons[0].model_copy(update={"cell": (23, 11)})
     world = RescueWorld(scene.model_copy(update={"persons": (near,)}), 2)
     put(world, "Alice", (23, 13))
@@ -297,7 +297,7 @@ def test_a_useless_success_is_only_in_the_balance_of_all() -> None:
 
 def test_what_can_be_seen_at_the_start_is_spotted_at_the_start() -> None:
     """Whoever starts beside a person need not be told."""
-    scene = load_scene("rescue_1")
+    scene = load_scene("rescue-1")
     near = scene.persons[0].model_copy(update={"cell": (9, 8)})
     world = RescueWorld(scene.model_copy(update={"persons": (near,)}), 2)
     assert world.spotted_at_start == (("Alice", TIMMY),)
@@ -337,15 +337,15 @@ def test_a_joint_step_needs_an_action_of_each() -> None:
 
 
 def test_there_are_at_most_as_many_agents_as_places() -> None:
-    with pytest.raises(PlannerError, match="rescue_1: expected 1 to 6 agents, got 7"):
+    with pytest.raises(PlannerError, match="rescue-1: expected 1 to 6 agents, got 7"):
         scene_1(7)
 
 
 def test_a_scene_that_cannot_be_done_names_its_field() -> None:
-    scene = load_scene("rescue_1")
+    scene = load_scene("rescue-1")
     with pytest.raises(ValueError, match="CaldorFire needs Sand, and no reservoir has it"):
         Scene.model_validate(
             {**scene.model_dump(), "reservoirs": scene.model_dump()["reservoirs"][1:]}
         )
-    with pytest.raises(PlannerError, match="there is no rescue scene 'rescue_9'"):
-        load_scene("rescue_9")
+    with pytest.raises(PlannerError, match="there is no rescue scene 'rescue-9'"):
+        load_scene("rescue-9")

@@ -1,0 +1,1 @@
+"""Search and rescue by rules: the reference for that world (docs/rescue.md)."""
