@@ -14,6 +14,7 @@ from planner.episodes.partnr.goal_propositions import (
     Proposition,
     UnclearError,
     is_definite,
+    is_placed,
     is_so,
     list_of,
     names_in,
@@ -22,6 +23,7 @@ from planner.episodes.partnr.goal_propositions import (
 )
 from planner.episodes.partnr.goal_refusals import (
     refuse_again,
+    refuse_all_but_one,
     refuse_alone,
     refuse_apart,
     refuse_back,
@@ -41,9 +43,9 @@ _MIN_MOVED_TOGETHER = 2
 
 
 def checked(
-    goal: Goal, grounding: Grounding, scene: Scene, *, goes_back: bool
+    goal: Goal, grounding: Grounding, scene: Scene, words: Sequence[str]
 ) -> dict[str, JsonValue]:
-    """The evaluation, with what cannot count early gated; `goes_back` if the words say "back".
+    """The evaluation, with what cannot count early gated; `words` are the instruction's.
 
     Raises:
         UnclearError: if it may mean something else, or cannot be done.
@@ -52,15 +54,16 @@ def checked(
     items = _items(goal, grounding, evaluation)
     items = [_of_things(item, scene) for item in items]
     refuse_moved_before(goal, items, scene)
-    if goes_back:
+    refuse_all_but_one(items, scene, words)
+    if "back" in words:
         refuse_back(goal, items, scene)
-    items = _moved_away(goal, items, evaluation, scene)
+    items = _moved_away(goal, items, evaluation, scene, words)
     items = _where_neighbours_are(items, evaluation, scene)
     refuse_two_places(items, scene)
     refuse_apart(goal, items)
     refuse_alone(goal, items)
     refuse_again(items)
-    if all(is_so(item, scene) for item in items):
+    if all(is_so(item, scene) for item in items) and _together(goal, items, evaluation, scene):
         raise UnclearError("it is so already")
     _write(evaluation, items)
     _end_before_neighbours_leave(evaluation, items)
@@ -102,6 +105,7 @@ def _moved_away(
     items: list[Proposition],
     evaluation: Mapping[str, JsonValue],
     scene: Scene,
+    words: Sequence[str],
 ) -> list[Proposition]:
     """Takes out the place where the things are: who says "put it on a table" means another.
 
@@ -128,7 +132,9 @@ def _moved_away(
                 if _beside_a_thing(leaving) or _arranged(fresh, items):
                     continue
                 if len(here) < _MIN_MOVED_TOGETHER:
-                    raise UnclearError("it is at such a place already")
+                    if not is_placed(words, leaving):
+                        raise UnclearError("it is at such a place already")
+                    continue
             for item in fresh:
                 left = tuple(name for name in item.second if name not in here)
                 if not left:
@@ -136,6 +142,16 @@ def _moved_away(
                 found[item.index] = replace(item, second=left)
         begun |= {name for item in own for name in item.names}
     return found
+
+
+def _together(
+    goal: Goal, items: Sequence[Proposition], evaluation: Mapping[str, JsonValue], scene: Scene
+) -> bool:
+    """Whether what shall be at "the" one and same place is so at the start."""
+    definite = [item for item in items if is_definite(goal.requests[item.request])]
+    tied = [[item for item in definite if item.index in tie] for tie in ties_of(evaluation)]
+    places = [{place_of(n, i, scene) for i in members for n in i.names} for members in tied]
+    return all(len(several) <= 1 for several in places)
 
 
 def _beside_a_thing(request: Request) -> bool:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from planner.episodes.partnr.goal_origins import as_things_are
 from planner.episodes.partnr.goal_propositions import UnclearError
 from planner.episodes.wording import MASS_NOUNS
 from planner.grounding.fitting import Fitting
 from planner.grounding.kinds import classes_of
 from planner.grounding.scene import Scene
-from planner.language.description import Description, NounPhrase, OneOf, Place, PlaceOf
+from planner.language.description import (
+    Description,
+    Mention,
+    NounPhrase,
+    OneOf,
+    Place,
+    PlaceOf,
+)
 from planner.language.goal_form import Goal, Leave, Make, Move, Prepare, Request
 from planner.language.words import Amount, Relation, Spot
 from planner.world.vocabulary import EntityKind
@@ -31,14 +39,17 @@ def as_partnr_means(goal: Goal, scene: Scene) -> Goal:
     Raises:
         UnclearError: if a word is more than PARTNR's evaluations can say.
     """
+    goal = as_things_are(goal, scene)
     concrete = [item for item in goal.requests if not isinstance(item, Prepare)]
+    said: list[Request] = []
 
     def settled(requests: tuple[Request, ...]) -> tuple[Request, ...]:
+        said.extend(requests)
         kept = [item for item in requests if not (concrete and isinstance(item, Prepare))]
         kept = [item for item in kept if not any(_says_which(other, item) for other in concrete)]
         placed = {
             thing.kind
-            for other in concrete
+            for other in said
             if isinstance(other, Move) and any(map(_on_furniture, other.to))
             for thing in other.things
             if isinstance(thing, Description)
@@ -128,7 +139,7 @@ def _placed(place: Place) -> Iterator[Place]:
         )
     elif place.relation is Relation.NEXT_TO and not _is_fixed(anchor):
         # "Next to the cup on the table" is on that table, too.
-        left = tuple(inner for inner in anchor.where if not _on_furniture(inner))
+        left = tuple(inner for inner in anchor.where if not _is_rest(inner))
         for inner in anchor.where:
             if inner not in left:
                 yield from _placed(inner)
@@ -141,12 +152,18 @@ def _placed(place: Place) -> Iterator[Place]:
         yield place
 
 
+def _is_rest(place: Place) -> bool:
+    """Whether it is where a thing rests, as also what is put next to it does; not its origin."""
+    resting = place.relation in (Relation.ON_TOP, Relation.IN)
+    return resting and (_on_furniture(place) or isinstance(place.anchor, Mention))
+
+
 def _brought_along(place: Place, scene: Scene) -> Iterator[Request]:
     """For "next to the cup on the table", where no cup is on a table: the cup comes there, too."""
     anchor = place.anchor
     if place.relation is not Relation.NEXT_TO or not isinstance(anchor, Description):
         return
-    inner = tuple(one for one in anchor.where if _on_furniture(one))
+    inner = tuple(one for one in anchor.where if _is_rest(one) and _on_furniture(one))
     bare = anchor.model_copy(update={"where": tuple(w for w in anchor.where if w not in inner)})
     if inner and not _is_fixed(anchor) and not _fitting(anchor, scene) and _fitting(bare, scene):
         to = tuple(settled for one in inner for settled in _placed(one))

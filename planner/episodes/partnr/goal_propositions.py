@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -16,6 +16,11 @@ from planner.world.vocabulary import EntityKind
 PLACES = {"is_on_top": "receptacles", "is_inside": "receptacles", "is_in_room": "rooms"}
 PLACING = frozenset({*PLACES, "is_on_floor"})
 NEAR = frozenset({"is_next_to", "is_clustered"})
+_MOVED = frozenset(
+    "move moving bring bringing take taking carry carrying return returning relocate transfer"
+    " get fetch shift".split()
+)
+_AT_REST = frozenset("put putting place placing set setting arrange arranging should keep".split())
 
 
 class UnclearError(Exception):
@@ -46,6 +51,27 @@ def is_definite(request: Request) -> bool:
         not isinstance(anchor, Description) or anchor.definite or is_room_kind(anchor.kind)
         for anchor in anchors
     )
+
+
+def is_placed(words: Sequence[str], request: Request) -> bool:
+    """Whether each thing is told where to be, not moved there: what is there already may stay.
+
+    "Move the cup to the table" means a table where it is not yet; "place the cup on the table" is
+    satisfied by any, as PARTNR's evaluations are.
+    """
+    if not isinstance(request, Move):
+        return False
+    said: list[str] = []
+    for thing in request.things:
+        noun = tuple(thing.kind.split()) if isinstance(thing, Description) else ()
+        verb, before = "", len(said)
+        for k, word in enumerate(words):
+            verb = word if word in _MOVED | _AT_REST else verb
+            if noun and tuple(words[k : k + len(noun)]) == noun:
+                said.append(verb)
+        if len(said) == before:
+            return False
+    return all(verb in _AT_REST for verb in said)
 
 
 def place_of(name: str, item: Proposition, scene: Scene) -> str:

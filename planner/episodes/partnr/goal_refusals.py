@@ -17,6 +17,7 @@ from planner.grounding.fitting import Fitting
 from planner.grounding.scene import Scene
 from planner.language.description import Description
 from planner.language.goal_form import Goal, Make, Move, Request
+from planner.world.vocabulary import EntityKind
 
 
 def refuse_moved_before(goal: Goal, items: Sequence[Proposition], scene: Scene) -> None:
@@ -33,6 +34,24 @@ def refuse_moved_before(goal: Goal, items: Sequence[Proposition], scene: Scene) 
             brought = there & {*other.second, *rooms_of(other, scene)}
             if earlier and (brought or (there and set(other.names) & set(item.names))):
                 raise UnclearError("what is there changes in an earlier step")
+
+
+def refuse_all_but_one(items: Sequence[Proposition], scene: Scene, words: Sequence[str]) -> None:
+    """Refuses "all of them" for what was put next to something: may that be meant, too?"""
+    spoken = " ".join(words)
+    if not any(
+        phrase in spoken for phrase in ("all of them", "them all", "all these", "all of the")
+    ):
+        return
+    for beside in items:
+        others = {n for n in beside.second if scene.things[n].kind is EntityKind.OBJECT}
+        if beside.function != "is_next_to" or beside.step is None or len(others) != 1:
+            continue
+        step = beside.step
+        before = {n for item in items if item.step == step for n in item.names}
+        after = {n for item in items if item.step == step + 1 for n in item.names}
+        if len(before) > 1 and before <= after and not others & after:
+            raise UnclearError(f"whether all of them includes {min(others)}")
 
 
 def refuse_back(goal: Goal, items: Sequence[Proposition], scene: Scene) -> None:

@@ -29,6 +29,7 @@ from planner.language.reading import (
     NotUnderstood,
     Reading,
 )
+from planner.language.tokens import tokens_of
 
 Evaluation = dict[str, JsonValue]
 
@@ -57,8 +58,8 @@ def derive(instruction: str, scene: Scene) -> Derivation:
         asked = read_evaluation(dict(found.evaluation), "the derived goal").propositions
         for word in (asked_word(p.predicate) for p in asked if asked_open(p.predicate) is not None):
             raise UnclearError(f"PARTNR's goals do not say whether things are {word}.")
-        goes_back = "back" in instruction.lower().split()
-        evaluation = checked(goal, found, scene, goes_back=goes_back)
+        words = [token.word for token in tokens_of(instruction)]
+        evaluation = checked(goal, found, scene, words)
     except UnclearError as refusal:
         return Derivation(None, str(refusal))
     types = task_types(read_evaluation(evaluation, "the derived goal"))

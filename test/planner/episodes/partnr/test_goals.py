@@ -302,6 +302,55 @@ def test_a_new_place_is_not_where_it_is(words: str) -> None:
     assert _facts(goal) == [("is_on_top", ["cup_0"], ["table_0", "table_2"])]
 
 
+def test_what_is_to_be_placed_where_it_is_may_stay() -> None:
+    goal = _goal(
+        "Place the cup on the living room table and the bowl on the bed.",
+        cup_0="table_1", bowl_0="counter_0",
+    )  # fmt: skip
+    assert _facts(goal)[0] == ("is_on_top", ["cup_0"], ["table_0", "table_1", "table_2"])
+
+
+def test_things_on_several_tables_come_to_one_of_them() -> None:
+    goal = _goal(
+        "Place the cup and the bowl on the coffee table.", cup_0="table_1", bowl_0="table_2"
+    )
+    assert [f[2] for f in _facts(goal)] == [["table_0", "table_1", "table_2"]] * 2
+    assert len(_constraints(goal, "Same")) == 1
+
+
+def test_of_a_list_one_thing_may_come_from_elsewhere() -> None:
+    goal = _goal(
+        "Move the cup and the bowl from the kitchen to the closet. Then, place them on the bed in"
+        " the bedroom.",
+        cup_0="counter_0", bowl_0="table_0",
+    )  # fmt: skip
+    assert [f[1:] for f in _facts(goal)] == [
+        (["cup_0"], ["closet_0"]), (["bowl_0"], ["closet_0"]),
+        (["cup_0"], ["bed_0", "bed_1"]), (["bowl_0"], ["bed_0", "bed_1"]),
+    ]  # fmt: skip
+
+
+def test_what_came_along_is_meant_by_them() -> None:
+    goal = _goal(
+        "Put the cup next to the bowl on the dining table. Then, move them to the closet shelves.",
+        cup_0="bed_0", bowl_0="table_0",
+    )  # fmt: skip
+    assert [f[:2] for f in _facts(goal)] == [
+        ("is_on_top", ["cup_0"]), ("is_next_to", ["cup_0"]), ("is_on_top", ["bowl_0"]),
+        ("is_on_top", ["cup_0"]), ("is_on_top", ["bowl_0"]),
+    ]  # fmt: skip
+
+
+def test_next_to_what_was_moved_is_not_where_that_came_from() -> None:
+    goal = _goal(
+        "Move the cup from the living room table to the bed. Move the bowl next to the cup.",
+        cup_0="table_0", bowl_0="counter_0",
+    )  # fmt: skip
+    assert _facts(goal) == [
+        ("is_on_top", ["cup_0"], ["bed_0", "bed_1"]), ("is_next_to", ["bowl_0"], ["cup_0"]),
+    ]  # fmt: skip
+
+
 def test_from_the_current_location_is_to_another_place() -> None:
     goal = _goal(
         "Move the cup from its current location to the living room table.", cup_0="table_1"
@@ -367,6 +416,12 @@ def test_a_room_passed_through_on_the_way_does_not_count_yet() -> None:
         ("Move the cup to another table in that bedroom.", "that bedroom"),
         ("Move the cup, then the bowl, then the hat. Place them on the bed.", "not understood"),
         ("Put the cup on the living room table.", "already"),
+        ("Move the cup to the living room table and the bowl to the bed.", "already"),
+        (
+            "Place the cup next to the bowl, and the hat on the bed. Then, move all of them to the"
+            " closet.",
+            "whether all of them includes bowl_0",
+        ),
         ("Help me tidy up the kitchen and wash the bowl.", "cannot be clean"),
         ("Put the cup next to the lamp and the bowl on the bed.", "not clear"),
         ("Move some lamps to the dining table.", "does not say how many"),
@@ -392,6 +447,8 @@ def test_a_room_passed_through_on_the_way_does_not_count_yet() -> None:
 )
 def test_what_is_not_certain_is_refused_with_its_reason(words: str, reason: str) -> None:
     objects = {"cup_0": "table_0", "bowl_0": "counter_0", "lamp_0": "bed_0", "lamp_1": "bed_1"}
+    if "hat on" in words:
+        objects["hat_0"] = "table_1"
     assert re.search(reason, _refusal(words, **objects))
 
 
