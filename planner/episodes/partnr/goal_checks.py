@@ -30,6 +30,7 @@ from planner.episodes.partnr.goal_refusals import (
     refuse_moved_before,
     refuse_two_places,
 )
+from planner.episodes.partnr.goal_repeats import repeats, without
 from planner.grounding.records import Grounding
 from planner.grounding.scene import Scene
 from planner.language.description import Description, PlaceOf
@@ -53,6 +54,8 @@ def checked(
     evaluation: dict[str, JsonValue] = copy.deepcopy(dict(grounding.evaluation or {}))
     items = _items(goal, grounding, evaluation)
     items = [_of_things(item, scene) for item in items]
+    refuse_alone(goal, items)
+    evaluation, items = without(repeats(items, words), evaluation, items)
     refuse_moved_before(goal, items, scene)
     refuse_all_but_one(items, scene, words)
     if "back" in words:
@@ -61,7 +64,6 @@ def checked(
     items = _where_neighbours_are(items, evaluation, scene)
     refuse_two_places(items, scene)
     refuse_apart(goal, items)
-    refuse_alone(goal, items)
     refuse_again(items)
     if all(is_so(item, scene) for item in items) and _together(goal, items, evaluation, scene):
         raise UnclearError("it is so already")

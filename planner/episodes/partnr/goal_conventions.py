@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from planner.episodes.partnr.goal_origins import as_things_are
 from planner.episodes.partnr.goal_propositions import UnclearError
+from planner.episodes.partnr.goal_repeats import is_ordered
+from planner.episodes.partnr.goal_states import with_states_to_reach
 from planner.episodes.wording import MASS_NOUNS
 from planner.grounding.fitting import Fitting
 from planner.grounding.kinds import classes_of
@@ -30,8 +32,8 @@ _CONTAINERS = frozenset({
 })  # fmt: skip
 
 
-def as_partnr_means(goal: Goal, scene: Scene) -> Goal:
-    """The goal that counts for an evaluation.
+def as_partnr_means(goal: Goal, scene: Scene, words: Sequence[str]) -> Goal:
+    """The goal that counts for an evaluation; `words` are the instruction's.
 
     Two agents share the task, so nobody's part is left out; a room that is tidied by what the
     other requests say is no request of its own.
@@ -39,7 +41,8 @@ def as_partnr_means(goal: Goal, scene: Scene) -> Goal:
     Raises:
         UnclearError: if a word is more than PARTNR's evaluations can say.
     """
-    goal = as_things_are(goal, scene)
+    goal = with_states_to_reach(as_things_are(goal, scene), scene)
+    goal = goal if is_ordered(words) else _in_any_order(goal)
     concrete = [item for item in goal.requests if not isinstance(item, Prepare)]
     said: list[Request] = []
 
@@ -59,6 +62,25 @@ def as_partnr_means(goal: Goal, scene: Scene) -> Goal:
     steps = tuple(step for step in map(settled, goal.steps) if step)
     # Checked before; a copy keeps labels that a validation would see twice.
     return goal.model_copy(update={"steps": steps, "any_time": settled(goal.any_time)})
+
+
+def _in_any_order(goal: Goal) -> Goal:
+    """The goal with one step where no step is about things of an earlier one.
+
+    "Put the basket next to the washing machine. I will turn on the machine" has no order.
+    """
+    steps: list[tuple[Request, ...]] = []
+    for step in goal.steps:
+        before = [thing for request in steps[-1] for thing in _things(request)] if steps else []
+        if steps and not any(thing in before for request in step for thing in _things(request)):
+            steps[-1] += step
+        else:
+            steps.append(step)
+    return goal.model_copy(update={"steps": tuple(steps)})
+
+
+def _things(request: Request) -> tuple[NounPhrase, ...]:
+    return request.things if isinstance(request, Move | Make) else ()
 
 
 def _says_which(request: Request, before: Request) -> bool:
@@ -107,10 +129,11 @@ def _settled(request: Request, scene: Scene, placed: set[str]) -> Iterator[Reque
 
 
 def _refuse_several(phrase: NounPhrase, scene: Scene) -> None:
-    """Refuses "the table" where there are two: of places any will do, of things to clean not."""
+    """Refuses "the lamp" where there are two; of furniture in one room any will do."""
     if isinstance(phrase, Description) and phrase.definite and isinstance(phrase.count, int):
-        fitting = Fitting(scene, {}).names(phrase.model_copy(update={"other_than": ()}))
-        if len(fitting) > phrase.count:
+        fitting = Fitting(scene, {}).things(phrase.model_copy(update={"other_than": ()}))
+        alike = _is_fixed(phrase) and len({thing.room for thing in fitting}) == 1
+        if len(fitting) > phrase.count and not alike:
             raise UnclearError(f'"{phrase.kind}" may be any of {len(fitting)}')
 
 
@@ -213,7 +236,13 @@ def _alike(one: Description, other: Description, scene: Scene) -> bool:
     """Whether two singular phrases fit the same things, and these are not one."""
     definite = one.definite and other.definite and one.count == other.count == 1
     fitting = _fitting(one, scene) if definite else frozenset()
-    return len(fitting) > 1 and fitting == _fitting(other, scene)
+    if len(fitting) < 2:  # noqa: PLR2004 two phrases for two things
+        return False
+    theirs = _fitting(other, scene)
+    # "The plant and its container", where both are plant containers.
+    classes = {scene.things[name].class_name for name in fitting}
+    head = f"_{other.kind.replace(' ', '_')}"
+    return fitting == theirs or (not theirs and all(name.endswith(head) for name in classes))
 
 
 def _one(described: Description, scene: Scene) -> Description:

@@ -16,11 +16,14 @@ from planner.world.vocabulary import EntityKind
 PLACES = {"is_on_top": "receptacles", "is_inside": "receptacles", "is_in_room": "rooms"}
 PLACING = frozenset({*PLACES, "is_on_floor"})
 NEAR = frozenset({"is_next_to", "is_clustered"})
-_MOVED = frozenset(
-    "move moving bring bringing take taking carry carrying return returning relocate transfer"
-    " get fetch shift".split()
-)
-_AT_REST = frozenset("put putting place placing set setting arrange arranging should keep".split())
+_MOVED = frozenset({
+    "move", "moving", "bring", "bringing", "take", "taking", "carry", "carrying", "return",
+    "returning", "relocate", "transfer", "get", "fetch", "shift",
+})  # fmt: skip
+_AT_REST = frozenset({
+    "put", "putting", "place", "placing", "set", "setting", "arrange", "arranging", "should",
+    "keep",
+})  # fmt: skip
 
 
 class UnclearError(Exception):
@@ -64,13 +67,12 @@ def is_placed(words: Sequence[str], request: Request) -> bool:
     said: list[str] = []
     for thing in request.things:
         noun = tuple(thing.kind.split()) if isinstance(thing, Description) else ()
-        verb, before = "", len(said)
+        verb, last = "", ""
         for k, word in enumerate(words):
             verb = word if word in _MOVED | _AT_REST else verb
             if noun and tuple(words[k : k + len(noun)]) == noun:
-                said.append(verb)
-        if len(said) == before:
-            return False
+                last = verb
+        said.append(last)
     return all(verb in _AT_REST for verb in said)
 
 

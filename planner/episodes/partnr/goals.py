@@ -49,7 +49,8 @@ def derive(instruction: str, scene: Scene) -> Derivation:
     if not isinstance(reading, Goal):
         return Derivation(None, _why(reading))
     try:
-        goal = as_partnr_means(reading, scene)
+        words = [token.word for token in tokens_of(instruction)]
+        goal = as_partnr_means(reading, scene, words)
         found = Binder(goal, settle=True, tied=True).update(scene)
         for unbound in found.unbound:
             raise UnclearError(unbound.text)
@@ -58,7 +59,6 @@ def derive(instruction: str, scene: Scene) -> Derivation:
         asked = read_evaluation(dict(found.evaluation), "the derived goal").propositions
         for word in (asked_word(p.predicate) for p in asked if asked_open(p.predicate) is not None):
             raise UnclearError(f"PARTNR's goals do not say whether things are {word}.")
-        words = [token.word for token in tokens_of(instruction)]
         evaluation = checked(goal, found, scene, words)
     except UnclearError as refusal:
         return Derivation(None, str(refusal))
