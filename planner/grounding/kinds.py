@@ -49,6 +49,11 @@ def of_kind(kind: str, scene: Scene, *, anywhere: bool = False) -> list[Thing]:
     return found if anywhere else usual or found
 
 
+def usual_rooms(kind: str) -> frozenset[str]:
+    """The classes of rooms that a word for furniture implies, as "coffee table" does."""
+    return _ROOMS_OF.get(kind, frozenset())
+
+
 def classes_of(kind: str) -> tuple[str, ...]:
     """The classes of objects and furniture that a noun can mean; empty for any thing."""
     meaning = _meaning(kind)

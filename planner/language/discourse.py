@@ -26,6 +26,12 @@ from planner.language.reading import AlreadyTrue, AskReason
 from planner.language.sentence import Refused, Source
 from planner.language.words import Amount, Relation, Spot
 
+# Furniture that hardly stands in another room than these.
+_OF_ROOM = {
+    "bed": "bedroom", "bedside table": "bedroom", "nightstand": "bedroom", "toilet": "bathroom",
+    "bathtub": "bathroom", "shower": "bathroom",
+}  # fmt: skip
+
 
 @dataclass(slots=True)
 class _Spoken:
@@ -85,6 +91,10 @@ class Discourse:
             self._where(where, own)
             if where.anchor is fresh and isinstance(fresh, Noun) and fresh in self._nouns[known:]:
                 self._into_context(fresh, own)
+                for inner in fresh.where:
+                    # "Next to the lamp on the table".
+                    if where.relation is Relation.NEXT_TO and isinstance(inner.anchor, Noun):
+                        self._into_context(inner.anchor, own)
         if (
             do.act is Act.MOVE
             and do.to
@@ -249,7 +259,10 @@ class Discourse:
             return
         if any(isinstance(w.anchor, Noun) and _room_of(w.anchor) for w in place.where):
             return
-        room = self._brought_to(things) or self._room
+        room = self._brought_to(things)
+        if room is None and self._room is not None:
+            own = _OF_ROOM.get(place.kind, self._room.kind)
+            room = self._room if own == self._room.kind else None
         if room is not None:
             place.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
 
@@ -382,6 +395,9 @@ class Discourse:
             if where.anchor is None:
                 raise self._source.ask(AskReason.WHERE, where.start, where.end)
             return
+        if self._source.starts(where.start, "close by", "nearby"):
+            where.anchor = self._neighbours(where, own)
+            return
         for spoken in reversed(self._spoken):
             things = [n for n in spoken.things if n not in own]
             if where.relation is Relation.AT and spoken.places:
@@ -407,6 +423,16 @@ class Discourse:
                 where.anchor = things[0]
                 return
         raise self._source.ask(AskReason.WHERE, where.start, where.end)
+
+    def _neighbours(self, where: Where, own: list[Noun]) -> Phrase:
+        """What "the can close by" is close to: one of the things that were named last."""
+        last = self._spoken[-1] if self._spoken else _Spoken([])
+        beside = [w.anchor for w in last.places if _is_beside(w)]
+        found = [n for n in (*last.things, *beside) if isinstance(n, Noun) and n not in own]
+        found = [noun for noun in found if not is_furniture(noun) and not is_room(noun)]
+        if not found:
+            raise self._source.ask(AskReason.WHERE, where.start, where.end)
+        return found[0] if len(found) == 1 else Either(found, where.start, where.end)
 
     def _pronoun(
         self, pronoun: Pronoun, fits: Callable[[Noun], bool], own: list[Noun]

@@ -204,7 +204,8 @@ _ANYWHERE = phrases(
 EDGE_FILLERS = FILLERS - _ANYWHERE | {("so",)}
 
 THEN = phrases(
-    "then|after that|after this|after all this|after all that|after all of this|afterwards|afterward|next|finally|lastly|last|subsequently"
+    "then|after that|after this|after all this|after all that|after all of this"
+    "|afterwards|afterward|next|finally|lastly|last|subsequently"
     "|later|later on"
     "|after which|only then|once done|once that is done|once this is done|when that is done"
     "|when done"

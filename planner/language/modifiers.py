@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.language.drafts import Noun, Phrase, Pronoun
 from planner.language.english import PREPOSITIONS, phrases
 from planner.language.lexicon import Part
-from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture
+from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture, is_room
 from planner.language.words import Amount, Pick
 from planner.world.look import Color
 
@@ -133,7 +133,8 @@ class Modified(Places):
         if not after and source.word(at) == "with":
             # "On the table with the vase"; not "set the table with the plates".
             placed = any(p[-1] == source.word(noun.start - 1) for p in PREPOSITIONS)
-            if not (placed and is_furniture(noun) and inner.definite):
+            held = inner.definite or self._source.word(inner.start) == "the"
+            if not (placed and (is_furniture(noun) or is_room(noun)) and held):
                 return 0
         noun.holding.append(inner)
         return after or end

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
+from planner.language.english import THE
 from planner.language.fitness import is_hollow
 from planner.language.objects import Placed, Segment
 from planner.language.occasion_frames import OccasionFrames
@@ -139,8 +140,12 @@ class MovingFrames(OccasionFrames):
                     continue
                 if carried and where.anchor is Spot.USUAL and source.word(where.start) == "away":
                     where.anchor = Spot.ELSEWHERE
-        for one, other in itertools.pairwise(segments):
+        for one, other in list(itertools.pairwise(segments)):
             if self._swallowed(one, other):
+                if self._one_list(other.things):
+                    _join_beside(one, other)
+                    segments.remove(other)
+                    break
                 raise source.ask(AskReason.WHICH, one.wheres[0].start, end)
         for one, other in itertools.pairwise(segments):
             if one.wheres and not other.wheres and all(w.way is Way.FROM for w in one.wheres):
@@ -164,6 +169,13 @@ class MovingFrames(OccasionFrames):
         start = other.things[0].start if other.things else 0
         both = self._source.words[max(0, start - 2) : start] == (",", "and")
         return not both and any(w.relation is not Relation.NEXT_TO for w in other.wheres)
+
+    def _one_list(self, things: list[Phrase]) -> bool:
+        """Whether things share the article of those before: "the spoon, fork and knife"."""
+        return all(
+            isinstance(thing, Noun) and self._source.word(thing.start) not in THE | {"a", "an"}
+            for thing in things
+        )
 
     @staticmethod
     def _thrown_away(segments: list[Segment]) -> bool:
@@ -363,3 +375,13 @@ class MovingFrames(OccasionFrames):
                 self.attach(segments[0]), [f"filled with {liquid[0]}"], start, liquid[1]
             )
         return self.load(_verb, start, i, given)
+
+
+def _join_beside(one: Segment, other: Segment) -> None:
+    """Reads "next to the spoon, fork and knife on the table": next to all, which are there."""
+    first = one.wheres[0]
+    for thing in other.things:
+        one.wheres.append(Where(Relation.NEXT_TO, thing, first.way, thing.start, thing.end, True))
+    for where in one.wheres:
+        if isinstance(where.anchor, Noun):
+            where.anchor.where += other.wheres

@@ -321,7 +321,8 @@ class Objects(Items):
             # "Between the laptop and the lamp on the desk".
             raise self._source.ask(AskReason.WHICH, wheres[-1].start, wheres[-1].end)
         groups = grouped(wheres, unsure=False)
-        if len(groups) == 1:
+        joined = all(group.comma for group in groups[1:])
+        if len(groups) == 1 or (joined and all(g.relation is Relation.NEXT_TO for g in groups)):
             return groups
         if unsure or len(groups) > 2:
             raise Refused(Ask(
@@ -329,7 +330,8 @@ class Objects(Items):
                 reason=AskReason.WHICH,
             ))  # fmt: skip
         one, other = groups
-        if other.comma or (one.relation in _ON_IN and other.relation not in _ON_IN):
+        near = one.anchor is None and one.relation is Relation.NEXT_TO
+        if near or other.comma or (one.relation in _ON_IN and other.relation not in _ON_IN):
             return _settled(groups)
         if isinstance(one.anchor, Noun) and is_room(one.anchor):
             raise self._source.ask(AskReason.WHICH, one.start, one.end)

@@ -213,6 +213,12 @@ class Places(NounPhrases):
 
     def _there(self, at: int) -> tuple[list[Where], int] | None:
         end = self._source.longest(at, _THERE_WORDS)
+        if not end and (beside := self._source.starts(at, "close by", "nearby")):
+            after = self._source.word(beside)
+            ends = after in CLAUSE_ENDS or self._source.longest(beside, PREPOSITION_WORDS)
+            return (
+                ([Where(Relation.NEXT_TO, None, Way.STATIC, at, beside)], beside) if ends else None
+            )
         if not end and self._source.word(at) == "in" and self._source.word(at + 1) in CLAUSE_ENDS:
             return [Where(Relation.IN, None, Way.STATIC, at, at + 1)], at + 1
         if not end and self._source.word(at) == "back":

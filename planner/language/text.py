@@ -201,6 +201,8 @@ class Text(Announcements):
             return end
         if (end := source.longest(at, MEANWHILE)) and word not in ("while", "besides"):
             return end
+        if word == "with" and self._arranging(at + 1):
+            return at + 1
         if word in (",", "and", "but", "plus", "or", "&"):
             return 0 if word == "or" else at + 1
         end = source.longest(at, FILLERS)
@@ -209,6 +211,16 @@ class Text(Announcements):
             return 0
         is_subject = source.word(end) in ("is", "was", "are")
         return end if end and not is_subject and not self._reads_on(at, end) else 0
+
+    def _arranging(self, at: int) -> bool:
+        """Reads "place them on the table, with the fork next to the plate"."""
+        if not self._sentence or self._source.word(at - 2) != ",":
+            return False
+        gap = self._gap(at)
+        return gap is not None and all(
+            do.act is Act.MOVE and any(w.relation is Relation.NEXT_TO for w in do.to)
+            for do in gap[0]
+        )
 
     def _numbered(self, at: int) -> int:
         """Reads "1)", "2." in front of a step."""

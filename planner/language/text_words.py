@@ -53,8 +53,8 @@ SEE_IT = phrases(
 
 DONE = phrases(
     """
-    i am | it is | they are | that is | everything is | all is | they are all | all of them are
-    | it is all | this is | all of that is
+    i am | it is | its | they are | that is | everything is | all is | they are all
+    | all of them are | it is all | this is | all of that is
     """
 )
 
@@ -152,7 +152,7 @@ JOINTLY = phrases(
     help me | help me to | let us | can you help me | could you help me | we should | we need to
     """
 )
-VAGUE_MOVES = phrases("move | bring | relocate | take | put")
+VAGUE_MOVES = phrases("move | bring | relocate | take | put | exchange")
 VAGUE_THINGS = phrases(
     """
     these objects | some objects | the objects | things | some things | these things | these items

@@ -44,7 +44,7 @@ _MIN_MOVED_TOGETHER = 2
 
 
 def checked(
-    goal: Goal, grounding: Grounding, scene: Scene, words: Sequence[str]
+    goal: Goal, grounding: Grounding, scene: Scene, words: list[str]
 ) -> dict[str, JsonValue]:
     """The evaluation, with what cannot count early gated; `words` are the instruction's.
 
@@ -107,7 +107,7 @@ def _moved_away(
     items: list[Proposition],
     evaluation: Mapping[str, JsonValue],
     scene: Scene,
-    words: Sequence[str],
+    words: list[str],
 ) -> list[Proposition]:
     """Takes out the place where the things are: who says "put it on a table" means another.
 

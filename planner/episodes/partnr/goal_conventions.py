@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from planner.episodes.partnr.goal_origins import as_things_are
 from planner.episodes.partnr.goal_propositions import UnclearError
@@ -10,7 +10,7 @@ from planner.episodes.partnr.goal_repeats import is_ordered
 from planner.episodes.partnr.goal_states import with_states_to_reach
 from planner.episodes.wording import MASS_NOUNS
 from planner.grounding.fitting import Fitting
-from planner.grounding.kinds import classes_of
+from planner.grounding.kinds import classes_of, is_room_kind, usual_rooms
 from planner.grounding.scene import Scene
 from planner.language.description import (
     Description,
@@ -32,7 +32,7 @@ _CONTAINERS = frozenset({
 })  # fmt: skip
 
 
-def as_partnr_means(goal: Goal, scene: Scene, words: Sequence[str]) -> Goal:
+def as_partnr_means(goal: Goal, scene: Scene, words: list[str]) -> Goal:
     """The goal that counts for an evaluation; `words` are the instruction's.
 
     Two agents share the task, so nobody's part is left out; a room that is tidied by what the
@@ -42,6 +42,7 @@ def as_partnr_means(goal: Goal, scene: Scene, words: Sequence[str]) -> Goal:
         UnclearError: if a word is more than PARTNR's evaluations can say.
     """
     goal = with_states_to_reach(as_things_are(goal, scene), scene)
+    _refuse_unusual_rooms(goal, " ".join(words))
     goal = goal if is_ordered(words) else _in_any_order(goal)
     concrete = [item for item in goal.requests if not isinstance(item, Prepare)]
     said: list[Request] = []
@@ -62,6 +63,18 @@ def as_partnr_means(goal: Goal, scene: Scene, words: Sequence[str]) -> Goal:
     steps = tuple(step for step in map(settled, goal.steps) if step)
     # Checked before; a copy keeps labels that a validation would see twice.
     return goal.model_copy(update={"steps": steps, "any_time": settled(goal.any_time)})
+
+
+def _refuse_unusual_rooms(goal: Goal, words: str) -> None:
+    """Refuses "the coffee table" where the room that was named before is not a living room."""
+    described = [phrase for phrase in goal.phrases() if isinstance(phrase, Description)]
+    for phrase in described:
+        rooms = usual_rooms(phrase.kind)
+        for place in phrase.where if rooms else ():
+            room = place.anchor.kind if isinstance(place.anchor, Description) else ""
+            other = is_room_kind(room) and room.replace(" ", "_") not in rooms
+            if other and f"{phrase.kind} in" not in words:
+                raise UnclearError(f'the room of "{phrase.kind}" is not clear')
 
 
 def _in_any_order(goal: Goal) -> Goal:
@@ -236,7 +249,7 @@ def _alike(one: Description, other: Description, scene: Scene) -> bool:
     """Whether two singular phrases fit the same things, and these are not one."""
     definite = one.definite and other.definite and one.count == other.count == 1
     fitting = _fitting(one, scene) if definite else frozenset()
-    if len(fitting) < 2:  # noqa: PLR2004 two phrases for two things
+    if len(fitting) < 2:
         return False
     theirs = _fitting(other, scene)
     # "The plant and its container", where both are plant containers.

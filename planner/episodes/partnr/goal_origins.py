@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from planner.grounding.fitting import Fitting
-from planner.grounding.scene import Scene
+from planner.grounding.scene import Scene, Thing
 from planner.language.description import Anchor, Description, NounPhrase, OneOf, Place, PlaceOf
 from planner.language.goal_form import Goal, Make, Move, Request
 from planner.language.words import Relation
@@ -23,7 +23,11 @@ def as_things_are(goal: Goal, scene: Scene) -> Goal:
     instruction is about another house, and the goal is left as it is.
     """
     fitting = Fitting(scene, {})
-    mistaken = [thing for request in goal.requests for thing in _mistaken(request, fitting)]
+    mistaken: list[Description] = []
+    moved: list[NounPhrase] = []
+    for request in goal.requests:
+        mistaken += _mistaken(request, moved, fitting)
+        moved += request.things if isinstance(request, Move) else ()
 
     def corrected(described: Description) -> Description:
         return _without_origin(described) if described in mistaken else described
@@ -45,8 +49,13 @@ def as_things_are(goal: Goal, scene: Scene) -> Goal:
     return goal.model_copy(update={"steps": tuple(map(tuple, steps)), "any_time": any_time})
 
 
-def _mistaken(request: Request, fitting: Fitting) -> Iterator[Description]:
-    """Of a list with origins, of which some are right, the definite things whose one is wrong."""
+def _mistaken(
+    request: Request, earlier: Sequence[NounPhrase], fitting: Fitting
+) -> Iterator[Description]:
+    """Definite things with a wrong origin, if it is right of others of the list.
+
+    What an earlier request brought to a place comes from there, though it was not there at first.
+    """
     if not isinstance(request, Move):
         return
     told = [
@@ -54,18 +63,18 @@ def _mistaken(request: Request, fitting: Fitting) -> Iterator[Description]:
         for thing in request.things
         if isinstance(thing, Description) and _without_origin(thing) != thing
     ]
-    if not any(fitting.names(thing) for thing in told):
-        return
+    some_right = any(_objects(thing, fitting) for thing in told)
     for thing in told:
-        one = thing.definite and thing.count == 1
-        if one and not fitting.names(thing):
-            objects = [
-                other
-                for other in fitting.things(_without_origin(thing))
-                if other.kind is EntityKind.OBJECT
-            ]
-            if len(objects) == 1:
-                yield thing
+        bare = _without_origin(thing)
+        if not (thing.definite and thing.count == 1) or _objects(thing, fitting):
+            continue
+        if (some_right or bare in earlier) and len(_objects(bare, fitting)) == 1:
+            yield thing
+
+
+def _objects(described: Description, fitting: Fitting) -> list[Thing]:
+    """The things that fit and can be carried."""
+    return [thing for thing in fitting.things(described) if thing.kind is EntityKind.OBJECT]
 
 
 def brought_along(request: Request, scene: Scene) -> Iterator[Description]:

@@ -12,12 +12,16 @@ from planner.episodes.partnr.goal_propositions import NEAR, Proposition, list_of
 _ORDER_WORDS = frozenset({"then", "after", "next", "finally", "before", "later", "first", "once"})
 
 
-def is_ordered(words: Sequence[str]) -> bool:
+def is_ordered(words: list[str]) -> bool:
     """Whether some word of an instruction says that one thing comes after another."""
-    return not _ORDER_WORDS.isdisjoint(words)
+    beside = [words[k : k + 2] == ["next", "to"] for k in range(len(words))]
+    return any(
+        word in _ORDER_WORDS and not is_beside
+        for word, is_beside in zip(words, beside, strict=True)
+    )
 
 
-def repeats(items: Sequence[Proposition], words: Sequence[str]) -> set[int]:
+def repeats(items: Sequence[Proposition], words: list[str]) -> set[int]:
     """The propositions that say nothing new.
 
     "Bring the toys to the table. Place the doll on the table" names the doll twice. "Move them to
@@ -31,8 +35,8 @@ def repeats(items: Sequence[Proposition], words: Sequence[str]) -> set[int]:
                 continue
             if item.step == later.step:
                 found.add(later.index)
-            elif _goes_on(item, later, items) and not is_ordered(words):
-                found.add(item.index)
+            elif item.step is not None and later.step == item.step + 1 and not is_ordered(words):
+                found.add((item if _arranged(later, items) else later).index)
     return found
 
 
@@ -40,17 +44,14 @@ def _is_same(one: Proposition, other: Proposition) -> bool:
     """Whether both ask for the same of one thing."""
     if one.function != other.function or len(one.names) != 1 or len(other.names) != 1:
         return False
-    pairs = [(one.names, one.second), (other.names, other.second)]
-    if one.function in NEAR:
-        pairs = [(min(pair), max(pair)) for pair in pairs]
-    return pairs[0] == pairs[1]
+    mine, theirs = (one.names, one.second), (other.names, other.second)
+    return mine == theirs or (one.function in NEAR and mine == theirs[::-1])
 
 
-def _goes_on(one: Proposition, other: Proposition, items: Sequence[Proposition]) -> bool:
-    """Whether the next step only adds how the things lie there."""
-    follows = one.step is not None and other.step == one.step + 1
-    arranged = [i for i in items if i.step == other.step and i.function in NEAR]
-    return follows and any(set(one.names) & {*i.names, *i.second} for i in arranged)
+def _arranged(placed: Proposition, items: Sequence[Proposition]) -> bool:
+    """Whether its step also says how the things lie there."""
+    near = [item for item in items if item.step == placed.step and item.function in NEAR]
+    return any(set(placed.names) & {*item.names, *item.second} for item in near)
 
 
 def without(
@@ -75,7 +76,10 @@ def without(
             if len(groups) > 1:
                 constraints.append({**constraint, "groups": groups})
             continue
-        changed = {**constraint, "proposition_indices": renumbered(constraint["proposition_indices"])}
+        changed = {
+            **constraint,
+            "proposition_indices": renumbered(constraint["proposition_indices"]),
+        }
         if "arg_indices" in constraint:
             pairs = zip(
                 list_of(constraint["proposition_indices"]),
@@ -83,7 +87,7 @@ def without(
                 strict=True,
             )
             changed["arg_indices"] = [a for i, a in pairs if i in new]
-            if len(list_of(changed["arg_indices"])) < 2:  # noqa: PLR2004 a tie has two ends
+            if len(list_of(changed["arg_indices"])) < 2:
                 continue
         constraints.append(changed)
     dependencies: list[JsonValue] = []

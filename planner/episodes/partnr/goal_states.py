@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from planner.grounding.fitting import Fitting
 from planner.grounding.scene import Scene, Thing
-from planner.language.description import Description, Mention, NounPhrase, Place
+from planner.language.description import Anchor, Description, Mention, NounPhrase, Place
 from planner.language.goal_form import Goal, Make, Move, Request
 from planner.language.words import Relation
 from planner.world.vocabulary import EntityKind
@@ -37,7 +37,7 @@ def with_states_to_reach(goal: Goal, scene: Scene) -> Goal:
 
 
 def _reached(
-    request: Request, goal: Goal, fitting: Fitting, origins: list[object], name: str
+    request: Request, goal: Goal, fitting: Fitting, origins: list[Anchor], name: str
 ) -> Iterator[Request]:
     if isinstance(request, Make):
         things = tuple(_left_by(thing, goal, fitting, origins) for thing in request.things)
@@ -67,9 +67,7 @@ def _reached(
     yield from made
 
 
-def _wanted(
-    thing: NounPhrase, fitting: Fitting
-) -> tuple[Description, tuple[str, ...]] | None:
+def _wanted(thing: NounPhrase, fitting: Fitting) -> tuple[Description, tuple[str, ...]] | None:
     """A thing without the state that none has, and the state that it is to be given."""
     if not isinstance(thing, Description) or not thing.states or fitting.names(thing):
         return None
@@ -85,7 +83,9 @@ def _wanted(
 
 
 def _can_be_dusted(things: tuple[NounPhrase, ...], fitting: Fitting) -> bool:
-    found = [one for thing in things if isinstance(thing, Description) for one in _of(thing, fitting)]
+    found = [
+        one for thing in things if isinstance(thing, Description) for one in _of(thing, fitting)
+    ]
     return any("dustable" in thing.affordances for thing in found) and not all(
         "cleanable" in thing.affordances for thing in found
     )
@@ -102,9 +102,7 @@ def _origins(request: Request) -> Iterator[Place]:
             yield from (place for place in thing.where if place.relation is Relation.AT)
 
 
-def _left_by(
-    thing: NounPhrase, goal: Goal, fitting: Fitting, origins: list[object]
-) -> NounPhrase:
+def _left_by(thing: NounPhrase, goal: Goal, fitting: Fitting, origins: list[Anchor]) -> NounPhrase:
     """For "the table" from which things are taken: the one that they are on."""
     if not isinstance(thing, Description) or thing.holding or thing not in origins:
         return thing

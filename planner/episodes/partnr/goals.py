@@ -16,6 +16,7 @@ from planner.episodes.lint.goal import task_types
 from planner.episodes.partnr.goal_checks import checked
 from planner.episodes.partnr.goal_conventions import as_partnr_means
 from planner.episodes.partnr.goal_propositions import UnclearError
+from planner.episodes.partnr.goal_wording import as_list, plain
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import asked_open, asked_word
 from planner.grounding.binder import Binder
@@ -45,7 +46,10 @@ class Derivation:
 
 def derive(instruction: str, scene: Scene) -> Derivation:
     """The goal of an instruction in a scene, if its words determine it."""
+    instruction = plain(instruction)
     reading = interpret(instruction)
+    if (listed := as_list(instruction, reading)) != instruction:
+        instruction, reading = listed, interpret(listed)
     if not isinstance(reading, Goal):
         return Derivation(None, _why(reading))
     try:

@@ -39,6 +39,27 @@ TOGETHER = [
      "Take the vase and the sponge from the sink to the table."),
     ("Move the vase from its current location to the kitchen.", "Move the vase to the kitchen."),
     ("Move the lamp next to the bed.", "Put the lamp next to the bed."),
+    (
+        "Put the lamp next to the spoon, fork and knife on the table.",
+        ("Put the lamp next to the spoon on the table, next to the fork on the table, next to the"
+        " knife on the table."),
+    ),
+    (
+        "Put the cup and the plate on the table, with the cup next to the plate.",
+        "Put the cup and the plate on the table, and the cup next to the plate.",
+    ),
+    (
+        "Help me exchange these objects. Put the cup on the bed and the book on the shelf.",
+        "Put the cup on the bed and the book on the shelf.",
+    ),
+    (
+        "Help me set up a play area in the living room. Put the ball next to the bed.",
+        "Put the ball next to the bed.",
+    ),
+    (
+        "Put the cup next to the bed in the living room with the cushions.",
+        "Put the cup next to the bed in the living room that has the cushions.",
+    ),
 ]  # fmt: skip
 
 
@@ -51,6 +72,20 @@ def test_it_means_what_it_says_in_plain_words(said: str, plainly: str) -> None:
 
 
 WRITTEN = [
+    (
+        "Put the fork next to the plate, and the spoon close by.",
+        (
+            "[{move: {the: fork}, to: {next_to: {the: plate}}},"
+            " {move: {the: spoon}, to: {next_to: {one_of: [{the: fork}, {the: plate}]}}}]"
+        ),
+    ),
+    (
+        "Put the books on the shelf. After all this, put the cup nearby.",
+        (
+            "[{move: {all: book}, to: {on_top: {the: shelf}}}, then,"
+            " {move: {the: cup}, to: {next_to: {all: book}}}]"
+        ),
+    ),
     (
         "Move the vase from the kitchen table to the other kitchen table.",
         (

@@ -374,6 +374,73 @@ def test_what_is_filled_and_emptied_is_empty_at_the_end() -> None:
     assert _constraints(found, "Terminal")[0]["proposition_indices"] == [1]
 
 
+def test_what_is_said_twice_is_asked_once() -> None:
+    goal = _goal(
+        "Bring the cup and the hat to the dining table. Put the cup on the dining table.",
+        cup_0="bed_0", hat_0="bed_0",
+    )  # fmt: skip
+    assert [f[1] for f in _facts(goal)] == [["cup_0"], ["hat_0"]]
+
+
+def test_placing_things_where_they_were_brought_is_one_step() -> None:
+    goal = _goal(
+        "Move the cup and the hat to the closet shelves. Place them next to each other on the"
+        " shelves.",
+        cup_0="bed_0", hat_0="bed_0",
+    )  # fmt: skip
+    assert [f[0] for f in _facts(goal)] == ["is_on_top", "is_on_top", "is_next_to"]
+    assert _constraints(goal, "Temporal") == []
+
+
+def test_next_to_two_things_on_the_table_is_next_to_both_there() -> None:
+    goal = _goal(
+        "Put the cup next to the bowl and the hat on the dining table.",
+        cup_0="bed_0", bowl_0="bed_0", hat_0="bed_0",
+    )  # fmt: skip
+    assert [f[:2] for f in _facts(goal)] == [
+        ("is_on_top", ["cup_0"]), ("is_next_to", ["cup_0"]), ("is_next_to", ["cup_0"]),
+        ("is_on_top", ["bowl_0"]), ("is_on_top", ["hat_0"]),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words", ["Move the cup to to the closet.", "Move the cup to the closet Place the hat there."]
+)
+def test_slips_of_the_pen_are_mended(words: str) -> None:
+    goal = _goal(words, cup_0="bed_0", hat_0="bed_0")
+    assert _facts(goal)[0][1:] == (["cup_0"], ["closet_0"])
+
+
+def _able(scene: Scene, **affordances: str) -> Scene:
+    things = {n: replace(scene.things[n], affordances=(a,)) for n, a in affordances.items()}
+    return replace(scene, things={**scene.things, **things})
+
+
+def test_a_filled_glass_is_to_be_filled() -> None:
+    scene = _able(_scene(glass_0="counter_0"), glass_0="fillable")
+    found: Any = derive("Bring a filled glass from the kitchen to the closet.", scene).evaluation
+    assert [f[:2] for f in _facts(found)] == [
+        ("is_in_room", ["glass_0"]), ("is_filled", ["glass_0"]),
+    ]  # fmt: skip
+
+
+def test_the_table_to_be_cleaned_is_the_one_from_which_things_were_taken() -> None:
+    scene = _able(
+        _scene(plate_0="table_1"), table_0="cleanable", table_1="cleanable", table_2="cleanable"
+    )
+    words = "Move the plate from the living room table to the kitchen and I'll clean the table."
+    found: Any = derive(words, scene).evaluation
+    assert _facts(found)[1][:2] == ("is_clean", ["table_1"])
+
+
+def test_what_no_word_orders_has_no_order() -> None:
+    scene = _able(_scene(cup_0="bed_0"), fridge_0="cleanable")
+    words = "Put the cup next to the fridge. I'll clean the fridge."
+    found: Any = derive(words, scene).evaluation
+    assert len(_facts(found)) == 2
+    assert _constraints(found, "Temporal") == []
+
+
 def test_steps_in_order_and_only_the_last_at_the_end() -> None:
     derivation = derive(
         "First, move the cup to the dining table. Then, move it to the kitchen counter.",
@@ -418,12 +485,14 @@ def test_a_room_passed_through_on_the_way_does_not_count_yet() -> None:
         ("Put the cup on the living room table.", "already"),
         ("Move the cup to the living room table and the bowl to the bed.", "already"),
         (
-            "Place the cup next to the bowl, and the hat on the bed. Then, move all of them to the"
-            " closet.",
+            "Put the cup next to the bowl, and the hat on the bed. Then move them all to the closet.",
             "whether all of them includes bowl_0",
         ),
         ("Help me tidy up the kitchen and wash the bowl.", "cannot be clean"),
-        ("Put the cup next to the lamp and the bowl on the bed.", "not clear"),
+        (
+            "Help me set up a nook in the bedroom. Put the bowl on the coffee table.",
+            'the room of "coffee table"',
+        ),
         ("Move some lamps to the dining table.", "does not say how many"),
         ("Put the cup next to itself.", "not understood"),
         ("Put it on the table.", "it"),
@@ -431,7 +500,6 @@ def test_a_room_passed_through_on_the_way_does_not_count_yet() -> None:
         ("Put the cup on the bed next to the bowl.", "elsewhere"),
         ("Leave the cup on the bed.", "no cup on the bed"),
         ("First, place the cup next. Then, move it to the kitchen.", "place the cup"),
-        ("Help me exchange these objects. Place the cup on the bed.", "not understood"),
         (
             "Help me move these objects to the kitchen. Place the cup on the bed in the bedroom.",
             "not clear",
