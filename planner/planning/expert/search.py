@@ -31,6 +31,9 @@ USUAL_INSIDE, USUAL_OUTSIDE = 8.0, 2.0
 # Factors for insides of a furniture class that it belongs to, in any room, and of a class that is
 # for other kinds of things.
 OWN_CLASS_FACTOR, OTHER_CLASS_FACTOR = 3.0, 0.6
+# The smallest thing of a class that closed furniture is searched for, relative to the smallest one
+# of the catalogue: other houses have things of other sizes.
+SMALLEST_SHARE = 0.8
 # Factor for an inside while the outside of the same furniture has not been looked at.
 UNSEEN_FACTOR = 0.5
 # How much of what is near enough one look around from the middle of a room shows, on open tops and
@@ -133,20 +136,24 @@ def _spread(layout: House, cls: ObjectClass | None) -> dict[Look, float]:
             and piece.class_name == place.furniture
             and (not place.rooms or kinds[piece.room] in place.rooms)
             and look.inside is (place.relation is Relation.WITHIN and _shuts(piece))
+            and (not look.inside or _has_room(layout, cls, look))
         ]
         for look in fitting:
             other = Look(look.furniture, not look.inside)
-            share = SAME_PIECE_SHARE if other in looks else 0.0
+            fits = other in looks and (not other.inside or _has_room(layout, cls, other))
+            share = SAME_PIECE_SHARE if fits else 0.0
             named[look] = named.get(look, 0.0) + (1 - share) * place.weight / len(fitting)
             if share:
                 named[other] = named.get(other, 0.0) + share * place.weight / len(fitting)
     usual = {name for place in (cls.places if cls is not None else ()) for name in place.rooms}
     found = _shared(named, NAMED_SHARE)
     pieces = [look for look in looks if look.furniture in layout.furniture_by_name]
+    floors = [look for look in looks if look not in pieces]
+    pieces = [look for look in pieces if not look.inside or _has_room(layout, cls, look)]
     for share, more, part in (
         (INSIDE_SHARE, USUAL_INSIDE, [look for look in pieces if look.inside]),
         (OUTSIDE_SHARE, USUAL_OUTSIDE, [look for look in pieces if not look.inside]),
-        (FLOOR_SHARE, USUAL_OUTSIDE, [look for look in looks if look not in pieces]),
+        (FLOOR_SHARE, USUAL_OUTSIDE, floors),
     ):
         rooms = {look: kinds[_room(layout, look)] for look in part}
         weights = {look: more if rooms[look] in usual else 1.0 for look in part}
@@ -155,6 +162,22 @@ def _spread(layout: House, cls: ObjectClass | None) -> dict[Look, float]:
         for look, value in _shared(weights, share).items():
             found[look] = found.get(look, 0.0) + value
     return found
+
+
+def _has_room(layout: House, cls: ObjectClass | None, look: Look) -> bool:
+    """Whether what closes of furniture has room for a small thing of a class, standing upright."""
+    if cls is None:
+        return True
+    small = (1 - cls.size_spread) * SMALLEST_SHARE
+    depth, width, height = (extent * small for extent in cls.size_m)
+    piece = layout.furniture_by_name[look.furniture]
+    return any(
+        height <= hollow.size[2]
+        and min(depth, width) <= min(hollow.size[:2])
+        and max(depth, width) <= max(hollow.size[:2])
+        for hollow in piece.interiors
+        if hollow.joint is not None
+    )
 
 
 def _suits(layout: House, cls: ObjectClass | None, look: Look) -> float:

@@ -14,7 +14,7 @@ from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
-from planner.world.vocabulary import Affordance, EntityKind, floor_name
+from planner.world.vocabulary import Affordance, EntityKind, Relation, floor_name
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +120,26 @@ def test_everything_that_shuts_is_opened_in_the_end(house: House) -> None:
     floors = [i for i, look in enumerate(looked) if look.furniture.startswith("floor_")]
     strange = next(i for i, look in enumerate(looked) if look.inside and "oven" in look.furniture)
     assert floors[len(floors) // 2] < strange
+
+
+def test_closed_furniture_without_room_for_a_thing_is_not_opened() -> None:
+    """No lamp stands in a drawer; what is in all shipped houses has room where it is."""
+    house = load_house("train_3")
+    likelihood = Likelihood(house)
+    inside = {look.furniture for look in likelihood.of("lamp") if look.inside}
+    assert {"cabinet_0", "fridge_0"} <= inside
+    assert inside.isdisjoint({"nightstand_0", "chest_of_drawers_0"})
+    small = {look.furniture for look in likelihood.of("keychain") if look.inside}
+    assert {"nightstand_0", "chest_of_drawers_0"} <= small
+    for name in ("train_0", "train_3", "heldout_1"):
+        house = load_house(name)
+        likelihood = Likelihood(house)
+        for thing in house.objects:
+            piece = house.furniture_by_name.get(thing.parent)
+            if piece is None or thing.relation is not Relation.WITHIN:
+                continue
+            if any(i.name == thing.part and i.joint for i in piece.interiors):
+                assert Look(piece.name, inside=True) in likelihood.of(thing.class_name)
 
 
 def test_what_was_seen_and_is_no_more_there_is_looked_for_again() -> None:
