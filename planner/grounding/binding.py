@@ -158,6 +158,14 @@ class Bindings:
         """Whether nothing more can be found."""
         return self._scene.complete or key in self._searched
 
+    def labelled(self, label: str) -> Binding | None:
+        """What a label stands for so far."""
+        return self._labels.get(label)
+
+    def class_of(self, name: str) -> str:
+        """The class of a thing."""
+        return self._scene.things[name].class_name
+
     def things(self, names: Sequence[str]) -> list[Thing]:
         """The things of some names."""
         return [self._scene.things[name] for name in names]
@@ -239,7 +247,8 @@ class _OneDescription:
     def bind(self) -> Binding | None:
         fits = self.bindings.fitting.names(self.phrase)
         names = [name for name in fits if name not in self.able]
-        if fits and not names and self.phrase.count is not Amount.ALL:
+        none_can = fits and not names and self.phrase.count is not Amount.ALL
+        if none_can and (self.settled or not self._may_others(fits)):
             self._fail(Why.UNFIT, self.able[fits[0]])
             return None
         names, choice = self.bindings.chosen(self.key, names)
@@ -248,6 +257,11 @@ class _OneDescription:
         if found is not None:
             self.bindings.bound[self.key] = found.names
         return found
+
+    def _may_others(self, unable: Sequence[str]) -> bool:
+        """Whether things of other classes could fit: a plant that is watered is no watering can."""
+        known = {self.bindings.class_of(name) for name in unable}
+        return not known.issuperset(self._classes)
 
     @property
     def _means_all(self) -> bool:
@@ -263,7 +277,17 @@ class _OneDescription:
             if self.settled:
                 self._fail(Why.DONE if self._are_elsewhere else Why.NONE, self._none)
             return None
-        return Binding(self.key, known, len(known))
+        number = len(known) - self._taken_from(known)
+        return Binding(self.key, known, number) if number > 0 else None
+
+    def _taken_from(self, names: Sequence[str]) -> int:
+        """How many of some names are "one of them", where it is open which: the rest are meant."""
+        ones = (self.bindings.labelled(label) for label in self.phrase.other_than)
+        return sum(
+            one.number
+            for one in ones
+            if one is not None and one.is_choice and set(one.names) <= set(names)
+        )
 
     def _some(
         self, names: Sequence[str], before: Sequence[str], choice: Choice | None

@@ -21,6 +21,27 @@ def test_what_is_not_known_yet_is_missing_until_it_is_found():
     assert not after.missing
 
 
+WATER_THE_PLANT = "[{make: {the: plant}, be: watered}]"
+
+
+def test_what_cannot_be_meant_does_not_end_the_search_for_what_can():
+    """A watering can is of the group of plants, and known before the orchid."""
+    binder = Binder(goal(WATER_THE_PLANT))
+    can, orchid = thing("watering_can_0", "table_0"), thing("orchid_0", "table_1")
+    before = binder.update(scene_with(can, complete=False))
+    assert [missing.words for missing in before.missing] == ["the plant"]
+    assert not before.unbound
+    found = binder.update(scene_with(can, orchid, complete=False))
+    assert propositions(found) == [("is_watered", "orchid_0")]
+
+
+def test_where_nothing_else_can_be_meant_it_is_said_at_once():
+    binder = Binder(goal("[{make: {the: cup}, be: toasted}]"))
+    found = binder.update(scene_with(thing("cup_0", "table_0"), complete=False))
+    assert [part.why for part in found.unbound] == [Why.UNFIT]
+    assert not found.missing
+
+
 def test_what_is_bound_stays_bound_when_another_one_is_found():
     binder = Binder(goal(CUP_ON_COUCH))
     first = thing("cup_1", "table_0")

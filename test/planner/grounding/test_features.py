@@ -126,6 +126,20 @@ def test_fewer_than_asked_for_are_bound_and_the_rest_is_named():
     ]
 
 
+@pytest.mark.parametrize("first", ["{a: plate, as: one}", "{the: plate, as: one}"])
+def test_the_others_are_all_but_as_many_as_the_first(first):
+    """Whichever plate is taken first, it is not also one of the others."""
+    text = (
+        f"[{{move: {first}, to: {{on_top: {{the: bed}}}}}}, "
+        "{move: {all: plate, other_than: one}, to: {on_top: {the: couch}}}]"
+    )
+    plates = "plate_0 plate_1 plate_2"
+    assert propositions(settled(text, SCENE)) == [
+        ("is_on_top", plates, "bed_0"),
+        ("is_on_top", plates, "couch_0", 2),
+    ]
+
+
 def test_slices_stand_for_what_was_sliced():
     text = "[{make: {the: tomato}, be: sliced}, then, {move: {the: tomato}, to: {in: {the: bowl}}}]"
     slices = " ".join(f"tomato_slice_{k}" for k in range(4))
