@@ -55,6 +55,27 @@ _OCCASIONS = {
     Occasion.MAKE_COFFEE: "make coffee",
     Occasion.MAKE_TEA: "make tea",
 }
+_ALWAYS_PLURAL = ("clothes", "scissors", "jeans", "groceries")
+# What is done to things so that they get a state.
+_CHANGES = {
+    "clean": "clean {}",
+    "filled": "fill {}",
+    "empty": "empty {}",
+    "powered on": "switch on {}",
+    "powered off": "switch off {}",
+    "filled with water": "fill {} with water",
+    "filled with coffee": "fill {} with coffee",
+    "filled with milk": "fill {} with milk",
+    "filled with juice": "fill {} with juice",
+    "cooked": "cook {}",
+    "boiled": "boil {}",
+    "toasted": "toast {}",
+    "sliced": "slice {}",
+    "watered": "water {}",
+    "dusted": "dust {}",
+    "open": "open {}",
+    "closed": "close {}",
+}
 
 
 def words_of(phrase: NounPhrase | Anchor) -> str:
@@ -86,7 +107,8 @@ def _core(request: Request) -> str:
         how = f" {_ARRANGEMENTS[request.arrangement]}" if request.arrangement else ""
         return f"put {_all(request.things)}{_to(request.to)}{how}"
     if isinstance(request, Make):
-        return f"make {_all(request.things)} {' and '.join(request.states)}"
+        said = _all(request.things)
+        return " and ".join(_CHANGES.get(s, f"make {{}} {s}").format(said) for s in request.states)
     if isinstance(request, Leave):
         return f"leave {_all(request.things)} alone"
     if isinstance(request, Never):
@@ -127,13 +149,17 @@ def _described(it: Description) -> str:
         for word in (it.pick, it.size, *it.states, it.color, it.material)
         if word is not None
     ]
-    head = " ".join([*_determiner(it), *looks, plural_of(noun) if plural else noun])
+    head = " ".join([*_determiner(it), *looks, _plural(noun) if plural else noun])
     tail = "".join(f" {_place(place)}" for place in it.where)
     if it.holding:
         tail += f" with {_all(it.holding)}"
     if it.but:
         tail += f" except {_all(it.but)}"
     return head + tail
+
+
+def _plural(noun: str) -> str:
+    return noun if noun.endswith(_ALWAYS_PLURAL) else plural_of(noun)
 
 
 def _determiner(it: Description) -> list[str]:

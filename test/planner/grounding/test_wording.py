@@ -1,0 +1,25 @@
+"""What is said of a request, in questions and reports."""
+
+import pytest
+from grounded import goal
+
+from planner.grounding.wording import request_words
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ("{make: {all: lamp}, be: powered off}", "switch off all lamps"),
+        ("{make: {the: kettle}, be: filled with water}", "fill the kettle with water"),
+        ("{make: {the: cup}, be: dirty}", "make the cup dirty"),
+        ("{make: {a: plate, n: 2}, be: [clean, dusted]}", "clean 2 plates and dust 2 plates"),
+        (
+            "{move: {all: clothes, but: {all: jacket}}, to: {in: {the: hamper}}}",
+            "put all clothes except all jackets in the hamper",
+        ),
+        ("{move: {some: knife}, to: {in: {the: sink}}}", "put some knives in the sink"),
+    ],
+)
+def test_requests_are_said_in_plain_english(form: str, words: str) -> None:
+    (request,) = goal(f"[{form}]").steps[0]
+    assert request_words(request) == words
