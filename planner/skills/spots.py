@@ -165,11 +165,15 @@ def _points(
 ) -> list[Spot]:
     """Points on one support, only free ones if there are any, nearest first, well apart.
 
-    For a deep one also the farthest: a bin is seen only across its near rim.
+    In a deep one from the nearest corner on, and also the farthest: a bin is seen only across its
+    near rim.
     """
     points = _grid(piece, support)
     free = [point for point in points if not _taken(point, support, lying)]
-    ordered = sorted(free or points, key=lambda p: math.dist(p[:2], near[:2]))
+    # In the middle of a side, the first thing would often be the only one.
+    start = min(_corners(piece, support), key=lambda p: math.dist(p[:2], near[:2]))
+    towards = start if deep else near
+    ordered = sorted(free or points, key=lambda p: math.dist(p[:2], towards[:2]))
     chosen = _apart(ordered, support)
     if deep and math.dist(ordered[-1], chosen[-1].point_m) > _CLEAR_M:
         chosen.append(Spot(ordered[-1], support.part))
@@ -184,6 +188,13 @@ def _grid(piece: Furniture, support: _Support) -> list[Vec3]:
         half = max(0.0, size / 2 - _EDGE_M)
         axes.append(np.linspace(middle - half, middle + half, max(1, round(2 * half / _PITCH_M))))
     return [to_map(piece, (float(x), float(y), cz)) for x in axes[0] for y in axes[1]]
+
+
+def _corners(piece: Furniture, support: _Support) -> list[Vec3]:
+    (x, y, z), (depth, width) = support.center, support.size
+    return [
+        to_map(piece, (x + a * depth / 2, y + b * width / 2, z)) for a in (-1, 1) for b in (-1, 1)
+    ]
 
 
 def _apart(ordered: Iterable[Vec3], support: _Support) -> list[Spot]:
