@@ -14,6 +14,7 @@ from planner.evaluation.progress import Progress
 from planner.narrator import story
 from planner.narrator.paths import MIN_STEP_M
 from planner.narrator.picture import Moment, Move, Point, draw_run, save
+from planner.parts.calls import acted_as
 from planner.planning.planner import AgentResult, Context, Decision, Planner
 from planner.planning.session_world import Event
 from planner.world.entity import OperationKind
@@ -101,7 +102,7 @@ class RunStory:
             self.say(story.decided_line(event.stamp_s, agent, str(call), reason))
             return
         self.say(story.ended_line(event.stamp_s, agent, str(call), result.code, result.text))
-        if result.succeeded and call.name in _MOVING_CALLS:
+        if result.succeeded and acted_as(call).name in _MOVING_CALLS:
             self._note_move(call, result)
             self._add_moment(agent, f"{story.clock(event.stamp_s)} {agent}\n{call}")
 
@@ -197,7 +198,7 @@ class RunStory:
         if result.position_m is None:
             return
         thing, place = str(call.arguments[0]), result.position_m[:2]
-        if call.name == SkillName.PICK:
+        if acted_as(call).name == SkillName.PICK:
             self._picked_at[thing] = place
         elif thing in self._picked_at:
             self._moves.append(Move(thing, self._picked_at.pop(thing), place))

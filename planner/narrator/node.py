@@ -27,7 +27,7 @@ from planner.narrator import story
 from planner.narrator.live.node import StorySubscriber
 from planner.narrator.paths import AgentPaths
 from planner.narrator.picture import Moment, Move, Point, draw_run, save
-from planner.parts.calls import parse_call
+from planner.parts.calls import acted_as, parse_call
 from planner.ros import parameters, qos
 from planner.ros.frame_tree import FrameTree
 from planner.ros.images import rgb_array
@@ -203,7 +203,7 @@ class NarratorNode(Node):
 
     def _on_skill(self, message: SkillReport) -> None:
         try:
-            call = parse_call(message.call)
+            call = acted_as(parse_call(message.call))
         except CallError:
             return
         moved = (SkillName.PICK, SkillName.PLACE, SkillName.REARRANGE)

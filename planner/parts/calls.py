@@ -35,6 +35,12 @@ def parse_call(text: str) -> SkillCall:
     return SkillCall(name, tuple(None if w in ("None", "none") else w for w in words))
 
 
+def acted_as(call: SkillCall) -> SkillCall:
+    """The call by the skill that its own is like (`SkillPart.like`); itself if it is like none."""
+    part = SKILLS.find(call.name)
+    return call if part is None or not part.like else SkillCall(part.like, call.arguments)
+
+
 def roles_of(name: str) -> tuple[Role, ...]:
     """The roles of a skill's arguments.
 

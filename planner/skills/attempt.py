@@ -175,6 +175,8 @@ class Attempt:
             yield phase, self.share(status.progress)
         self.handle = None
         result = status.result
+        views = primitive.views_rad
+        self.scene.team.pointed(port.agent, views[-1][1] if views and result.succeeded else None)
         self.ended_s = result.ended_s or 0.0
         if not result.succeeded:
             self.end_if_canceled()
@@ -242,7 +244,7 @@ class Attempt:
             free: whether any distance may be walked, as in Rearrange.
         """
         result = yield from self.do(primitive, phase)
-        if result.code not in _OUT_OF_HAND:
+        if result.code not in _OUT_OF_HAND or self.part.stands_still:
             return result
         if not free and not self._may_step(primitive.target_m, piece, result.code):
             return result

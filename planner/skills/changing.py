@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planner.skills.attempt import Attempt, Motion, Routine
+from planner.skills.in_range import is_in_range
 from planner.skills.moving import look, piece_around
 from planner.skills.part import SkillPart
 from planner.skills.preconditions import Arguments
@@ -23,6 +26,20 @@ from planner.world.vocabulary import AgentKind
 def state_skills() -> dict[str, SkillPart]:
     """The records of the catalogue's skills by their names."""
     return {skill.name: _part(skill) for skill in default_state_skills().values()}
+
+
+def within_range(name: str, summary: str) -> SkillPart:
+    """The record of the same skill for what is within LLaMAR's range, done without a step."""
+    part = state_skills()[name]
+    return replace(
+        part,
+        summary=summary,
+        preconditions=(*part.preconditions, is_in_range),
+        partnr_text="",
+        epm_text="",
+        like=name,
+        stands_still=True,
+    )
 
 
 def _part(skill: StateSkill) -> SkillPart:

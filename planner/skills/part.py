@@ -41,6 +41,9 @@ class SkillPart:
         timeout_s: default, on the world's clock.
         timed_out_text: result text of a call that timed out; "" = the usual one.
         is_query: whether it only reads the belief and is not an action (PARTNR-D56).
+        like: the skill that does the same with the same arguments under other preconditions, as
+            which metrics and stories count it; "" = none.
+        stands_still: whether its agent may not step closer to what it handles (LLAMAR-D21).
         interface: the version of this record that it was written for.
     """
 
@@ -57,6 +60,8 @@ class SkillPart:
     timeout_s: float = 120.0
     timed_out_text: str = ""
     is_query: bool = False
+    like: str = ""
+    stands_still: bool = False
     interface: int = INTERFACE
     options: ClassVar[tuple[Option, ...]] = ()
 

@@ -49,6 +49,7 @@ class Team:
         self._effects: dict[str, Effect] = {}
         self._hands: dict[str, Hands] = {}
         self._actions: dict[str, deque[Action]] = {}
+        self._tilts_rad: dict[str, float] = {}
         self._latest_s = 0.0
 
     def tick(self, now_s: float) -> None:
@@ -62,6 +63,7 @@ class Team:
         self._effects.clear()
         self._hands.clear()
         self._actions.clear()
+        self._tilts_rad.clear()
 
     # Effects
 
@@ -108,6 +110,19 @@ class Team:
         if not changed:
             return belief
         return Belief(belief.stamp_s, belief.sequence, {**belief.nodes, **changed})
+
+    # Cameras
+
+    def pointed(self, agent: str, tilt_rad: float | None) -> None:
+        """An agent's camera was tilted (down positive); None = it was moved otherwise."""
+        if tilt_rad is None:
+            self._tilts_rad.pop(agent, None)
+        else:
+            self._tilts_rad[agent] = tilt_rad
+
+    def tilt_rad(self, agent: str) -> float | None:
+        """The tilt of an agent's camera; None = that at rest, or of the last thing handled."""
+        return self._tilts_rad.get(agent)
 
     # Actions
 

@@ -1,8 +1,9 @@
 """Sentence vectors, for finding similar tasks.
 
 `SentenceEncoder` runs a sentence transformer with mean pooling, such as all-MiniLM-L6-v2, from its
-ONNX file; it needs the extra `embed`. `HashedWords` needs nothing and only compares words; results
-name it wherever it is used.
+ONNX file; it needs the extra `embed`. `TransformersEncoder` runs one from a folder of
+`transformers`, such as one that was trained here; it needs the extra `local`. `HashedWords` needs
+nothing and only compares words; results name it wherever it is used.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _WORD = re.compile(r"[^\W_]+")
 _DIMENSIONS = 512
 # The maximum input of the paper and of all-MiniLM.
 _MAX_TOKENS = 256
+_BATCH = 64
 
 
 class Embedder(Protocol):
@@ -126,3 +128,65 @@ class SentenceEncoder:
         states = self._session.run(None, {name: given[name] for name in self._inputs})[0]
         pooled: Vectors = states[0].mean(axis=0)
         return pooled
+
+
+class TransformersEncoder:
+    """A sentence transformer of `transformers` from a folder, on the CPU, with mean pooling."""
+
+    def __init__(self, folder: Path) -> None:
+        """Loads the folder.
+
+        Raises:
+            FileError: for a folder without an encoder and its tokenizer.
+            PlannerError: without torch and transformers.
+        """
+        try:
+            import torch
+            from transformers import AutoModel, AutoTokenizer
+        except ImportError:
+            raise PlannerError(
+                "an encoder of transformers needs the extra `local`: pip install -e '.[local]'"
+            ) from None
+        try:
+            self._model = AutoModel.from_pretrained(folder, local_files_only=True).eval()
+            self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            content = (folder / "model.safetensors").read_bytes()
+        except (OSError, ValueError) as error:
+            raise FileError(folder, "", f"cannot be loaded: {error}") from None
+        self._torch = torch
+        self._id = f"{folder.name}-{hashlib.sha256(content).hexdigest()[:12]}"
+
+    @property
+    def embedder_id(self) -> str:
+        """The folder's name and the start of its weights' hash."""
+        return self._id
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder`."""
+        rows = [self._batch(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)]
+        return _unit(np.concatenate(rows)) if rows else np.zeros((0, 0), np.float32)
+
+    def _batch(self, texts: Sequence[str]) -> Vectors:
+        inputs = self._tokenizer(
+            list(texts), padding=True, truncation=True, max_length=_MAX_TOKENS, return_tensors="pt"
+        )
+        with self._torch.inference_mode():
+            states = self._model(**inputs).last_hidden_state
+        mask = inputs["attention_mask"].unsqueeze(-1)
+        pooled = (states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
+        rows: Vectors = pooled.float().cpu().numpy().astype(np.float32)
+        return rows
+
+
+def load_encoder(folder: Path) -> Embedder:
+    """The sentence encoder of a folder: from its ONNX file, else by `transformers`.
+
+    Raises:
+        FileError: for a folder without an encoder.
+        PlannerError: without the extra that it needs.
+    """
+    if (folder / "onnx" / "model.onnx").is_file():
+        return SentenceEncoder(folder)
+    if not (folder / "config.json").is_file():
+        raise FileError(folder, "", "is no sentence encoder: no onnx/model.onnx and no config.json")
+    return TransformersEncoder(folder)

@@ -101,7 +101,7 @@ class Primitive:
         reference_m: for `place`: a point of the object to put it next to, in `frame`.
         heading_rad: for `navigate`: final heading in `frame`; NaN = face the target.
         standoff_m: for `navigate`: maximum horizontal distance of the base from the target at the
-            end; NaN = the body's reach.
+            end; NaN = the body's reach, 0 = a target on free floor is stood on exactly.
         views_rad: for `look`: (pan, tilt) pairs relative to the body, tilt down positive, visited
             in order; empty = look at the target.
         timeout_s: simulated seconds until `TIMED_OUT`; 0 = the backend's default.

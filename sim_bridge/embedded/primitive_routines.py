@@ -64,7 +64,7 @@ def _navigate(context: RoutineContext) -> Routine:
     if stand.cell is None:
         return PrimitiveResult(PrimitiveCode.UNREACHABLE, stand.reason)
     _rest(context)
-    failed = yield from walk(world, agent, stand.cell)
+    failed = yield from walk(world, agent, stand.cell, stand.end_m)
     if failed is not None:
         return failed
     heading = context.heading_rad

@@ -54,10 +54,14 @@ _MIN_GAIN = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """A cell to stand in, or why there is none if `cell` is None."""
+    """A cell to stand in, or why there is none if `cell` is None.
+
+    `end_m` is the point of the cell to stand on; None = its middle.
+    """
 
     cell: int | None
     reason: str = ""
+    end_m: tuple[float, float] | None = None
 
 
 def place_to_stand(
@@ -65,14 +69,18 @@ def place_to_stand(
 ) -> Stand:
     """A free cell with the target in reach and, if possible, in view.
 
-    A target on free floor is walked onto unless a standoff is given.
+    A target on free floor is walked onto unless a standoff is given; with one of 0 m exactly.
     """
     grid = world.ground.grid(agent.body.radius_m)
     here = reachable_from(grid, agent)
+    on_floor = target_m[2] <= FLOOR_HEIGHT_M and grid.is_free(target_m[0], target_m[1])
+    cell = grid.cell(target_m[0], target_m[1])
+    same_floor = cell is not None and int(grid.components.flat[cell]) == here
+    if standoff_m == 0 and on_floor and same_floor:
+        if _taken(world, agent, grid, cell):
+            return Stand(None, "another agent stands there")
+        return Stand(cell, end_m=target_m[:2])
     if math.isnan(standoff_m):
-        on_floor = target_m[2] <= FLOOR_HEIGHT_M and grid.is_free(target_m[0], target_m[1])
-        cell = grid.cell(target_m[0], target_m[1])
-        same_floor = cell is not None and int(grid.components.flat[cell]) == here
         if on_floor and same_floor and not _taken(world, agent, grid, cell):
             return Stand(cell)
         limit = agent.body.reach_m * NEAR_FRACTION
@@ -282,12 +290,16 @@ class _Walk:
         return True
 
 
-def walk(world: KinematicWorld, agent: Agent, goal: int) -> Walking:
-    """Walks to a cell; returns None on arrival, or why it could not."""
+def walk(
+    world: KinematicWorld, agent: Agent, goal: int, end_m: tuple[float, float] | None = None
+) -> Walking:
+    """Walks to a cell, or a point of it; returns None on arrival, or why it could not."""
     grid = world.ground.grid(agent.body.radius_m)
     way = _way(world, agent, goal)
     if not way.corners:
         return PrimitiveResult(PrimitiveCode.UNREACHABLE, "there is no way to the target")
+    if end_m is not None:
+        way = Way([*way.corners[:-1], end_m], way.length_m)
     going = _Walk(world, agent, goal, way)
     walked = 0.0
     try:

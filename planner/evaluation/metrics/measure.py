@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import CallLine, EpisodeTrace
-from planner.parts.calls import parse_call
+from planner.parts.calls import acted_as, parse_call
 from planner.world.skill import CallError, SkillCall, SkillCode, SkillName
 from planner.world.state_skills import default_state_skills
 from planner.world.vocabulary import AgentKind, floor_name
@@ -47,9 +47,12 @@ SPATIAL = frozenset({Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED})
 
 
 def parsed(call: CallLine) -> SkillCall | None:
-    """The call, or None if its text is invalid (a planner's mistake, counted as a failed call)."""
+    """The call, or None if its text is invalid (a planner's mistake, counted as a failed call).
+
+    What is done by a skill under other preconditions counts as the same: `PickupObject` as `Pick`.
+    """
     try:
-        return parse_call(call.call)
+        return acted_as(parse_call(call.call))
     except CallError:
         return None
 

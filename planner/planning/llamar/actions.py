@@ -168,7 +168,7 @@ _RELATIONS = {
     "in": Relation.WITHIN,
     "on": None,
 }
-_QUOTES = "'\"` "
+_QUOTES = "'\"`<> "
 
 
 def parse_action(text: str) -> Action:

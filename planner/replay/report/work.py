@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from planner.parts.calls import parse_call
+from planner.parts.calls import acted_as, parse_call
 from planner.replay.report.document import AgentWork, Call, Handover, Path, Proposition, Work
 from planner.world.skill import CallError, SkillCall, SkillCode, SkillName
 
@@ -93,6 +93,6 @@ def _handovers(calls: Sequence[Call]) -> list[Handover]:
 
 def _parsed(call: Call) -> SkillCall | None:
     try:
-        return parse_call(call.call)
+        return acted_as(parse_call(call.call))
     except CallError:
         return None
