@@ -146,7 +146,9 @@ class SigLipFeatures:
 
     def text(self, words: str) -> Features:
         """See `FeatureExtractor`."""
-        inputs = self._processor(text=[words], padding="max_length", return_tensors="pt")
+        inputs = self._processor(
+            text=[words], padding="max_length", truncation=True, return_tensors="pt"
+        )
         with self._torch.inference_mode():
             return unit(_rows(self._model.get_text_features(**inputs.to(self._device)))[0])
 

@@ -29,6 +29,7 @@ from planner.world.skill import SkillCall, SkillCode, SkillResult
 from planner.world.vocabulary import AgentKind
 
 if TYPE_CHECKING:
+    from planner.skills.eye import Eye
     from planner.skills.find_model import FindModel
     from planner.skills.part import SkillPart
 
@@ -63,6 +64,7 @@ class Scene:
     team: Team
     report: Report
     find_model: FindModel | None = None
+    eye: Eye | None = None
 
     @property
     def agent(self) -> str:

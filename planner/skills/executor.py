@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from planner.parts.calls import parse_call
 from planner.parts.kinds import SKILLS
 from planner.skills.attempt import Attempt, CanceledError, Routine, Scene, TookTooLongError
+from planner.skills.eye import Eye
 from planner.skills.find_model import FindModel
 from planner.skills.ground import ground_of
 from planner.skills.options import SkillOptions
@@ -57,6 +58,7 @@ class SkillExecutor:
         team: Team | None = None,
         report: Report = _no_report,
         find_model: FindModel | None = None,
+        eye: Eye | None = None,
     ) -> None:
         """Creates the executor of the port's agent.
 
@@ -69,6 +71,8 @@ class SkillExecutor:
             report: called with each call that ended and, before it, with each successful step of
                 a Rearrange, whose results name the whole call in `part_of`.
             find_model: answers the Find tools; None = they answer by rule.
+            eye: compares pictures with words for ExploreByView; None = it goes where it has not
+                been for longest.
         """
         capabilities = port.capabilities()
         self._scene = Scene(
@@ -81,6 +85,7 @@ class SkillExecutor:
             team=team or Team(),
             report=report,
             find_model=find_model,
+            eye=eye,
         )
         self._attempt: Attempt | None = None
         self._routine: Routine | None = None

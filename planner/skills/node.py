@@ -161,6 +161,22 @@ class SkillExecutorNode(ManagedNode):
             rearrange_opens=parameters.flag(
                 self, "rearrange_opens", d.rearrange_opens, "whether Rearrange opens furniture"
             ),
+            explore_rounds=parameters.whole(
+                self,
+                "explore_rounds",
+                d.explore_rounds,
+                "rounds of ExploreByView",
+                min_value=1,
+                max_value=20,
+            ),
+            explore_steps=parameters.whole(
+                self,
+                "explore_steps",
+                d.explore_steps,
+                "steps in each round of ExploreByView",
+                min_value=1,
+                max_value=40,
+            ),
             timeouts_s={
                 skill: seconds(f"timeout_{skill.lower()}", part.timeout_s, f"of {skill}")
                 for skill, part in SKILLS.usable().items()
@@ -284,7 +300,7 @@ class SkillExecutorNode(ManagedNode):
             if node is None:
                 return None
             x, y, _ = node.position_m
-            return Pose.planar(x, y), node.stamp_s
+            return Pose.planar(x, y, node.heading_rad or 0.0), node.stamp_s
 
         return located
 

@@ -20,6 +20,7 @@ class SkillOptions:
         open_on_explore: whether exploring opens what is closed.
         lenient_open: whether opening what cannot be opened succeeds (PARTNR-D47).
         rearrange_opens: whether Rearrange opens closed furniture if needed.
+        explore_rounds, explore_steps: of ExploreByView: rounds, and steps at the end of each.
         timeouts_s: by skill, overriding those of the records; on the world's clock.
     """
 
@@ -31,4 +32,6 @@ class SkillOptions:
     open_on_explore: bool = False
     lenient_open: bool = False
     rearrange_opens: bool = True
+    explore_rounds: int = 3
+    explore_steps: int = 2
     timeouts_s: Mapping[str, float] = field(default_factory=dict)

@@ -18,6 +18,7 @@ ANGLES_DEG = (30, 60, 90, 120, 150, 180)
 # A step that ends further from where it should, as before another agent, is a collision
 # (LLAMAR-D26).
 _OFF_M = 0.1
+_POSE_PERIODS = 20
 # The camera looks straight up, or straight down, at most.
 _MAX_TILT_RAD = math.pi / 2
 # Towards where a step goes, seen from the heading.
@@ -95,10 +96,14 @@ def step(attempt: Attempt, towards_rad: float, yaw_rad: float) -> Motion:
     result = yield from _go(attempt, end, yaw_rad, "stepping")
     if result.code is PrimitiveCode.UNREACHABLE:
         return _BLOCKED
-    arrived = attempt.base
-    if result.succeeded and arrived is not None and math.dist(arrived[:2], end[:2]) > _OFF_M:
-        return PrimitiveResult(PrimitiveCode.BLOCKED, "something stands in the way")
-    return result
+    for _ in range(_POSE_PERIODS):
+        arrived = attempt.base
+        near = arrived is not None and math.dist(arrived[:2], end[:2]) <= _OFF_M
+        if not result.succeeded or near:
+            return result
+        # Over ROS the position comes later than the result.
+        yield "stepping", attempt.share(1.0)
+    return PrimitiveResult(PrimitiveCode.BLOCKED, "something stands in the way")
 
 
 def face(attempt: Attempt, yaw_rad: float) -> Motion:

@@ -11,6 +11,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 
 from planner.world.belief import Belief, BeliefNode, Source
+from planner.world.compass import Heading
 from planner.world.geometry import Vec3
 from planner.world.hands import Hands
 from planner.world.skill import SkillCall, SkillResult
@@ -50,6 +51,7 @@ class Team:
         self._hands: dict[str, Hands] = {}
         self._actions: dict[str, deque[Action]] = {}
         self._tilts_rad: dict[str, float] = {}
+        self._headings: dict[str, deque[Heading]] = {}
         self._latest_s = 0.0
 
     def tick(self, now_s: float) -> None:
@@ -64,6 +66,7 @@ class Team:
         self._hands.clear()
         self._actions.clear()
         self._tilts_rad.clear()
+        self._headings.clear()
 
     # Effects
 
@@ -123,6 +126,16 @@ class Team:
     def tilt_rad(self, agent: str) -> float | None:
         """The tilt of an agent's camera; None = that at rest, or of the last thing handled."""
         return self._tilts_rad.get(agent)
+
+    # Exploring
+
+    def headed(self, agent: str, heading: Heading) -> None:
+        """An agent explores in a direction."""
+        self._headings.setdefault(agent, deque(maxlen=_MAX_ACTIONS)).append(heading)
+
+    def headings(self, agent: str) -> tuple[Heading, ...]:
+        """The directions that an agent has explored in, the newest last."""
+        return tuple(self._headings.get(agent, ()))
 
     # Actions
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from planner.planning.llamar.actions import Action, Verb, fits
 from planner.planning.llamar.known import KnownThing
+from planner.skills.view_exploring import SUBTASK_SEPARATOR
 from planner.world.errors import PlannerError
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.vocabulary import Relation
@@ -30,8 +31,6 @@ _SKILLS = {
     Verb.IDLE: SkillName.WAIT.value,
     Verb.DONE: SkillName.DONE.value,
 }
-# Between the subtasks in a call of ExploreByView.
-SUBTASK_SEPARATOR = "; "
 _MAX_SUBTASK_CHARACTERS = 1500
 
 

@@ -1,0 +1,56 @@
+"""Pictures compared with words, for exploring (LLAMAR-2.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from planner.memory.features import Features
+from planner.world.compass import Heading
+from planner.world.observation import RgbImage
+
+
+class ViewEncoder(Protocol):
+    """An image-text encoder: pictures and words as vectors of one space, of length one."""
+
+    @property
+    def name(self) -> str:
+        """Of the model."""
+
+    def picture(self, image: RgbImage) -> Features:
+        """(d,) of a whole picture, (h, w, 3) uint8."""
+
+    def text(self, words: str) -> Features:
+        """(d,) of words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Eye:
+    """What exploring looks with.
+
+    Attributes:
+        encoder: of pictures and words.
+        picture: the newest picture of an agent's hand camera; None if there is none.
+    """
+
+    encoder: ViewEncoder
+    picture: Callable[[str], RgbImage | None]
+
+
+def heading_scores(
+    views: Mapping[Heading, Features], texts: Sequence[Features]
+) -> dict[Heading, float]:
+    """The sum of each picture's cosines with all texts (LLAMAR-C30)."""
+    return {heading: sum(float(view @ text) for text in texts) for heading, view in views.items()}
+
+
+def best_heading(scores: Mapping[Heading, float]) -> Heading:
+    """The one with the highest score; of equal ones the first of the compass's order."""
+    return max((heading for heading in Heading if heading in scores), key=scores.__getitem__)
+
+
+def least_recent(taken: Iterable[Heading]) -> Heading:
+    """The heading that was taken longest ago, or never; `taken` has the newest last."""
+    last = {heading: place for place, heading in enumerate(taken)}
+    return min(Heading, key=lambda heading: last.get(heading, -1))

@@ -1,0 +1,89 @@
+"""Exploring by pictures (LLAMAR-2.7): look to all sides, go where the subtasks seem to be.
+
+In each round the agent turns to the four headings of the compass, takes the one whose picture is
+most similar to the open subtasks, and steps that way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+
+from planner.memory.features import Features
+from planner.skills.attempt import Attempt, Routine
+from planner.skills.eye import Eye, best_heading, heading_scores, least_recent
+from planner.skills.moving import look
+from planner.skills.preconditions import Arguments
+from planner.skills.results import RefusalError, failure
+from planner.skills.small_steps import face, step
+from planner.world.compass import Heading, heading_of
+from planner.world.primitive import PrimitiveCode, PrimitiveResult
+from planner.world.skill import SkillCode
+
+# Between the subtasks in a call.
+SUBTASK_SEPARATOR = "; "
+# These end the whole routine, not only its round.
+_ENDING = (PrimitiveCode.STOPPED, PrimitiveCode.NOT_ALLOWED, PrimitiveCode.CANCELED)
+
+_Views = Generator[tuple[str, float], None, PrimitiveResult | dict[Heading, Features]]
+
+
+def explore_by_view(attempt: Attempt, arguments: Arguments) -> Routine:
+    """Explores; succeeds if it could make at least one step (LLAMAR-D27)."""
+    options, team, agent = attempt.scene.options, attempt.scene.team, attempt.scene.agent
+    eye = attempt.scene.eye
+    texts = _texts(eye, arguments.text)
+    steps, taken, by_pictures = 0, [], 0
+    for number in range(options.explore_rounds):
+        attempt.window = (number / options.explore_rounds, (number + 1) / options.explore_rounds)
+        views = yield from _look_round(attempt, eye if texts else None)
+        if isinstance(views, PrimitiveResult):
+            return failure(views, "the room", **attempt.evidence)
+        by_pictures += bool(views)
+        chosen = best_heading(heading_scores(views, texts)) if views else None
+        heading = chosen or least_recent(team.headings(agent))
+        team.headed(agent, heading)
+        taken.append(heading.name.lower())
+        attempt.evidence["headings"] = " ".join(taken)
+        attempt.evidence["by_pictures"] = str(by_pictures)
+        result = yield from face(attempt, heading.yaw_rad)
+        for _ in range(options.explore_steps):
+            if result.succeeded:
+                result = yield from step(attempt, heading.yaw_rad, heading.yaw_rad)
+                steps += result.succeeded
+        if result.code in _ENDING:
+            return failure(result, "the room", **attempt.evidence)
+    attempt.evidence["steps"] = str(steps)
+    if not steps:
+        return attempt.failure(SkillCode.BLOCKED, "All ways that were tried are blocked.")
+    return attempt.success()
+
+
+def _texts(eye: Eye | None, text: str) -> Sequence[Features]:
+    """The open subtasks as vectors, once for each call; none without an encoder."""
+    if eye is None:
+        return ()
+    subtasks = [part.strip() for part in text.split(SUBTASK_SEPARATOR.strip())]
+    return tuple(eye.encoder.text(part) for part in subtasks if part)
+
+
+def _look_round(attempt: Attempt, eye: Eye | None) -> _Views:
+    """Turns right four times and takes a picture of each heading; or why it could not turn."""
+    pose = attempt.base_pose()
+    if pose is None:
+        raise RefusalError(SkillCode.BACKEND_FAULT, "The agent's own position is unknown.")
+    heading = heading_of(pose.yaw_rad)
+    views: dict[Heading, Features] = {}
+    ahead = ((0.0, attempt.camera.tilt_rad),)
+    for _ in Heading:
+        heading = heading.right
+        turned = yield from face(attempt, heading.yaw_rad)
+        if turned.succeeded:
+            # The camera stands still for the picture, and for the memory.
+            turned = yield from look(attempt, ahead, f"looking {heading.name.lower()}")
+        if not turned.succeeded:
+            return turned
+        image = eye.picture(attempt.scene.agent) if eye is not None else None
+        if eye is not None and image is not None:
+            # LLAMAR-C32: the picture is of the heading after the turn.
+            views[heading] = eye.encoder.picture(image)
+    return views
