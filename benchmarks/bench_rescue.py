@@ -1,25 +1,34 @@
 """Speed of search and rescue: joint steps a second on one core, with agents that act at random.
 
 CPU seconds of one core, so that a busy machine gives about the same. Each step is taken up by the
-checklist; the second figure also writes each agent's observation.
+checklist; the second figure also writes each agent's observation. With --play it plays the scenes
+with a planner that uses no model, and prints LLaMAR's measures by team size (LLAMAR-A7).
 
-Repeat with: python benchmarks/bench_rescue.py [--steps N] [--agents N]
+Repeat with: python benchmarks/bench_rescue.py [--steps N] [--agents N] [--play PLANNER]
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import statistics
 import time
 
 from machine import print_table
 
+from planner.app.prepared_run import prepare_run
+from planner.planning.planner_choice import PlannerChoice, make_planner
+from planner.world.house_checks import load_episode
 from sim_bridge.rescue.actions import Action, Verb
-from sim_bridge.rescue.checklist import HORIZON_STEPS, Checklist
+from sim_bridge.rescue.backend import RescueBackend
+from sim_bridge.rescue.checklist import HORIZON_STEPS, Checklist, Scores
+from sim_bridge.rescue.episodes import TEAMS
 from sim_bridge.rescue.fire import Supply
 from sim_bridge.rescue.observations import observation_text, visible_names
 from sim_bridge.rescue.scenes import load_scene, scene_names
 from sim_bridge.rescue.world import Agent, RescueWorld
+
+SEEDS = (0, 10, 20, 30, 40)
 
 
 def chosen(world: RescueWorld, agent: Agent, rng: random.Random) -> Action:
@@ -63,11 +72,47 @@ def steps_a_second(scene: str, agents: int, count: int, *, texts: bool) -> float
     return count // HORIZON_STEPS * HORIZON_STEPS / taken_s
 
 
+def played(planner: str, agents: int) -> list[Scores]:
+    """The scores of all scenes and seeds, by the world's own checklist."""
+    found = []
+    for scene in scene_names():
+        episode, house = load_episode(f"{scene}-agents-{agents}")
+        for seed in SEEDS:
+            backend = RescueBackend()
+            run = prepare_run(
+                backend,
+                house,
+                episode,
+                lambda task: make_planner(PlannerChoice(planner), task, None),
+                seed=seed,
+            )
+            run.run()
+            found.append(backend.checklist.scores())
+    return found
+
+
+def print_scores(planner: str) -> None:
+    """A row for each team size."""
+    print(f"{planner}: {len(scene_names()) * len(SEEDS)} runs in each row")
+    print("agents  success  transport  coverage  balance  balance_all  steps")
+    for agents in TEAMS:
+        scores = played(planner, agents)
+        means = [
+            statistics.mean(float(getattr(each, name)) for each in scores)
+            for name in ("success", "transport_rate", "coverage", "balance", "balance_all", "steps")
+        ]
+        print(f"{agents}  " + "  ".join(f"{mean:.2f}" for mean in means))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=7_000)
     parser.add_argument("--agents", type=int, default=5)
+    parser.add_argument("--play", default="", metavar="PLANNER")
     options = parser.parse_args()
+    if options.play:
+        print_scores(options.play)
+        return
     title = f"Search and rescue with {options.agents} agents, joint steps a second of one core"
     rows = [("scene", "measured; with observations", "wanted")]
     for scene in scene_names():

@@ -347,6 +347,9 @@ ELSEWHERE: Mapping[str, str] = {
     "planner run rescue-1-agents-2 --planner rescue_rules": (
         "test/planner/planning/rescue/test_rules.py::test_planner_run_rescues_and_puts_out"
     ),
+    "planner bench rescue --planner rescue_rules": (
+        "test/planner/evaluation/test_rescue_subtasks.py::test_a_whole_run_does_the_whole_checklist"
+    ),
     "planner check backend graph": (
         "test/sim_bridge/graph/test_backend.py::test_it_conforms_in_a_furnished_house"
     ),

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from planner.evaluation.metrics.measure import parsed
+from planner.evaluation.rescue_subtasks import rescue_lines
 from planner.evaluation.trace import CallLine, EpisodeTrace, SubtaskLine
 from planner.world.checklist import Act, Checklist, Subtask
 from planner.world.skill import SkillCall, SkillName
@@ -25,6 +26,11 @@ ACT_OF: Mapping[str, Act] = {
     SkillName.POWER_OFF: Act.TOGGLE_OFF,
     # A skill of the catalogue's states, which `SkillName` does not list.
     "Slice": Act.SLICE,
+    "TakeSand": Act.GET_SUPPLY,
+    "TakeWater": Act.GET_SUPPLY,
+    "UseSand": Act.USE_SUPPLY,
+    "UseWater": Act.USE_SUPPLY,
+    "Carry": Act.CARRY,
 }
 _PUTTING = frozenset({SkillName.PLACE, SkillName.REARRANGE})
 # Of Place and Rearrange: the thing, the relation, the place.
@@ -40,6 +46,7 @@ def with_subtasks(trace: EpisodeTrace, checklist: Checklist) -> EpisodeTrace:
             for index, item in enumerate(items):
                 if index not in lines and _performs(act, item):
                     lines[index] = SubtaskLine(call.ended_step, call.agent, index)
+    lines |= rescue_lines(trace, items)
     reference = replace(
         trace.episode.reference, subtasks=checklist.subtasks, targets=checklist.targets
     )

@@ -28,6 +28,13 @@ class Act(StrEnum):
     CLEAN = "CleanObject"
     TOGGLE_ON = "ToggleObjectOn"
     TOGGLE_OFF = "ToggleObjectOff"
+    # Of search and rescue (LLAMAR-A6).
+    GET_SUPPLY = "GetSupply"
+    USE_SUPPLY = "UseSupply"
+    END_FIRE = "EndFire"
+    SPOT = "Spot"
+    CARRY = "Carry"
+    DROP_OFF = "DropOff"
 
 
 # Acts that may depend on what the agent holds; PUT always does.

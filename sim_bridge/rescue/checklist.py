@@ -51,13 +51,17 @@ class Checklist:
         done: the items that are done, with who did them and in which joint step, from 1.
     """
 
-    def __init__(self, scene: Scene, agents: tuple[str, ...]) -> None:
+    def __init__(
+        self, scene: Scene, agents: tuple[str, ...], horizon_steps: int = HORIZON_STEPS
+    ) -> None:
         """Nothing is done yet.
 
         Args:
             scene: the scene.
             agents: the names of those that act.
+            horizon_steps: joint steps after this many count no more.
         """
+        self._horizon_steps = horizon_steps
         self.subtasks = tuple(_subtasks(scene))
         needed = _needed(scene)
         self.objects = (
@@ -83,7 +87,9 @@ class Checklist:
         return checklist
 
     def note(self, step: JointStep) -> None:
-        """Takes up one joint step."""
+        """Takes up one joint step, unless the horizon was reached or the list is done."""
+        if self._steps == self._horizon_steps or not self.left:
+            return
         self._steps += 1
         spotters = {agent for agent, _ in step.spotted}
         for agent, result in zip(self._useful, step.results, strict=True):

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import JsonValue
 
+from planner.world.checklist import Checklist
 from planner.world.episode import AgentPlacement, Episode
 from planner.world.geometry import Vec3
 from planner.world.graph_house import house_of_document
 from planner.world.house import House
 from planner.world.vocabulary import AgentKind
 from sim_bridge.rescue.grid import SIZE
-from sim_bridge.rescue.names import CELL_M, class_of, middle_m
+from sim_bridge.rescue.names import CELL_M, class_of, middle_m, region_class
 from sim_bridge.rescue.scenes import FireRecord, Scene
 from sim_bridge.rescue.snapshot import PERSON_M
+from sim_bridge.rescue.world import fire_of
 
 _FIRE_HEIGHT_M = 0.05
 _STORE_M: Vec3 = (0.5, 0.5, 1.0)
 _ROOM_HEIGHT_M = 3.0
 # LLaMAR's sizes of teams there.
 TEAMS = (2, 3, 4, 5)
+# Random phases of a fire that are tried for the number of its regions.
+_PHASES = 100
 
 
 def house_document(scene: Scene) -> dict[str, JsonValue]:
@@ -49,7 +54,7 @@ def episode_of(scene: Scene, agents: int) -> Episode:
     house = house_of(scene)
 
     def entity(name: str) -> str:
-        return house.names_by_class[class_of(name)][0]
+        return _entity(house, name)
 
     goals: list[JsonValue] = [
         {"function_name": "is_extinguished", "args": {"objects": [entity(fire.name)]}}
@@ -72,6 +77,7 @@ def episode_of(scene: Scene, agents: int) -> Episode:
         agents=tuple(
             AgentPlacement(uid=f"agent_{index}", kind=AgentKind.RESCUER) for index in range(agents)
         ),
+        checklist=_checklist(scene, house),
         evaluation={
             "propositions": goals,
             "dependencies": [],
@@ -80,6 +86,35 @@ def episode_of(scene: Scene, agents: int) -> Episode:
             ],
         },
     )
+
+
+def _entity(house: House, name: str) -> str:
+    return house.names_by_class[class_of(name)][0]
+
+
+def _checklist(scene: Scene, house: House) -> Checklist:
+    """LLaMAR's checklist (LLAMAR-A6, LLAMAR-A23); a fire may be meant by any of its regions."""
+    kinds = {fire.kind.supply for fire in scene.fires}
+    fires = [(_entity(house, fire.name), *_regions(fire)) for fire in scene.fires]
+    persons = [_entity(house, person.name) for person in scene.persons]
+    deposits = [_entity(house, deposit.name) for deposit in scene.deposits]
+    sources = [_entity(house, each.name) for each in scene.reservoirs if each.supply in kinds]
+    items: list[str] = []
+    for names in fires:
+        meant = "|".join(names)
+        items += [f"NavigateTo({meant})", f"UseSupply({meant})", f"EndFire({names[0]})"]
+    for person in persons:
+        items += [f"{act}({person})" for act in ("NavigateTo", "Spot", "Carry", "DropOff")]
+    items += [f"NavigateTo({deposit})" for deposit in deposits]
+    items += [f"{act}({source})" for source in sources for act in ("NavigateTo", "GetSupply")]
+    single = [(name,) for name in (*persons, *deposits, *sources)]
+    return Checklist(ambiguity=1, subtasks=tuple(items), targets=(*fires, *single))
+
+
+def _regions(record: FireRecord) -> list[str]:
+    """The entities of the regions that a fire has with any of the phases that were tried."""
+    most = max(len(fire_of(record, random.Random(seed)).regions) for seed in range(_PHASES))
+    return [f"{region_class(record.name)}_{index + 1}" for index in range(most)]
 
 
 def _things(scene: Scene) -> Iterator[tuple[str, Vec3, Vec3, tuple[str, ...]]]:

@@ -11,7 +11,7 @@ from sim_bridge.rescue import acting
 from sim_bridge.rescue.actions import Action, ActionResult, Verb
 from sim_bridge.rescue.fire import Fire, Supply
 from sim_bridge.rescue.grid import NEAR, SIZE, Cell, away
-from sim_bridge.rescue.scenes import PersonRecord, Scene
+from sim_bridge.rescue.scenes import FireRecord, PersonRecord, Scene
 
 # The names of agents in LLaMAR's prompts, and one more for its sixth place.
 AGENT_NAMES = ("Alice", "Bob", "Charlie", "David", "Emma", "Frank")
@@ -143,18 +143,7 @@ class RescueWorld:
         self.steps = 0
         pairs = zip(names, scene.starts, strict=False)
         self.agents = {name: Agent(name, cell) for name, cell in pairs}
-        self.fires = {
-            fire.name: Fire.in_box(
-                fire.name,
-                fire.kind,
-                corner=fire.corner,
-                width=fire.width,
-                height=fire.height,
-                lit=fire.lit,
-                rng=self.rng,
-            )
-            for fire in scene.fires
-        }
+        self.fires = {record.name: fire_of(record, self.rng) for record in scene.fires}
         self.reservoirs = {r.name: Reservoir(r.name, r.supply, r.cell) for r in scene.reservoirs}
         self.deposits = {d.name: Deposit(d.name, d.cell) for d in scene.deposits}
         self.persons = {person.name: _person(person) for person in scene.persons}
@@ -283,6 +272,19 @@ class RescueWorld:
     def _spot(self) -> None:
         for agent in self.agents.values():
             self.spot_from(agent)
+
+
+def fire_of(record: FireRecord, rng: random.Random) -> Fire:
+    """A scene's fire at the start; `rng` determines its phase."""
+    return Fire.in_box(
+        record.name,
+        record.kind,
+        corner=record.corner,
+        width=record.width,
+        height=record.height,
+        lit=record.lit,
+        rng=rng,
+    )
 
 
 def _person(record: PersonRecord) -> Person:

@@ -1,4 +1,4 @@
-"""A whole bring-up in the rescue world: a team of rescuers over ROS makes the calls of one process."""
+"""A whole bring-up in the rescue world: over ROS a team makes the same calls as in one process."""
 
 from __future__ import annotations
 

@@ -42,7 +42,9 @@ STATE_CHANGES = frozenset(skill.name for skill in default_state_skills().values(
 # PARTNR-D59: calls that can raise percent complete.
 EFFECTIVE = PLACEMENTS | STATE_CHANGES
 OPENINGS = frozenset({SkillName.OPEN, SkillName.CLOSE})
-INTERACTIONS = EFFECTIVE | OPENINGS | {SkillName.PICK}
+# Of search and rescue, which `SkillName` does not list.
+RESCUES = frozenset({"TakeSand", "TakeWater", "UseSand", "UseWater", "Carry", "DropOff"})
+INTERACTIONS = EFFECTIVE | OPENINGS | RESCUES | {SkillName.PICK}
 SPATIAL = frozenset({Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED})
 
 

@@ -295,6 +295,15 @@ def test_a_useless_success_is_only_in_the_balance_of_all() -> None:
     assert scores.balance_all == pytest.approx(1 / 1.0001)
 
 
+def test_steps_after_the_horizon_do_not_count() -> None:
+    world = scene_1()
+    checklist = Checklist(world.scene, tuple(world.agents), horizon_steps=2)
+    for text in ("Idle", "Idle", f"NavigateTo({UTAH})"):
+        checklist.note(joint(world, text))
+    assert checklist.scores().steps == 2
+    assert checklist.scores().transport_rate == 0.0
+
+
 def test_what_can_be_seen_at_the_start_is_spotted_at_the_start() -> None:
     """Whoever starts beside a person need not be told."""
     scene = load_scene("rescue-1")
