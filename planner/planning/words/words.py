@@ -18,6 +18,7 @@ from planner.grounding.records import Grounding
 from planner.grounding.scene import scene_of_belief
 from planner.language.goal_form import Goal as Meaning
 from planner.models.caller import Caller
+from planner.models.chat import ModelError
 from planner.planning.expert.expert import DONE, Expert
 from planner.planning.planner import AgentResult, Context, Decision, Exchange, Task
 from planner.planning.words.bound_goal import bound_goal
@@ -84,7 +85,10 @@ class Words:
         found = understand(self._text, exchanges)
         if self._caller is None or not (isinstance(found, Ended) and found.is_unread):
             return found
-        goal = await read_by_model(self._text, self._caller)
+        try:
+            goal = await read_by_model(self._text, self._caller)
+        except ModelError as error:
+            return replace(found, text=f"{found.text}; no model could read it instead: {error}")
         return found if goal is None else Understood(goal)
 
     async def _carry_out(

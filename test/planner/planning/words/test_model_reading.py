@@ -6,10 +6,13 @@ import json
 from collections.abc import Callable
 
 import pytest
+from chat_server import chat_server
 from planning_toys import ToyWorld, play
 
 from planner.models.caller import Caller
 from planner.models.gbnf import read_grammar
+from planner.models.openai_compatible import Dialect, OpenAiCompatible
+from planner.models.retries import Retries, RetryingModel
 from planner.models.role import Role
 from planner.models.scripted import ScriptedModel
 from planner.planning.planner import Task
@@ -43,6 +46,61 @@ def test_nothing_moves_where_the_model_finds_no_goal(toy_world: Make, replies: l
     outcome = play(Words(task, caller), world, task)
     assert outcome.calls == []
     assert outcome.decisions[-1].end is InstructionCode.NO_GOAL
+
+
+def served(url: str, task: Task) -> Words:
+    """The planner with a real client of a server of chat completions."""
+    model = RetryingModel(
+        OpenAiCompatible(url, "m", dialect=Dialect.VLLM), retries=Retries(1, 0.01, 0.01)
+    )
+    return Words(task, Caller("words", model, Role.PLANNER))
+
+
+def test_what_a_server_replies_is_checked_by_the_same_rules(toy_world: Make) -> None:
+    world = toy_world()
+    task = Task(GERMAN, tuple(world.agents))
+    with chat_server([WRONG, RIGHT]) as (url, asked):
+        outcome = play(served(url, task), world, task)
+    assert outcome.done
+    assert world.things["apple_0"] == (Relation.ON, "couch_0")
+    assert [body["structured_outputs"]["grammar"] for body in asked] == [GoalReply().grammar] * 2
+    assert asked[0]["messages"][-1]["content"] == f"Instruction: {GERMAN}\nGoal:"
+    assert "unknown kind 'gronk'" in asked[1]["messages"][-1]["content"]
+
+
+def test_nothing_moves_where_a_server_replies_wrongly_twice(toy_world: Make) -> None:
+    world = toy_world()
+    task = Task(GERMAN, tuple(world.agents))
+    with chat_server([WRONG]) as (url, asked):
+        outcome = play(served(url, task), world, task)
+    assert (len(asked), outcome.calls) == (2, [])
+    assert outcome.decisions[-1].end is InstructionCode.NO_GOAL
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_what_the_rules_say_stands_where_no_model_replies(toy_world: Make, is_there: bool) -> None:
+    world = toy_world()
+    task = Task(GERMAN, tuple(world.agents))
+    with chat_server([""], status=503) as (url, _):
+        if is_there:
+            outcome = play(served(url, task), world, task)
+    if not is_there:
+        outcome = play(served(url, task), world, task)
+    without = play(Words(task), toy_world(), task)
+    assert outcome.calls == []
+    assert outcome.decisions[-1].end is without.decisions[-1].end is InstructionCode.NO_GOAL
+    rules, _, why = outcome.failure.partition("; no model could read it instead: ")
+    assert rules == without.failure
+    assert ("503" if is_there else f"{url}: APIConnectionError") in why
+
+
+def test_a_question_of_the_rules_is_asked_without_the_model(toy_world: Make) -> None:
+    world = toy_world()
+    task = Task("Put it on the table.", tuple(world.agents))
+    with chat_server([RIGHT]) as (url, asked):
+        outcome = play(served(url, task), world, task)
+    assert asked == []
+    assert outcome.decisions[-1].question
 
 
 def test_the_rules_come_first(toy_world: Make) -> None:
