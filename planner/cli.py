@@ -36,6 +36,7 @@ class Command:
 
 
 COMMANDS: Mapping[str, Command] = {
+    "answer": Command("planner.instruct.answer_cli", "answer a question about an instruction"),
     "approve": Command("planner.approve.cli", "answer a robot's question to its operator"),
     "attend": Command("planner.attend.cli", "send heartbeats for goals that you send yourself"),
     "bad-day": Command("planner.bad_day.cli", "runs under random fault schedules, with checks"),

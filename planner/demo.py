@@ -6,11 +6,14 @@ import argparse
 import re
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from planner.bringup import node_list
+from planner.bringup import NodeSpec, node_list
 from planner.bringup_arguments import ARGUMENTS, Arguments
+from planner.demo_answers import TypedAnswers
 from planner.demo_log import story_writer
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED
 from planner.replay.bag_check import check_bag
@@ -23,6 +26,8 @@ IN_WORDS_AGENTS = "2"
 # Fast enough not to bore, slow enough to read along.
 DEFAULT_PACE = 2.5
 LOG_FILE = "log.txt"
+# Wall seconds for an answer that is typed.
+TYPING_WAIT_S = 300.0
 # Prefixes of `planner.narrator.story.verdict_line` and `no_verdict_line`.
 VERDICT = "verdict: "
 NO_VERDICT = "verdict: none"
@@ -65,7 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TEXT",
-        help="answer to a question of the planner, repeatable; default: no answer",
+        help="answer to a question of the planner, repeatable; default: ask on the terminal, "
+        "where there is one",
     )
     parser.add_argument("--model", default="", help="language model, for planners that need one")
     parser.add_argument("--model-url", default="", help="URL of the model's server, .../v1")
@@ -128,13 +134,39 @@ def run(args: argparse.Namespace) -> int:
     arguments = Arguments.from_text(given)
     require_files(arguments, episode_argument="task")
     specs = node_list(arguments)
+    typed = None
+    if in_words and sys.stdin is not None and sys.stdin.isatty():
+        typed = TypedAnswers(sys.stdin, sys.stdout, len(args.answer))
+        specs = tuple(map(_waits_for_typing, specs))
     log = output / LOG_FILE
     speed = f"{arguments.pace:g} times real time" if arguments.paced else "as fast as it goes"
     print(f"demo: {name}, {speed} (ARGS=--pace=N changes that); log: {log}", flush=True)
     last_line = LastLine()
-    story = partial(story_writer, log, sys.stdout, last_line.take)
+    story = partial(_story, log, last_line, typed)
     status = run_nodes(specs, story, stopped_status=EXIT_INTERRUPTED)
     return last_line.finish(output, status)
+
+
+def _waits_for_typing(spec: NodeSpec) -> NodeSpec:
+    """The task planner with time for a person to read and type."""
+    if spec.name != "task_planner":
+        return spec
+    return replace(spec, parameters={**spec.parameters, "answer_wait": TYPING_WAIT_S})
+
+
+def _story(
+    log: Path, last_line: LastLine, typed: TypedAnswers | None
+) -> Callable[[str, str], None]:
+    """What takes each line of the nodes: log and screen, then the terminal's answers."""
+    write = story_writer(log, sys.stdout, last_line.take)
+    if typed is None:
+        return write
+
+    def write_and_ask(name: str, text: str) -> None:
+        write(name, text)
+        typed.take(name, text)
+
+    return write_and_ask
 
 
 class LastLine:

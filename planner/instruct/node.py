@@ -13,8 +13,10 @@ from typing import Any
 import rclpy
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation
+from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Task
 from std_msgs.msg import String
@@ -42,6 +44,7 @@ POLL_S = 0.05
 CANCEL_TIMEOUT_S = 10.0
 # For the verdict after the end; the task planner has received it already.
 VERDICT_TIMEOUT_S = 2.0
+TASK_PLANNER = "task_planner"
 # For discovery of the planner's subscription to answers.
 ANSWER_TIMEOUT_S = 2.0
 
@@ -70,6 +73,43 @@ def send_instruction(request: InstructRequest, show: Callable[[Event], None]) ->
         executor.shutdown()
         node.destroy_node()
         rclpy.try_shutdown()
+
+
+def send_answer(answer: str, wait_s: float, namespace: str) -> None:
+    """Answers the question of the instruction that is being followed.
+
+    Args:
+        answer: one line.
+        wait_s: timeout for a task planner, wall seconds.
+        namespace: of the stack.
+
+    Raises:
+        PlannerError: if no task planner receives it in time.
+    """
+    confine(os.environ)
+    join_as(os.environ, OPERATOR, namespace)
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    node = client_node(f"answer_{os.getpid()}", namespace)
+    try:
+        mouth = node.create_publisher(String, topics.INSTRUCT_ANSWER, qos.EVENTS)
+        ends_s = time.monotonic() + wait_s
+        while not _is_heard(node, mouth):
+            if time.monotonic() > ends_s:
+                raise PlannerError(f"{no_server_message(wait_s)} {_search_scope()}")
+            time.sleep(POLL_S)
+        mouth.publish(String(data=answer))
+        if not mouth.wait_for_all_acked(Duration(seconds=wait_s)):
+            raise PlannerError(f"nobody confirmed the answer within {wait_s:g} s")
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+
+
+def _is_heard(node: Node, mouth: Publisher[String]) -> bool:
+    """Whether all that listen to answers are connected, a task planner among them."""
+    ears = node.get_subscriptions_info_by_topic(mouth.topic_name)
+    names = {ear.node_name for ear in ears}
+    return TASK_PLANNER in names and mouth.get_subscription_count() >= len(ears)
 
 
 class _InstructClient:

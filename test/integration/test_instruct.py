@@ -121,6 +121,36 @@ def test_one_at_a_time_and_ctrl_c_cancels(
     assert third.said.splitlines()[-1].startswith("CANCELED: ")
 
 
+def test_an_answer_from_another_terminal(
+    alone: Start, client: Client, instruct: Callable[..., Instruct], tmp_path: Path
+) -> None:
+    model = script(tmp_path / "script", "Ask[which table]", DONE)
+    node, _ = alone(planner="react", model=model, max_questions=1, answer_wait=600.0)
+    one = instruct("Go to the table.")
+    says(client, one, "question: which table")
+    answer = subprocess.run(
+        [sys.executable, "-m", "planner.cli", "answer", "the round one"],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert (answer.returncode, answer.stdout) == (0, "answer: the round one\n"), answer.stderr
+    assert ended(client, one) == 0, one.said + node.log
+
+
+def test_without_a_task_planner_an_answer_is_an_error(client: Client) -> None:
+    answer = subprocess.run(
+        [sys.executable, "-m", "planner.cli", "answer", "yes", "--wait", "0.5"],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("error: no task planner answered within 0.5 s")
+
+
 def test_a_person_at_the_terminal_answers(
     alone: Start, client: Client, instruct: Callable[..., Instruct], tmp_path: Path
 ) -> None:

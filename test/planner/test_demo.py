@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import subprocess
+import sys
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from planner import demo
 from planner.bringup import NodeSpec
-from planner.demo import LastLine, is_instruction
+from planner.demo import TYPING_WAIT_S, LastLine, is_instruction
 from planner.world.errors import PlannerError
 
 WORDS = 'Put the "cup" on the table; it\'s $5 & `id`'
@@ -77,6 +79,17 @@ def test_answers_are_given_in_turn(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     answers = ["--answer", "the kitchen", "--answer", "both"]
     nodes = started(["Tidy up.", *answers], monkeypatch, tmp_path)
     assert nodes["narrator"].parameters["answers"] == "the kitchen;both"
+
+
+@pytest.mark.parametrize(("is_terminal", "wait_s"), [(True, TYPING_WAIT_S), (False, None)])
+def test_on_a_terminal_there_is_time_to_type_an_answer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_terminal: bool, wait_s: float | None
+) -> None:
+    terminal = StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    nodes = started(["Tidy up."], monkeypatch, tmp_path)
+    assert nodes["task_planner"].parameters.get("answer_wait") == wait_s
 
 
 def test_one_task_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
