@@ -71,6 +71,11 @@ class Binder:
         self._bound.pop(question.key, None)
         return True
 
+    def whichever_is_meant(self, scene: Scene) -> Grounding:
+        """The same goal where an open question does not matter, as the evaluator takes it."""
+        first = scene if self._first is None else as_first_known(self._first, scene)
+        return Binder(self.goal, self._choices, settle=True).update(first)
+
     @property
     def understood(self) -> dict[str, JsonValue]:
         """The goal as it is published for the evaluator, which binds it to the true world."""

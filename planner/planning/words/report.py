@@ -37,6 +37,7 @@ def report(
     grounding: Grounding,
     achieved: Collection[int],
     unanswered: Collection[Question],
+    held: Collection[int],
     left_out: Sequence[str],
     reason: str = "",
 ) -> Report:
@@ -46,6 +47,7 @@ def report(
         grounding: the newest.
         achieved: its propositions that are done.
         unanswered: questions without a useful answer.
+        held: requests that hold without having been worked on.
         left_out: sentences that were not understood.
         reason: why work ended, if it did not succeed.
     """
@@ -53,7 +55,9 @@ def report(
     for index, words in enumerate(grounding.request_words):
         own = [u for u in grounding.unbound if u.request == index]
         why = _why(grounding, achieved, unanswered, index, own, reason)
-        if why:
+        if index in held:
+            done.append(words)
+        elif why:
             not_done.append(f"{words} ({why})")
         elif not own or any(request == index for request in grounding.requests):
             done.append(words)

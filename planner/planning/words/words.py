@@ -20,6 +20,8 @@ from planner.language.goal_form import Goal as Meaning
 from planner.models.caller import Caller
 from planner.models.chat import ModelError
 from planner.planning.expert.expert import DONE, Expert
+from planner.planning.expert.facts import Facts
+from planner.planning.goal import read_goal
 from planner.planning.planner import AgentResult, Context, Decision, Exchange, Task
 from planner.planning.words.bound_goal import bound_goal
 from planner.planning.words.model_reading import read_by_model
@@ -105,7 +107,8 @@ class Words:
         grounding = self._bind(context, binder)
         decision = self._walk(decision, context, grounding)
         if decision.failure or DONE in decision.calls.values():
-            decision = self._end(decision, grounding, understood)
+            held = _held_anyway(grounding, context, binder)
+            decision = self._end(decision, grounding, understood, held)
         elif decision.calls and not self._has_begun:
             self._has_begun = True
             said = (*impossible_parts(grounding.unbound), decision.thought)
@@ -172,12 +175,21 @@ class Words:
         robot, place = context.task.agents[0], places[-1]
         return Decision({robot: SkillCall(SkillName.NAVIGATE, (place,))}, f"go to {place}")
 
-    def _end(self, decision: Decision, grounding: Grounding, understood: Understood) -> Decision:
+    def _end(
+        self,
+        decision: Decision,
+        grounding: Grounding,
+        understood: Understood,
+        held: frozenset[int],
+    ) -> Decision:
         """The report; DONE only if nothing that was understood is left."""
+        questions = tuple(q for q in grounding.questions if q.request not in held)
+        grounding = replace(grounding, questions=questions)
         told = report(
             grounding,
             self._expert.achieved,
             grounding.questions,
+            held,
             understood.left_out,
             decision.failure,
         )
@@ -201,6 +213,25 @@ def read_dialogue(instruction: str) -> tuple[str, tuple[Exchange, ...]]:
     said = [turn.partition(": ")[2] for turn in turns]
     pairs = zip(said[::2], said[1::2], strict=False)
     return text, tuple(Exchange(question, answer or None) for question, answer in pairs)
+
+
+def _held_anyway(grounding: Grounding, context: Context, binder: Binder) -> frozenset[int]:
+    """Requests with a question that nobody answered, of which one of the meanings holds already.
+
+    The evaluator, too, is content with any of the things that are meant alike.
+    """
+    asked = {question.request for question in grounding.questions}
+    if not asked:
+        return frozenset()
+    found = binder.whichever_is_meant(scene_of_belief(context.belief, context.layout))
+    if found.evaluation is None:
+        return frozenset()
+    facts = Facts(context.belief, context.layout, {}, {}, {})
+    holds: dict[int, bool] = {}
+    for subgoal, request in zip(read_goal(found.evaluation).subgoals, found.requests, strict=True):
+        holds[request] = holds.get(request, True) and facts.holds(subgoal)
+    open_still = {part.request for part in (*found.sought, *found.unbound)}
+    return frozenset(r for r in asked - open_still if holds.get(r, False))
 
 
 def _destinations(grounding: Grounding) -> list[str]:
