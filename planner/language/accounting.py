@@ -197,6 +197,8 @@ class Accounting:
             return any(place.relation is relation for place in self._places)
         if word in _ORDER:
             return self._ordered()
+        if word == "simultaneously" or source.starts(at, "same time"):
+            return len(self._steps) <= 1
         if source.longest(at, _SPEAKER):
             return any(r.who is Actor.SPEAKER for r in self._requests)
         return True

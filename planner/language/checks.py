@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.language.drafts import Act, Do, Noun, nouns_within
+from planner.language.drafts import Act, Do, Noun, Way, nouns_within
 from planner.language.english import FOR_SOMEBODY
 from planner.language.fitness import built_in, can_be, too_big
 from planner.language.modifiers import opposite
@@ -10,7 +10,7 @@ from planner.language.ordering import Order, same
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AlreadyTrue, AskReason
 from planner.language.sentence import Refused, Source
-from planner.language.words import Amount, Relation, Spot
+from planner.language.words import Actor, Amount, Relation, Spot
 
 
 def check(source: Source, order: Order) -> None:
@@ -26,6 +26,10 @@ def check(source: Source, order: Order) -> None:
     for do in (*order.requests, *order.throughout):
         _vague(source, do)
         _for_another(source, do)
+        brings = do.who is Actor.SPEAKER and "bring" in source.words[do.start : do.end]
+        if brings and do.act is Act.MOVE and any(w.anchor is Spot.ME for w in do.to):
+            # "You bring the chairs and I will bring the table".
+            raise source.ask(AskReason.WHERE, do.start, do.end)
         _unmeasured(source, do)
         _unfit(source, do)
         _already(source, do)
@@ -128,7 +132,11 @@ def _already(source: Source, do: Do) -> None:
         so = all(state in noun.states for noun in nouns for state in do.states)
     elif do.act is Act.MOVE and do.to and do.arrangement is None:
         so = all(
-            any(w.relation is to.relation and _one_place(w.anchor, to.anchor) for w in noun.where)
+            any(
+                (w.relation is to.relation or Relation.AT in (w.relation, to.relation))
+                and w.way is not Way.FROM and _one_place(w.anchor, to.anchor)
+                for w in noun.where
+            )
             for noun in nouns for to in do.to
         )  # fmt: skip
     else:

@@ -45,15 +45,15 @@ TO_DO = (
 
 DOING = phrases(
     """
-    would you mind | do you mind | start by | begin by | begin with | start with | how about |
-    what about | i would appreciate you | would you object to | i would not mind you | start off
-    by | finish by | finish off by | end by | continue by
+    would you mind | do you mind | start by | begin by | begin with | start with | how about | what
+    about | i would appreciate you | would you object to | i would not mind you | start off by |
+    finish by | finish off by | end by | continue by
     """
 )
 
 SHALL_BE = (
     products(
-        "make sure|see to it|ensure|check|be sure|make certain|please make sure",
+        "make sure|see to it|ensure|check|double check|be sure|make certain|please make sure",
         "that|",
         "there is|there are|there is always|there are always",
     )
@@ -65,27 +65,28 @@ SHALL_BE = (
     certain that | check that | be sure that | i want | i would like | i would love | i need | i
     would prefer | i would rather have | it would be great if | it would be nice if | it would be
     lovely if | it would be good if | i would be happy if | it would be wonderful if | i would
-    appreciate it if | i would be grateful if | i wish | it is important that | please have | let
-    | i would like it if | i want to have | i would like to have | we need | we want | i prefer |
-    i would love to have | it would be nice to have | it would be great to have | it would be good
-    to have | i want to see | i would like to see | what i want is | what i need is | all i want
-    is | i am after | could i have | can i have | may i have | could i get | can i get | could we
-    have | can we have | could | can | might i have | i could use | i could do with | i fancy |
-    there should be | there must be | there needs to be | there has to be | i expect | we would
-    like | there have to be | i am going to need | i will need | i require | it would please me if
-    | it would be helpful if | it would be best if | would it be possible to have | there ought to
-    be | make it so that | i will have | i will take | i would like to get | there need to be
+    appreciate it if | i would be grateful if | i wish | it is important that | please have | let |
+    i would like it if | i want to have | i would like to have | we need | we want | i prefer | i
+    would love to have | it would be nice to have | it would be great to have | it would be good to
+    have | i want to see | i would like to see | what i want is | what i need is | all i want is |
+    i am after | could i please have | can i please have | may i please have | could i have | can i
+    have | may i have | could i get | can i get | could we have | can we have | could | can | might
+    i have | i could use | i could do with | i fancy | there should be | there must be | there
+    needs to be | there has to be | i expect | we would like | there have to be | i am going to
+    need | i will need | i require | it would please me if | it would be helpful if | it would be
+    best if | would it be possible to have | there ought to be | make it so that | i will have | i
+    will take | i would like to get | there need to be
     """
     )
 )
 
 TO_ME = phrases(
     """
-    i want | i would like | i would love | i need | could i have | can i have | may i have | could
-    i get | can i get | i could use | i could do with | i fancy | might i have | i am after | i
-    would like to have | i will need | i will have | i will take | i want to have | we need | i
-    would like to get | i am going to need | we would like | could we have | can we have | what i
-    need is | i require
+    could i please have | can i please have | may i please have | i want | i would like | i would
+    love | i need | could i have | can i have | may i have | could i get | can i get | i could use
+    | i could do with | i fancy | might i have | i am after | i would like to have | i will need |
+    i will have | i will take | i want to have | we need | i would like to get | i am going to need
+    | we would like | could we have | can we have | what i need is | i require
     """
 )
 
@@ -94,11 +95,11 @@ MODALS = phrases(
     could use | can use | could do with | can do with | should be | must be | shall be | can be |
     may be | could be | ought to be | has to be | have to be | needs to be | need to be | is to be
     | are to be | wants to be | want to be | should all be | must all be | should both be | should
-    get | to be | should also be | would be better | would better be | is supposed to
-    be | are supposed to be | should always be | needs | need | had better be | be | must always
-    be | were | was | should now be | are | is | will be | would be | gets | get | has been | have
-    been | should have been | are all | is all | must both be | should really be | should be all |
-    can all be | may all be | would like to be | would | must get | need to get | needs to get
+    get | to be | should also be | would be better | would better be | is supposed to be | are
+    supposed to be | should always be | needs | need | had better be | be | must always be | were |
+    was | should now be | are | is | will be | would be | gets | get | has been | have been |
+    should have been | are all | is all | must both be | should really be | should be all | can all
+    be | may all be | would like to be | would | must get | need to get | needs to get
     """
 )
 
@@ -110,8 +111,8 @@ STATING = phrases(
 
 GOES = phrases(
     """
-    go | goes | belong | belongs | come | comes | lie | stand | stay | sit | hang | remain | live
-    | lives | end up | ends up | move | return | get | rest
+    go | goes | belong | belongs | come | comes | lie | stand | stay | sit | hang | remain | live |
+    lives | end up | ends up | move | return | get | rest
     """
 )
 
@@ -137,10 +138,10 @@ NOT = phrases(
     """
     please do not | do not you dare | do not ever | do not | never ever | never | you must not |
     you should not | you may not | must not | you are not allowed to | you are not to | you cannot
-    | make sure not to | be careful not to | make sure you do not | make sure that you do not |
-    try not to | you better not | i do not want you to | be sure not to | take care not to | on no
-    account | under no circumstances | not to | i would rather you did not | you should never |
-    you must never | you can not | just do not | whatever you do do not
+    | make sure not to | be careful not to | make sure you do not | make sure that you do not | try
+    not to | you better not | i do not want you to | be sure not to | take care not to | on no
+    account | under no circumstances | not to | i would rather you did not | you should never | you
+    must never | you can not | just do not | whatever you do do not
     """
 )
 
@@ -173,17 +174,18 @@ ROBOT_DOING = phrases(
 ROBOT_DOES = phrases("will | would")
 EXISTING = phrases(
     """
-    there is | there are | there is still | there are still | you see | do you see | you know |
-    there are some | there might be | there may be | i can see | i see | i believe there is | i
-    have | i think there is | i think there are | i believe there are | there seems to be | we
-    have | i noticed | i have noticed | you will find | there seem to be | i have found | there
-    was | there were | do you remember | you remember | remember | see | where is | where are
+    where did i leave | where did i put | have you seen | did you see | there is | there are |
+    there is still | there are still | you see | do you see | you know | there are some | there
+    might be | there may be | i can see | i see | i believe there is | i have | i think there is |
+    i think there are | i believe there are | there seems to be | we have | i noticed | i have
+    noticed | you will find | there seem to be | i have found | there was | there were | do you
+    remember | you remember | remember | see | where is | where are
     """
 )
 OWNERS = phrases(
     """
-    i | we | everyone | everybody | someone | somebody | the kids | the children | you | he | she
-    | they | my kids | people | my wife | my husband | our guests | the guests
+    i | we | everyone | everybody | someone | somebody | the kids | the children | you | he | she |
+    they | my kids | people | my wife | my husband | our guests | the guests
     """
 )
 HAVE = phrases(
@@ -195,13 +197,13 @@ HAVE = phrases(
 GUESSING = phrases("must be | should be | may be | might be")
 STAYS = phrases(
     """
-    can stay | should stay | may stay | must stay | has to stay | have to stay | stays | stay
-    | remains | remain | should remain | is to stay | are to stay | can remain
+    can stay | should stay | may stay | must stay | has to stay | have to stay | stays | stay |
+    remains | remain | should remain | is to stay | are to stay | can remain
     """
 )
 WHERE_IT_IS = phrases(
     """
-    where it is | where they are | there | as it is | as they are | here | untouched
-    | exactly where it is | right where it is
+    where it is | where they are | there | as it is | as they are | here | untouched | exactly
+    where it is | right where it is
     """
 )

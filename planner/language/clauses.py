@@ -57,7 +57,7 @@ class Clauses(Statements):
             self._negative(i) or self._polite(i) or self._who_does(i) or self._wish(i)
             or self.verb_phrase(i, _BASE) or self.shared_object(i) or self._speaker_did(i)
             or self._speaker(i) or self._robot(i) or self._use(i) or self._existing(i)
-            or self.statement(i, wish=False)
+            or self.statement(i, wish=False) or self._drinks(i)
         )  # fmt: skip
 
     def _polite(self, at: int) -> Dos | None:

@@ -21,7 +21,7 @@ from planner.language.drafts import (
 )
 from planner.language.english import LIQUIDS
 from planner.language.fitness import can_be, can_hold
-from planner.language.places import is_furniture, is_room
+from planner.language.places import SIDES, is_furniture, is_room
 from planner.language.reading import AlreadyTrue, AskReason
 from planner.language.sentence import Refused, Source
 from planner.language.words import Amount, Relation, Spot
@@ -30,6 +30,10 @@ from planner.language.words import Amount, Relation, Spot
 _OF_ROOM = {
     "bed": "bedroom", "bedside table": "bedroom", "nightstand": "bedroom", "toilet": "bathroom",
     "bathtub": "bathroom", "shower": "bathroom",
+}  # fmt: skip
+_MIRRORED = {
+    Relation.LEFT_OF: Relation.RIGHT_OF, Relation.RIGHT_OF: Relation.LEFT_OF,
+    Relation.BEHIND: Relation.IN_FRONT_OF, Relation.IN_FRONT_OF: Relation.BEHIND,
 }  # fmt: skip
 
 
@@ -149,6 +153,8 @@ class Discourse:
         for thing in do.things:
             if isinstance(thing, Noun):
                 thing.states += [state for state in do.states if state not in thing.states]
+                # "Two of the glasses are dirty. Wash those."
+                thing.definite = thing.definite or isinstance(thing.count, int)
                 thing.where += [where for where in do.to if where not in thing.where]
         do.states, do.to = [], []
 
@@ -186,6 +192,8 @@ class Discourse:
             raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
         if any(noun is known for known in self._nouns):
             return noun
+        if again := self._brought_there(noun):
+            return again
         for where in noun.where:
             self._where(where, [noun, *own])
         noun.holding = [
@@ -212,6 +220,17 @@ class Discourse:
             return earlier
         self._nouns.append(noun)
         return noun
+
+    def _brought_there(self, noun: Noun) -> Noun | None:
+        """Reads "take the cup to the kitchen and wash the cup there": the one that was brought."""
+        there, last = noun.where, self._spoken[-1] if self._spoken else None
+        if not there or last is None or any(where.anchor is not None for where in there):
+            return None
+        noun.where = []
+        earlier = self._repeated(noun)
+        noun.where = there
+        brought = last.places and any(thing is earlier for thing in last.things)
+        return earlier if brought else None
 
     def _other(self, noun: Noun) -> None:
         """Reads "The other one", "another cup", "the rest": not those named before."""
@@ -345,8 +364,11 @@ class Discourse:
                 targets = origins or targets
                 anchor.kind = targets[-1].kind if targets else ""
             if isinstance(anchor, Pronoun) and anchor.number == 1 and self._spoken:
-                self._check_anchor(anchor, self._spoken[-1], own)
-                self._check_holder(anchor, where.relation, own)
+                if around := self._around(where.relation):
+                    where.anchor = anchor = around
+                else:
+                    self._check_anchor(anchor, self._spoken[-1], own)
+                    self._check_holder(anchor, where.relation, own)
             found = self._phrase(anchor, lambda noun: noun not in own, own)
             if len(found) != 1:
                 raise self._source.ask(AskReason.WHICH, where.start, where.end)
@@ -359,6 +381,19 @@ class Discourse:
             ):
                 where.relation = Relation.IN
 
+    def _around(self, relation: Relation) -> Noun | None:
+        """Reads "the fork left of the plate, the knife right of it, the glass behind it"."""
+        at = [
+            spoken.places[0] for spoken in self._spoken[-2:]
+            if len(spoken.places) == 1 and spoken.places[0].relation in SIDES
+        ]  # fmt: skip
+        if not at or at[-1] not in self._spoken[-1].places or relation not in SIDES:
+            return None
+        same = len(at) == 2 and at[0].anchor is at[1].anchor
+        anchor = at[-1].anchor
+        mirrored = _MIRRORED[relation] is at[-1].relation
+        return anchor if isinstance(anchor, Noun) and (same or mirrored) else None
+
     def _check_anchor(self, pronoun: Pronoun, last: _Spoken, own: list[Noun]) -> None:
         """Asks what "it" is in "the fork next to the plate and the knife behind it"."""
         beside = [
@@ -370,6 +405,11 @@ class Discourse:
             and where.anchor.kind != "floor"
         ]
         things = [noun for noun in last.things if noun not in own]
+        beside += [
+            where.anchor
+            for where in last.places
+            if isinstance(where.anchor, Noun) and where.relation in SIDES
+        ]
         if beside and things and all(map(single, (*beside, *things))):
             raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
 

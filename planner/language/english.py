@@ -75,6 +75,7 @@ PICKS: Mapping[Words, Pick] = {
 }
 # They praise, blame or stress, and distinguish nothing.
 EMPTY_ADJECTIVES = frozenset({
+    "really", "totally", "completely", "rather", "quite",
     "old", "new", "nice", "lovely", "beautiful", "pretty", "poor", "same", "whole",
     "entire",
     "remaining", "silly", "stupid", "damn", "darn", "dear", "very", "own", "lone", "trusty",
@@ -174,7 +175,8 @@ FILLERS = FOR_SOMEBODY | phrases(
     "|when you have a minute|when you have a moment|when you have time|when you get a chance"
     "|in a minute|if it is no bother|if it is no trouble|if that is ok|if it is ok|if you are free"
     "|if you are not busy|when you are free|when you are ready|if it is all right"
-    "|if you would not mind|when you have got a minute|when you have got time"
+    "|if you would not mind|would you mind ?|in any order|earlier|by tonight"
+    "|would you be so kind|when you have got a minute|when you have got time"
     "|when you get a minute|as soon as possible|asap|carefully|gently|neatly|all right"
     "|alternatively"
     "|today|tonight|this morning|this evening|this afternoon|from now on|at once"
@@ -195,7 +197,11 @@ FILLERS = FOR_SOMEBODY | phrases(
     "|tell me where it is|let me know where they are|tell me where they are|in total"
     "|altogether|at the moment|currently|at your earliest convenience|at your convenience"
     "|at your leisure|lol|haha|wow|hmm|yay|oops|ugh|cool|phew|ah"
-    "|myself|by myself|hang on|wait|nothing else|simultaneously|at the latest"
+    "|basically|change of plan|change of plans|pretty please|young man|honey|sweetie"
+    "|sweetheart|my dear|a sec|for a sec|one sec|a second|like i said|when we go to bed"
+    "|when i go to bed|when i get home|when we get home|when i come home|when i am back"
+    "|before i get home|by the time i get home|myself|by myself|hang on|wait|nothing else"
+    "|simultaneously|at the latest"
 )
 """Phrases between clauses that change nothing."""
 _ANYWHERE = phrases(

@@ -11,6 +11,7 @@ from planner.world.word_meanings import Meaning, default_word_meanings
 
 # Groups of things that have lids or flaps, which the catalogue does not model.
 _LIDDED = frozenset({"bags", "books", "containers", "electronics", "games"})
+_CLOTH = frozenset({"clothes", "linens"})
 # Groups of things that one puts things into, although the catalogue has no hollow for them.
 _HOLDERS = frozenset({"bags", "containers", "drinkware"})
 # They have a top, but what is brought to them goes inside.
@@ -124,7 +125,15 @@ def can_hold(kind: str, relation: Relation) -> bool:
             thing.hollow or "fillable" in thing.affordances or not _HOLDERS.isdisjoint(thing.groups)
             for thing in things
         )
-    return any(thing.top or not _LIDDED.isdisjoint(thing.groups) for thing in things)
+    return any(thing.top or "containers" in thing.groups for thing in things)
+
+
+@cache
+def drapes(kind: str) -> bool:
+    """Whether things of a kind are laid over others, such as towels and clothes."""
+    found = default_word_meanings().find(kind)
+    objects = [default_catalogue().objects[name] for name in found.objects] if found else []
+    return bool(objects) and all(not _CLOTH.isdisjoint(item.groups) for item in objects)
 
 
 @cache

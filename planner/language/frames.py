@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
+from planner.language.english import PRIVATE_ADJECTIVES
 from planner.language.moving_frames import MovingFrames
 from planner.language.objects import Segment
 from planner.language.places import grouped, is_room
@@ -120,6 +121,9 @@ class Frames(MovingFrames):
         """FIND: where things are."""
         source = self._source
         i = i + (source.word(i) in ("me", "us"))
+        j = i + 1 + (source.word(i + 1) in PRIVATE_ADJECTIVES | {"nice", "new", "safe"})
+        if source.word(i) == "a" and source.starts(j, "place for", "spot for", "home for"):
+            raise source.ask(AskReason.WHERE, i, j + 1)
         if source.word(i) == "where":
             found = self.objects(i + 1)
             if found is None or source.word(found[1]) not in ("is", "are", "went", "was", "were"):
@@ -179,6 +183,10 @@ class Frames(MovingFrames):
             return [Do(Act.LEAVE, self.attach(parts), start, alone)], alone
         if result := self.result(end, parts, start):
             return result
+        alone = not (STOPS | {"and", "but", ","}) & set(source.words[:-1])
+        if alone and last and last[0].way is Way.STATIC and last[0].anchor is not None:
+            # "Leave the keys on the desk": as they are, or to put them there.
+            raise source.ask(AskReason.WHICH, start, end)
         placed = any(part.arrangement for part in parts) or not self._no_targets(parts)
         if not placed and (self._ends(end) or source.word(end) in ("and", "but")):
             return [Do(Act.LEAVE, self.attach(parts), start, end)], end

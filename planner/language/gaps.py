@@ -6,7 +6,7 @@ import copy
 
 from planner.language.clauses import Clauses
 from planner.language.discourse import Discourse
-from planner.language.drafts import Act, Do, Noun, Phrase
+from planner.language.drafts import Act, Do, Noun, Phrase, Where
 from planner.language.ordering import Order
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AskReason
@@ -190,6 +190,8 @@ class Gaps(Clauses):
         """Reads "But never the router", "not the ball"."""
         wheres, end = self.places(at)
         if wheres and last.to:
+            if any(_same_place(one, other) for one in wheres for other in last.to):
+                raise self._source.impossible("contradiction", last.start, end)
             # "On the bed, not on the floor" says where it is now.
             return [Do(Act.MENTION, [], at, end)], end
         segments = self.objects(at)
@@ -214,3 +216,12 @@ def _share_origin(earlier: list[Phrase], things: list[Phrase]) -> None:
     for thing in things:
         if isinstance(thing, Noun) and not thing.where:
             thing.where = list(origin)
+
+
+def _same_place(one: Where, other: Where) -> bool:
+    """Whether two undescribed places are the same: "on the table but not on the table"."""
+    first, second = one.anchor, other.anchor
+    return (
+        isinstance(first, Noun) and isinstance(second, Noun) and one.relation is other.relation
+        and first.kind == second.kind and not first.described and not second.described
+    )  # fmt: skip

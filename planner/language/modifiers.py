@@ -130,6 +130,9 @@ class Modified(Places):
             "on top",
             "on top of it",
         )
+        if after and is_room(noun) and source.word(end) == "on":
+            # "Take the tray to the kitchen with everything on it".
+            return 0
         if not after and source.word(at) == "with":
             # "On the table with the vase"; not "set the table with the plates".
             placed = any(p[-1] == source.word(noun.start - 1) for p in PREPOSITIONS)

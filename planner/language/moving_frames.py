@@ -9,7 +9,7 @@ from planner.language.english import THE
 from planner.language.fitness import is_hollow
 from planner.language.objects import Placed, Segment
 from planner.language.occasion_frames import OccasionFrames
-from planner.language.places import is_furniture, is_room
+from planner.language.places import BY_SIDE, is_furniture, is_room
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos, can
 from planner.language.verbs import Frame, Verb
@@ -43,6 +43,8 @@ class MovingFrames(OccasionFrames):
         if segments is None:
             return None
         parts, end = segments
+        if verb.base == "set" and not parts[-1].wheres and self._source.word(end) == "going":
+            return self._make(self.attach(parts), ["powered on"], start, end + 1)
         on = self._on_off(end)
         switched = on and verb.base == "put" and self._source.word(end) == "on"
         things = [thing for part in parts for thing in part.things]
@@ -85,9 +87,9 @@ class MovingFrames(OccasionFrames):
         )
         if verb.frame in (Frame.CARRY, Frame.FETCH):
             last = segments[0][-1]
-            beside = verb.base in ("move", "relocate", "shift") and all(
-                where.relation is Relation.NEXT_TO and where.way is Way.STATIC
-                for where in last.wheres
+            shifted = verb.base in ("move", "relocate", "shift", "push", "pull", "drag")
+            beside = shifted and all(
+                where.relation in BY_SIDE and where.way is Way.STATIC for where in last.wheres
             )
             static = self._only_there(segments[0]) or beside or bool(last.arrangement)
         if verb.base == "get" and (got := self.result(segments[1], segments[0], start)):
@@ -293,6 +295,10 @@ class MovingFrames(OccasionFrames):
         placed = self.placed(parts, static=False)
         if len(placed) != 1 or len(placed[0].things) != 1:
             return None
+        vessel = placed[0].things[0]
+        if isinstance(vessel, Noun) and vessel.kind in ("grocery", "shopping"):
+            # "Unpack the groceries into the fridge".
+            return [self.move(placed[0], start, end)], end
         thing = Noun("thing", start, end, plural=True, count=Amount.ALL)
         thing.where.append(Where(Relation.IN, placed[0].things[0], Way.STATIC, start, end))
         return [Do(Act.MOVE, [thing], start, end, placed[0].to)], end

@@ -118,7 +118,7 @@ class NounPhrases(Quantities):
             elif word == "everything":
                 noun.kind = "thing"
             return noun, rest
-        if word not in _EVERYTHING:
+        if word not in _EVERYTHING or source.starts(at, "whatever you do"):
             return None
         i = at + 1
         if word in ("whatever", "whichever") and source.word(i) not in (
@@ -139,6 +139,12 @@ class NounPhrases(Quantities):
         if word in ("whatever", "whichever") and source.word(i) in ("is", "are", "'s"):
             i += 1
             i += source.word(i) in ("still", "currently", "just", "now", "already")
+        if i > at + 1 and source.word(i) in ("on", "off") and not self._quantity(i + 1)[0].det and (
+            source.match(i + 1) is None
+        ):  # fmt: skip
+            # "Whatever is on in the kitchen".
+            noun.states.append("powered on" if source.word(i) == "on" else "powered off")
+            return noun, i + 1
         if (match := source.match(i)) and word not in ("all",):
             for sense in match.senses:
                 if sense.part is Part.KIND and not sense.plural and source.word(i - 1) == word:

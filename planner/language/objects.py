@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
 from planner.language.drafts import Pronoun as _Pronoun
 from planner.language.english import THE
-from planner.language.fitness import can_be
+from planner.language.fitness import can_be, drapes
 from planner.language.items import PREDICATES, Items
 from planner.language.noun_phrases import describe
 from planner.language.places import belongs, grouped, is_furniture, is_room
@@ -76,6 +76,12 @@ class Objects(Items):
                     # "A book, any book".
                     i = found[1]
                     continue
+            if self._source.word(joined - 1) == "," and _narrows(
+                segments[-1].things[-1:], found[0]
+            ):
+                # "A spoon, the small one".
+                i = self._places_of(segments[-1], found[1])
+                continue
             if there := self._same_there(segments[-1], found[0]):
                 if there.things:
                     segments.append(there)
@@ -223,6 +229,9 @@ class Objects(Items):
         for where in groups:
             if isinstance(where.anchor, Spot):
                 raise self._source.unknown(where.start, where.end)
+            if self._above(where):
+                # "The picture over the couch".
+                raise self._source.unknown(where.start, where.start + 1)
             if where.anchor is None and len(groups) > 1:
                 # "The notebook from the desk in there".
                 raise self._source.ask(AskReason.WHICH, where.start, where.end)
@@ -276,9 +285,25 @@ class Objects(Items):
             anchor = where.anchor
             start = self._source.word(anchor.start) if isinstance(anchor, Noun) else ""
             whose = start in ("its", "their") and any(n.count is Amount.ALL for n in nouns)
+            if self._above(where) and not all(drapes(n.kind) for n in nouns):
+                # "Hang the picture over the couch".
+                raise self._source.ask(AskReason.WHERE, where.start, where.end)
+            if self._on_side(where) and not any(map(is_furniture, nouns)):
+                # "On the left side of the table": on it or beside it.
+                raise self._source.ask(AskReason.WHERE, where.start, where.end)
             sided = where.relation in (Relation.LEFT_OF, Relation.RIGHT_OF)
             if whose or (sided and any(noun.pick for noun in nouns)):
                 raise self._source.ask(AskReason.WHICH, where.start, where.end)
+
+    def _above(self, where: Where) -> bool:
+        return self._source.word(where.start) == "over" and where.relation is Relation.ON_TOP
+
+    def _on_side(self, where: Where) -> bool:
+        on = self._source.starts(
+            where.start, "on the left of", "on the right of", "on the left side",
+            "on the right side", "on the left hand side", "on the right hand side",
+        )  # fmt: skip
+        return bool(on) and isinstance(where.anchor, Noun) and is_furniture(where.anchor)
 
     def _target(self, segment: Segment, *, static: bool) -> list[Where]:
         wheres = segment.wheres
@@ -385,6 +410,20 @@ def _some_number(noun: Noun) -> bool:
 def _any_one(noun: Noun) -> bool:
     """Whether one of a kind is meant, whichever it is."""
     return noun.count == 1 and not (noun.definite or noun.each or noun.elsewhere or noun.other)
+
+
+def _narrows(before: list[Phrase], phrase: Phrase) -> bool:
+    """Adds "the small one" to the one thing before it; whether it could."""
+    thing = before[0] if before else None
+    if not isinstance(thing, Noun) or not isinstance(phrase, Noun) or thing.described:
+        return False
+    alone = thing.count == 1 and phrase.count == 1 and not (thing.plural or phrase.plural)
+    if phrase.kind or phrase.other or not alone or not phrase.described:
+        return False
+    thing.color, thing.material, thing.size = phrase.color, phrase.material, phrase.size
+    thing.pick, thing.states, thing.where = phrase.pick, phrase.states, phrase.where
+    thing.definite = True
+    return True
 
 
 def _beside_thing(to: list[Where]) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun
-from planner.language.english import NUMBERS
+from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way
+from planner.language.english import NUMBERS, THE, words
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos, StateFrames
-from planner.language.verbs import Verb
+from planner.language.verbs import Frame, Verb
 from planner.language.words import (
     Occasion,
 )
@@ -20,6 +20,12 @@ CHORES = {
     "slicing": "sliced",
     "scrubbing": "clean", "drink": "watered", "water": "watered",
 }  # fmt: skip
+
+_PERSONS = words(
+    "me mother father mom mum dad guest child kid wife husband neighbour neighbor visitor friend "
+    "boss son daughter brother sister grandma grandpa grandmother grandfather aunt uncle cousin "
+    "colleague roommate flatmate partner girlfriend boyfriend him her you"
+)
 
 
 class OccasionFrames(StateFrames):
@@ -57,6 +63,8 @@ class OccasionFrames(StateFrames):
                 people, i = number, j + 1
                 i += source.word(i) in ("people", "persons", "guests", "of")
                 i += source.word(i) == "us"
+            elif named := self._named_people(i):
+                people, i = named
             elif source.word(j) in (
                 "dinner",
                 "breakfast",
@@ -73,6 +81,18 @@ class OccasionFrames(StateFrames):
             else:
                 break
         return people, i
+
+    def _named_people(self, at: int) -> tuple[int, int] | None:
+        """Reads "for me and my wife" as two."""
+        source = self._source
+        number, i = 0, at
+        while source.word(i) in ("for", "and", ","):
+            j = i + 1 + (source.word(i) == "," and source.word(i + 1) == "and")
+            j += source.word(j) in THE
+            if source.word(j) not in _PERSONS:
+                break
+            number, i = number + 1, j + 1
+        return (number, i) if number > 1 else None
 
     @staticmethod
     def _prepare(
@@ -140,6 +160,12 @@ class OccasionFrames(StateFrames):
             return [self._prepare(Occasion.TIDY, start, j + 1, room, None) for room in rooms], j + 1
         return None
 
+    def _drinks(self, at: int) -> Dos | None:
+        """Reads "coffee for three"."""
+        if self._source.word(at) not in ("coffee", "tea") or self._source.word(at + 1) != "for":
+            return None
+        return self.brew(Verb("make", Frame.BREW), at, at, None)
+
     def brew(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """BREW: coffee or tea."""
         source = self._source
@@ -155,4 +181,10 @@ class OccasionFrames(StateFrames):
         if drink is None:
             return None
         people, end = self.people(i + 1)
+        j = end + (source.word(end) == ",")
+        wheres, after = self.places(j)
+        rooms = [w.anchor for w in wheres if isinstance(w.anchor, Noun) and is_room(w.anchor)]
+        if len(rooms) == len(wheres) == 1 and wheres[0].way is not Way.FROM:
+            # "Coffee for three in the living room".
+            return [self._prepare(drink, start, after, rooms[0], people)], after
         return [self._prepare(drink, start, end, None, people)], end

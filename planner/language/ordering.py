@@ -31,6 +31,8 @@ class Order:
         """Adds a request to the last step, or a later one if it must be later."""
         if do.act is Act.MAKE and self._protects(do):
             do.act, do.states = Act.NEVER, [opposite(state) for state in do.states]
+        if do.act is Act.LEAVE and self._stays_there(do):
+            return
         if do.act in (Act.LEAVE, Act.NEVER):
             self.throughout.append(do)
             return
@@ -62,6 +64,13 @@ class Order:
             )  # fmt: skip
             if earlier.act is do.act and (opposed or elsewhere):
                 _spare(earlier, do, opposed=True)
+
+    def _stays_there(self, do: Do) -> bool:
+        """Reads "put the cup on the table and leave it there"."""
+        moved = [t for d in self.requests if d.act is Act.MOVE for t in d.things]
+        return self._source.word(do.end - 1) == "there" and all(
+            any(same(thing, other) for other in moved) for thing in do.things
+        )
 
     def repeated(self, do: Do) -> bool:
         """Whether the latest request about the same things is the same one."""
@@ -175,8 +184,9 @@ class Order:
     def _check(self, do: Do) -> None:
         """Refuses two opposite states of one thing without an order."""
         for earlier in self.steps[-1]:
+            kept = {self._source.word(do.start), self._source.word(earlier.start)}
             if (
-                self._source.word(do.start) in ("keep", "leave")
+                kept & {"keep", "leave"}
                 and any(same(a, b) for a in do.things for b in earlier.things)
                 and any(opposite(state) in earlier.states for state in do.states)
             ):
@@ -257,6 +267,15 @@ def _refines(do: Do, earlier: Do) -> bool:
     return bool(rooms) and any(same(a, b) for a in inside for b in rooms)
 
 
+def _exclusive(do: Do, earlier: Do) -> bool:
+    """Whether only one of two is done: "if it is clean ..., if it is dirty ..."."""
+    return any(
+        isinstance(a, Noun) and isinstance(b, Noun) and a.kind == b.kind
+        and not set(map(opposite, a.states)).isdisjoint(b.states)
+        for a in do.only_if for b in earlier.only_if
+    )  # fmt: skip
+
+
 def _only_beside(do: Do) -> bool:
     return bool(do.to) and all(where.relation in BY_SIDE for where in do.to)
 
@@ -282,6 +301,8 @@ def _depends(do: Do, earlier: Do) -> bool:
     if do.act in (Act.FIND, Act.GO, Act.PREPARE) or earlier.act in (Act.FIND, Act.GO, Act.PREPARE):
         return False
     if do.unless + do.only_if and (do.unless, do.only_if) == (earlier.only_if, earlier.unless):
+        return False
+    if _exclusive(do, earlier):
         return False
     moved = any(same(thing, other) for thing in do.things for other in earlier.things)
     if moved and earlier.act is do.act is Act.MOVE:

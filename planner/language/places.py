@@ -97,6 +97,7 @@ _FROM_HERE = (
     "from their current locations", "from the current locations", "from its current location",
 )  # fmt: skip
 _TRASH = frozenset({"trash", "garbage", "rubbish", "waste"})
+SIDES = (Relation.LEFT_OF, Relation.RIGHT_OF, Relation.BEHIND, Relation.IN_FRONT_OF)
 BY_SIDE = (Relation.NEXT_TO, Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF,
             Relation.LEFT_OF, Relation.RIGHT_OF)  # fmt: skip
 
@@ -263,6 +264,14 @@ class Places(NounPhrases):
         if found is None:
             return None
         anchor, end = found
+        if (
+            isinstance(anchor, Noun)
+            and source.word(end) == "or"
+            and source.words[i:end_of_words] == source.words[end + 1 : end + 1 + end_of_words - i]
+            and (other := self.noun(end + 1 + end_of_words - i))
+        ):
+            # "Either on the desk or on the shelf".
+            anchor, end = Either([anchor, other[0]], end_of_words, other[1]), other[1]
         spread = source.word(end_of_words - 1) in ("around", "about", "across", "throughout")
         if spread and not (
             isinstance(anchor, Noun) and (is_room(anchor) or anchor.kind == "floor")
@@ -332,6 +341,9 @@ def _fitting(relation: Relation, way: Way, anchor: Phrase) -> Relation:
             return Relation.IN
     if relation is Relation.IN and isinstance(anchor, Noun) and anchor.kind == "floor":
         return Relation.ON_TOP
+    if relation is Relation.ON_TOP and isinstance(anchor, Noun) and is_room(anchor):
+        # "All over the bedroom".
+        return Relation.IN
     return relation
 
 
@@ -353,7 +365,8 @@ def belongs(before: Where, after: Where) -> bool | None:
     if not isinstance(anchor, Noun) or after.way is not Way.STATIC or not isinstance(other, Noun):
         return False
     if is_room(anchor):
-        return False
+        # "In the closet in the bedroom".
+        return None if is_room(other) and after.relation is Relation.IN else False
     if is_room(other):
         return after.relation is Relation.IN
     if anchor.kind == "floor" or after.comma:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.language.clause_words import TO_DO
 from planner.language.drafts import Act, Do, Noun, Way, Where
-from planner.language.english import LIQUIDS, NUMBERS, PEOPLE, phrases, words
+from planner.language.english import LIQUIDS, NUMBERS, PEOPLE, THE, phrases, words
 from planner.language.lexicon import Part
 from planner.language.places import is_room
 from planner.language.reading import (
@@ -37,6 +37,7 @@ from planner.language.words import Relation
 
 _SUBORDINATES = AFTER | BEFORE | IF | TO_DO | phrases("please")
 _SPEAKERS = words("i it we that this there nobody everybody everyone they he she my our")
+_WISHED = words("have get see be find know put take bring move go")
 _AIMS = words("to in at under behind next beside near by where here there be")
 _DOERS = words("i we you they he she")
 _AUXILIARIES = words("am are was were had has will would can cannot could do did shall may might")
@@ -80,6 +81,7 @@ class Remarks(Subordinates):
         does = source.starts(
             at, "it is", "they are", "it has", "they have", "it looks", "they look"
         )
+        does = does or self._somebody_is(at)
         if not does or not self._previous or self._wishing:
             return 0
         end = self._clause_end(does)
@@ -89,6 +91,25 @@ class Remarks(Subordinates):
         ) & set(said)
         joined = "and" in said or "so" in said or self.place(end - 1)
         return 0 if spoiled or joined or not said or len(said) > 4 else end
+
+    def _somebody_is(self, at: int) -> int:
+        """Reads "the kids are (starving)", "I am (cold)"."""
+        source = self._source
+        i = at + (source.word(at) in THE)
+        person = source.word(i) in PEOPLE if i > at else source.word(i) in ("i", "we", "he", "she")
+        return i + 2 if person and source.word(i + 1) in ("is", "are", "am", "'s") else 0
+
+    def _wants_to(self, at: int) -> int:
+        """Reads "I want to hear the news" after a request: what for."""
+        source = self._source
+        end = source.starts(
+            at, "i want to", "we want to", "i would like to", "we would like to", "i need to"
+        )
+        trails = self._sentence and source.word(at - 1) == ","
+        if not end or not trails or source.word(end) in _WISHED:
+            return 0
+        stop = self._clause_end(end)
+        return 0 if NO_REMARK & set(source.words[end:stop]) else stop
 
     def _clause_end(self, at: int, also: frozenset[str] = frozenset()) -> int:
         i = at
@@ -132,7 +153,8 @@ class Remarks(Subordinates):
             return 0
         if self._previous and not self._only_remarks(at, end):
             return 0
-        if self._previous and (kinds or any(w in NO_REMARK for w in inner)):
+        unable = source.words[at + 1 : at + 3] in (("can", "not"), ("could", "not"))
+        if self._previous and (kinds or any(w in NO_REMARK for w in inner[3 * unable :])):
             return 0
         if any(w in ("must", "should", "except", "never", "unless") for w in inner) and kinds:
             return 0
@@ -155,7 +177,8 @@ class Remarks(Subordinates):
         if source.word(at) not in _DOERS:
             return True
         does = source.word(at + 1) not in MENTAL | _AUXILIARIES
-        working = source.word(at + 1) in ("will", "can", "shall")
+        able = source.word(at + 2) != "not"
+        working = source.word(at + 1) in ("will", "can", "shall") and able
         about = {"it", "them", "these", "those", "this"} & set(source.words[at + 2 : end])
         return not does and not (working and about)
 

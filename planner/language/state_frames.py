@@ -12,6 +12,7 @@ from planner.language.reading import (
 )
 from planner.language.verbs import Form, Frame, Verb, state_of_split, verbs_at
 from planner.language.words import (
+    Amount,
     Relation,
     Spot,
 )
@@ -25,6 +26,7 @@ class StateFrames(Objects):
 
     def make(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """MAKE: things get the state of the verb."""
+        i += given is None and self._source.word(i) in ("me", "us") and self.item(i + 1) is not None
         found = self._state_of(verb.state, start, i, given)
         if found is None:
             return None
@@ -64,6 +66,14 @@ class StateFrames(Objects):
     def _make(self, things: list[Phrase], states: list[str], start: int, end: int) -> Dos:
         do = Do(Act.MAKE, things, start, end, states=states)
         source = self._source
+        for thing in things:
+            if (
+                isinstance(thing, Noun)
+                and source.word(thing.end - 1) == "shelves"
+                and thing.definite
+            ):
+                # "Dust the shelves": every one; "on the shelves" is on one of them.
+                thing.plural, thing.count, thing.definite = True, Amount.ALL, False
         if source.word(end) in ("with", "using") and (tool := self.item(end + 1)):
             do.tools.append(tool[0])
             end = do.end = tool[1]
@@ -128,6 +138,11 @@ class StateFrames(Objects):
         if segments is None:
             return None
         parts, i = segments
+        last = parts[-1].wheres[-1:]
+        if last and self._source.starts(last[0].start, "on there"):
+            # "Turn it on there".
+            parts[-1].wheres.pop()
+            return self._make(self.attach(parts), ["powered on"], start, i)
         back = self._source.word(i) == "back"
         end = self._on_off(i + back)
         if not end:
@@ -215,6 +230,8 @@ class StateFrames(Objects):
                 return ("filled" if found.verb.frame is Frame.FILL else "empty"), at + found.length
         if source.word(at) == "shut":
             return "closed", at + 1
+        if source.word(at) in ("going", "running") and source.word(at + 1) not in ("to", "on"):
+            return "powered on", at + 1
         return None
 
     @staticmethod

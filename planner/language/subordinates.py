@@ -232,7 +232,14 @@ class Subordinates(Gaps):
         if mention is not None:
             self._discourse.accept(mention)
             things = list(mention.things)
-        if self._sentence and self._source.word(at - 1) not in ("and", "but"):
+        source = self._source
+        # "If it is clean put it away, if it is dirty wash it": what follows.
+        ahead = source.word(at - 1) == "," and self.clause(end) is not None
+        if self._sentence and self._conditions and (
+            ahead or source.word(at - 1) in ("and", "but", "or")
+        ):  # fmt: skip
+            self._conditions = []
+        if self._sentence and not ahead and source.word(at - 1) not in ("and", "but"):
             for do in self._sentence[-1:]:
                 getattr(do, word).extend(things)
         else:

@@ -67,7 +67,11 @@ class Text(Announcements):
             if source.word(i) in STOPS:
                 tidied = self._previous[-1] if self._previous and source.word(i) == ":" else None
                 self._end_sentence()
-                if tidied is not None and tidied.occasion is Occasion.SET_TABLE:
+                if tidied is not None and (
+                    tidied.occasion is Occasion.SET_TABLE
+                    or (tidied.act is Act.MOVE and i + 1 < source.size)
+                ):
+                    # "Unload the dishwasher: plates in the cabinet, cups on the shelf".
                     raise source.unknown(tidied.start, i)
                 if tidied is not None and tidied.occasion is Occasion.TIDY:
                     # "Clean up the office: the books go onto the shelf" says what that means.
@@ -86,13 +90,16 @@ class Text(Announcements):
         if end := self._passing(at, self._so(at) or self._announcement(at)):
             self._complete = False
             return end
-        if end := self._passing(at, self._is_so(at)):
+        if end := self._passing(at, self._is_so(at) or self._wants_to(at)):
             self._complete = True
             return end
         if end := self._mark(at) or self._topic(at) or self._subordinate(at):
             self._complete = False
             return end
-        if self._complete and self._previous:
+        excepts = self._complete or bool(
+            self._source.starts(at, "apart from", "except", "excluding")
+        )
+        if excepts and self._previous and self._sentence:
             end = self._exceptions(at, self._previous[-1].things)
             if end > at and self._ends(end):
                 return end
@@ -195,6 +202,9 @@ class Text(Announcements):
                 (self._ends(end) and source.word(end) != ",") or source.word(end) == "and"
             ):
                 self._come_first(self._sentence[-1])
+            elif not self._sentence and self.order.requests and source.word(at) != "start":
+                # "Close the fridge last. First bring me the yogurt."
+                raise source.unknown(at, end)
             return end
         if end := source.longest(at, BEFORE_THAT):
             self._reverse = True

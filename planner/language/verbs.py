@@ -86,7 +86,7 @@ _FRAMES: Mapping[Frame, str] = {
     Frame.PUT: "spread|drape|fling|sling|prop up|mount|reposition|lodge|put|place|set|"
     "lay|stick|pop|drop|deposit|store|stow|stash|hide|position|stand|rest|"
     "hang|arrange|shove|slide|tuck|chuck|throw|toss|pack|dump|park|insert|"
-    "slip|plop|plonk|lean|put down|set down|lay down|put in|line up|"
+    "drop off|slip|plop|plonk|lean|put down|set down|lay down|put in|line up|"
     "organize|organise|group|squeeze|balance|prop|sit|display|file|shelve|"
     "install",
     Frame.CARRY: "move|ferry|pull|bring back|take over|take back|bring up|bring down|"

@@ -26,9 +26,14 @@ from planner.language.reading import Ask, Impossible, ImpossibleReason, NotUnder
             "the white one on the right",
         ),
         ("Put the pears in the bowl. The lemons on the table too.", "The lemons on the table"),
+        ("Put the cup on the left side of the table.", "on the left side of the table"),
+        ("Hang the picture over the couch.", "over the couch"),
+        ("Put the cup in the box in the closet in the bedroom.", "in the box in the closet"),
         # Which ones, and how many
         ("Turn on any lamp in the kitchen.", "any lamp"),
+        ("Leave the keys on the desk.", "Leave the keys on the desk"),
         # Where to
+        ("You bring the chairs and I'll bring the table.", "bring the table"),
         (
             "I'll set the table. You bring the plates from the kitchen.",
             "You bring the plates from the kitchen",
@@ -59,6 +64,9 @@ def test_two_readings_are_asked_about(text: str, words: str) -> None:
         ("As well as the cups, bring me the plates.", "as"),
         ("Put the old books in the box and the new ones on the shelf.", "old"),
         ("Bring the rest of the cups to the kitchen.", "rest"),
+        ("Close the fridge last. First bring me the yogurt from it.", "First"),
+        ("Unload the dishwasher: plates in the cabinet, cups on the shelf.", "Unload"),
+        ("Take the tray to the kitchen with everything on it.", "with"),
     ],
 )
 def test_what_would_be_dropped_is_named(text: str, words: str) -> None:
@@ -97,6 +105,25 @@ def test_what_would_be_dropped_is_named(text: str, words: str) -> None:
         ("There's juice on the rug, wipe it up.", "Wipe the rug."),
         ("Bring me the smaller of the two suitcases.", "Bring me the smallest suitcase."),
         ("Shut the wardrobe doors.", "Shut the wardrobe."),
+        (
+            "Take the cup to the kitchen and wash the cup there.",
+            "Take the cup to the kitchen, then wash the cup.",
+        ),
+        ("Get me a spoon, the small one.", "Get me the small spoon."),
+        (
+            "Put a fork left of the plate, a knife right of it, a cup behind it.",
+            "Put a fork left of the plate, a knife right of the plate, a cup behind the plate.",
+        ),
+        (
+            "There are toys all over the hall. Take them to the office.",
+            "Take the toys that are in the hall to the office.",
+        ),
+        ("Put the cup on the table and leave it there.", "Put the cup on the table."),
+        ("Turn off whatever is on in the hall.", "Turn off everything that is on in the hall."),
+        ("Push the box under the bed.", "Put the box under the bed."),
+        ("Boil me an egg, the kids are starving.", "Boil an egg."),
+        ("Get me a cup, I want to drink.", "Get me a cup."),
+        ("Make tea for my mother and me.", "Make tea for two."),
         ("The living room is a mess, tidy it up.", "Tidy up the living room."),
     ],
 )
@@ -119,6 +146,26 @@ def test_opposite_states_at_once_are_a_contradiction() -> None:
     found = interpret("I want the lamp to be both on and off.")
     assert isinstance(found, Impossible)
     assert found.reason is ImpossibleReason.CONTRADICTION
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Put the cup on the table but not on the table.",
+        "Keep the fridge open and close it.",
+    ],
+)
+def test_what_excludes_itself_is_a_contradiction(text: str) -> None:
+    found = interpret(text)
+    assert isinstance(found, Impossible), found
+    assert found.reason is ImpossibleReason.CONTRADICTION
+
+
+def test_only_one_of_two_exclusive_conditions_holds_so_neither_is_first() -> None:
+    found = interpret("If the plates are clean put them away, if they are dirty wash them.")
+    assert isinstance(found, Goal)
+    assert len(found.steps) == 1
+    assert [len(request.only_if) for request in found.requests] == [1, 1]
 
 
 def test_come_is_to_where_the_speaker_is() -> None:
