@@ -14,6 +14,8 @@ from planner.training.detector import DetectorRecipe
 from planner.training.epm_labels import LabelRules
 from planner.training.frames import read_frames, read_manifest
 from planner.training.memory_model import train_memory_model
+from planner.training.translator_pairs import PAPER_PAIRS, make_pairs
+from planner.training.translator_tuning import TranslatorRecipe, tune_translator
 from planner.training.vision_tuning import (
     TuningProgress,
     TuningRecipe,
@@ -84,6 +86,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tuned.add_argument("--device", default=paper.device, help="torch device")
     tuned.add_argument("--save-every", type=int, default=paper.save_every, help="steps")
 
+    said = actions.add_parser("translator", help="LLaMAR's translator: a sentence encoder")
+    said.add_argument("encoder", type=Path, help="folder of a sentence encoder of transformers")
+    said.add_argument("output", type=Path, help="folder of the trained one")
+    table = TranslatorRecipe()
+    said.add_argument("--pairs", type=int, default=PAPER_PAIRS, help="of text and action")
+    said.add_argument("--set-aside", type=int, default=400, help="further pairs, to measure with")
+    said.add_argument("--epochs", type=int, default=table.epochs)
+    said.add_argument("--batch", type=int, default=table.batch)
+    said.add_argument("--rate", type=float, default=table.rate, help="highest learning rate")
+    said.add_argument("--warm-up", type=int, default=table.warm_up_steps, help="steps")
+    said.add_argument("--decay", type=float, default=table.decay, help="of the weights")
+    said.add_argument("--dimension", type=int, default=table.dimension, help="of the vectors")
+    said.add_argument("--seed", type=int, default=table.seed)
+    said.add_argument("--device", default=table.device, help="torch device")
+
 
 def run(args: argparse.Namespace) -> int:
     """Runs one action."""
@@ -153,6 +170,26 @@ def _memory(args: argparse.Namespace) -> int:
     return 0
 
 
+def _translator(args: argparse.Namespace) -> int:
+    recipe = TranslatorRecipe(
+        epochs=args.epochs,
+        rate=args.rate,
+        batch=args.batch,
+        dimension=args.dimension,
+        warm_up_steps=args.warm_up,
+        decay=args.decay,
+        seed=args.seed,
+        device=args.device,
+    )
+    pairs = make_pairs(args.pairs, args.set_aside, args.seed)
+    gain = tune_translator(pairs, args.encoder, args.output, recipe, _print_progress)
+    print(
+        f"{args.output}: {gain.before:.1%} of {gain.texts} texts set aside were translated right "
+        f"before, {gain.after:.1%} after"
+    )
+    return 0
+
+
 def _print_progress(line: str) -> None:
     print(line, flush=True)
 
@@ -162,4 +199,5 @@ _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "memory-data": _data,
     "memory-model": _model,
     "memory": _memory,
+    "translator": _translator,
 }
