@@ -74,6 +74,10 @@ ELSEWHERE: Mapping[str, str] = {
     "planner episodes generate llamar -o FILE.json.gz": (
         f"{TEAM_TASKS}test_the_pack_is_what_its_source_makes"
     ),
+    "planner episodes import llamar config_type1.json --checkers TASKS -o DIR": (
+        "test/planner/episodes/llamar/test_public_import.py"
+        "::test_each_kind_of_task_is_sound_and_the_expert_solves_it"
+    ),
     "planner episodes generate llamar --tasks tasks.yaml -o DIR": (
         f"{TEAM_TASKS}test_a_file_of_ones_own"
     ),

@@ -64,7 +64,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="as --graph, in the environments' own graphs: ENV_ID.json",
     )
     graphs = formats.add_parser("virtualhome-graph", help="VirtualHome-style graphs in JSON")
-    for parsed in (instructions, episodes, tasks, graphs):
+    teams = formats.add_parser("llamar", help="LLaMAR's public task list, in rooms of ours")
+    teams.add_argument(
+        "--checkers",
+        type=Path,
+        metavar="DIR",
+        help="the tasks' folders, TASK/checker.py, for tasks without a checklist of their own",
+    )
+    for parsed in (instructions, episodes, tasks, graphs, teams):
         parsed.add_argument("files", nargs="+", type=Path, metavar="FILE")
         parsed.add_argument(
             "-o", "--output", type=Path, required=True, metavar="DIR", help="where episodes go"

@@ -10,6 +10,7 @@ from planner.episodes.episode_file import REPORT_NAME, write_episode
 from planner.episodes.et_plan.graph_import import import_into_graphs
 from planner.episodes.et_plan.importing import import_et_plan
 from planner.episodes.imported import Imported, write_imported
+from planner.episodes.llamar.public_import import import_public
 from planner.episodes.partnr.episodes import import_partnr_episodes
 from planner.episodes.partnr.importing import Import, import_instructions, write_import
 from planner.episodes.recipes.build import build, shipped_recipes
@@ -38,6 +39,8 @@ def _imported(args: argparse.Namespace) -> Imported:
         if args.graph or args.scenes is not None:
             return import_into_graphs(args.files, args.scenes)
         return import_et_plan(args.files, args.seed)
+    if args.format == "llamar":
+        return import_public(args.files, args.seed, args.checkers)
     if args.format == "virtualhome-graph":
         return import_graphs(args.files, args.seed)
     return import_partnr_episodes(

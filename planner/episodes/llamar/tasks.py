@@ -101,14 +101,14 @@ class TeamTasks(FileModel):
         for task in self.tasks:
             for recipe in task.recipes():
                 house = self.made.get(recipe.house) or load_house(recipe.house)
-                episode = build(recipe, house).episode
-                yield with_own_checklist(_with_equals(episode, task.team), house, task.ambiguity)
+                team = {"agents": equals(task.team)}
+                episode = build(recipe, house).episode.model_copy(update=team)
+                yield with_own_checklist(episode, house, task.ambiguity)
 
 
-def _with_equals(episode: Episode, kind: AgentKind) -> Episode:
-    """The episode with a team of agents that are all alike, at random free positions."""
-    agents = tuple(AgentPlacement(uid=f"agent_{i}", kind=kind) for i in range(TEAM_SIZE))
-    return episode.model_copy(update={"agents": agents})
+def equals(kind: AgentKind) -> tuple[AgentPlacement, ...]:
+    """A team of agents that are all alike, at random free positions (LLAMAR-D47)."""
+    return tuple(AgentPlacement(uid=f"agent_{i}", kind=kind) for i in range(TEAM_SIZE))
 
 
 def task_file() -> Path:

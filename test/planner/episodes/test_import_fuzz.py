@@ -24,6 +24,7 @@ from partnr_layout import METADATA, episode, write
 from planner.episodes.et_plan.importing import import_et_plan
 from planner.episodes.imported import Imported
 from planner.episodes.lint.linting import Linter
+from planner.episodes.llamar.public_import import import_public
 from planner.episodes.partnr.episodes import import_partnr_episodes
 from planner.episodes.partnr.evaluation import FieldError, corrected, translated
 from planner.episodes.partnr.instruction_file import read_instructions
@@ -100,6 +101,16 @@ GRAPH: dict[str, Any] = {
         ],
     },
     "task": "nothing",
+}
+TEAM_TASKS: dict[str, Any] = {
+    "tasks": [
+        {
+            "task_name": "1_apple_fridge",
+            "task_description": "Put the apple into the fridge.",
+            "task_floorplans": ["FloorPlan1"],
+            "task_checklist": ["PickupObject(Apple)", "PutObject(Fridge, Apple)"],
+        }
+    ]
 }
 
 
@@ -216,6 +227,7 @@ def test_any_file_for_any_importer(content: str | bytes, folder: Path) -> None:
     _imports(_partnr, folder / "a.json.gz", content)
     _imports(lambda paths: import_et_plan(paths, 0), folder / "b.json", content)
     _imports(lambda paths: import_graphs(paths, 0), folder / "c.json", content)
+    _imports(lambda paths: import_public(paths, 0), folder / "e.json", content)
     path = folder / "d.json"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     told = _refusal((FileError,), lambda: read_instructions(path))
@@ -226,6 +238,12 @@ def test_any_file_for_any_importer(content: str | bytes, folder: Path) -> None:
 @given(document=_spoiled(ET_TASK))
 def test_spoiled_tasks_of_et_plan_bench(document: object, folder: Path) -> None:
     _imports(lambda paths: import_et_plan(paths, 0), folder / "t.json", json.dumps(document))
+
+
+@settings(MANY, max_examples=25)
+@given(document=_spoiled(TEAM_TASKS))
+def test_spoiled_tasks_of_llamar(document: object, folder: Path) -> None:
+    _imports(lambda paths: import_public(paths, 0), folder / "l.json", json.dumps(document))
 
 
 @settings(MANY, max_examples=25)
