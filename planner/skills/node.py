@@ -33,6 +33,7 @@ from planner.world.floor_grid import preload_path_search
 from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
+from planner.world.memory_wire import stamp_seconds
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.wire import graph_record
 
@@ -92,7 +93,7 @@ class SkillExecutorNode(ManagedNode):
         self._graph: WorldGraph | None = None
         self._belief: Belief | None = None
         self._logged: set[str] = set()
-        self._now_s = 0.0
+        self._now_s = self._graph_s = 0.0
         self._lockstep = LockstepPublisher(self, LockstepChannel.SKILLS, Counter())
         self._trace = ModelTrace(self, topics.SKILLS_TRACE, Counter())
         self._reports = self.create_publisher(SkillReport, topics.SKILL_RESULTS, qos.EVENTS)
@@ -232,6 +233,12 @@ class SkillExecutorNode(ManagedNode):
         self._serve()
 
     def _on_graph(self, message: WorldGraph) -> None:
+        stamp_s = stamp_seconds(message.header.stamp)
+        if stamp_s < self._graph_s:
+            # The world was reset: no agent stands where a primitive of before left it.
+            for agent in self._agents.values():
+                agent.port.forget()
+        self._graph_s = stamp_s
         self._graph, self._belief = message, None
         self._serve()
 

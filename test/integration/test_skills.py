@@ -133,6 +133,19 @@ def test_a_canceled_skill_stops_the_agent(caller: Caller) -> None:
     assert time.monotonic() - began < 1.0
 
 
+def test_after_a_reset_agents_stand_where_the_episode_puts_them(
+    caller: Caller, episode_file: Path
+) -> None:
+    assert caller.run("NavigateTo[table_0]").code == SkillCode.SUCCESS
+    assert caller.call(LoadEpisode, "/world/load", episode=str(episode_file)).success
+    caller.tell()
+    caller.idle(0.5)
+    # It faces east at the start, and the table at the end.
+    assert caller.run("Rotate[Right]").code == SkillCode.SUCCESS
+    turned_rad = caller.state().entities["agent_0"].pose.yaw_rad
+    assert turned_rad == pytest.approx(-math.pi / 2, abs=0.1)
+
+
 def test_another_call_finds_it_busy_and_the_same_one_goes_along(caller: Caller) -> None:
     """PARTNR-D55."""
     first = caller.begin("Navigate[table_1]")

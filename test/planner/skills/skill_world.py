@@ -34,6 +34,7 @@ def belief_of(house: House, state: WorldState) -> Belief:
             class_name=entity.class_name,
             entity_id=number if known else None,
             position_m=entity.box.center_m,
+            heading_rad=entity.pose.yaw_rad if entity.kind is EntityKind.AGENT else None,
             size_m=entity.size_m,
             room=entity.room,
             parent=entity.parent,
