@@ -71,6 +71,17 @@ class PlannerRequest:
             raise OptionError(option, f"the planner {self.name} declares no such whole number")
         return value
 
+    def number(self, option: str) -> float:
+        """The value of a number.
+
+        Raises:
+            OptionError: if the part declares no such option.
+        """
+        value = self.options.get(option)
+        if not isinstance(value, float):
+            raise OptionError(option, f"the planner {self.name} declares no such number")
+        return value
+
     def text(self, option: str) -> str:
         """The value of a text option.
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 import graph_kitchen as kitchen
+import llamar_scripts
 import pytest
 from bridge_harness import Client, write_world
 from node_processes import running
@@ -88,6 +89,7 @@ class Ended:
 class Stack:
     """The nodes around the task planner, for one episode."""
 
+    task: str
     backend: str
     episode: Episode
     house: House
@@ -139,8 +141,9 @@ class Stack:
 
 
 # At every change: all planners in the world without pictures; with pictures and two agents one
-# that knows the goal, one that reads changes of the memory, and one that reads summaries.
-WITH_PICTURES_AT_EVERY_CHANGE = ("expert", "react", "partnr_react")
+# that knows the goal, one that reads changes of the memory, one that reads summaries, and one that
+# decides for both at once.
+WITH_PICTURES_AT_EVERY_CHANGE = ("expert", "react", "partnr_react", "llamar")
 
 
 def _is_fast(world: str, planner: str) -> bool:
@@ -195,7 +198,7 @@ def stack(
         client = Client()
         nodes.callback(client.close)
         agents = tuple(agent.uid for agent in episode.agents)[:count]
-        yield Stack(backend, episode, house, path, folder, agents, client)
+        yield Stack(request.param, backend, episode, house, path, folder, agents, client)
 
 
 def write_graph_task(folder: Path) -> Path:
@@ -272,8 +275,12 @@ def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: 
     parameters: dict[str, str] = {}
     model = ""
     if part.needs_model:
-        _, events = stack.expert_run
-        model = script(stack.folder / f"{planner}.txt", *replies(events, bare=part.bare_replies))
+        said = (
+            llamar_scripts.replies(planner, llamar_scripts.JOINT[stack.task])
+            if planner.startswith("llamar")
+            else replies(stack.expert_run[1], bare=part.bare_replies)
+        )
+        model = script(stack.folder / f"{planner}.txt", *said)
         parameters["model"] = model
     if any(option.name == "traces" for option in part.options):
         options["traces"] = parameters["traces"] = str(stack.folder / "traces.db")

@@ -18,9 +18,9 @@ from planner.planning.llamar import prompt
 from planner.planning.llamar.action_words import action_list
 from planner.planning.llamar.actor_role import ActionList, Wordings, any_text
 from planner.planning.llamar.asking import Asking
-from planner.planning.llamar.joint_planner import HORIZON, JointPlanner, Moment
+from planner.planning.llamar.joint_planner import JointPlanner, Moment
 from planner.planning.llamar.role import REASON
-from planner.planning.llamar.state import Attempt, Situation
+from planner.planning.llamar.state import HORIZON, Attempt, Situation
 from planner.planning.llamar.team import ActionOptions, JointPlan, Team, as_remark
 from planner.planning.llamar.translator import Translator
 from planner.planning.planner import Task

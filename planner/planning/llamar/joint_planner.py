@@ -9,15 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from planner.planning.llamar.asking import Asking
-from planner.planning.llamar.state import AgentView, Attempt
+from planner.planning.llamar.state import HORIZON, AgentView, Attempt
 from planner.planning.llamar.team import JointPlan, Team
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.world.instruct import InstructionCode
 from planner.world.record import record
 from planner.world.skill import SkillCall, SkillName
 
-# The paper's horizon, in joint steps.
-HORIZON = 30
 DONE = SkillCall(SkillName.DONE)
 
 
@@ -136,6 +134,7 @@ class JointPlanner:
         found = {
             **asking.axes.as_parameters(),
             "joint_steps": str(self._step),
+            "translator": self._team.translator_id,
             "unread_replies": str(asking.unread),
             "dropped_from_replies": str(len(asking.dropped)),
             **self._mind.evidence,

@@ -11,9 +11,9 @@ from planner.planning.llamar.action_words import action_list
 from planner.planning.llamar.actor_role import ActorRole, JointAction, any_text
 from planner.planning.llamar.asking import Asking
 from planner.planning.llamar.corrector_role import CorrectorRole, Remedies
-from planner.planning.llamar.joint_planner import HORIZON, JointPlanner, Moment
+from planner.planning.llamar.joint_planner import JointPlanner, Moment
 from planner.planning.llamar.planner_role import PlannerRole
-from planner.planning.llamar.state import Correction, Situation
+from planner.planning.llamar.state import HORIZON, Correction, Situation
 from planner.planning.llamar.team import ActionOptions, JointPlan, Team, as_remark
 from planner.planning.llamar.translator import Translator
 from planner.planning.llamar.verifier_role import VerifierRole

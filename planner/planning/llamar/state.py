@@ -16,6 +16,8 @@ from planner.world.record import record
 TEAM_NAMES = ("Alice", "Bob", "Charlie", "David", "Emma", "Fiona")
 MAX_AGENTS = len(TEAM_NAMES)
 NONE = "None"
+# The paper's, in joint steps.
+HORIZON = 30
 
 
 class Correction(StrEnum):

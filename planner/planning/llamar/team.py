@@ -79,6 +79,14 @@ class JointPlan:
         return all(part.call == _DONE for part in self.parts.values())
 
 
+@record
+class _Offer:
+    """What an agent may name, and all that it may do now."""
+
+    known: Mapping[str, KnownThing]
+    actions: tuple[Action, ...]
+
+
 class Team:
     """The agents of one task: their names, what they have seen and what became of their actions."""
 
@@ -105,6 +113,11 @@ class Team:
     def names(self) -> tuple[str, ...]:
         """The agents' names in prompts."""
         return TEAM_NAMES[: len(self.agents)]
+
+    @property
+    def translator_id(self) -> str:
+        """What reads the texts."""
+        return self._translator.translator_id
 
     @property
     def has_acted(self) -> bool:
@@ -138,7 +151,7 @@ class Team:
 
     def admissible(self, agent: str, context: Context) -> tuple[Action, ...]:
         """All actions of the moment."""
-        return self._actions(self._known(agent, context))
+        return self._offers(context)[agent].actions
 
     def plan(
         self, written: Mapping[str, str], context: Context, subtasks: Sequence[str] = ()
@@ -148,8 +161,9 @@ class Team:
         `subtasks` are the open ones, which exploration looks for. An agent that claims to be done,
         while another is not, waits; so does one whose action is refused.
         """
+        offers = self._offers(context)
         parts = {
-            agent: self._part(agent, written[name], context, subtasks)
+            agent: self._part(written[name], offers[agent], _held(agent, context), subtasks)
             for agent, name in zip(self.agents, self.names, strict=True)
         }
         plan = JointPlan(parts)
@@ -185,28 +199,33 @@ class Team:
 
     # Details
 
-    def _known(self, agent: str, context: Context) -> dict[str, KnownThing]:
-        names = self.instances.names
-        if self.options.per_robot:
-            names = tuple(n for n in names if self.instances.was_seen_by(n, agent))
-        return known_things(names, self.instances, context.belief, context.layout)
+    def _offers(self, context: Context) -> dict[str, _Offer]:
+        """By agent; the same for all where what one has seen all know."""
+        if not self.options.per_robot:
+            return dict.fromkeys(self.agents, self._offer(self.instances.names, context))
+        seen = self.instances.was_seen_by
+        return {
+            agent: self._offer([n for n in self.instances.names if seen(n, agent)], context)
+            for agent in self.agents
+        }
 
-    def _actions(self, known: Mapping[str, KnownThing]) -> tuple[Action, ...]:
-        return admissible(
+    def _offer(self, names: Sequence[str], context: Context) -> _Offer:
+        known = known_things(names, self.instances, context.belief, context.layout)
+        actions = admissible(
             tuple(known.values()),
             small_steps=self.options.small_steps,
             explores=self.options.exploration,
         )
+        return _Offer(known, actions)
 
-    def _part(self, agent: str, text: str, context: Context, subtasks: Sequence[str]) -> Planned:
-        known = self._known(agent, context)
-        translation = self._translator.translate(text, self._actions(known))
+    def _part(
+        self, text: str, offer: _Offer, held: Sequence[str], subtasks: Sequence[str]
+    ) -> Planned:
+        translation = self._translator.translate(text, offer.actions)
         if not translation.understood:
             return Planned(translation, WAIT, not_understood(text))
-        node = context.belief.nodes.get(agent)
-        held = [thing for thing in node.hands if thing is not None] if node is not None else []
         try:
-            return Planned(translation, call_for(translation.action, known, held, subtasks))
+            return Planned(translation, call_for(translation.action, offer.known, held, subtasks))
         except RefusedActionError as error:
             return Planned(translation, WAIT, error.result)
 
@@ -223,6 +242,11 @@ class Team:
     def _spoken(self, text: str) -> str:
         """A result's sentence with the team's names in place of the memory's."""
         return self.instances.spoken(text)
+
+
+def _held(agent: str, context: Context) -> list[str]:
+    node = context.belief.nodes.get(agent)
+    return [thing for thing in node.hands if thing is not None] if node is not None else []
 
 
 def as_remark(plan: JointPlan, **more: str) -> Remark:

@@ -1,0 +1,53 @@
+"""The options of LLaMAR and its baselines, which their records declare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from planner.parts.option import Option, OptionValue
+from planner.planning.llamar.state import HORIZON, Correction
+
+TEAM, ROBOT = "team", "robot"
+CAMERA_PICTURES = "camera_pictures"
+
+TEAM_OPTIONS = (
+    Option("horizon", HORIZON, "joint steps of a task, at most", min_value=1, max_value=1000),
+    Option("exploration", True, "whether agents are offered the paper's exploration"),
+    Option("small_steps", True, "whether agents also move, turn and look step by step"),
+    Option("known_by", TEAM, "who must have seen what an agent names", choices=(TEAM, ROBOT)),
+    Option(
+        "translator",
+        "",
+        "folder of a sentence encoder that reads free text as actions; empty = words are compared",
+        is_path=True,
+    ),
+    Option(
+        "understood_from",
+        0.0,
+        "similarity from which a text is understood; 0 = the translator's own",
+        min_value=0.0,
+        max_value=1.0,
+    ),
+    Option("listed_actions", False, "whether the grammar lists the actions of the moment"),
+    Option(CAMERA_PICTURES, False, "whether the model gets a picture of each agent's camera"),
+)
+LLAMAR_OPTIONS = (
+    Option(
+        "corrector",
+        Correction.SEPARATE.value,
+        "who finds out why an action failed: a role of its own, the Actor, or nobody",
+        choices=tuple(mode.value for mode in Correction),
+    ),
+    Option("skip_on_success", False, "whether the Corrector is left out where nothing failed"),
+    Option(
+        "confirm_empty_with_planner",
+        False,
+        "whether the Planner is asked again before a task ends because nothing is open",
+    ),
+    *TEAM_OPTIONS,
+)
+
+
+def wants_pictures(options: Mapping[str, OptionValue]) -> bool:
+    """Whether the prompts have pictures."""
+    return options.get(CAMERA_PICTURES) is True

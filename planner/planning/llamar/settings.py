@@ -1,0 +1,71 @@
+"""What the options of LLaMAR and its baselines choose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from planner.planning.llamar.acting import Style, make_acting
+from planner.planning.llamar.asking import Asking
+from planner.planning.llamar.encoder_translator import make_translator
+from planner.planning.llamar.joint_planner import JointPlanner
+from planner.planning.llamar.llamar import LlamarOptions
+from planner.planning.llamar.options import CAMERA_PICTURES, ROBOT
+from planner.planning.llamar.state import Correction
+from planner.planning.llamar.team import ActionOptions
+from planner.planning.llamar.translator import Translator
+from planner.planning.part import PlannerRequest
+
+
+def actions_of(request: PlannerRequest) -> ActionOptions:
+    """What agents are offered."""
+    return ActionOptions(
+        exploration=request.flag("exploration"),
+        small_steps=request.flag("small_steps"),
+        per_robot=request.text("known_by") == ROBOT,
+        pictures=request.flag(CAMERA_PICTURES),
+    )
+
+
+def horizon_of(request: PlannerRequest) -> int:
+    """The limit of joint steps; one of the whole instruction comes first."""
+    return request.dialogue.max_cycles or request.whole("horizon")
+
+
+def llamar_options(request: PlannerRequest) -> LlamarOptions:
+    """How the roles work together."""
+    return LlamarOptions(
+        correction=Correction(request.text("corrector")),
+        skip_on_success=request.flag("skip_on_success"),
+        confirm_empty=request.flag("confirm_empty_with_planner"),
+        listed_actions=request.flag("listed_actions"),
+        horizon=horizon_of(request),
+        actions=actions_of(request),
+    )
+
+
+def translator_of(request: PlannerRequest) -> Translator:
+    """Reads what the model writes for each agent.
+
+    Raises:
+        PlannerError: for a folder that is no encoder.
+    """
+    folder = request.text("translator")
+    least = request.number("understood_from")
+    return make_translator(Path(folder) if folder else None, least or None)
+
+
+def acting_planner(style: Style, request: PlannerRequest) -> JointPlanner:
+    """The baseline of a style for one task.
+
+    Raises:
+        PlannerError: without a model, or for a team that is too large.
+    """
+    return make_acting(
+        style,
+        request.task,
+        Asking.of(request),
+        translator_of(request),
+        actions_of(request),
+        horizon=horizon_of(request),
+        listed_actions=request.flag("listed_actions"),
+    )

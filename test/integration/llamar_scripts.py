@@ -1,0 +1,77 @@
+"""Joint actions that do the tasks of test_planners_alike.py, as LLaMAR's models write them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+NAMES = ("Alice", "Bob")
+SUBTASK = "put everything where it belongs"
+Joint = Sequence[str]
+
+JOINT: Mapping[str, Sequence[Joint]] = {
+    "cup": (
+        ("Pickup(Cup_1)",),
+        ("Rotate(Right)",),
+        ("NavigateTo(Table_2)",),
+        ("Put(Table_2)",),
+        ("Done",),
+    ),
+    "cup_and_apple": (
+        ("NavigateTo(Cup_1)", "Rotate(Left)"),
+        ("Pickup(Cup_1)", "stay idle"),
+        ("NavigateTo(Couch_1)", "NavigateTo(Apple_1)"),
+        ("Put(Couch_1)", "Pickup(Apple_1)"),
+        ("stay idle", "NavigateTo(Couch_1)"),
+        ("stay idle", "Put(Couch_1)"),
+        ("Done", "Done"),
+    ),
+    "cabinet": (
+        ("Rotate(Right)",),
+        ("Rotate(Right)",),
+        ("NavigateTo(Cabinet_1)",),
+        ("Open(Cabinet_1)",),
+        ("NavigateTo(Apple_1)",),
+        ("Pickup(Apple_1)",),
+        ("NavigateTo(Cabinet_1)",),
+        ("Put(Cabinet_1, within)",),
+        ("Done",),
+    ),
+    "graph": (
+        ("NavigateTo(Fridge_1)",),
+        ("Open(Fridge_1)",),
+        ("NavigateTo(Apple_1)",),
+        ("Pickup(Apple_1)",),
+        ("NavigateTo(Fridge_1)",),
+        ("Put(Fridge_1)",),
+        ("Done",),
+    ),
+}
+
+
+def replies(planner: str, steps: Sequence[Joint]) -> list[str]:
+    """The replies of a planner's model in order; the Corrector corrects nothing."""
+    make = {
+        "llamar": _four_roles,
+        "llamar_act": lambda steps: (_line(step, {}, "{}") for step in steps),
+        "llamar_react": lambda steps: (
+            json.dumps({"Think": "t", "Action": dict(zip(NAMES, step, strict=False))})
+            for step in steps
+        ),
+        "llamar_cot": lambda steps: (_line(step, {"reason": "r"}, "{}") for step in steps),
+    }[planner]
+    return list(make(steps))
+
+
+def _four_roles(steps: Sequence[Joint]) -> Iterator[str]:
+    for number, step in enumerate(steps):
+        yield json.dumps({"reason": "r", "plan": [SUBTASK]})
+        texts = {"failure reason": None, "memory": f"memory {number}", "reason": "r"}
+        yield _line(step, {**texts, "subtask": SUBTASK}, "{}'s action")
+        yield _line((None,) * len(step), {"failure reason": None}, "{}'s corrective action")
+        yield json.dumps({"reason": "r", "completed subtasks": []})
+
+
+def _line(step: Sequence[str | None], texts: Mapping[str, str | None], key: str) -> str:
+    own = {key.format(name): text for name, text in zip(NAMES, step, strict=False)}
+    return json.dumps({**texts, **own})
