@@ -11,17 +11,48 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bridge_harness import write_world
+
+from planner.world.catalogue import default_catalogue
+from planner.world.episode import Episode
+from planner.world.furnishing import build_furniture
+from planner.world.house import House
 
 PAGE = Path(__file__).parents[2] / "docs" / "python_api.md"
 TIMEOUT_S = 120.0
 
 
+def home(small_house: House) -> House:
+    """The small house with a bedroom in place of the living room, and a lamp in it that is on."""
+    cls = default_catalogue().furniture["floor_lamp"]
+    lamp = build_furniture(cls, "floor_lamp_0", "bedroom_0", 4.8, 3.4, 0.0, cls.size_min_m)
+    lamp = lamp.model_copy(update={"states": {**lamp.states, "powered_on": True}})
+    changed = {"name": "home", "furniture": (*small_house.furniture, lamp)}
+    text = (
+        small_house.model_copy(update=changed)
+        .model_dump_json(by_alias=True)
+        .replace("living_room", "bedroom")
+    )
+    return House.model_validate_json(text)
+
+
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def stack(
+    tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
+) -> Iterator[Path]:
     """A whole stack with a task that an instruction without words carries out; gives its log."""
-    log = tmp_path_factory.mktemp("up") / "up.log"
+    folder = tmp_path_factory.mktemp("up")
+    # In a large house the search for more lamps takes minutes.
+    house, places = home(small_house), {"objects": ["cup_0"], "receptacles": ["table_1"]}
+    asked = {
+        "house": house.name,
+        "instruction": "Bring the cup to the table in the bedroom.",
+        "evaluation": {"propositions": [{"function_name": "is_on_top", "args": places}]},
+    }
+    episode = write_world(folder, house, small_episode.model_copy(update=asked))
+    log = folder / "up.log"
     # The world goes on while programs start: few pictures, or it does little else than draw.
-    words = ["episode:=night_light_0", "planner:=expert", "pace:=5.0", "cameras:=hand"]
+    words = [f"episode:={episode}", "planner:=expert", "pace:=3.0", "cameras:=hand"]
     with log.open("w") as file:
         process = subprocess.Popen(
             [sys.executable, "-m", "planner.cli", "up", *words, "camera_hz:=1.0"],
