@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,23 @@ words = Words(("cup_0",), ("fridge_0",), ())
 print(turn_grammar(words, {"agent_0": Ability(verbs)}, TurnForm.THOUGHT).text)
 """
 
+# Forks once per command, as most of the time of each would be the same imports.
+COMMANDS = """
+import json, os, sys
+import planner.app.embedded_run, planner.bench.runs.cli, planner.commands.check
+import planner.commands.run, planner.doctor, planner.up
+from planner.cli import main
+for line in sys.stdin:
+    words, out, err = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        for path, stream in ((out, 1), (err, 2)):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+        sys.argv = ["planner", *words]
+        sys.exit(main())
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
@@ -35,9 +54,39 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(target), *sys.path])}
 
 
-def planner(installed: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "planner.cli", *words]
-    return subprocess.run(command, env=installed, capture_output=True, text=True, check=False)
+@dataclass(frozen=True)
+class Done:
+    """The end of a command."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Planner:
+    """The command `planner` where the package is installed."""
+
+    def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
+        self._process = process
+        self._out, self._err = folder / "out", folder / "err"
+
+    def __call__(self, *words: str) -> Done:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps([words, str(self._out), str(self._err)]), file=self._process.stdin)
+        self._process.stdin.flush()
+        status = int(self._process.stdout.readline())
+        return Done(status, self._out.read_text(), self._err.read_text())
+
+
+@pytest.fixture(scope="module")
+def planner(
+    installed: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Planner]:
+    words = [sys.executable, "-c", COMMANDS]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, env=installed, text=True, **pipes) as process:
+        yield Planner(process, tmp_path_factory.mktemp("said"))
 
 
 def test_every_file_is_short() -> None:
@@ -45,31 +94,29 @@ def test_every_file_is_short() -> None:
         assert len(path.read_text().splitlines()) < 80, path
 
 
-def test_help_and_doctor_show_its_parts(installed: dict[str, str]) -> None:
-    shown = " ".join(planner(installed, "up", "--help").stdout.split())
+def test_help_and_doctor_show_its_parts(planner: Planner) -> None:
+    shown = " ".join(planner("up", "--help").stdout.split())
     assert "lights_out" in shown
     assert "slow_hands" in shown
     assert "--max_rooms VALUE rooms to look into (default: 20)" in shown
-    assert "lights_out" in planner(installed, "bench", "all", "--help").stdout
-    told = planner(installed, "doctor").stdout
-    assert "near-sighted" in planner(installed, "bench", "memory", "--help").stdout
+    assert "lights_out" in planner("bench", "all", "--help").stdout
+    told = planner("doctor").stdout
+    assert "near-sighted" in planner("bench", "memory", "--help").stdout
     assert "near-sighted" in shown
     assert "lights_out (household-parts)" in told
     assert "near-sighted (household-parts)" in told
     assert "PutAway (household-parts)" in told
     assert "calls_a_minute (household-parts)" in told
     assert "evenings (household-parts)" in told
-    assert "evenings" in planner(installed, "bench", "--help").stdout
+    assert "evenings" in planner("bench", "--help").stdout
     assert "slow_hands (household-parts)" in told
     assert "one_liner (household-parts)" in told
     assert "--line VALUE what the model one_liner says" in shown
 
 
-def test_its_planner_runs_an_episode_with_its_option(
-    installed: dict[str, str], tmp_path: Path
-) -> None:
+def test_its_planner_runs_an_episode_with_its_option(planner: Planner, tmp_path: Path) -> None:
     words = ("--planner", "lights_out", "--max-rooms", "3", "--out", str(tmp_path / "run"))
-    done = planner(installed, "bench", "night_light_0", *words)
+    done = planner("bench", "night_light_0", *words)
     assert done.returncode == 0, done.stderr
     settings = json.loads((tmp_path / "run" / "manifest.json").read_text())["settings"]
     assert settings["options"] == {"max_rooms": 3}
@@ -82,15 +129,15 @@ def test_its_planner_runs_an_episode_with_its_option(
     assert row["verdict"]["percent_complete"] == 0.5, "it switches off the two lamps of the goal"
 
 
-def test_an_episode_is_run_with_its_chat_model(installed: dict[str, str], tmp_path: Path) -> None:
+def test_an_episode_is_run_with_its_chat_model(planner: Planner, tmp_path: Path) -> None:
     words = ("--planner", "react", "--model", "one_liner", "--line", "Done[]")
-    done = planner(installed, "run", "night_light_0", *words, "-o", str(tmp_path))
+    done = planner("run", "night_light_0", *words, "-o", str(tmp_path))
     assert done.returncode == 1, done.stdout + done.stderr
     assert "planner: done after 1 decisions" in done.stdout, done.stdout
 
 
 def test_a_model_is_told_of_its_skill_and_calls_it(
-    installed: dict[str, str], tmp_path: Path
+    planner: Planner, installed: dict[str, str], tmp_path: Path
 ) -> None:
     things = ("butter_dish_0", "milk_carton_0", "juice_carton_0")
     calls = [*(f"PutAway[{thing}, fridge_0]" for thing in things), "Done[]"]
@@ -98,7 +145,7 @@ def test_a_model_is_told_of_its_skill_and_calls_it(
     script.write_text("\n\n".join(f"Thought: next.\n{call}\nAssigned!" for call in calls))
     words = ("--planner", "partnr_react", "--model", f"scripted:{script}", "--memory", "full")
     run = ("run", "leftovers_0", *words, "--agents", "1", "--no-images", "-o", str(tmp_path))
-    done = planner(installed, *run)
+    done = planner(*run)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PutAway[juice_carton_0, fridge_0]" in done.stdout
     assert "percent_complete: 1.00" in done.stdout
@@ -110,26 +157,26 @@ def test_a_model_is_told_of_its_skill_and_calls_it(
     assert shown.index("- Place:") < shown.index("- PutAway:")
 
 
-def test_its_skill_is_checked(installed: dict[str, str]) -> None:
-    done = planner(installed, "check", "skill", "PutAway")
+def test_its_skill_is_checked(planner: Planner) -> None:
+    done = planner("check", "skill", "PutAway")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed   does_to_the_world_what_the_memory_notes" in done.stdout
-    done = planner(installed, "check", "skill", "PutAway", "--call", "PutAway[cup_0]")
+    done = planner("check", "skill", "PutAway", "--call", "PutAway[cup_0]")
     assert done.stderr == ("error: --call: PutAway takes 2 arguments (object, furniture), not 1\n")
 
 
-def test_an_episode_is_run_with_its_memory(installed: dict[str, str], tmp_path: Path) -> None:
+def test_an_episode_is_run_with_its_memory(planner: Planner, tmp_path: Path) -> None:
     words = ("--memory", "near-sighted", "--max-distance-m", "6", "-o", str(tmp_path))
-    done = planner(installed, "run", "night_light_0", *words)
+    done = planner("run", "night_light_0", *words)
     assert done.returncode == 0, done.stdout + done.stderr
     words = ("--memory", "near-sighted", "--max-distance-m", "11", "-o", str(tmp_path))
-    done = planner(installed, "run", "night_light_0", *words)
+    done = planner("run", "night_light_0", *words)
     assert done.stderr == "error: option max_distance_m: 11.0 is greater than 10\n"
 
 
-def test_a_wrong_option_is_one_line(installed: dict[str, str], tmp_path: Path) -> None:
+def test_a_wrong_option_is_one_line(planner: Planner, tmp_path: Path) -> None:
     words = ("--planner", "lights_out", "--max-rooms", "0", "--out", str(tmp_path / "run"))
-    done = planner(installed, "bench", "night_light_0", *words)
+    done = planner("bench", "night_light_0", *words)
     assert done.returncode == 2
     assert done.stderr == "error: option max_rooms: 0 is less than 1\n"
     assert not (tmp_path / "run").exists()
