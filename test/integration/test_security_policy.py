@@ -77,7 +77,11 @@ def look_while(graph: DdsGraph, goes_on: Callable[[], bool], what: str) -> None:
 
 def a_whole_run(graph: DdsGraph, world: Path, folder: Path) -> None:
     """`planner up` with all that it can start, beside it a narrator and the operator's commands."""
+    # Time that races stands while nobody acts, or it would take the processor from the commands.
+    held = folder / "held.yaml"
+    held.write_text("bridge: {ros__parameters: {idle_time: hold}}\n")
     words = ("up", "planner:=expert", f"episode:={world}", "paced:=false", "use_sim_time:=true")
+    words += (f"params_file:={held}",)
     with planner(*words, "camera_hz:=2", "record_image_hz:=1.0", f"record:={folder / 'run'}"):
         with running("narrator", episode=world, record=folder / "run") as narrates:
             look_while(graph, lambda: narrates.poll() is None, "the run")
