@@ -28,7 +28,6 @@ GOAL = {
 }
 
 
-# Recorded for each test anew: a run that a busy machine held up is none that a repeat can use.
 @pytest.fixture
 def bag(
     tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
@@ -69,21 +68,19 @@ def through(bag: Path, output: Path, *words: str) -> dict[str, Any]:
     return found
 
 
-def test_the_same_judge_says_the_same(bag: Path, tmp_path: Path) -> None:
-    (run,) = through(bag, tmp_path / "found", "evaluator")["runs"]
+# One test, so that a repeat of it records anew: a run that a busy machine held up is none that a
+# repeat can use.
+def test_the_same_judge_planner_and_memory_come_to_the_same(bag: Path, tmp_path: Path) -> None:
+    (run,) = through(bag, tmp_path / "judge", "evaluator")["runs"]
     assert (run["error"], run["steps_that_differ"], run["verdicts_agree"]) == ("", 0, True)
     assert run["verdict"]["success"] is True
 
-
-def test_the_same_planner_decides_the_same(bag: Path, tmp_path: Path) -> None:
-    (work,) = through(bag, tmp_path / "found", "planner:=expert")["instructions"]
+    (work,) = through(bag, tmp_path / "planner", "planner:=expert")["instructions"]
     assert work["decisions"] == work["decisions_the_same"] >= 4
     assert work["lost_results"] == 0
 
-
-def test_the_same_memory_believes_the_same_at_the_end(bag: Path, tmp_path: Path) -> None:
-    (world,) = through(bag, tmp_path / "found", "memory:=privileged")["worlds"]
+    (world,) = through(bag, tmp_path / "memory", "memory:=privileged")["worlds"]
     assert world["at_the_end"]["replayed"] == world["at_the_end"]["live"]
     assert world["at_the_end"]["live"]["recall"] == 1.0
-    last = json.loads((tmp_path / "found" / "differences.jsonl").read_text().splitlines()[-1])
+    last = json.loads((tmp_path / "memory" / "differences.jsonl").read_text().splitlines()[-1])
     assert last["different"] == 0
