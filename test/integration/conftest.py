@@ -20,16 +20,35 @@ if TYPE_CHECKING:
 # Domains above these collide with the ports that Linux hands out to other programs.
 DOMAINS = range(1, 102)
 
-# Files of the longest tests, in this order before all others: none is left over at the end, when
-# the other processes have nothing to do any more.
+# Files that take the longest, in this order before all others: none is left over at the end, when
+# the other processes have nothing to do any more. Those that reckon alternate with those that wait.
 LONGEST = (
-    "test_faults.py",
-    "test_task_planner.py",
-    "test_demo.py",
-    "test_bridge_robustness.py",
+    "test_security_policy.py",
+    "test_replay.py",
+    "test_recorder.py",
     "test_planners_alike.py",
+    "test_network.py",
+    "test_memory.py",
+    "test_task_planner.py",
+    "test_bridge_robustness.py",
+    "test_bridge_time.py",
+    "test_two_stacks.py",
+    "test_bridge_goals.py",
+    "test_evaluator.py",
     "test_same_without_ros.py",
+    "test_skills.py",
+    "test_up.py",
+    "test_faults.py",
+    "test_approve.py",
+    "test_model_servers.py",
+    "test_commander.py",
+    "test_lifecycle.py",
+    "test_topics.py",
     "test_documented_commands.py",
+    "test_heartbeat.py",
+    "test_workspace.py",
+    "test_replay_through.py",
+    "test_demo.py",
 )
 
 
