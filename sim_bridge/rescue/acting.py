@@ -46,14 +46,12 @@ def with_region(world: RescueWorld, action: Action) -> Action:
     return replace(action, target=fire.region_name(0))
 
 
-def with_shared_drop_off(world: RescueWorld, results: Sequence[ActionResult]) -> list[ActionResult]:
-    """The results, where each DropOff of a person who was brought in this step succeeded."""
-    return [
-        replace(result, failure=None)
-        if result.failure is Failure.NOT_ALL_DROPPED and world.persons[result.action.person].deposit
-        else result
-        for result in results
-    ]
+def with_shared_drop_off(results: Sequence[ActionResult]) -> list[ActionResult]:
+    """The results, where each DropOff succeeded if one of this step did."""
+    drops = [result for result in results if result.action.verb is Verb.DROP_OFF]
+    if not any(result.failure is None for result in drops):
+        return list(results)
+    return [replace(each, failure=None) if each in drops else each for each in results]
 
 
 def _move(world: RescueWorld, agent: Agent, action: Action) -> Failure | None:
@@ -145,8 +143,6 @@ def _store_supply(world: RescueWorld, agent: Agent, action: Action) -> Failure |
     deposit = world.deposits.get(action.target)
     if deposit is None or not world.is_near(agent, action.target):
         return Failure.NOT_INTERACTABLE
-    if not any(agent.supplies.values()):
-        return Failure.NO_SUPPLY
     for supply, count in agent.supplies.items():
         deposit.stock[supply] += count
     agent.drop_supplies()
@@ -162,7 +158,8 @@ def _use_supply(world: RescueWorld, agent: Agent, action: Action) -> Failure | N
     agent.supplies[action.supply] -= 1
     if action.supply is not fire.kind.supply:
         return Failure.WRONG_TYPE
-    fire.damp(agent.cell)
+    if not fire.damp(agent.cell):
+        return Failure.NOT_INTERACTABLE
     if not fire.burns:
         world.fire_ended(agent, fire)
     return None
@@ -180,7 +177,9 @@ def _clear_inventory(_world: RescueWorld, agent: Agent, _action: Action) -> Fail
 
 def _carry(world: RescueWorld, agent: Agent, action: Action) -> Failure | None:
     person = world.persons.get(action.target)
-    if person is None or agent.carried or not world.is_near(agent, person.name):
+    if person is None or agent.carried or person.is_carried:
+        return Failure.NOT_INTERACTABLE
+    if not world.is_near(agent, person.name):
         return Failure.NOT_INTERACTABLE
     agent.drop_supplies()
     agent.carried = person.name

@@ -9,10 +9,11 @@ from enum import IntEnum, StrEnum
 
 from sim_bridge.rescue.grid import Cell, away, block
 
-# A fire's disc fills this share of its box, and is cut off at its sides.
+# The share of its box that a fire's disc is meant to fill (see `_radius`).
 _FILL = 0.85
-# The step of a cell's clock at which it gets hotter; the clock then starts with 1.
-_HOTTER_AT = 4
+# The clock of a burning cell counts fire ticks; at these readings the next tick makes it hotter.
+_MEDIUM_AT = 3
+_HIGH_AT = 6
 
 
 class Intensity(IntEnum):
@@ -118,21 +119,21 @@ class Fire:
         Raises:
             ValueError: if the ring is too small for that many cells.
         """
-        radius = math.sqrt(_FILL * width * height / math.pi)
-        middle_x, middle_y = corner[0] + (width - 1) / 2, corner[1] + (height - 1) / 2
+        radius = _radius(width, height)
+        middle_x, middle_y = corner[0] + width // 2, corner[1] + height // 2
         cells = [
             (x, y)
             for y in range(corner[1], corner[1] + height)
             for x in range(corner[0], corner[0] + width)
-            if math.hypot(x - middle_x, y - middle_y) <= radius
+            if math.hypot(x - middle_x, y - middle_y) < radius
         ]
-        ring = min(2 * radius / 3, 3 / 8 * min(width, height))
+        ring = math.floor(min(2 * radius / 3, 3 / 8 * min(width, height)))
         phase = rng.uniform(0.0, 2 * math.pi)
         angles = [phase + 2 * math.pi * k / lit for k in range(lit)]
         found = [
             (
-                round(middle_x + ring * math.cos(angle)),
-                round(middle_y + ring * math.sin(angle)),
+                middle_x + math.trunc(ring * math.cos(angle)),
+                middle_y + math.trunc(ring * math.sin(angle)),
             )
             for angle in angles
         ]
@@ -189,14 +190,18 @@ class Fire:
                 if near not in levels:
                     levels[near], clocks[near] = Intensity.LOW, 0
         for cell, level in levels.items():
-            if level is Intensity.HIGH:
-                continue
+            if level is Intensity.LOW and clocks[cell] == _MEDIUM_AT:
+                levels[cell] = Intensity.MEDIUM
+            elif level is Intensity.MEDIUM and clocks[cell] == _HIGH_AT:
+                levels[cell] = Intensity.HIGH
             clocks[cell] += 1
-            if clocks[cell] == _HOTTER_AT:
-                levels[cell], clocks[cell] = Intensity(level + 1), 1
 
-    def damp(self, around: Cell) -> None:
-        """One supply unit: each of the 3 by 3 cells around one burns a level lower."""
+    def damp(self, around: Cell) -> bool:
+        """One supply unit: each of the 3 by 3 cells around one burns a level lower.
+
+        Their clocks restart, so a cell that is medium again takes as long to get high as one that
+        was just lit. Returns whether any of the cells is the fire's, whether it burns or not.
+        """
         for cell in block(around):
             level = self._levels.get(cell)
             if level is None:
@@ -205,6 +210,18 @@ class Fire:
                 del self._levels[cell], self._clocks[cell]
             else:
                 self._levels[cell], self._clocks[cell] = Intensity(level - 1), 0
+        return any(cell in self._can_burn for cell in block(around))
+
+
+def _radius(width: int, height: int) -> float:
+    """The radius of a fire's disc in cells, by the published code's rule (LLAMAR-A3).
+
+    A disc inside its box fills up to pi / 4 of it; beyond that the rule interpolates to the disc
+    around the box, with the fourth power, so 0.85 gives little more than the disc inside.
+    """
+    inside, around = min(width, height) / 2, math.hypot(width, height)
+    beyond = (_FILL - math.pi / 4) / (1 - math.pi / 4)
+    return inside + (around - inside) * beyond**4
 
 
 def _regions(cells: Sequence[Cell], lit: Sequence[Cell]) -> tuple[Cell, ...]:

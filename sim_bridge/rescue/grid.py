@@ -11,8 +11,9 @@ from typing import TypeAlias
 Cell: TypeAlias = tuple[int, int]
 
 SIZE = 30
-# Cells across the diagonal of a 3 by 3 block: the radius of reservoirs, deposits and agents.
-NEAR = 3 * math.sqrt(2)
+# The radius of reservoirs, deposits and agents: the diagonal of a 3 by 3 block in whole cells, as the
+# published code compares it (LLAMAR-A2).
+NEAR = math.floor(3 * math.sqrt(2))
 
 
 class Direction(StrEnum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,11 +11,11 @@ from planner.world.errors import PlannerError
 from sim_bridge.rescue import acting
 from sim_bridge.rescue.actions import Action, ActionResult, Verb
 from sim_bridge.rescue.fire import Fire, Supply
-from sim_bridge.rescue.grid import NEAR, SIZE, Cell, away
+from sim_bridge.rescue.grid import NEAR, SIZE, Cell, away, is_inside
 from sim_bridge.rescue.scenes import FireRecord, PersonRecord, Scene
 
 # The names of agents in LLaMAR's prompts, and one more for its sixth place.
-AGENT_NAMES = ("Alice", "Bob", "Charlie", "David", "Emma", "Frank")
+AGENT_NAMES = ("Alice", "Bob", "Charlie", "David", "Emma", "Finn")
 CAPACITY = 3
 CARRIERS = 2
 # Fires advance at every second joint step.
@@ -51,7 +52,7 @@ class Person:
     """A lost person.
 
     Attributes:
-        radius: in cells; who is this close sees the person and can take hold.
+        radius: in whole cells; who is this close sees the person and can take hold.
         needed: how many have to hold the person before they can carry.
         holders: the agents that hold the person, in the order of their `Carry`.
         dropping: those of them that have put the person down since all were at a deposit.
@@ -219,15 +220,15 @@ class RescueWorld:
         return name in self.reservoirs or name in self.deposits
 
     def is_free(self, cell: Cell, agent: Agent) -> bool:
-        """Whether an agent can be in a cell of the grid."""
-        if not (0 <= cell[0] < SIZE and 0 <= cell[1] < SIZE) or cell in self._fixed:
+        """Whether an agent can be in a cell of the grid; a person blocks all, also who carries."""
+        if cell == agent.cell:
+            return True
+        if not is_inside(cell) or cell in self._fixed:
             return False
-        if any(other.cell == cell for other in self.agents.values() if other is not agent):
+        if any(other.cell == cell for other in self.agents.values()):
             return False
         return not any(
-            person.cell == cell and agent.name not in person.holders
-            for person in self.persons.values()
-            if not person.deposit
+            person.cell == cell for person in self.persons.values() if not person.deposit
         )
 
     # Acting
@@ -247,7 +248,7 @@ class RescueWorld:
         results = []
         for agent, action in zip(self.agents.values(), actions, strict=True):
             results.append(acting.act(self, agent, action))
-        results = acting.with_shared_drop_off(self, results)
+        results = acting.with_shared_drop_off(results)
         self.steps += 1
         if self.steps % _STEPS_PER_TICK == 0:
             for fire in self.fires.values():
@@ -295,6 +296,6 @@ def _person(record: PersonRecord) -> Person:
     return Person(
         record.name,
         record.cell,
-        radius=record.find_probability * farthest,
+        radius=math.floor(record.find_probability * farthest),
         needed=CARRIERS + record.extra_load,
     )

@@ -100,6 +100,44 @@ def test_the_wrong_supply_is_used_up_without_effect() -> None:
     assert burning(world, "CaldorFire") == before
 
 
+def test_a_damped_cell_starts_its_clock_again() -> None:
+    """As in the published code: from medium to high, that is seven ticks instead of four."""
+    world = scene_1(1)
+    cells = [(x, y) for x in range(2, 8) for y in range(2, 8)]
+    fire = world.fires["CaldorFire"] = Fire("CaldorFire", FireKind.CHEMICAL, cells, [(4, 4)], 4)
+    while fire.intensity((4, 4)) is not Intensity.HIGH:
+        fire.tick()
+    assert fire.damp((4, 4))
+    ticks = 0
+    while fire.intensity((4, 4)) is not Intensity.HIGH:
+        fire.tick()
+        ticks += 1
+    assert ticks == 7
+
+
+def test_supply_where_no_cell_is_of_the_fire_is_used_up_and_fails() -> None:
+    world = scene_1()
+    world.fires["GreatFire"] = Fire("GreatFire", FireKind.NON_CHEMICAL, [(4, 4)], [(4, 4)], 4)
+    put(world, "Alice", (4, 7))
+    world.agents["Alice"].supplies[Supply.WATER] = 1
+    assert do(world, "UseSupply(GreatFire, Water)")[0] is Failure.NOT_INTERACTABLE
+    assert world.agents["Alice"].supplies[Supply.WATER] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("rescue_1", {"CaldorFire": 27, "GreatFire": 21}),
+        ("rescue_2", {"EnglandFire": 47, "TownFire": 47}),
+        ("rescue_4", {"RedFire": 79}),
+    ],
+)
+def test_fires_have_the_cells_of_the_published_code(name: str, sizes: dict[str, int]) -> None:
+    """Counted by running that code."""
+    fires = RescueWorld(load_scene(name)).fires
+    assert {fire.name: len(fire.cells) for fire in fires.values()} == sizes
+
+
 def test_supply_falls_around_the_agent_and_not_on_the_region_that_is_named() -> None:
     """LLAMAR-S4."""
     world = scene_1()
@@ -234,7 +272,7 @@ def test_supplies_can_be_stored_and_taken_by_another() -> None:
     do(world, f"NavigateTo({DEPOSIT})")
     assert do(world, f"StoreSupply({DEPOSIT})", f"GetSupply({DEPOSIT}, Sand)") == [None, None]
     assert world.agents["Bob"].supplies == {Supply.SAND: 2, Supply.WATER: 0}
-    assert do(world, f"StoreSupply({DEPOSIT})")[0] is Failure.NO_SUPPLY
+    assert do(world, f"StoreSupply({DEPOSIT})")[0] is None  # nothing left to store
 
 
 def test_agents_do_not_walk_into_each_other_or_off_the_grid() -> None:
