@@ -11,8 +11,8 @@ from typing import TypeAlias
 Cell: TypeAlias = tuple[int, int]
 
 SIZE = 30
-# The radius of reservoirs, deposits and agents: the diagonal of a 3 by 3 block in whole cells, as the
-# published code compares it (LLAMAR-A2).
+# The radius of reservoirs, deposits and agents: the diagonal of a 3 by 3 block in whole cells, as
+# the published code compares it (LLAMAR-A2).
 NEAR = math.floor(3 * math.sqrt(2))
 
 

@@ -127,9 +127,9 @@ def test_supply_where_no_cell_is_of_the_fire_is_used_up_and_fails() -> None:
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [
-        ("rescue_1", {"CaldorFire": 27, "GreatFire": 21}),
-        ("rescue_2", {"EnglandFire": 47, "TownFire": 47}),
-        ("rescue_4", {"RedFire": 79}),
+        ("rescue-1", {"CaldorFire": 27, "GreatFire": 21}),
+        ("rescue-2", {"EnglandFire": 47, "TownFire": 47}),
+        ("rescue-4", {"RedFire": 79}),
     ],
 )
 def test_fires_have_the_cells_of_the_published_code(name: str, sizes: dict[str, int]) -> None:
