@@ -10,7 +10,7 @@ from planner.grounding.choosing import Choice
 from planner.grounding.drafts import Draft, Drafts, Hold, go_criteria, predicate_of
 from planner.grounding.kinds import can_open
 from planner.grounding.occasions import requests_of
-from planner.grounding.places import Places
+from planner.grounding.places import UNMEASURED, Places
 from planner.grounding.records import Grounding, Unbound, Why
 from planner.grounding.scene import Scene
 from planner.grounding.spots import start_of
@@ -115,8 +115,18 @@ class Grounder:
             text = f"Nothing measures whether things are {request.arrangement}."
             self._note(index, Why.UNSAYABLE, text)
             return
+        for place in request.to:
+            if place.relation in UNMEASURED:
+                where = f"{place.relation.replace('_', ' ')} {words_of(place.anchor)}"
+                text = f"Nothing measures whether something is {where}."
+                self._note(index, Why.UNSAYABLE, text)
+        if request.to and all(place.relation in UNMEASURED for place in request.to):
+            # Nothing is looked for, nor asked, that would not help.
+            return
         things = list(self._bound(request.things, index, path, self._fixed))
         for k, place in enumerate(request.to):
+            if place.relation in UNMEASURED:
+                continue
             where = f"{path}.to.{k}"
             self._places.put(things, place, index, step, where, meant=request.things)
         if request.arrangement is Arrangement.TOGETHER:

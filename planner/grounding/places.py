@@ -23,6 +23,16 @@ from planner.world.catalogue import word_key
 from planner.world.vocabulary import EntityKind
 
 Things = Sequence[tuple[NounPhrase, Binding]]
+# PARTNR has no predicates for these.
+UNMEASURED = frozenset(
+    {
+        Relation.UNDER,
+        Relation.BEHIND,
+        Relation.IN_FRONT_OF,
+        Relation.LEFT_OF,
+        Relation.RIGHT_OF,
+    }
+)
 _LIKE_ON_TOP = frozenset({"sink", "bathtub"})
 
 

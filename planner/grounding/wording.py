@@ -121,7 +121,7 @@ def _core(request: Request) -> str:
     if isinstance(request, Find):
         return f"find {_all(request.things)}"
     if isinstance(request, Go):
-        return f"go{_to(request.to)}"
+        return f"go{''.join(f' {_way(place)}' for place in request.to)}"
     people = f" for {request.people}" if request.people else ""
     at = f" at {words_of(request.at)}" if request.at else ""
     return f"{_OCCASIONS[request.occasion]}{people}{at}"
@@ -139,6 +139,13 @@ def _place(place: Place) -> str:
     if isinstance(place.anchor, Spot):
         return _SPOTS[place.anchor]
     return f"{_PREPOSITIONS[place.relation]} {words_of(place.anchor)}"
+
+
+def _way(place: Place) -> str:
+    """A place as where somebody goes: "to the kitchen"."""
+    if isinstance(place.anchor, Spot) or place.relation not in (Relation.IN, Relation.AT):
+        return _place(place)
+    return f"to {words_of(place.anchor)}"
 
 
 def _described(it: Description) -> str:

@@ -141,6 +141,8 @@ class Words:
         """The next decision for what is bound; what cannot be found no longer holds up the rest."""
         while True:
             grounding = self._bind(context, binder)
+            if grounding.evaluation is None and not grounding.sought and not context.running:
+                return Decision(dict.fromkeys(context.idle, DONE))
             self._pursue(context, grounding, meaning)
             decision = await self._expert.decide(context)
             if not self._give_up_search(grounding, binder):

@@ -21,6 +21,34 @@ def test_what_is_not_known_yet_is_missing_until_it_is_found():
     assert not after.missing
 
 
+@pytest.mark.parametrize(
+    ("relation", "words"),
+    [
+        ("under", "under the table"),
+        ("behind", "behind the table"),
+        ("in_front_of", "in front of the table"),
+        ("left_of", "left of the table"),
+        ("right_of", "right of the table"),
+    ],
+)
+def test_what_nothing_measures_is_refused_before_anything_is_asked_or_looked_for(relation, words):
+    binder = Binder(goal(f"[{{move: {{the: cup}}, to: {{{relation}: {{the: table}}}}}}]"))
+    found = binder.update(scene_with(complete=False))
+    assert (found.questions, found.sought) == ((), ())
+    assert [(part.why, part.text) for part in found.unbound] == [
+        (Why.UNSAYABLE, f"Nothing measures whether something is {words}.")
+    ]
+
+
+def test_the_rest_of_a_place_that_nothing_measures_is_done():
+    text = "[{move: {the: cup}, to: {on_top: {the: couch}, left_of: {the: vase}}}]"
+    found = Binder(goal(text)).update(scene_with(thing("cup_0", "table_0"), complete=False))
+    assert propositions(found) == [("is_on_top", "cup_0", "couch_0")]
+    assert [part.text for part in found.unbound] == [
+        "Nothing measures whether something is left of the vase."
+    ]
+
+
 WATER_THE_PLANT = "[{make: {the: plant}, be: watered}]"
 
 

@@ -17,6 +17,8 @@ from planner.grounding.wording import request_words
             "{move: {all: clothes, but: {all: jacket}}, to: {in: {the: hamper}}}",
             "put all clothes except all jackets in the hamper",
         ),
+        ("{go: {in: {the: kitchen}}}", "go to the kitchen"),
+        ("{go: {next_to: {the: table}}}", "go next to the table"),
         ("{move: {some: knife}, to: {in: {the: sink}}}", "put some knives in the sink"),
     ],
 )

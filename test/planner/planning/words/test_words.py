@@ -104,6 +104,34 @@ def test_without_an_answer_that_matters_it_is_done(toy_world: Make) -> None:
     assert not any(call.startswith("P") for _, call in outcome.calls)
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            "Put the ball behind the couch.",
+            "Nothing measures whether something is behind the couch.",
+        ),
+        ("Stack the plates on the table.", "Nothing measures whether things are stacked."),
+        ("Put the book under the table.", "Nothing measures whether something is under the table."),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_at_once(toy_world: Make, text: str, why: str) -> None:
+    outcome = follow(toy_world(), text)
+    (last,) = outcome.decisions
+    assert last.end is InstructionCode.BAD_REQUEST
+    assert why in last.failure
+    assert outcome.calls == []
+
+
+def test_what_is_to_be_found_first_is_found_on_the_way(toy_world: Make) -> None:
+    outcome = follow(toy_world(), "Find the spoon, then put the apple on the couch.")
+    assert outcome.done
+    assert outcome.world.things["apple_0"] == (ON, "couch_0")
+    assert outcome.decisions[-1].thought.endswith(
+        "The spoon: at chest_of_drawers_0 in living_room_0."
+    )
+
+
 def test_what_is_found_nowhere_does_not_keep_the_rest_from_being_done(toy_world: Make) -> None:
     world = toy_world()
     outcome = follow(world, "Put the kettle on the couch, then put the apple on the couch.")
