@@ -26,6 +26,7 @@ from planner.parts.option import OptionValue
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import make_planner
 from planner.planning.session import Ask
+from planner.skills.eye import load_view_encoder
 from planner.skills.find_model import FindModel
 from planner.world.episode import Episode, with_team
 from planner.world.errors import PlannerError
@@ -126,6 +127,7 @@ def run(
     model_url: str = "",
     find_model: str = "",
     find_model_url: str = "",
+    explore_encoder: str = "",
     pictures: bool = False,
     options: Mapping[str, OptionValue] | None = None,
     ask: Ask | None = None,
@@ -144,6 +146,8 @@ def run(
         model_url: address of the model's server.
         find_model: language model that answers the Find tools; empty = they answer by rule.
         find_model_url: address of its server.
+        explore_encoder: folder of a SigLIP or CLIP class model, by which ExploreByView compares
+            pictures with words; empty = it goes where it has not been for longest.
         pictures: whether cameras are rendered, for the memory to use.
         options: values of planner options that differ from the defaults.
         ask: answers questions of the planner; None = a question ends the run.
@@ -172,6 +176,7 @@ def run(
         say=say or _say_nothing,
         ask=ask,
         find=ModelChoice(find_model, find_model_url),
+        explore_encoder=explore_encoder,
     )
     return asyncio.run(playing)
 
@@ -188,10 +193,11 @@ async def play(
     on_state: Callable[[WorldState], None] | None = None,
     ask: Ask | None = None,
     find: ModelChoice = NO_MODEL,
+    explore_encoder: str = "",
 ) -> Run:
     """As `run`, inside an event loop; `on_state` is called with each evaluated state.
 
-    `find` is the model of the Find tools.
+    `find` is the model of the Find tools; `explore_encoder` the folder of ExploreByView's model.
 
     Raises:
         PlannerError: for invalid arguments, or a model that does not reply.
@@ -246,6 +252,7 @@ async def play(
         if found is not None:
             prepared.find_model = FindModel(found, blocks=True)
             opened.callback(prepared.find_model.close)
+        prepared.encoder = load_view_encoder(explore_encoder)
         story.begin(prepared)
         result = await prepared.play()
         trace = traced(

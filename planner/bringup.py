@@ -182,7 +182,11 @@ def _memory(args: Arguments) -> tuple[NodeSpec, ...]:
 def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
     if args.planner in ("none", "tour"):
         return ()
-    find = {"find_model": args.find_model, "find_model_url": args.find_model_url}
+    models = {
+        "find_model": args.find_model,
+        "find_model_url": args.find_model_url,
+        "explore_encoder": args.explore_encoder,
+    }
     return (
         NodeSpec(
             name="skill_executor",
@@ -192,7 +196,7 @@ def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
                 "episode": args.episode,
                 # Its timeouts are in the world's time, in fast time too.
                 "use_sim_time": _simulated(args),
-                **{name: word for name, word in find.items() if word},
+                **{name: word for name, word in models.items() if word},
             },
         ),
     )

@@ -63,6 +63,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("model_url", "", "address of the model's OpenAI-compatible server, .../v1"),
     Argument("find_model", "", "language model that answers the Find tools; empty = by rule"),
     Argument("find_model_url", "", "address of its OpenAI-compatible server, .../v1"),
+    Argument("explore_encoder", "", "SigLIP or CLIP class folder, for ExploreByView"),
     Argument(
         "control",
         "decentralized",
@@ -153,6 +154,7 @@ class Arguments:
     model_url: str = ""
     find_model: str = ""
     find_model_url: str = ""
+    explore_encoder: str = ""
     control: str = "decentralized"
     memory: str = "auto"
     memory_model: str = ""
@@ -228,6 +230,7 @@ class Arguments:
             model_url=text["model_url"],
             find_model=text["find_model"],
             find_model_url=text["find_model_url"],
+            explore_encoder=text["explore_encoder"],
             control=text["control"],
             planner_options=_read(of_planner, given),
             model_options=_read(of_model, given),

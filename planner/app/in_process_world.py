@@ -18,10 +18,12 @@ from planner.models.picture import Picture
 from planner.planning.planner import AgentResult
 from planner.planning.session_world import Event, OnGoal, Status, ignore_goal
 from planner.skills.executor import SkillExecutor
+from planner.skills.eye import Eye, ViewEncoder
 from planner.skills.find_model import FindModel
 from planner.skills.team import Team
 from planner.world.belief import Belief
 from planner.world.house import House
+from planner.world.observation import RgbImage
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillResult
 
@@ -38,6 +40,7 @@ class InProcessWorld:
         on_event: Callable[[Event], None],
         find_model: FindModel | None = None,
         on_goal: OnGoal = ignore_goal,
+        encoder: ViewEncoder | None = None,
     ) -> None:
         """Creates the agents' executors.
 
@@ -49,6 +52,7 @@ class InProcessWorld:
             on_event: called with each call that starts or ends.
             find_model: answers the Find tools; None = they answer by rule.
             on_goal: called with the goal that the planner has understood.
+            encoder: compares pictures with words for ExploreByView; None = nothing does.
         """
         self.layout = layout
         self.on_event = on_event
@@ -57,6 +61,7 @@ class InProcessWorld:
         self._steps, self._backend, self._memory = steps, steps.backend, steps.memory
         self._all_known = all_known
         team = Team()
+        eye = Eye(encoder, self._image) if encoder is not None else None
         self._executors = {
             agent: SkillExecutor(
                 layout,
@@ -65,6 +70,7 @@ class InProcessWorld:
                 team=team,
                 report=partial(self._remember, agent),
                 find_model=find_model,
+                eye=eye,
             )
             for agent in agents
         }
@@ -80,6 +86,10 @@ class InProcessWorld:
         if self._all_known is not None:
             return self._all_known()
         return self._memory.belief(self.now_s)
+
+    def _image(self, agent: str) -> RgbImage | None:
+        frame = self._backend.observe(agent, (CAMERA,)).cameras.get(CAMERA)
+        return frame.rgb if frame is not None else None
 
     def _remember(self, agent: str, call: SkillCall, result: SkillResult) -> None:
         self._memory.note_result(agent, call, result, self.now_s)

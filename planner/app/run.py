@@ -15,6 +15,7 @@ from planner.models.chat import ModelUnavailableError
 from planner.planning.planner import Planner, Task
 from planner.planning.session import Ask, Outcome, Session
 from planner.planning.session_world import Event, OnGoal, ignore_goal
+from planner.skills.eye import ViewEncoder
 from planner.skills.find_model import FindModel
 from planner.world.belief import Belief
 from planner.world.house import House
@@ -89,6 +90,7 @@ class EpisodeRun:
         ask: asks the person; without it a question of the planner ends the run.
         find_model: answers the Find tools; None = they answer by rule.
         on_goal: called with the goal that the planner has understood.
+        encoder: compares pictures with words for ExploreByView; None = nothing does.
     """
 
     backend: Backend
@@ -103,6 +105,7 @@ class EpisodeRun:
     ask: Ask | None = None
     find_model: FindModel | None = None
     on_goal: OnGoal = ignore_goal
+    encoder: ViewEncoder | None = None
     events: list[Event] = field(default_factory=list)
 
     def run(self) -> RunResult:
@@ -120,7 +123,14 @@ class EpisodeRun:
         """
         agents, layout = self.task.agents, self.house.layout
         world = InProcessWorld(
-            layout, agents, self.steps, self.all_known, self._note, self.find_model, self.on_goal
+            layout,
+            agents,
+            self.steps,
+            self.all_known,
+            self._note,
+            self.find_model,
+            self.on_goal,
+            self.encoder,
         )
         session = Session(self.task, self.planner, world, ask=self.ask)
         self.steps.begin()

@@ -61,6 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--find-model-url", default="", help="address of its server, .../v1")
     parser.add_argument(
+        "--explore-encoder", default="", help="SigLIP or CLIP class folder, for ExploreByView"
+    )
+    parser.add_argument(
         "--memory",
         choices=memory_names(),
         default=MemoryKind.RAYS.value,
@@ -114,6 +117,7 @@ def run(args: argparse.Namespace) -> int:
             on_state=on_state,
             ask=answers(args.answer) if args.instruction or settings.part.asks else None,
             find=ModelChoice(args.find_model, args.find_model_url),
+            explore_encoder=args.explore_encoder,
         )
         try:
             done = asyncio.run(playing)

@@ -11,6 +11,7 @@ from sensor_msgs.msg import Image
 from planner.models.picture import Picture
 from planner.ros import images, qos
 from planner.world import topics
+from planner.world.observation import RgbImage
 
 _CAMERA = "hand"
 
@@ -43,7 +44,16 @@ class NewestPictures:
         Raises:
             PlannerError: for an encoding that cannot be read.
         """
+        image = self.image(agent)
+        return None if image is None else Picture.of(image)
+
+    def image(self, agent: str) -> RgbImage | None:
+        """The same as pixels, (h, w, 3).
+
+        Raises:
+            PlannerError: for an encoding that cannot be read.
+        """
         message = self._messages.get(agent)
         if message is None:
             return None
-        return Picture.of(images.rgb_array(deserialize_message(message, Image)))
+        return images.rgb_array(deserialize_message(message, Image))

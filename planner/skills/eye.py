@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
-from planner.memory.features import Features
+from planner.memory.features import Features, SigLipFeatures
 from planner.world.compass import Heading
 from planner.world.observation import RgbImage
 
@@ -36,6 +37,15 @@ class Eye:
 
     encoder: ViewEncoder
     picture: Callable[[str], RgbImage | None]
+
+
+def load_view_encoder(folder: str) -> ViewEncoder | None:
+    """The SigLIP or CLIP class model of a folder; None for no folder.
+
+    Raises:
+        PlannerError: for another folder, or without the extra `vlm`.
+    """
+    return SigLipFeatures(Path(folder)) if folder else None
 
 
 def heading_scores(

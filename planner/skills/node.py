@@ -17,10 +17,12 @@ from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher
 from planner.ros.managed_node import ManagedNode
 from planner.ros.model_trace import ModelTrace
+from planner.ros.newest_pictures import NewestPictures
 from planner.ros.primitive_client import PrimitiveClient
 from planner.ros.skill_messages import report_message
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.skills.executor import SkillExecutor
+from planner.skills.eye import Eye, ViewEncoder, load_view_encoder
 from planner.skills.find_model import DEADLINE_S, FindModel
 from planner.skills.options import SkillOptions
 from planner.skills.service.node import SkillServer
@@ -81,6 +83,7 @@ class SkillExecutorNode(ManagedNode):
             self._layout = self._declare_layout()
             self._options = self._declare_options()
             self._find_model = self._declare_find_model()
+            self._encoder = self._declare_encoder()
         except PlannerError:
             super().destroy_node()
             raise
@@ -92,6 +95,7 @@ class SkillExecutorNode(ManagedNode):
         self._agents: dict[str, _Agent] = {}
         self._graph: WorldGraph | None = None
         self._belief: Belief | None = None
+        self._pictures = NewestPictures(self)
         self._logged: set[str] = set()
         self._now_s = self._graph_s = 0.0
         self._lockstep = LockstepPublisher(self, LockstepChannel.SKILLS, Counter())
@@ -203,6 +207,10 @@ class SkillExecutorNode(ManagedNode):
             model, deadline_s=deadline_s, on_call=lambda call: self._trace.publish(call)
         )
 
+    def _declare_encoder(self) -> ViewEncoder | None:
+        what = "SigLIP or CLIP class folder, for ExploreByView"
+        return load_view_encoder(parameters.text(self, "explore_encoder", "", what))
+
     def _missing(self) -> list[str]:
         found = []
         if self._layout is None:
@@ -276,10 +284,18 @@ class SkillExecutorNode(ManagedNode):
             team=self._team,
             report=self._reporter(name),
             find_model=self._find_model,
+            eye=self._eye(name),
         )
         server = SkillServer(self, executor, self._wake, self._lockstep, lambda: self.refusal)
         self._agents[name] = _Agent(kind, heartbeat, port, server)
         self.get_logger().info(f"serves {name}, a {kind}, in {layout.name}")
+
+    def _eye(self, agent: str) -> Eye | None:
+        """Subscribes to an agent's camera where there is something to compare pictures with."""
+        if self._encoder is None:
+            return None
+        self._pictures.add(agent)
+        return Eye(self._encoder, self._pictures.image)
 
     def _drop_all(self) -> None:
         for name in list(self._agents):

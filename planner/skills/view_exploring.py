@@ -16,6 +16,7 @@ from planner.skills.preconditions import Arguments
 from planner.skills.results import RefusalError, failure
 from planner.skills.small_steps import face, step
 from planner.world.compass import Heading, heading_of
+from planner.world.errors import PlannerError
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
 from planner.world.skill import SkillCode
 
@@ -82,8 +83,22 @@ def _look_round(attempt: Attempt, eye: Eye | None) -> _Views:
             turned = yield from look(attempt, ahead, f"looking {heading.name.lower()}")
         if not turned.succeeded:
             return turned
-        image = eye.picture(attempt.scene.agent) if eye is not None else None
-        if eye is not None and image is not None:
+        view = _view(eye, attempt.scene.agent) if eye is not None else None
+        if view is not None:
             # LLAMAR-C32: the picture is of the heading after the turn.
-            views[heading] = eye.encoder.picture(image)
+            views[heading] = view
     return views
+
+
+def _view(eye: Eye, agent: str) -> Features | None:
+    """What an agent's camera shows now; None for a dropped picture.
+
+    Raises:
+        RefusalError: if there can be no pictures, or they cannot be compared.
+    """
+    try:
+        image = eye.picture(agent)
+        return None if image is None else eye.encoder.picture(image)
+    except PlannerError as error:
+        sentence = f"The pictures cannot be compared with the subtasks: {error}."
+        raise RefusalError(SkillCode.BACKEND_FAULT, sentence) from None

@@ -14,6 +14,7 @@ from planner.memory.features import Features
 from planner.skills.eye import Eye, best_heading, heading_scores, least_recent
 from planner.world.compass import Heading, heading_of
 from planner.world.episode import Episode
+from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.observation import RgbImage
 from planner.world.primitive import Primitive, PrimitiveName
@@ -188,6 +189,16 @@ def test_exploring_where_every_way_is_blocked_fails(
     result = recorder.world.run("ExploreByView[look west]")
     assert result.code is SkillCode.BLOCKED
     assert result.evidence["steps"] == "0"
+
+
+def test_pictures_that_cannot_be_had_end_the_call(explorer: Recorder) -> None:
+    class Blind(Compass):
+        def picture(self, image: RgbImage) -> Features:
+            raise PlannerError("out of memory")
+
+    result = explorer.with_eye(Blind({"x": (1, 0, 0, 0)})).world.run("ExploreByView[x]")
+    assert result.code is SkillCode.BACKEND_FAULT
+    assert result.text.endswith("cannot be compared with the subtasks: out of memory.")
 
 
 def test_rounds_and_steps_are_options(make_world: MakeWorld, small_episode: Episode) -> None:
