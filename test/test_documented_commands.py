@@ -171,6 +171,9 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/training/test_vision_tuning.py"
         "::test_a_killed_run_continues_and_ends_as_if_it_was_never_killed"
     ),
+    "planner train translator models/all-MiniLM-L6-v2 models/translator": (
+        "test/planner/training/test_translator_tuning.py::test_training_runs_to_the_end_and_gains"
+    ),
     "planner up planner:=none memory:=vlm memory_model:=epm memory_url:=http://127.0.0.1:8000/v1": (
         "test/integration/test_memory.py::test_a_model_behind_a_server_makes_the_edits"
     ),
