@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 NAMES = ("Alice", "Bob")
 SUBTASK = "put everything where it belongs"
 Joint = Sequence[str]
+Steps = Sequence[Joint]
 
-JOINT: Mapping[str, Sequence[Joint]] = {
+JOINT: Mapping[str, Steps] = {
     "cup": (
         ("Pickup(Cup_1)",),
         ("Rotate(Right)",),
@@ -49,7 +50,7 @@ JOINT: Mapping[str, Sequence[Joint]] = {
 }
 
 
-def replies(planner: str, steps: Sequence[Joint]) -> list[str]:
+def replies(planner: str, steps: Steps) -> list[str]:
     """The replies of a planner's model in order; the Corrector corrects nothing."""
     make = {
         "llamar": _four_roles,
@@ -63,7 +64,7 @@ def replies(planner: str, steps: Sequence[Joint]) -> list[str]:
     return list(make(steps))
 
 
-def _four_roles(steps: Sequence[Joint]) -> Iterator[str]:
+def _four_roles(steps: Steps) -> Iterator[str]:
     for number, step in enumerate(steps):
         yield json.dumps({"reason": "r", "plan": [SUBTASK]})
         texts = {"failure reason": None, "memory": f"memory {number}", "reason": "r"}

@@ -107,11 +107,14 @@ def team_of(situation: Situation) -> str:
     names = [view.name for view in situation.views]
     if len(names) == 1:
         return f"one robot, {names[0]},"
-    return f"{len(names)} robots, {', '.join(names[:-1])} and {names[-1]},"
+    return f"{len(names)} robots, {_and(names)},"
 
 
 def with_pictures(situation: Situation) -> str:
-    """A sentence on the pictures; "" where there are none."""
-    if not any(view.picture is not None for view in situation.views):
-        return ""
-    return " You also get a picture from each robot's camera, in the same order."
+    """A sentence on the pictures, which some cameras may lack; "" where there are none."""
+    names = [view.name for view in situation.views if view.picture is not None]
+    return f" The pictures are of the cameras of {_and(names)}, in this order." if names else ""
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -145,5 +145,5 @@ def test_pictures_are_sent_in_the_order_of_the_agents() -> None:
     for role in (PlannerRole(), actor(), CorrectorRole(("Alice", "Bob"), ACTIONS), VerifierRole()):
         system, user = role.messages(seen)
         assert user.pictures == (first, second)
-        assert "picture" in system.text
+        assert "The pictures are of the cameras of Alice and Bob, in this order." in system.text
         assert "picture" not in role.messages(situation())[0].text
