@@ -109,6 +109,8 @@ class JointPlanner:
             words = f"all agents wait, for no reply could be read: {self._asking.problem}"
             return Decision(plan.calls, words, evidence=self._evidence())
         if plan.is_done:
+            # It was decided as any other step (LLAMAR-D13).
+            self._step += 1
             return self._done("all agents say that the task is complete")
         self._team.begin(plan)
         return Decision(plan.calls, _words(moment, plan), evidence=self._evidence())

@@ -41,7 +41,7 @@ def test_one_call_a_step_until_all_are_done(kitchen: Kitchen, style: Style) -> N
     end = kitchen.run(made(style, script), TASK)
     assert kitchen.log == [("agent_0", "NavigateTo[apple_13]"), ("agent_1", "NavigateTo[fridge_0]")]
     assert script.roles == [Role.PLANNER, Role.PLANNER]
-    assert (end.failure, end.evidence["joint_steps"]) == ("", "1")
+    assert (end.failure, end.evidence["joint_steps"]) == ("", "2")
     said = json.loads(written(style, FIRST))
     grammar = read_grammar(script.requests[0].grammar)
     assert grammar.accepts(json.dumps(said, separators=(",", ":")))

@@ -158,7 +158,7 @@ def test_check_13_done_of_all_ends_the_task(kitchen: Kitchen) -> None:
     assert [str(call) for call in end.calls.values()] == ["Done[]", "Done[]"]
     # What it believes to be open shows that nobody verified it: the evaluator decides.
     assert subtasks(end) == ([OPEN], [])
-    assert end.evidence["joint_steps"] == "1"
+    assert end.evidence["joint_steps"] == "2"
 
 
 def test_check_14_done_of_one_does_not(kitchen: Kitchen) -> None:

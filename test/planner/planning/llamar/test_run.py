@@ -44,7 +44,7 @@ def test_the_apple_is_put_away(tmp_path: Path, name: str) -> None:
     result = play(tmp_path, STEPS, name)
     assert result.outcome.code is InstructionCode.DONE
     assert result.verdict.success
-    assert result.evidence["joint_steps"] == "6"
+    assert result.evidence["joint_steps"] == "7"
     assert result.evidence["translator"] == "plain"
 
 
