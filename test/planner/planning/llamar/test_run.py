@@ -1,4 +1,4 @@
-"""LLaMAR in a whole run without ROS: the evaluator decides, not what the team believes."""
+"""LLaMAR in a whole run without ROS: the evaluator decides, not the team (LLAMAR-C13)."""
 
 from __future__ import annotations
 
