@@ -74,6 +74,25 @@ def test_llamar_check_37_seven_of_fourteen_items(run) -> None:
     assert llamar.success(half).value == 0.0
 
 
+def test_the_papers_own_skills_do_the_same(run) -> None:
+    held = HoldLine(2, "agent_0", "bread_0")
+    found = run(
+        "NavigateTo[bread_0]", "PickupObject[bread_0]", bob("OpenObject[fridge_0]"),
+        "NavigateTo[fridge_0]", "PutObject[bread_0, within, fridge_0, None, None]",
+        bob("CloseObject[fridge_0]"), "Move[Ahead]", holds=[held],
+    )  # fmt: skip
+    assert done(found) == {*ITEMS[:4], *ITEMS[12:]}
+    assert llamar.coverage(found).value == 0.5
+    states = Checklist(
+        ambiguity=1,
+        subtasks=("SliceObject(a_0)", "CleanObject(a_0)", "ToggleObjectOn(a_0)",
+                  "ToggleObjectOff(a_0)"),
+        targets=(("a_0",),),
+    )  # fmt: skip
+    changed = run(*(f"{text.partition('(')[0]}[a_0]" for text in states.subtasks), checklist=states)
+    assert done(changed) == set(states.subtasks)
+
+
 def test_an_interaction_also_credits_the_way(run) -> None:
     assert done(run("Pick[bread_0]")) == {"NavigateTo(bread_0)", "PickupObject(bread_0)"}
     assert done(run("Rearrange[bread_0, within, fridge_0, None, None]")) == set(ITEMS[:4])
