@@ -195,6 +195,15 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/bench/runs/test_solved.py"
         "::test_samples_are_the_successful_actions_and_the_end"
     ),
+    "planner bench table llamar RUN_A RUN_B --as oracle_verifier=RUN_C": (
+        "test/planner/bench/runs/test_llamar_tables.py"
+        "::test_the_command_prints_the_tables_and_what_stood_behind_a_run"
+    ),
+    "planner bench llamar --planner llamar --model NAME --model-url http://127.0.0.1:8000/v1 "
+    "--agents 3 --episodes 48 --out RUN": (
+        "test/planner/bench/runs/test_llamar_tables.py"
+        "::test_the_command_prints_the_tables_and_what_stood_behind_a_run"
+    ),
     "planner bench claims RUN_A RUN_B": (
         "test/planner/bench/runs/test_commands.py::test_claims_are_printed"
     ),
