@@ -86,6 +86,8 @@ class Discourse:
             thing for phrase in do.tools for thing in self._phrase(phrase, lambda _: True, [])
         ]
         own = [thing for thing in do.things if isinstance(thing, Noun)]
+        for thing in own if do.act is Act.MAKE and self._room is not None else ():
+            self._into_context(thing, [])
         for where in do.to:
             if isinstance(where.anchor, Noun) and where.anchor.other:
                 self._other_place(where.anchor, own)
@@ -472,6 +474,8 @@ class Discourse:
         found = [noun for noun in found if not is_furniture(noun) and not is_room(noun)]
         if not found:
             raise self._source.ask(AskReason.WHERE, where.start, where.end)
+        if len(found) == 1 and several(found[0]):
+            found *= 2
         return found[0] if len(found) == 1 else Either(found, where.start, where.end)
 
     def _pronoun(

@@ -23,7 +23,7 @@ _SURFACE_PLURAL = frozenset({
     "jeans", "scissors", "headphones", "sunglasses", "tissues", "playing cards", "keys", "gloves",
     "pants", "trousers",
     "earphones", "glasses", "eyeglasses", "reading glasses", "key", "glove", "mittens", "pliers",
-    "slippers", "cards",
+    "slippers", "cards", "shelf",
 })  # fmt: skip
 
 
@@ -141,6 +141,7 @@ class Do:
         told: its places and states say how the things are.
         tools: what it is done with.
         later: which of the things come after those before them ("the cup, then the plate").
+        spells_out: the request whose vague things ("some toys") these are.
     """
 
     act: Act
@@ -160,6 +161,7 @@ class Do:
     told: bool = False
     tools: list[Phrase] = field(default_factory=list)
     later: list[int] = field(default_factory=list)
+    spells_out: Do | None = None
 
 
 def several(noun: Noun) -> bool:

@@ -10,7 +10,16 @@ from planner.language.places import grouped
 from planner.language.verbs import Form, verbs_at
 from planner.language.words import Amount, Spot
 
-_AND = ("and also", "and then also", "and", "as well as", "along with", "together with", "plus")
+_AND = (
+    "including",
+    "and also",
+    "and then also",
+    "and",
+    "as well as",
+    "along with",
+    "together with",
+    "plus",
+)
 # After these a noun phrase was the subject of a clause of its own.
 PREDICATES = frozenset({
     "stay", "remain", "remains",

@@ -9,7 +9,7 @@ from planner.language.english import THE
 from planner.language.fitness import is_hollow
 from planner.language.objects import Placed, Segment
 from planner.language.occasion_frames import OccasionFrames
-from planner.language.places import BY_SIDE, is_furniture, is_room
+from planner.language.places import BY_SIDE, grouped, is_furniture, is_room
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos, can
 from planner.language.verbs import Frame, Verb
@@ -204,11 +204,17 @@ class MovingFrames(OccasionFrames):
             do.to = [Where(Relation.AT, Spot.BACK, Way.TO, do.start, do.end)]
         elif taken_off and verb.base in ("take", "move", "get off"):
             do.to = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, do.start, do.end)]
+        elif do.later and (vague := self._vague_before(do.things)):
+            do.to, do.spells_out, do.taken = list(vague.to), vague, False
         elif do.later:
             # "Move the cup, then the plate. Place them on the table": their order would be lost.
             raise self._source.unknown(do.start, do.end)
         else:
             do.act = Act.MENTION
+
+    def _vague_before(self, _things: list[Phrase]) -> Do | None:
+        """The request just before that moves "some toys"; what knows it overrides this."""
+        return None
 
     def trash(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """TRASH, BIN: into the trash can."""
@@ -388,6 +394,7 @@ def _join_beside(one: Segment, other: Segment) -> None:
     first = one.wheres[0]
     for thing in other.things:
         one.wheres.append(Where(Relation.NEXT_TO, thing, first.way, thing.start, thing.end, True))
+    there = grouped(other.wheres, unsure=True)
     for where in one.wheres:
         if isinstance(where.anchor, Noun):
-            where.anchor.where += other.wheres
+            where.anchor.where += there

@@ -256,7 +256,8 @@ class Objects(Items):
             self._check_target(segment.things, to)
             found.append(Placed(segment.things, to, segment.arrangement, segment.later))
         for earlier, later in reversed(list(itertools.pairwise(found))):
-            if not earlier.to and later.to:
+            beside_it = all(w.anchor is None and _is_beside(w) for w in later.to)
+            if not earlier.to and later.to and not (earlier.arrangement and beside_it):
                 earlier.to = later.to
         for earlier, later in list(itertools.pairwise(found)):
             if not earlier.to or later.to or later.arrangement is not None:
@@ -424,6 +425,10 @@ def _narrows(before: list[Phrase], phrase: Phrase) -> bool:
     thing.pick, thing.states, thing.where = phrase.pick, phrase.states, phrase.where
     thing.definite = True
     return True
+
+
+def _is_beside(where: Where) -> bool:
+    return where.relation is Relation.NEXT_TO
 
 
 def _beside_thing(to: list[Where]) -> bool:

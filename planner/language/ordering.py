@@ -121,7 +121,8 @@ class Order:
             # What is put back has been away.
             return False
         about: list[Phrase] = [*do.things, *do.tools]
-        if self._source.word(earlier.start) != "bring" and _leads_nowhere(earlier):
+        taking = earlier.act is not Act.MAKE and _leads_nowhere(earlier)
+        if self._source.word(earlier.start) != "bring" and taking:
             into = list(_anchors(do))
             if any(t in into and _taken_from(t) for t in earlier.things):
                 # "Get the suitcase down from the wardrobe and put the shirts in it".

@@ -58,7 +58,8 @@ _ARRANGEMENTS = {
         "|right next to each other|in one place"
         "|near each other|close by each other|close to one another|near one another|in a line"
         "|in a row next to each other"
-        "|in a group|in a row next to one another|right next to one another",
+        "|in a group|grouped together|in a grouped fashion"
+        "|in a row next to one another|right next to one another",
         Arrangement.APART: "apart|away from each other|far apart|away from one another"
         "|apart from each other"
         "|separate|far from each other|separated|well apart|separately",
@@ -96,6 +97,12 @@ _ANYWHERE_AT_ALL = (
 _FROM_HERE = (
     "from their current locations", "from the current locations", "from its current location",
 )  # fmt: skip
+_ANOTHER_ONE = tuple(
+    f", but {one} than where {they} {are}"
+    for one in ("a different one", "another one")
+    for they in ("they", "it")
+    for are in ("started", "start", "are", "were", "is", "was")
+)
 _TRASH = frozenset({"trash", "garbage", "rubbish", "waste"})
 SIDES = (Relation.LEFT_OF, Relation.RIGHT_OF, Relation.BEHIND, Relation.IN_FRONT_OF)
 BY_SIDE = (Relation.NEXT_TO, Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF,
@@ -310,7 +317,10 @@ class Places(NounPhrases):
             return None
         anchor, end = first
         if isinstance(anchor, Noun):
-            if after := source.starts(end, "of its own", "of their own"):
+            if after := source.starts(end, *_ANOTHER_ONE):
+                # "To the same table, but a different one than where they are".
+                anchor.elsewhere, anchor.definite, end = True, False, after
+            elif after := source.starts(end, "of its own", "of their own"):
                 anchor.each, end = True, after
             elif source.words[at : at + 1] == ("another",) or source.starts(
                 at, "a different", "some other", "a new", "some new"

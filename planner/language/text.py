@@ -6,7 +6,7 @@ import copy
 
 from planner.language.announcements import Announcements
 from planner.language.clause_words import TO_DO
-from planner.language.drafts import Act, Do, Noun, Pronoun, Way, Where
+from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import (
     BEFORE_THAT,
     FILLERS,
@@ -15,6 +15,7 @@ from planner.language.english import (
     THE,
     THEN,
 )
+from planner.language.fitness import includes
 from planner.language.places import is_room
 from planner.language.reading import AskReason
 from planner.language.sentence import Source
@@ -22,7 +23,7 @@ from planner.language.state_frames import Dos
 from planner.language.text_words import ALSO, REPAIRS, STARTING, TOO
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
-from planner.language.words import Actor, Occasion, Relation, Spot
+from planner.language.words import Actor, Amount, Occasion, Relation, Spot
 
 
 class Text(Announcements):
@@ -265,6 +266,8 @@ class Text(Announcements):
         for do in dos:
             self._share_place(do)
             self._take_from_there(do)
+            if do.spells_out is not None:
+                self._spell_out(do, do.spells_out)
         too = self._source.longest(end, TOO)
         if any((too and self._nowhere_said(do)) or self._is_share(do) for do in dos):
             raise self._source.ask(AskReason.WHERE, at, end)
@@ -314,6 +317,26 @@ class Text(Announcements):
         """Reads "bring the pot as well": to the speaker, or to where the others were brought."""
         before = [w.anchor for earlier in self._previous for w in earlier.to]
         return do.taken and bool(before) and before[-1] is not Spot.ME
+
+    def _spell_out(self, do: Do, vague: Do) -> None:
+        """Reads "Move some toys from the bed to the table. Move the ball, then the doll."""
+        for step in self.order.steps:
+            step[:] = [other for other in step if other is not vague]
+        origins = [w for some in vague.things if isinstance(some, Noun) for w in some.where]
+        for thing in do.things:
+            if isinstance(thing, Noun) and not thing.where:
+                thing.where = list(origins)
+
+    def _vague_before(self, _things: list[Phrase]) -> Do | None:
+        last = self._previous[-1] if self._previous else None
+        if last is None or last.act is not Act.MOVE or not last.to or len(last.things) != 1:
+            return None
+        some = last.things[0]
+        if not isinstance(some, Noun) or some.count not in (Amount.SOME, Amount.FEW):
+            return None
+        kinds = [thing.kind for thing in _things if isinstance(thing, Noun)]
+        named = len(kinds) == len(_things) and all(includes(some.kind, kind) for kind in kinds)
+        return last if named else None
 
     def _next_clause(self, at: int) -> Dos | None:
         source = self._source

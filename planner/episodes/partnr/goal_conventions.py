@@ -163,7 +163,11 @@ def _placed(place: Place) -> Iterator[Place]:
     anchor = place.anchor
     if isinstance(anchor, Spot):
         raise UnclearError(f"no evaluation says {anchor}")
-    if not isinstance(anchor, Description):
+    if isinstance(anchor, OneOf) and place.relation is Relation.NEXT_TO:
+        # "The spoons close by" are each next to one of the plates.
+        options = tuple(_any_one(option) for option in anchor.one_of)
+        yield place.model_copy(update={"anchor": OneOf(one_of=options)})
+    elif not isinstance(anchor, Description):
         yield place
     elif anchor.count is Amount.ALL and not anchor.each:
         # "On the tables": each thing on any of them.
@@ -186,6 +190,11 @@ def _placed(place: Place) -> Iterator[Place]:
         yield place.model_copy(update={"relation": Relation.IN}) if inside else place
     else:
         yield place
+
+
+def _any_one(phrase: NounPhrase) -> NounPhrase:
+    every = isinstance(phrase, Description) and phrase.count is Amount.ALL
+    return phrase.model_copy(update={"count": 1}) if every else phrase
 
 
 def _is_rest(place: Place) -> bool:

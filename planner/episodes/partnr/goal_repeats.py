@@ -37,6 +37,8 @@ def repeats(items: Sequence[Proposition], words: list[str]) -> set[int]:
                 found.add(later.index)
             elif item.step is not None and later.step == item.step + 1 and not is_ordered(words):
                 found.add((item if _arranged(later, items) else later).index)
+            elif item.placing and _arranged(later, items) and _stays(item, later, items):
+                found.add(later.index)
     return found
 
 
@@ -46,6 +48,17 @@ def _is_same(one: Proposition, other: Proposition) -> bool:
         return False
     mine, theirs = (one.names, one.second), (other.names, other.second)
     return mine == theirs or (one.function in NEAR and mine == theirs[::-1])
+
+
+def _stays(item: Proposition, later: Proposition, items: Sequence[Proposition]) -> bool:
+    """Whether a thing is not moved away between two steps that put it at the same place."""
+    if item.step is None or later.step is None:
+        return False
+    return not any(
+        set(other.names) & set(item.names)
+        for other in items
+        if other.placing and other.step is not None and item.step < other.step < later.step
+    )
 
 
 def _arranged(placed: Proposition, items: Sequence[Proposition]) -> bool:

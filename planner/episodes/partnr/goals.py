@@ -16,7 +16,7 @@ from planner.episodes.lint.goal import task_types
 from planner.episodes.partnr.goal_checks import checked
 from planner.episodes.partnr.goal_conventions import as_partnr_means
 from planner.episodes.partnr.goal_propositions import UnclearError
-from planner.episodes.partnr.goal_wording import as_list, plain
+from planner.episodes.partnr.goal_wording import other_wording, plain
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import asked_open, asked_word
 from planner.grounding.binder import Binder
@@ -46,10 +46,12 @@ class Derivation:
 
 def derive(instruction: str, scene: Scene) -> Derivation:
     """The goal of an instruction in a scene, if its words determine it."""
-    instruction = plain(instruction)
+    instruction = plain(instruction, scene)
     reading = interpret(instruction)
-    if (listed := as_list(instruction, reading)) != instruction:
-        instruction, reading = listed, interpret(listed)
+    if (other := other_wording(instruction, reading)) != instruction:
+        again = interpret(other)
+        if isinstance(again, Goal):
+            instruction, reading = other, again
     if not isinstance(reading, Goal):
         return Derivation(None, _why(reading))
     try:

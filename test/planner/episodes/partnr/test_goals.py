@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.episodes.partnr.goal_wording import plain
 from planner.episodes.partnr.goals import derive
 from planner.grounding.scene import Scene, Thing
 from planner.world.geometry import Box
@@ -416,6 +417,45 @@ def _able(scene: Scene, **affordances: str) -> Scene:
     return replace(scene, things={**scene.things, **things})
 
 
+@pytest.mark.parametrize(
+    ("words", "plainly"),
+    [
+        ("Movee the cup to the closet.", "move the cup to the closet."),
+        ("Move the bwl to the closet.", "Move the bowl to the closet."),
+        ("Move the cup toy bee to the closet.", "Move the cup, toy bee to the closet."),
+        ("What a day! Move the cup to the closet.", "Move the cup to the closet."),
+        ("Move the cup to the closet. They were not used.", "Move the cup to the closet."),
+        ("Move the cup to the closet while the tea brews.", "Move the cup to the closet."),
+        ("Move the cup for hot tea to the closet.", "Move the cup for hot tea to the closet."),
+    ],
+)
+def test_the_wording_is_made_plain(words: str, plainly: str) -> None:
+    scene = _scene(cup_0="bed_0", bowl_0="bed_0", toy_bee_0="bed_0")
+    assert plain(words, scene).strip() == plainly
+
+
+def test_it_may_stand_for_several() -> None:
+    goal = _goal(
+        "Bring the cups to the kitchen and place it on the counter.", cup_0="bed_0", cup_1="bed_0"
+    )
+    assert [f[1] for f in _facts(goal)] == [["cup_0"], ["cup_1"]]
+
+
+def test_a_room_before_the_furniture_in_it_belongs_to_that() -> None:
+    goal = _goal("Place the cup in the dining room on the table.", cup_0="bed_0")
+    assert _facts(goal) == [("is_on_top", ["cup_0"], ["table_3"])]
+
+
+def test_steps_that_end_at_one_place_only_add_how_things_lie_there() -> None:
+    goal = _goal(
+        "First, move the cup to the dining table, then move the bowl to the dining table. Place"
+        " them next to each other on the dining table.",
+        cup_0="bed_0", bowl_0="bed_0",
+    )  # fmt: skip
+    assert [f[0] for f in _facts(goal)] == ["is_on_top", "is_on_top", "is_next_to"]
+    assert _constraints(goal, "Temporal")[0]["groups"] == [[0], [1], [2]]
+
+
 def test_a_filled_glass_is_to_be_filled() -> None:
     scene = _able(_scene(glass_0="counter_0"), glass_0="fillable")
     found: Any = derive("Bring a filled glass from the kitchen to the closet.", scene).evaluation
@@ -485,7 +525,10 @@ def test_a_room_passed_through_on_the_way_does_not_count_yet() -> None:
         ("Put the cup on the living room table.", "already"),
         ("Move the cup to the living room table and the bowl to the bed.", "already"),
         (
-            "Put the cup next to the bowl, and the hat on the bed. Then move them all to the closet.",
+            (
+                "Place the cup next to the bowl, and the hat on the bed. Then, move all of them to"
+                " the closet."
+            ),
             "whether all of them includes bowl_0",
         ),
         ("Help me tidy up the kitchen and wash the bowl.", "cannot be clean"),
