@@ -203,7 +203,12 @@ class Text(Announcements):
                 (self._ends(end) and source.word(end) != ",") or source.word(end) == "and"
             ):
                 self._come_first(self._sentence[-1])
-            elif not self._sentence and self.order.requests and source.word(at) != "start":
+            elif (
+                not self._sentence
+                and self.order.requests
+                and source.word(at) != "start"
+                and self._vague_before([]) is None
+            ):
                 # "Close the fridge last. First bring me the yogurt."
                 raise source.unknown(at, end)
             return end

@@ -53,7 +53,7 @@ TOGETHER = [
         "Move the cup to the same table, but a different one than where it started.",
         "Move the cup to another table.",
     ),
-    ("Clean the shelves. Put the cup on them.", "Clean the shelves. Put the cup on the shelves."),
+    ("Clean the shelves. Put the cup on them.", "Clean all shelves. Put the cup on all shelves."),
     (
         "Move the kettle from the table to the bed and fill it. Put the cup next to the kettle.",
         "Move the kettle from the table to the bed. Fill it. Put the cup next to the kettle.",
