@@ -363,6 +363,10 @@ ELSEWHERE: Mapping[str, str] = {
     "planner run rescue-1-agents-2 --planner rescue_rules": (
         "test/planner/planning/rescue/test_rules.py::test_planner_run_rescues_and_puts_out"
     ),
+    "planner run rescue-1-agents-2 --planner llamar --actions rescue --model NAME "
+    "--model-url URL": (
+        "test/planner/planning/llamar/test_rescue.py::test_the_command_plays_it_by_a_script"
+    ),
     "planner bench rescue --planner rescue_rules": (
         "test/planner/evaluation/test_rescue_subtasks.py::test_a_whole_run_does_the_whole_checklist"
     ),

@@ -21,7 +21,7 @@ from planner.planning.llamar.asking import Asking
 from planner.planning.llamar.joint_planner import JointPlanner, Moment
 from planner.planning.llamar.role import REASON
 from planner.planning.llamar.state import HORIZON, Attempt, Situation
-from planner.planning.llamar.team import ActionOptions, JointPlan, Team, as_remark
+from planner.planning.llamar.team import ActionOptions, JointPlan, Team, as_remark, setting_of
 from planner.planning.llamar.translator import Translator
 from planner.planning.planner import Task
 
@@ -83,8 +83,8 @@ class ActingRole:
 
     def _system(self, situation: Situation) -> str:
         return f"""\
-You choose the actions of a team of {prompt.team_of(situation)} in a home.
-{prompt.PARTLY_SEEN}{prompt.with_pictures(situation)}
+You choose the actions of a team of {prompt.team_of(situation)} {situation.setting.place}.
+{situation.setting.seeing}{prompt.with_pictures(situation)}
 You get these lines:
 Task: what the person wants.
 <robot>'s observation: the things that the robot sees.
@@ -125,6 +125,7 @@ class Reacting:
         self._style, self._asking, self._names = style, asking, team.names
         self._list, self._is_listed = action_list(options), listed_actions
         self._steps: list[str] = []
+        self._setting = setting_of(options)
 
     @property
     def evidence(self) -> Mapping[str, str]:
@@ -146,7 +147,9 @@ class Reacting:
 
         wordings = moment.wordings if self._is_listed else any_text
         role = ActingRole(self._style, self._names, self._list, tuple(self._steps), wordings)
-        situation = Situation(task=moment.task, views=moment.views, step=moment.step)
+        situation = Situation(
+            task=moment.task, views=moment.views, step=moment.step, setting=self._setting
+        )
         said = await self._asking.ask(role, situation, read)
         return None if said is None else planned[-1]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from planner.planning.llamar.actions import Action, Verb, fits
+from planner.planning.llamar.actions import Action, Repertoire, Verb, fits
 from planner.planning.llamar.known import KnownThing
 from planner.skills.view_exploring import SUBTASK_SEPARATOR
 from planner.world.errors import PlannerError
@@ -30,6 +30,14 @@ _SKILLS = {
     Verb.EXPLORE: "ExploreByView",
     Verb.IDLE: SkillName.WAIT.value,
     Verb.DONE: SkillName.DONE.value,
+    Verb.GET_SAND: "TakeSand",
+    Verb.GET_WATER: "TakeWater",
+    Verb.USE_SAND: "UseSand",
+    Verb.USE_WATER: "UseWater",
+    Verb.STORE_SUPPLY: "StoreSupplies",
+    Verb.CLEAR_INVENTORY: "DiscardSupplies",
+    Verb.CARRY: "Carry",
+    Verb.DROP_OFF: "DropOff",
 }
 _MAX_SUBTASK_CHARACTERS = 1500
 
@@ -68,6 +76,7 @@ def call_for(
     known: Mapping[str, KnownThing],
     held: Sequence[str] = (),
     subtasks: Sequence[str] = (),
+    repertoire: Repertoire = Repertoire.HOUSEHOLD,
 ) -> SkillCall:
     """The skill call of an action.
 
@@ -76,12 +85,15 @@ def call_for(
         known: what it may name: the team's things, or those that this robot has seen.
         held: the memory's names of what the agent holds.
         subtasks: the open ones, which exploration looks for.
+        repertoire: of the team; rescuers explore at random.
 
     Raises:
         RefusedActionError: for an unknown thing, or one of another kind, and for putting down with
             an empty hand.
     """
     skill = _SKILLS[action.verb]
+    if action.verb is Verb.EXPLORE and repertoire is Repertoire.RESCUE:
+        return SkillCall("Scout")
     if action.verb is Verb.EXPLORE:
         return SkillCall(skill, (_subtask_text(subtasks),))
     if action.verb.values:

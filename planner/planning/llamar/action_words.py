@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.planning.llamar.actions import Action, Verb
+from planner.planning.llamar.actions import RESCUES, Action, Repertoire, Verb
 from planner.planning.llamar.actor_role import ActionList
 from planner.planning.llamar.team import ActionOptions
 
@@ -17,19 +17,36 @@ _PLACEHOLDERS = {
 _NOTES = {
     Verb.NAVIGATE_TO: "something that was seen before",
     Verb.PUT: "puts down what is in the hand",
+    Verb.USE_SAND: "puts out a chemical fire, in the 3 by 3 cells around the robot",
+    Verb.USE_WATER: "puts out any other fire, in the 3 by 3 cells around the robot",
+    Verb.GET_SAND: "a robot carries up to three units of sand and water",
+    Verb.CLEAR_INVENTORY: "throws all sand and water away",
+    Verb.CARRY: "the person moves when at least two robots carry; supplies are dropped",
+    Verb.DROP_OFF: "all robots that carry the person have to be there and do it",
     Verb.EXPLORE: "looks around for what the open subtasks need, and goes there",
 }
 
 
 def action_list(options: ActionOptions) -> ActionList:
     """One action a line, in the order of the paper."""
+    if options.repertoire is Repertoire.RESCUE:
+        ends = (*((Verb.EXPLORE,) if options.exploration else ()), Verb.IDLE, Verb.DONE)
+        verbs = [Verb.NAVIGATE_TO, *RESCUES, *ends]
+        return ActionList("\n".join(f"- {_rescue_line(verb)}" for verb in verbs))
     verbs = [
         verb
         for verb in Verb
-        if (options.small_steps or verb not in _STEPS)
+        if verb not in RESCUES
+        and (options.small_steps or verb not in _STEPS)
         and (options.exploration or verb is not Verb.EXPLORE)
     ]
     return ActionList("\n".join(f"- {_line(verb)}" for verb in verbs))
+
+
+def _rescue_line(verb: Verb) -> str:
+    if verb is Verb.EXPLORE:
+        return f"{Action(verb).words} (goes some way in a random direction, to find lost persons)"
+    return _line(verb)
 
 
 def _line(verb: Verb) -> str:

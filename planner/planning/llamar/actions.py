@@ -48,11 +48,20 @@ class Verb(StrEnum):
     EXPLORE = "Explore"
     IDLE = "Idle"
     DONE = "Done"
+    # Of search and rescue (LLAMAR-A24).
+    GET_SAND = "GetSand"
+    GET_WATER = "GetWater"
+    USE_SAND = "UseSand"
+    USE_WATER = "UseWater"
+    STORE_SUPPLY = "StoreSupply"
+    CLEAR_INVENTORY = "ClearInventory"
+    CARRY = "Carry"
+    DROP_OFF = "DropOff"
 
     @property
     def category(self) -> Category:
         """The kind of action."""
-        if self in INTERACTIONS:
+        if self in INTERACTIONS or self in RESCUES:
             return Category.INTERACTION
         if self is Verb.EXPLORE:
             return Category.EXPLORATION
@@ -66,7 +75,8 @@ class Verb(StrEnum):
     @property
     def takes_thing(self) -> bool:
         """Whether its argument is a thing or furniture."""
-        return self is Verb.NAVIGATE_TO or self in INTERACTIONS
+        rescues = self in RESCUES and self is not Verb.CLEAR_INVENTORY
+        return self is Verb.NAVIGATE_TO or self in INTERACTIONS or rescues
 
 
 INTERACTIONS = (
@@ -79,6 +89,16 @@ INTERACTIONS = (
     Verb.TOGGLE_ON,
     Verb.TOGGLE_OFF,
 )
+RESCUES = (
+    Verb.GET_SAND,
+    Verb.GET_WATER,
+    Verb.USE_SAND,
+    Verb.USE_WATER,
+    Verb.STORE_SUPPLY,
+    Verb.CLEAR_INVENTORY,
+    Verb.CARRY,
+    Verb.DROP_OFF,
+)
 _ANGLES = tuple(str(angle) for angle in ANGLES_DEG)
 _VALUES = {
     Verb.MOVE: DIRECTIONS,
@@ -86,6 +106,13 @@ _VALUES = {
     Verb.LOOK_UP: _ANGLES,
     Verb.LOOK_DOWN: _ANGLES,
 }
+
+
+class Repertoire(StrEnum):
+    """What the agents of a team can do: the paper's actions in homes, or search and rescue."""
+
+    HOUSEHOLD = "household"
+    RESCUE = "rescue"
 
 
 class ActionError(PlannerError):
@@ -145,6 +172,14 @@ _PROMPT_FORMS = {
     Verb.EXPLORE: "explore",
     Verb.IDLE: "stay idle",
     Verb.DONE: "Done",
+    Verb.GET_SAND: "get sand from {}",
+    Verb.GET_WATER: "get water from {}",
+    Verb.USE_SAND: "use sand on {}",
+    Verb.USE_WATER: "use water on {}",
+    Verb.STORE_SUPPLY: "store supplies in {}",
+    Verb.CLEAR_INVENTORY: "clear inventory",
+    Verb.CARRY: "carry {}",
+    Verb.DROP_OFF: "drop off the person at {}",
 }
 # Names of the published code beside the paper's, in lower case.
 _OTHER_NAMES = {
@@ -157,6 +192,13 @@ _OTHER_NAMES = {
     "toggleobjecton": Verb.TOGGLE_ON,
     "toggleobjectoff": Verb.TOGGLE_OFF,
     "stayidle": Verb.IDLE,
+}
+# As the published code writes them: a verb, then the place and the supply.
+_SUPPLIES = {
+    ("getsupply", "sand"): Verb.GET_SAND,
+    ("getsupply", "water"): Verb.GET_WATER,
+    ("usesupply", "sand"): Verb.USE_SAND,
+    ("usesupply", "water"): Verb.USE_WATER,
 }
 _VERBS = {verb.lower(): verb for verb in Verb} | _OTHER_NAMES
 _API = re.compile(r"\s*([A-Za-z]+)\s*(?:\(([^()]*)\)|\[([^\[\]]*)\]|<([^<>]*)>)?\s*\.?\s*")
@@ -179,6 +221,8 @@ def parse_action(text: str) -> Action:
     """
     text = text.strip(_QUOTES)
     match = _API.fullmatch(text)
+    if match is not None and match[1].lower() in ("getsupply", "usesupply"):
+        return _supplying(match[1], next((part for part in match.groups()[1:] if part), ""))
     if match is not None and match[1].lower() in _VERBS:
         verb = _VERBS[match[1].lower()]
         return _checked(verb, next((part for part in match.groups()[1:] if part), ""))
@@ -186,6 +230,14 @@ def parse_action(text: str) -> Action:
     if found is None:
         raise ActionError(f"{text[:80]!r} is not an action")
     return found
+
+
+def _supplying(name: str, given: str) -> Action:
+    place, _, supply = (word.strip(_QUOTES) for word in given.partition(","))
+    verb = _SUPPLIES.get((name.lower(), supply.lower()))
+    if verb is None or not place:
+        raise ActionError(f"{name} takes a place and Sand or Water, not {given!r}")
+    return Action(verb, place)
 
 
 def _read_words(text: str) -> Action | None:
@@ -206,6 +258,9 @@ def _checked(verb: Verb, given: str) -> Action:
     relation = None
     if verb is Verb.PUT and len(words) == 2 and words[1].lower() in (Relation.ON, Relation.WITHIN):
         relation = Relation(words.pop().lower())
+    if verb is Verb.DROP_OFF and len(words) == 2:
+        # The published code names the person, too; an agent holds at most one.
+        del words[1]
     needed = int(verb.takes_thing or bool(verb.values))
     if len(words) != needed:
         raise ActionError(f"{verb} takes {needed} argument{'s' * (needed != 1)}, not {len(words)}")
@@ -219,19 +274,32 @@ def _checked(verb: Verb, given: str) -> Action:
     return Action(verb, argument, relation)
 
 
-def fixed_actions(*, small_steps: bool = True, explores: bool = True) -> tuple[Action, ...]:
+def fixed_actions(
+    *,
+    small_steps: bool = True,
+    explores: bool = True,
+    repertoire: Repertoire = Repertoire.HOUSEHOLD,
+) -> tuple[Action, ...]:
     """The actions on no thing, in the order of the paper's list.
 
     Args:
         small_steps: whether the body is also moved step by step.
         explores: whether the exploration routine is offered, which the printed list lacks.
+        repertoire: of the team; rescuers have no small steps.
     """
+    if repertoire is Repertoire.RESCUE:
+        discard = Action(Verb.CLEAR_INVENTORY)
+        return (discard, *((EXPLORE,) if explores else ()), IDLE, DONE)
     steps = [Action(verb, value) for verb in _VALUES for value in verb.values]
     return (*(steps if small_steps else ()), *((EXPLORE,) if explores else ()), IDLE, DONE)
 
 
 def admissible(
-    known: Sequence[KnownThing], *, small_steps: bool = True, explores: bool = True
+    known: Sequence[KnownThing],
+    *,
+    small_steps: bool = True,
+    explores: bool = True,
+    repertoire: Repertoire = Repertoire.HOUSEHOLD,
 ) -> tuple[Action, ...]:
     """All actions on what is known, and those on nothing; whether they would work is left open.
 
@@ -239,11 +307,18 @@ def admissible(
     """
     on_things = [
         Action(verb, thing.name)
-        for verb in (Verb.NAVIGATE_TO, *INTERACTIONS)
+        for verb in (Verb.NAVIGATE_TO, *_HANDLING[repertoire])
         for thing in known
         if fits(verb, thing)
     ]
-    return (*on_things, *fixed_actions(small_steps=small_steps, explores=explores))
+    fixed = fixed_actions(small_steps=small_steps, explores=explores, repertoire=repertoire)
+    return (*on_things, *fixed)
+
+
+_HANDLING = {
+    Repertoire.HOUSEHOLD: INTERACTIONS,
+    Repertoire.RESCUE: tuple(verb for verb in RESCUES if verb.takes_thing),
+}
 
 
 def fits(verb: Verb, thing: KnownThing) -> bool:
@@ -254,8 +329,27 @@ def fits(verb: Verb, thing: KnownThing) -> bool:
         return thing.puts is not None
     if verb in (Verb.OPEN, Verb.CLOSE):
         return thing.opens
+    if verb in RESCUES:
+        return _fits_rescue(verb, thing)
     needed = _AFFORDANCES.get(verb)
     return needed is None or needed in thing.affordances
+
+
+def _fits_rescue(verb: Verb, thing: KnownThing) -> bool:
+    """Fires are put out while they burn, persons carried, supplies kept in deposits."""
+    is_fire = "flammable" in thing.affordances
+    is_deposit = not thing.is_movable and thing.puts is Relation.WITHIN
+    match verb:
+        case Verb.USE_SAND | Verb.USE_WATER:
+            return is_fire and "burning" in thing.states
+        case Verb.GET_SAND:
+            return is_deposit or "gives_sand" in thing.states
+        case Verb.GET_WATER:
+            return is_deposit or "gives_water" in thing.states
+        case Verb.CARRY:
+            return thing.is_movable and not is_fire
+        case _:
+            return is_deposit
 
 
 _AFFORDANCES = {

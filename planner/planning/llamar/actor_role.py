@@ -173,8 +173,8 @@ def _system(situation: Situation, actions: ActionList, correction: Correction) -
         f'It is "{NONE}" if nothing failed.\n'
     )
     return f"""\
-You choose the actions of a team of {prompt.team_of(situation)} in a home.
-{prompt.PARTLY_SEEN}{prompt.with_pictures(situation)}
+You choose the actions of a team of {prompt.team_of(situation)} {situation.setting.place}.
+{situation.setting.seeing}{prompt.with_pictures(situation)}
 You get these lines:
 {actions.inputs}{_REMEDIES if correction is Correction.SEPARATE else ""}
 {prompt.NAMING}
@@ -190,11 +190,6 @@ which subtask each robot is on. What it does not say is forgotten, so repeat wha
 - "{SUBTASK}" is from the list of open subtasks.
 - Let the robots work on different things, so that they are faster than one alone, and keep out of \
 each other's way.
-- A robot holds one thing at a time.
-- To see a thing is not to be close enough to it: navigate to it before anything else is done \
-with it.
-- Where a thing was not seen yet, look for it in all directions and in other places.
-- Close what you opened before you leave it. Open doors may block paths, so open only what has \
-to be.
+{situation.setting.advice}
 Example: {json.dumps(example)}
 {prompt.ONLY_DICTIONARY}"""

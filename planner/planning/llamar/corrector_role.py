@@ -70,21 +70,17 @@ class CorrectorRole:
 def _system(situation: Situation, actions: ActionList) -> str:
     keys = ", ".join(f'"{prompt.own(view.name, CORRECTIVE_ACTION)}"' for view in situation.views)
     return f"""\
-You are the corrector of a team of {prompt.team_of(situation)} in a home. After a step in which an \
-action failed you find out why, and say what the robot should do in the next step.
-{prompt.PARTLY_SEEN}{prompt.with_pictures(situation)}
+You are the corrector of a team of {prompt.team_of(situation)} \
+{situation.setting.place}. After a step in which an action failed you find out why, \
+and say what the robot should do in the next step.
+{situation.setting.seeing}{prompt.with_pictures(situation)}
 You get these lines:
 {actions.inputs}
 {prompt.NAMING}
 The robots can do this:
 {actions.text}
 Common reasons and what helps:
-- The robot is too far from the thing or does not see it: navigate to the thing first.
-- The furniture is closed: open it before putting something into it or taking something out.
-- No path was found: turn or move, then try again from there.
-- Another robot stands in the way: that robot moves away, or this one waits.
-- Two robots did the same at once: one of them does something else.
-- The action was not needed, because its result was there already: go on with the subtask.
+{situation.setting.remedies}
 Reply with a dictionary of these keys: "{FAILURE_REASON}", a text, {keys}: one of the actions \
 above, or {NONE} for a robot that needs none.
 {prompt.ONLY_DICTIONARY}"""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from planner.world.catalogue import default_catalogue
 from planner.world.house import Furniture, House
 from planner.world.receptacle import part_by_word
 from planner.world.record import record
+from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind, Relation
 
 
@@ -37,7 +38,8 @@ class KnownThing:
         is_movable: whether it can be picked up.
         opens: whether it opens and closes.
         puts: where Put puts things; None if it holds none.
-        affordances: as in the catalogue.
+        affordances: as in the catalogue, and those that its states need.
+        states: those that it is known to have.
     """
 
     name: str
@@ -47,6 +49,7 @@ class KnownThing:
     opens: bool = False
     puts: Relation | None = None
     affordances: frozenset[str] = frozenset()
+    states: frozenset[str] = frozenset()
 
 
 def known_things(
@@ -79,7 +82,10 @@ def known_thing(name: str, node: BeliefNode, layout: House) -> KnownThing:
         is_movable=is_movable,
         opens=bool(piece.joints) if piece is not None else node.openness is not None,
         puts=_thing_puts(node) if is_movable else _furniture_puts(node, piece),
-        affordances=frozenset(node.affordances or _class_affordances(node.class_name)),
+        affordances=frozenset(
+            (*(node.affordances or _class_affordances(node.class_name)), *_by_states(node))
+        ),
+        states=frozenset(state for state, has_it in node.states.items() if has_it),
     )
 
 
@@ -109,6 +115,12 @@ def usual_relation() -> Mapping[str, Relation]:
         for place in item.places:
             weights.setdefault(place.furniture, Counter())[place.relation] += 1
     return {name: counted.most_common(1)[0][0] for name, counted in weights.items()}
+
+
+def _by_states(node: BeliefNode) -> Iterator[str]:
+    """What only some states need, such as burning: other classes are not in the catalogue."""
+    affordance_of = default_states().affordance_of
+    return (affordance_of[state] for state in node.states if state in affordance_of)
 
 
 def _class_affordances(class_name: str) -> tuple[str, ...]:

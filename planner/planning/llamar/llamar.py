@@ -14,7 +14,7 @@ from planner.planning.llamar.corrector_role import CorrectorRole, Remedies
 from planner.planning.llamar.joint_planner import JointPlanner, Moment
 from planner.planning.llamar.planner_role import PlannerRole
 from planner.planning.llamar.state import HORIZON, Correction, Situation
-from planner.planning.llamar.team import ActionOptions, JointPlan, Team, as_remark
+from planner.planning.llamar.team import ActionOptions, JointPlan, Team, as_remark, setting_of
 from planner.planning.llamar.translator import Translator
 from planner.planning.llamar.verifier_role import VerifierRole
 from planner.planning.planner import Task
@@ -148,6 +148,7 @@ class FourRoles:
             failure_reason=self._remedies.reason,
             corrective_actions=self._remedies.actions or {},
             step=moment.step - int(judging),
+            setting=setting_of(self._options.actions),
         )
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planner.parts.option import Option, OptionValue
+from planner.planning.llamar.actions import Repertoire
 from planner.planning.llamar.state import HORIZON, Correction
 
 TEAM, ROBOT = "team", "robot"
@@ -13,6 +14,12 @@ CAMERA_PICTURES = "camera_pictures"
 TEAM_OPTIONS = (
     Option("horizon", HORIZON, "joint steps of a task, at most", min_value=1, max_value=1000),
     Option("exploration", True, "whether agents are offered the paper's exploration"),
+    Option(
+        "actions",
+        Repertoire.HOUSEHOLD.value,
+        "what the agents can do: the paper's actions, or those of search and rescue",
+        choices=tuple(each.value for each in Repertoire),
+    ),
     Option("small_steps", True, "whether agents also move, turn and look step by step"),
     Option("known_by", TEAM, "who must have seen what an agent names", choices=(TEAM, ROBOT)),
     Option(

@@ -50,9 +50,10 @@ class PlannerRole:
 
 def _system(situation: Situation) -> str:
     return f"""\
-You are the planner of a team of {prompt.team_of(situation)} in a home. Another module chooses the \
-robots' actions; you keep the list of subtasks that are still to be done for the task.
-{prompt.PARTLY_SEEN}{prompt.with_pictures(situation)}
+You are the planner of a team of {prompt.team_of(situation)} \
+{situation.setting.place}. Another module chooses the robots' actions; you keep the list of \
+subtasks that are still to be done for the task.
+{situation.setting.seeing}{prompt.with_pictures(situation)}
 You get these lines:
 Task: what the person wants.
 <robot>'s observation: the things that the robot sees.

@@ -19,10 +19,6 @@ NAMING = (
     "Things are named <class>_<number>, such as Cabinet_1 and Cabinet_2; all robots use the same "
     "names."
 )
-PARTLY_SEEN = (
-    "The robots see only what is in front of them. More things than are listed may be in the "
-    "house, and some have to be found first."
-)
 ONLY_DICTIONARY = "Write the dictionary and nothing else. Think step by step in its reason."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from planner.planning.llamar.acting import Style, make_acting
+from planner.planning.llamar.actions import Repertoire
 from planner.planning.llamar.asking import Asking
 from planner.planning.llamar.encoder_translator import make_translator
 from planner.planning.llamar.joint_planner import JointPlanner
@@ -23,6 +24,7 @@ def actions_of(request: PlannerRequest) -> ActionOptions:
         small_steps=request.flag("small_steps"),
         per_robot=request.text("known_by") == ROBOT,
         pictures=request.flag(CAMERA_PICTURES),
+        repertoire=Repertoire(request.text("actions")),
     )
 
 

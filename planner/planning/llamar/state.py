@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from planner.models.picture import Picture
+from planner.planning.llamar.setting import HOME, Setting
 from planner.world.record import record
 
 # The names in the paper's prompts for two and three agents, then ours.
@@ -68,6 +69,7 @@ class Situation:
         failure_reason: the Corrector's, of the step before; "" = none.
         corrective_actions: the Corrector's for the next step, by name; None where none is needed.
         step: of joint steps, from 0.
+        setting: what the prompts say of the world.
     """
 
     task: str
@@ -79,6 +81,7 @@ class Situation:
     failure_reason: str = ""
     corrective_actions: Mapping[str, str | None] = field(default_factory=dict)
     step: int = 0
+    setting: Setting = HOME
 
 
 @dataclass(frozen=True, slots=True)

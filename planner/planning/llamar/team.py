@@ -15,13 +15,16 @@ from planner.planning.llamar.action_calls import (
     not_understood,
     outcome_words,
 )
-from planner.planning.llamar.actions import DONE, IDLE, Action, Verb, admissible
+from planner.planning.llamar.actions import DONE, IDLE, Action, Repertoire, Verb, admissible
 from planner.planning.llamar.known import KnownThing, known_things
 from planner.planning.llamar.names import InstanceNames
 from planner.planning.llamar.observations import note_met, note_seen, state_words
+from planner.planning.llamar.rescue_view import SUPPLIES, carrying_words, rescue_observation
+from planner.planning.llamar.setting import HOME, RESCUE, Setting
 from planner.planning.llamar.state import MAX_AGENTS, TEAM_NAMES, AgentView, Attempt
 from planner.planning.llamar.translator import Translation, Translator
 from planner.planning.planner import AgentResult, Context
+from planner.world.belief import Belief
 from planner.world.errors import PlannerError
 from planner.world.record import record
 from planner.world.skill import SkillCall, SkillName, SkillResult
@@ -39,12 +42,19 @@ class ActionOptions:
         small_steps: whether agents also move, turn and look step by step.
         per_robot: whether an agent can only name what it has seen itself, not what the team has.
         pictures: whether prompts have a picture of each agent's camera.
+        repertoire: what the agents' bodies are for.
     """
 
     exploration: bool = True
     small_steps: bool = True
     per_robot: bool = False
     pictures: bool = False
+    repertoire: Repertoire = Repertoire.HOUSEHOLD
+
+
+def setting_of(options: ActionOptions) -> Setting:
+    """What the prompts say of the world."""
+    return RESCUE if options.repertoire is Repertoire.RESCUE else HOME
 
 
 @record
@@ -107,6 +117,8 @@ class Team:
         self._plan: JointPlan | None = None
         self._results: dict[str, SkillResult] = {}
         self._attempts: dict[str, Attempt] = {}
+        # What rescuers carry, as their last results say.
+        self._carried: dict[str, Mapping[str, str]] = {}
         self._failures: dict[str, list[str]] = {agent: [] for agent in self.agents}
 
     @property
@@ -132,20 +144,29 @@ class Team:
     def views(self, context: Context) -> tuple[AgentView, ...]:
         """What each agent sees now, where it is, and what became of its last action."""
         belief = context.belief
-        seen = {agent: note_seen(self.instances, belief, agent) for agent in self.agents}
+        look = rescue_observation if self._rescues else note_seen
+        seen = {agent: look(self.instances, belief, agent) for agent in self.agents}
         note_met(self.instances, belief)
         return tuple(
             AgentView(
                 agent=agent,
                 name=name,
                 observation=seen[agent],
-                state=state_words(belief, agent, self.instances),
+                state=self._state(belief, agent),
                 previous_action=self._attempts[agent].text if agent in self._attempts else None,
                 previous_failures=tuple(self._failures[agent]),
                 picture=context.picture(agent) if self.options.pictures else None,
             )
             for agent, name in zip(self.agents, self.names, strict=True)
         )
+
+    @property
+    def _rescues(self) -> bool:
+        return self.options.repertoire is Repertoire.RESCUE
+
+    def _state(self, belief: Belief, agent: str) -> str:
+        words = state_words(belief, agent, self.instances)
+        return carrying_words(words, self._carried.get(agent)) if self._rescues else words
 
     # A joint step
 
@@ -183,6 +204,9 @@ class Team:
     def take(self, results: Sequence[AgentResult]) -> None:
         """Receives the ends of calls."""
         self._results.update({ended.agent: ended.result for ended in results})
+        self._carried.update(
+            {e.agent: e.result.evidence for e in results if SUPPLIES & e.result.evidence.keys()}
+        )
 
     def finish(self) -> tuple[Attempt, ...]:
         """Takes account of the step; an agent's failures are kept until its next success."""
@@ -215,6 +239,7 @@ class Team:
             tuple(known.values()),
             small_steps=self.options.small_steps,
             explores=self.options.exploration,
+            repertoire=self.options.repertoire,
         )
         return _Offer(known, actions)
 
@@ -225,9 +250,14 @@ class Team:
         if not translation.understood:
             return Planned(translation, WAIT, not_understood(text))
         try:
-            return Planned(translation, call_for(translation.action, offer.known, held, subtasks))
+            return Planned(translation, self._call(translation.action, offer, held, subtasks))
         except RefusedActionError as error:
             return Planned(translation, WAIT, error.result)
+
+    def _call(
+        self, action: Action, offer: _Offer, held: Sequence[str], subtasks: Sequence[str]
+    ) -> SkillCall:
+        return call_for(action, offer.known, held, subtasks, self.options.repertoire)
 
     def _attempt(self, agent: str, part: Planned) -> Attempt:
         action, raw = part.translation.action, part.translation.raw

@@ -51,9 +51,9 @@ class VerifierRole:
 
 def _system(situation: Situation) -> str:
     return f"""\
-You are the verifier of a team of {prompt.team_of(situation)} in a home. After each step you judge \
-which subtasks are done.
-{prompt.PARTLY_SEEN}{prompt.with_pictures(situation)}
+You are the verifier of a team of {prompt.team_of(situation)} \
+{situation.setting.place}. After each step you judge which subtasks are done.
+{situation.setting.seeing}{prompt.with_pictures(situation)}
 You get these lines:
 Task: what the person wants.
 <robot>'s observation: the things that the robot sees after the step.

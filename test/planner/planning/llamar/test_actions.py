@@ -18,6 +18,7 @@ from planner.planning.llamar.actions import (
     EXPLORE,
     IDLE,
     INTERACTIONS,
+    RESCUES,
     Action,
     ActionError,
     Category,
@@ -103,7 +104,10 @@ def test_admissible_are_the_actions_on_what_is_known_and_those_on_nothing() -> N
 
 def test_every_verb_has_one_category() -> None:
     found = {verb: verb.category for verb in Verb}
-    assert [v for v, c in found.items() if c is Category.INTERACTION] == list(INTERACTIONS)
+    assert [v for v, c in found.items() if c is Category.INTERACTION] == [
+        *INTERACTIONS,
+        *RESCUES,
+    ]
     assert [v for v, c in found.items() if c is Category.EXPLORATION] == [Verb.EXPLORE]
     assert found[Verb.LOOK_UP] is Category.NAVIGATION
     assert found[Verb.IDLE] is found[Verb.DONE] is Category.NONE
