@@ -21,6 +21,8 @@ from planner.models.replies.form import ReplyError
 MAX_CHARACTERS = 400_000
 # Openings of a dictionary that are tried before the reply counts as having none.
 _MAX_TRIES = 8
+# Of a Python literal, which is searched for its end letter by letter.
+_MAX_LITERAL = 100_000
 _NO_TEXT = {"none", "null"}
 _SHOWN = 60
 
@@ -180,7 +182,7 @@ def _literal(text: str, begin: int) -> object:
 def _closing(text: str, begin: int) -> int:
     """Where the dictionary that opens at `begin` closes; -1 if it does not."""
     depth, quote, escaped = 0, "", False
-    for at in range(begin, len(text)):
+    for at in range(begin, min(len(text), begin + _MAX_LITERAL)):
         letter = text[at]
         if escaped:
             escaped = False

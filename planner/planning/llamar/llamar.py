@@ -78,7 +78,7 @@ class FourRoles:
         if self.open_subtasks or not self._has_plan:
             return ""
         if self._options.confirm_empty:
-            self._is_planned = await self._plan(moment)
+            self._is_planned = await self._plan(moment, judging=True)
         return "" if self.open_subtasks or not self._has_plan else "no subtask is open"
 
     async def act(self, moment: Moment) -> JointPlan | None:
@@ -102,9 +102,10 @@ class FourRoles:
 
     # The roles
 
-    async def _plan(self, moment: Moment) -> bool:
+    async def _plan(self, moment: Moment, *, judging: bool = False) -> bool:
         """Replaces the open subtasks; False if the reply cannot be read."""
-        plan = await self._asking.ask(PlannerRole(), self._situation(moment))
+        situation = self._situation(moment, judging=judging)
+        plan = await self._asking.ask(PlannerRole(), situation)
         self._has_plan = plan is not None
         if plan is None:
             return False

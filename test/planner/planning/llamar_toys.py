@@ -94,12 +94,13 @@ class Literal:
 class Kitchen:
     """An apple on a table and a fridge, before agents that face them; nothing really moves.
 
-    `fault` says which calls fail.
+    `fault` says which calls fail, `facing` who does not look to the east (radians).
     """
 
     house: House
     agents: tuple[str, ...] = ("agent_0", "agent_1")
     fault: Callable[[str, SkillCall], SkillResult | None] = lambda agent, call: None
+    facing: Mapping[str, float] = field(default_factory=dict)
     log: list[tuple[str, str]] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
 
@@ -113,7 +114,7 @@ class Kitchen:
                 (0.0, float(n), 0.0),
                 room="kitchen_0",
                 hands=(None,),
-                heading_rad=0.0,
+                heading_rad=self.facing.get(name, 0.0),
             )
             for n, name in enumerate(self.agents)
         }

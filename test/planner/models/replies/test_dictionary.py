@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -101,3 +102,10 @@ def test_a_dictionary_inside_another() -> None:
         GROUPED.read('{"Think": "t", "Action": {"Alice": "Idle"}}', ended=True)
     with pytest.raises(ReplyError, match='"Action": expected a dictionary'):
         GROUPED.read('{"Think": "t", "Action": "Idle"}', ended=True)
+
+
+def test_a_long_reply_is_refused_in_no_time() -> None:
+    begin_s = time.process_time()
+    with pytest.raises(ReplyError, match="no dictionary"):
+        FORM.read("{'it' " * 60_000, ended=True)
+    assert time.process_time() - begin_s < 2.0

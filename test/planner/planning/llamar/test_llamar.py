@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Mapping
 
 import pytest
@@ -26,6 +27,7 @@ from planner.planning.llamar.asking import Asking
 from planner.planning.llamar.joint_planner import JointPlanner
 from planner.planning.llamar.llamar import LlamarOptions, make_llamar
 from planner.planning.llamar.state import Correction
+from planner.planning.llamar.team import ActionOptions
 from planner.planning.planner import Decision, Task
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -134,7 +136,12 @@ def test_the_planner_may_confirm_that_nothing_is_open(kitchen: Kitchen) -> None:
         planner=[planned(OPEN), planned("find a cup"), planned()],
         verifier=[verified(OPEN), verified(OPEN, "find a cup")],
     )
-    end = play(kitchen, script, LlamarOptions(confirm_empty=True))
+    calls: list[ModelCall] = []
+    asking = Asking("llamar", script, TASK.agents, on_call=calls.append)
+    options = LlamarOptions(confirm_empty=True)
+    end = kitchen.run(make_llamar(TASK, asking, Literal(), options), TASK)
+    # The Planner's answer belongs to the step that it confirms.
+    assert [call.cycle for call in calls] == [1, 1, 1, 1, 1, 2, 2, 2, 2]
     assert script.roles == [
         *(PLANNER, ACTOR, CORRECTOR, VERIFIER),
         *(PLANNER, ACTOR, CORRECTOR, VERIFIER),
@@ -316,6 +323,19 @@ def test_what_was_never_seen_is_a_failure_and_moves_nobody(kitchen: Kitchen) -> 
     play(kitchen, script, LlamarOptions(horizon=2))
     assert kitchen.log[0] == ("agent_0", "Wait[]")
     assert "unknown object" in script.fields(ACTOR)[1]["Alice's previous failures"]
+
+
+@pytest.mark.parametrize(("per_robot", "call"), [(False, "NavigateTo[apple_13]"), (True, "Wait[]")])
+def test_check_22_who_must_have_seen_a_thing(
+    small_house: House, per_robot: bool, call: str
+) -> None:
+    kitchen = Kitchen(small_house, facing={"agent_1": math.pi})
+    script = model(actor=[acted(Alice="stay idle", Bob="NavigateTo(Apple_1)")])
+    options = LlamarOptions(horizon=2, actions=ActionOptions(per_robot=per_robot))
+    play(kitchen, script, options)
+    assert kitchen.log[1] == ("agent_1", call)
+    failures = script.fields(ACTOR)[1]["Bob's previous failures"]
+    assert ("unknown object" in failures) is per_robot
 
 
 def test_a_model_that_is_away_ends_with_its_error(kitchen: Kitchen) -> None:
