@@ -206,3 +206,16 @@ def test_a_killed_node_stops_its_agents_and_comes_back(
     caller.wait(lambda: nodes[-1].serving, "the new node")
     caller.idle(1.0)
     assert caller.run("Navigate[cup_0]").code == SkillCode.SUCCESS
+
+
+def test_small_steps_are_taken_from_where_the_agent_is(caller: Caller) -> None:
+    """LLAMAR-C25: the heading comes from the memory until the first primitive has ended."""
+    start = caller.state().entities["agent_0"]
+    for call in ("Move[Ahead]", "Rotate[Left]", "Move[Ahead]", "Move[Ahead]"):
+        result = caller.run(call)
+        assert result.code == SkillCode.SUCCESS, (call, result.text)
+    end = caller.state().entities["agent_0"]
+    (x, y, _), (x0, y0, _) = end.box.center_m, start.box.center_m
+    assert (x - x0, y - y0) == pytest.approx((0.25, 0.5), abs=0.02)
+    explored = caller.run("ExploreByView[find the cup]")
+    assert explored.code == SkillCode.SUCCESS, explored.text

@@ -5,13 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from skill_world import World
+from tiny_vision_model import make_tiny_siglip
 
 from planner.memory.features import Features
-from planner.skills.eye import Eye, best_heading, heading_scores, least_recent
+from planner.skills.eye import (
+    Eye,
+    best_heading,
+    heading_scores,
+    least_recent,
+    load_view_encoder,
+)
 from planner.world.compass import Heading, heading_of
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -211,3 +219,24 @@ def test_rounds_and_steps_are_options(make_world: MakeWorld, small_episode: Epis
     assert result.evidence["headings"] == "north"
     assert result.evidence["steps"] == "3"
     assert len(recorder.walks) == 4 + 1 + 3
+
+
+def test_an_encoder_of_a_folder_compares_pictures_with_words(tmp_path: Path) -> None:
+    for name in ("torch", "transformers"):
+        pytest.importorskip(name, reason=f"needs the extra vlm ({name})")
+    encoder = load_view_encoder(str(make_tiny_siglip(tmp_path)))
+    assert encoder is not None
+    view = encoder.picture(np.full((64, 64, 3), 200, np.uint8))
+    # Longer than the model's context.
+    text = encoder.text("find the red cup " * 100)
+    assert view.shape == text.shape
+    assert np.linalg.norm(view) == pytest.approx(1.0, abs=1e-5)
+    scores = heading_scores({NORTH: view, EAST: view}, (text,))
+    assert -1 <= scores[NORTH] == scores[EAST] <= 1
+    assert best_heading(scores) is NORTH
+
+
+def test_no_folder_is_no_encoder_and_another_one_an_error(tmp_path: Path) -> None:
+    assert load_view_encoder("") is None
+    with pytest.raises(PlannerError):
+        load_view_encoder(str(tmp_path))
