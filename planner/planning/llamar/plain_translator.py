@@ -16,7 +16,7 @@ from planner.planning.llamar.actions import (
 )
 from planner.planning.llamar.instances import class_of, instance_for, numbers_in
 from planner.planning.llamar.translator import Translation, literally, relation_in
-from planner.world.catalogue import default_catalogue, word_key
+from planner.world.catalogue import default_catalogue
 from planner.world.record import record
 from planner.world.word_meanings import default_word_meanings
 
@@ -40,23 +40,46 @@ _PHRASES: dict[Verb, tuple[str, ...]] = {
         "approach",
         "drive to",
         "head to",
+        "head towards",
         "return to",
         "get close to",
         "get closer to",
     ),
-    Verb.PICKUP: ("pick up", "pickup", "pick", "grab", "take", "get", "grasp", "lift", "fetch"),
-    Verb.PUT: ("put down", "put", "place", "drop", "set down", "store", "lay", "leave", "insert"),
+    Verb.PICKUP: (
+        "pick up",
+        "pickup",
+        "pick",
+        "grab",
+        "take",
+        "get",
+        "grasp",
+        "lift",
+        "fetch",
+        "collect",
+    ),
+    Verb.PUT: (
+        "put down",
+        "put",
+        "place",
+        "drop",
+        "set down",
+        "set",
+        "store",
+        "lay",
+        "leave",
+        "insert",
+    ),
     Verb.OPEN: ("open up", "open"),
     Verb.CLOSE: ("close", "shut"),
     Verb.SLICE: ("slice", "cut up", "cut", "chop"),
     Verb.CLEAN: ("clean", "wash", "wipe", "rinse", "scrub"),
-    Verb.TOGGLE_ON: ("turn on", "switch on", "power on", "toggle on", "light up"),
-    Verb.TOGGLE_OFF: ("turn off", "switch off", "power off", "toggle off"),
+    Verb.TOGGLE_ON: ("turn on", "switch on", "power on", "power up", "toggle on", "light up"),
+    Verb.TOGGLE_OFF: ("turn off", "switch off", "power off", "power down", "toggle off"),
     Verb.EXPLORE: ("explore", "look around", "search", "scout"),
     Verb.IDLE: ("stay idle", "idle", "wait", "stay", "do nothing", "stand still", "none", "pause"),
     Verb.DONE: ("done", "finished", "task complete", "task is complete"),
-    Verb.LOOK_UP: ("look up", "tilt up"),
-    Verb.LOOK_DOWN: ("look down", "tilt down"),
+    Verb.LOOK_UP: ("look up", "tilt up", "tilt the camera up"),
+    Verb.LOOK_DOWN: ("look down", "tilt down", "tilt the camera down"),
     Verb.ROTATE: ("rotate", "turn"),
     Verb.MOVE: ("move", "step", "go"),
 }
@@ -76,7 +99,7 @@ _FILLER_WORDS = """
     a an the this that these those to in on into onto inside of at from with by and then now i
     we it its will should can please object objects item thing towards near over up down my
     your our is be for one next direction angle degrees degree around step left right top
-    closer
+    closer where you are
 """
 _FILLERS = frozenset(_FILLER_WORDS.split())
 _WORD = re.compile(r"[A-Za-z]+|[0-9]+")
@@ -118,9 +141,11 @@ class PlainTranslator:
             return Translation(literal, text, 1.0, understood=True)
         plain = " ".join(_WORD.findall(_HUMP.sub(" ", text))).lower()[:500]
         found = _read(plain, admissible)
+        if found is None:
+            return Translation(IDLE, text, 0.0, understood=False)
         count = sum(word not in _FILLERS and not word.isdecimal() for word in plain.split())
-        similarity = min(1.0, found.words / count) if found is not None and count else 0.0
-        if found is None or similarity < self._threshold:
+        similarity = min(1.0, found.words / count) if count else 1.0
+        if similarity < self._threshold:
             return Translation(IDLE, text, similarity, understood=False)
         return Translation(found.action, text, similarity, understood=True)
 
@@ -136,7 +161,9 @@ def _read(text: str, admissible: Sequence[Action]) -> _Found | None:
         return _Found(action, used) if action in admissible else None
     if verb.values:
         return _fixed(verb, used, rest, admissible)
-    return _on_thing(verb, used, rest, [a.argument for a in admissible if a.verb is verb])
+    names = [a.argument for a in admissible if a.verb is verb]
+    # In "pull the drawer open" the thing comes first.
+    return _on_thing(verb, used, rest if rest.strip() else text, names)
 
 
 def _verb_in(text: str) -> tuple[Verb, int, str] | None:
@@ -162,13 +189,14 @@ def _verb_in(text: str) -> tuple[Verb, int, str] | None:
 
 
 _TOGGLES = (Verb.TOGGLE_ON, Verb.TOGGLE_OFF)
+_SWITCHING = ("toggle", "switch", "power")
 
 
 @cache
 def _by_length() -> tuple[tuple[str, Verb], ...]:
     pairs = [(phrase, verb) for verb, phrases in _PHRASES.items() for phrase in phrases]
-    # "toggle" alone is read by what follows it.
-    pairs += [("toggle", Verb.TOGGLE_ON), ("switch", Verb.TOGGLE_ON), ("power", Verb.TOGGLE_ON)]
+    # Without "on" or "off" these say nothing; with a thing between they are read by both words.
+    pairs += [(rf"{word} (?=.+ (?:on|off)\b)", Verb.TOGGLE_ON) for word in _SWITCHING]
     return tuple(sorted(pairs, key=lambda pair: -len(pair[0])))
 
 
@@ -197,7 +225,7 @@ def _on_thing(verb: Verb, used: int, rest: str, names: Sequence[str]) -> _Found 
     where, relation = rest, None
     if verb is Verb.PUT:
         where, relation = relation_in(rest)
-    keys = {name: word_key(_HUMP.sub(" ", class_of(name))) for name in names}
+    keys = {name: _key(class_of(name)) for name in names}
     for phrase, meant in _classes_in(where, frozenset(keys.values())):
         own = [name for name in names if keys[name] in meant.own]
         fitting = own or [name for name in names if keys[name] in meant.broadly]
@@ -215,7 +243,7 @@ def _on_thing(verb: Verb, used: int, rest: str, names: Sequence[str]) -> _Found 
 def _classes_in(text: str, others: frozenset[str] = frozenset()) -> Iterable[tuple[str, _Meant]]:
     """The phrases of a text that mean classes, each as long as possible, and these classes.
 
-    `others` are classes that the catalogue may not have. All are keys as `word_key` makes them.
+    `others` are classes that the catalogue may not have. All are keys as `_key` makes them.
     """
     words = [word for word in text.split() if not word.isdecimal()]
     at = 0
@@ -223,8 +251,8 @@ def _classes_in(text: str, others: frozenset[str] = frozenset()) -> Iterable[tup
         for length in range(min(4, len(words) - at), 0, -1):
             phrase = " ".join(words[at : at + length])
             meant = _meant(phrase)
-            if phrase in others:
-                meant = _Meant(meant.own | {phrase}, meant.broadly)
+            if _key(phrase) in others:
+                meant = _Meant(meant.own | {_key(phrase)}, meant.broadly)
             if meant.own or meant.broadly:
                 yield phrase, meant
                 at += length - 1
@@ -241,6 +269,11 @@ def _meant(phrase: str) -> _Meant:
     meaning = default_word_meanings().find(phrase)
     broadly = meaning.objects | meaning.furniture if meaning is not None else frozenset()
     return _Meant(
-        frozenset(word_key(name) for name in own if name is not None),
-        frozenset(word_key(name) for name in broadly),
+        frozenset(_key(name) for name in own if name is not None),
+        frozenset(_key(name) for name in broadly),
     )
+
+
+def _key(name: str) -> str:
+    """The letters of a class, which `TShirt`, t-shirt and "t shirt" have in common."""
+    return "".join(_WORD.findall(name)).lower()
