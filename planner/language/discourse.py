@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 from planner.language.drafts import (
     Act,
@@ -16,44 +15,30 @@ from planner.language.drafts import (
     Pronoun,
     Way,
     Where,
-    several,
-    single,
 )
-from planner.language.english import LIQUIDS
-from planner.language.fitness import can_be, can_hold
-from planner.language.places import SIDES, is_furniture, is_room
+from planner.language.fitness import can_be
+from planner.language.places import is_furniture, is_room
+from planner.language.pronouns import Pronouns, Spoken, room_of
 from planner.language.reading import AlreadyTrue, AskReason
 from planner.language.sentence import Refused, Source
 from planner.language.words import Amount, Relation, Spot
 
 # Furniture that hardly stands in another room than these.
 _OF_ROOM = {
-    "bed": "bedroom", "bedside table": "bedroom", "nightstand": "bedroom", "toilet": "bathroom",
-    "bathtub": "bathroom", "shower": "bathroom",
-}  # fmt: skip
-_MIRRORED = {
-    Relation.LEFT_OF: Relation.RIGHT_OF, Relation.RIGHT_OF: Relation.LEFT_OF,
-    Relation.BEHIND: Relation.IN_FRONT_OF, Relation.IN_FRONT_OF: Relation.BEHIND,
-}  # fmt: skip
+    "bed": "bedroom",
+    "bedside table": "bedroom",
+    "nightstand": "bedroom",
+    "toilet": "bathroom",
+    "bathtub": "bathroom",
+    "shower": "bathroom",
+}
 
 
-@dataclass(slots=True)
-class _Spoken:
-    """The things and places of one request, as they can be referred to."""
-
-    things: list[Noun]
-    targets: list[Noun] = field(default_factory=list)
-    anchors: list[Noun] = field(default_factory=list)
-    places: list[Where] = field(default_factory=list)
-    topics: list[Noun] = field(default_factory=list)
-
-
-class Discourse:
+class Discourse(Pronouns):
     """Resolves one request after another, in the order of the text."""
 
     def __init__(self, source: Source) -> None:
-        self._source = source
-        self._spoken: list[_Spoken] = []
+        super().__init__(source)
         self._nouns: list[Noun] = []
         self._protected: list[Noun] = []
         self._sliced: list[Noun] = []
@@ -126,7 +111,7 @@ class Discourse:
                 cleared = any(w.anchor is Spot.ELSEWHERE for w in do.to)
                 places = [w for w in described if cleared or w.way is not Way.FROM]
             topics = [tool for tool in do.tools if topical and isinstance(tool, Noun)]
-            self._spoken.append(_Spoken(own, targets, anchors, places, topics))
+            self._spoken.append(Spoken(own, targets, anchors, places, topics))
         if do.act is Act.MAKE and "sliced" in do.states:
             self._sliced += own
 
@@ -165,7 +150,7 @@ class Discourse:
         group = self._spoken[-number:]
         if number > 1 and len(group) == number:
             things = [thing for spoken in group for thing in spoken.things]
-            self._spoken.append(_Spoken(
+            self._spoken.append(Spoken(
                 things,
                 [noun for spoken in group for noun in spoken.targets],
                 [noun for spoken in group for noun in spoken.anchors],
@@ -278,7 +263,7 @@ class Discourse:
         """Adds the room to "bring them to the kitchen and put them on the table"."""
         if not is_furniture(place) or place.holding:
             return
-        if any(isinstance(w.anchor, Noun) and _room_of(w.anchor) for w in place.where):
+        if any(isinstance(w.anchor, Noun) and room_of(w.anchor) for w in place.where):
             return
         room = self._brought_to(things)
         if room is None and self._room is not None:
@@ -293,7 +278,7 @@ class Discourse:
         for spoken in self._spoken:
             kinds = {thing.kind for thing in spoken.things}
             if things and all(thing.kind in kinds for thing in things):
-                room = next((r for n in spoken.targets if (r := _room_of(n))), room)
+                room = next((r for n in spoken.targets if (r := room_of(n))), room)
         return room
 
     def _leave_other_room(self, place: object, things: list[Noun]) -> None:
@@ -302,7 +287,7 @@ class Discourse:
         if room is None or not isinstance(place, Noun) or not is_furniture(place):
             return
         earlier = self._repeated(place)
-        there = None if earlier is None else _room_of(earlier)
+        there = None if earlier is None else room_of(earlier)
         if there is not None and there.kind != room.kind:
             place.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
 
@@ -382,206 +367,3 @@ class Discourse:
                 and where.way is not Way.FROM
             ):
                 where.relation = Relation.IN
-
-    def _around(self, relation: Relation) -> Noun | None:
-        """Reads "the fork left of the plate, the knife right of it, the glass behind it"."""
-        at = [
-            spoken.places[0] for spoken in self._spoken[-2:]
-            if len(spoken.places) == 1 and spoken.places[0].relation in SIDES
-        ]  # fmt: skip
-        if not at or at[-1] not in self._spoken[-1].places or relation not in SIDES:
-            return None
-        same = len(at) == 2 and at[0].anchor is at[1].anchor
-        anchor = at[-1].anchor
-        mirrored = _MIRRORED[relation] is at[-1].relation
-        return anchor if isinstance(anchor, Noun) and (same or mirrored) else None
-
-    def _check_anchor(self, pronoun: Pronoun, last: _Spoken, own: list[Noun]) -> None:
-        """Asks what "it" is in "the fork next to the plate and the knife behind it"."""
-        beside = [
-            where.anchor
-            for where in last.places
-            if isinstance(where.anchor, Noun)
-            and not is_room(where.anchor)
-            and not is_furniture(where.anchor)
-            and where.anchor.kind != "floor"
-        ]
-        things = [noun for noun in last.things if noun not in own]
-        beside += [
-            where.anchor
-            for where in last.places
-            if isinstance(where.anchor, Noun) and where.relation in SIDES
-        ]
-        if beside and things and all(map(single, (*beside, *things))):
-            raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
-
-    def _check_holder(self, pronoun: Pronoun, relation: Relation, own: list[Noun]) -> None:
-        """Asks what "it" is in "the ball under the table and the doll on it"."""
-        last = self._spoken[-1]
-        things = [noun for noun in last.things if single(noun) and noun not in own]
-        places = [noun for noun in last.anchors if single(noun) and noun not in things]
-        likely = any(can_hold(noun.kind, relation) for noun in things)
-        if things and not likely and any(can_hold(noun.kind, relation) for noun in places):
-            raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
-
-    def _there(self, where: Where, own: list[Noun]) -> None:
-        """Finds what "there" and "inside" mean: the last place, or what holds things."""
-        if where.relation is Relation.AT and own and is_furniture(own[0]):
-            rooms = (
-                room
-                for spoken in reversed(self._spoken)
-                for place in reversed(spoken.places)
-                if isinstance(place.anchor, Noun) and (room := _room_of(place.anchor))
-            )
-            where.relation, where.anchor = Relation.IN, next(rooms, None)
-            if where.anchor is None:
-                raise self._source.ask(AskReason.WHERE, where.start, where.end)
-            return
-        if self._source.starts(where.start, "close by", "nearby"):
-            where.anchor = self._neighbours(where, own)
-            return
-        for spoken in reversed(self._spoken):
-            things = [n for n in spoken.things if n not in own]
-            if where.relation is Relation.AT and spoken.places:
-                last = spoken.places[-1]
-                keeps = where.way is Way.STATIC or (
-                    isinstance(last.anchor, Noun) and is_room(last.anchor)
-                )
-                where.relation = last.relation if keeps else Relation.AT
-                where.anchor = last.anchor
-                return
-            if where.relation is not Relation.AT:
-                targets = [n for n in spoken.targets if n not in own]
-                anchors = [n for n in spoken.anchors if n not in own]
-                if where.relation is Relation.IN:
-                    things = [n for n in things if can_hold(n.kind, where.relation)]
-                found = targets or (things if len(things) == 1 else []) or anchors
-                if where.relation is Relation.ON_TOP:
-                    found = [noun for noun in found if not is_room(noun)]
-                if found:
-                    where.anchor = found[-1]
-                    return
-            if len(things) == 1 and (is_furniture(things[0]) or is_room(things[0])):
-                where.anchor = things[0]
-                return
-        raise self._source.ask(AskReason.WHERE, where.start, where.end)
-
-    def _neighbours(self, where: Where, own: list[Noun]) -> Phrase:
-        """What "the can close by" is close to: one of the things that were named last."""
-        last = self._spoken[-1] if self._spoken else _Spoken([])
-        beside = [w.anchor for w in last.places if _is_beside(w)]
-        found = [n for n in (*last.things, *beside) if isinstance(n, Noun) and n not in own]
-        found = [noun for noun in found if not is_furniture(noun) and not is_room(noun)]
-        if not found:
-            raise self._source.ask(AskReason.WHERE, where.start, where.end)
-        if len(found) == 1 and several(found[0]):
-            found *= 2
-        return found[0] if len(found) == 1 else Either(found, where.start, where.end)
-
-    def _pronoun(
-        self, pronoun: Pronoun, fits: Callable[[Noun], bool], own: list[Noun]
-    ) -> Iterator[Noun]:
-        if pronoun.word in ("former", "latter"):
-            pair = next((s.things for s in reversed(self._spoken) if len(s.things) == 2), None)
-            if pair is None:
-                raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
-            yield pair[0 if pronoun.word == "former" else 1]
-            return
-        if "both" in pronoun.word:
-            yield from self._pair(pronoun, own)
-            return
-        if pronoun.word.startswith("all these") and (found := self._several(pronoun, fits, own)):
-            yield from found
-            return
-        for spoken in reversed(self._spoken):
-            things = [n for n in spoken.things if n not in own]
-            anchors = [n for n in spoken.anchors if n not in own and not is_room(n)]
-            if pronoun.number == 1 and any(map(fits, spoken.topics)) and any(map(fits, things)):
-                # "Water the plant with it and put it back".
-                raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
-            if found := self._meant(pronoun, things, anchors, fits):
-                yield from found
-                return
-        for spoken in reversed(self._spoken):
-            things = [n for n in spoken.things if n not in own]
-            if found := self._meant(pronoun, things, [], lambda _: True):
-                yield from found
-                return
-        if pronoun.number == 2 and (found := self._several(pronoun, fits, own)):
-            yield from found
-            return
-        if pronoun.number == 2 and self._spoken:
-            yield from self._pair(pronoun, own)
-            return
-        raise self._source.ask(AskReason.WHAT, pronoun.start, pronoun.end)
-
-    def _several(
-        self, pronoun: Pronoun, fits: Callable[[Noun], bool], own: list[Noun]
-    ) -> list[Noun]:
-        """Reads "all of them" after several requests, and "them" after "the cup next to it"."""
-        if pronoun.word.startswith(("all", "these")):
-            named = [noun for spoken in self._spoken for noun in spoken.things]
-        else:
-            last = self._spoken[-1:]
-            beside = [w.anchor for s in last for w in s.places if w.relation is Relation.NEXT_TO]
-            named = [n for s in last for n in s.things]
-            named += [anchor for anchor in beside if isinstance(anchor, Noun)]
-        found = list({id(n): n for n in named if n not in own and not is_furniture(n)}.values())
-        found = [n for n in found if not is_room(n) and n.kind != "floor"]
-        return found if len(found) > 1 and all(map(fits, found)) else []
-
-    def _pair(self, pronoun: Pronoun, own: list[Noun]) -> list[Noun]:
-        """Two things that one request, or two requests, named before; otherwise asks."""
-        groups = [[n for n in spoken.things if n not in own] for spoken in reversed(self._spoken)]
-        for group in groups:
-            if len(group) == 2 or (len(group) == 1 and group[0].count == 2):
-                return group
-        named = list(dict.fromkeys(noun for group in reversed(groups) for noun in group))
-        if len(named) == 1:
-            # "Put the cup next to the plate and bring me both".
-            beside = [w.anchor for s in self._spoken for w in s.places if _is_beside(w)]
-            named += [n for n in beside if isinstance(n, Noun) and not is_furniture(n)]
-        if len(named) != 2:
-            raise self._source.ask(AskReason.WHAT, pronoun.start, pronoun.end)
-        return named
-
-    def _meant(
-        self,
-        pronoun: Pronoun,
-        things: list[Noun],
-        anchors: list[Noun],
-        fits: Callable[[Noun], bool],
-    ) -> list[Noun]:
-        """What a pronoun means among the things and anchors of one request; empty if nothing."""
-        if pronoun.number == 0:
-            return things
-        if pronoun.number == 2:
-            if (len(things) > 1 or any(map(several, things))) and all(map(fits, things)):
-                return things
-            for anchor in anchors:
-                if several(anchor) and fits(anchor):
-                    return [anchor]
-            return []
-        # "There is juice on the floor, wipe it up" is about the floor.
-        fitting = [n for n in things if single(n) and fits(n) and n.kind not in LIQUIDS]
-        if len(fitting) > 1:
-            raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
-        if fitting:
-            return fitting
-        for anchor in anchors:
-            if single(anchor) and fits(anchor):
-                return [anchor]
-        # "Take everything out and put it on the counter".
-        return [n for n in things if n.kind == "thing" and n.count is Amount.ALL and fits(n)]
-
-
-def _is_beside(where: Where) -> bool:
-    return where.relation is Relation.NEXT_TO
-
-
-def _room_of(place: Noun) -> Noun | None:
-    """The room that a place is or is said to be in."""
-    if is_room(place):
-        return place
-    rooms = (w.anchor for w in place.where if w.relation is Relation.IN)
-    return next((room for room in rooms if isinstance(room, Noun) and is_room(room)), None)
