@@ -32,11 +32,12 @@ from planner.evaluation.task import Evaluation, Predicate
 from planner.grounding.binder import Binder
 from planner.grounding.scene import scene_of_state
 from planner.houses.clutter import ObjectRequest, place_objects
-from planner.language.description import Description, Place
+from planner.language.description import Description, NounPhrase, Place
 from planner.language.equivalence import Grade, grade
-from planner.language.goal_form import Goal
+from planner.language.goal_form import Goal, Move
 from planner.language.interpretation import interpret
 from planner.language.reading import AnnotatedInstruction, read_instructions
+from planner.language.words import Amount
 from planner.language.words import Relation as Word
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Vec3
@@ -105,6 +106,7 @@ def furniture_at(place: Place, house: House) -> tuple[str, ...]:
 
 def things_of(goal: Goal, house: House) -> Iterator[tuple[Description, ObjectRequest]]:
     """What a goal's descriptions name, a request for each thing."""
+    each = for_each(goal, house)
     for phrase in goal.phrases():
         if not isinstance(phrase, Description):
             continue
@@ -120,8 +122,25 @@ def things_of(goal: Goal, house: House) -> Iterator[tuple[Description, ObjectReq
         inside = where is not None and where.relation is Word.IN and _hollow(at, house)
         relation = Relation.WITHIN if inside else Relation.ON
         count = phrase.count if isinstance(phrase.count, int) else COUNTS[phrase.count]
-        for _ in range(count):
+        for _ in range(count * each.get(phrase, 1)):
             yield phrase, ObjectRequest(classes[:1], relation, at, states)
+
+
+def for_each(goal: Goal, house: House) -> dict[NounPhrase, int]:
+    """Of how many places each one gets such a thing: "a plate on each table"."""
+    found: dict[NounPhrase, int] = {}
+    for request in goal.requests:
+        for place in request.to if isinstance(request, Move) else ():
+            anchor = place.anchor
+            if not isinstance(anchor, Description) or anchor.count is not Amount.ALL:
+                continue
+            count = len(furniture_at(place, house)) or COUNTS[anchor.count]
+            found |= {
+                phrase: count
+                for phrase in request.things
+                if isinstance(phrase, Description) and phrase.count is not Amount.ALL
+            }
+    return found
 
 
 BY_WORD = default_states().by_word()

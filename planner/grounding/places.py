@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from planner.grounding.binding import Binding, Bindings
 from planner.grounding.drafts import Draft, Drafts, Hold
-from planner.grounding.records import Alternative, Question, Unbound, Why
+from planner.grounding.kinds import classes_of
+from planner.grounding.records import Alternative, Missing, Question, Unbound, Why
 from planner.grounding.scene import Scene, Thing
 from planner.grounding.spots import Target, elsewhere_for, likely_pieces, start_of, usual_for
 from planner.grounding.wording import words_of
@@ -175,15 +176,35 @@ class Places:
     ) -> None:
         """As many as are meant at every one of the places; different ones at each."""
         predicate, second = target
-        for _, thing in things:
+        for phrase, thing in things:
             members = []
-            for anchor in second:
+            never = hold is Hold.NEVER
+            for anchor in second if never else self._as_many_as(phrase, thing, second, request):
                 for names, number in thing.parts:
                     lists = (names, (anchor,))
                     draft = Draft(request, step, predicate, lists, number, hold=hold)
                     members.append((self._drafts.add(draft), 0))
             if thing.is_choice and len(members) > 1 and hold is not Hold.NEVER:
                 self._drafts.different.append(tuple(members))
+
+    def _as_many_as(
+        self, phrase: NounPhrase, thing: Binding, anchors: Sequence[str], request: int
+    ) -> Sequence[str]:
+        """The places for which there are different things; more things are looked for."""
+        if not isinstance(phrase, Description) or phrase.definite or phrase.count is Amount.ALL:
+            return anchors
+        lacking = thing.number * len(anchors) - len(thing.names)
+        if lacking <= 0:
+            return anchors
+        if not self._bindings.is_settled(thing.key):
+            words, where = words_of(phrase), self._bindings.places_of(phrase)
+            self._bindings.open.missing[thing.key] = Missing(
+                thing.key, request, words, classes_of(phrase.kind), where, lacking
+            )
+            return ()
+        text = f"There are too few for {len(anchors)} places: only {', '.join(thing.names)}."
+        self._note(request, Why.TOO_FEW, text)
+        return anchors[: len(thing.names) // thing.number]
 
     def _at_spot(
         self, things: Things, spot: Spot, request: int, step: int | None, hold: Hold

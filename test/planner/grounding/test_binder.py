@@ -49,6 +49,28 @@ def test_the_rest_of_a_place_that_nothing_measures_is_done():
     ]
 
 
+def test_things_for_each_place_are_looked_for_until_there_are_enough():
+    binder = Binder(goal("[{move: {a: cup}, to: {on_top: {all: counter}}}]"))
+    first, second = thing("cup_0", "table_0"), thing("cup_1", "table_1")
+    before = binder.update(scene_with(first, complete=False))
+    assert [(missing.words, missing.count) for missing in before.missing] == [("a cup", 1)]
+    assert before.evaluation is None
+    found = binder.update(scene_with(first, second, complete=False))
+    assert propositions(found) == [
+        ("is_on_top", "cup_0 cup_1", "counter_0"),
+        ("is_on_top", "cup_0 cup_1", "counter_1"),
+    ]
+
+
+def test_where_there_are_too_few_for_each_place_that_is_said():
+    binder = Binder(goal("[{move: {a: cup}, to: {on_top: {all: counter}}}]"))
+    found = binder.update(scene_with(thing("cup_0", "table_0")))
+    assert propositions(found) == [("is_on_top", "cup_0", "counter_0")]
+    assert [(part.why, part.text) for part in found.unbound] == [
+        (Why.TOO_FEW, "There are too few for 2 places: only cup_0.")
+    ]
+
+
 WATER_THE_PLANT = "[{make: {the: plant}, be: watered}]"
 
 
