@@ -354,7 +354,7 @@ class Discourse(Pronouns):
                 if around := self._around(where.relation):
                     where.anchor = anchor = around
                 else:
-                    self._check_anchor(anchor, self._spoken[-1], own)
+                    self._check_anchor(anchor, where.relation, own)
                     self._check_holder(anchor, where.relation, own)
             found = self._phrase(anchor, lambda noun: noun not in own, own)
             if len(found) != 1:

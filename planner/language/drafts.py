@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -174,21 +173,21 @@ def single(noun: Noun) -> bool:
     return not noun.plural and (noun.count == 1 or isinstance(noun.count, Amount))
 
 
-def nouns_within(phrase: object) -> Iterator[Noun]:
-    """The nouns of a phrase: itself, and those that describe it or are left out of it."""
-    if isinstance(phrase, Either):
-        for option in phrase.options:
-            yield from nouns_within(option)
-    elif isinstance(phrase, PlaceWhere):
-        yield from nouns_within(phrase.noun)
-    elif isinstance(phrase, Noun):
-        yield phrase
-        anchors = (where.anchor for where in phrase.where)
-        for inner in (
-            *anchors,
-            *phrase.holding,
-            *phrase.but,
-            *phrase.instead_of,
-            *phrase.other_than,
-        ):
-            yield from nouns_within(inner)
+def nouns_within(phrase: object) -> list[Noun]:
+    """The nouns of a phrase: itself, and those that describe it or are left out of it.
+
+    Each is there once, also where two describe each other.
+    """
+    found: list[Noun] = []
+    waiting = [phrase]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, Either):
+            waiting += inner.options
+        elif isinstance(inner, PlaceWhere):
+            waiting.append(inner.noun)
+        elif isinstance(inner, Noun) and not any(inner is noun for noun in found):
+            found.append(inner)
+            waiting += [where.anchor for where in inner.where]
+            waiting += [*inner.holding, *inner.but, *inner.instead_of, *inner.other_than]
+    return found

@@ -125,7 +125,7 @@ def can_hold(kind: str, relation: Relation) -> bool:
             thing.hollow or "fillable" in thing.affordances or not _HOLDERS.isdisjoint(thing.groups)
             for thing in things
         )
-    return any(thing.top or "containers" in thing.groups for thing in things)
+    return any(thing.top for thing in things)
 
 
 @cache

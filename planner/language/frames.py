@@ -79,7 +79,10 @@ class Frames(MovingFrames):
     def cause(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """CAUSE: "have the kettle filled", "make the table clean"."""
         segments = self._segments(i, given)
-        return self.result(segments[1], segments[0], start) if segments else None
+        if segments is None or any(part.wheres for part in segments[0][:-1]):
+            # "Have the speaker on the shelf and the radio off".
+            return None
+        return self.result(segments[1], segments[0], start)
 
     def keep(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """KEEP: in a state, at or away from a place, or untouched."""

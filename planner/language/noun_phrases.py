@@ -31,6 +31,34 @@ _PRONOUNS = {
     "it": 1, "them": 2, "they": 2, "those": 2, "these": 2, "both": 2, "ones": 2, "that": 1,
     "this": 1,
 }  # fmt: skip
+_PRONOUN_NUMBERS = {
+    tuple(phrase.split()): number
+    for phrase, number in (
+        ("all of them", 2),
+        ("both of them", 2),
+        ("each of them", 2),
+        ("all of it", 1),
+        ("all of these", 2),
+        ("all of those", 2),
+        ("the two of them", 2),
+        ("them all", 2),
+        ("it all", 0),
+        ("them both", 2),
+        ("the both of them", 2),
+        ("the latter", 0),
+        ("the former", 0),
+        ("every one of them", 2),
+        ("those two", 2),
+        ("these two", 2),
+        ("all of that", 0),
+        ("all these items", 2),
+        ("all these objects", 2),
+        ("these items", 2),
+        ("these objects", 2),
+    )
+}
+_PRONOUN_PHRASES = frozenset(_PRONOUN_NUMBERS)
+_ORDERED_PAIR = (("the", "latter"), ("the", "former"))
 _EVERYTHING = {
     "everything": Amount.ALL, "anything": Amount.ALL, "whatever": Amount.ALL, "all": Amount.ALL,
     "whichever": Amount.ALL,
@@ -51,6 +79,12 @@ _OWNERS = frozenset(
 )
 _COLORS = frozenset(Color) - {Color.ORANGE}
 _CLAUSE_WORDS = frozenset({"i", "you", "we", "is", "are", "me", "he", "she"})
+
+
+_COMPARED = {
+    "smaller": Size.SMALL, "tinier": Size.SMALL, "bigger": Size.BIG, "larger": Size.BIG,
+    "taller": Size.TALL,
+}  # fmt: skip
 
 
 class NounPhrases(Quantities):
@@ -83,18 +117,10 @@ class NounPhrases(Quantities):
     def _pronoun(self, at: int) -> tuple[Pronoun, int] | None:
         source = self._source
         word = source.word(at)
-        for phrase, number in (
-            ("all of them", 2), ("both of them", 2), ("each of them", 2), ("all of it", 1),
-            ("all of these", 2), ("all of those", 2), ("the two of them", 2), ("them all", 2),
-            ("it all", 0), ("them both", 2), ("the both of them", 2), ("the latter", 0),
-            ("the former", 0),
-            ("every one of them", 2), ("those two", 2), ("these two", 2), ("all of that", 0),
-            ("all these items", 2), ("all these objects", 2), ("these items", 2),
-            ("these objects", 2),
-        ):  # fmt: skip
-            if end := source.starts(at, phrase):
-                name = phrase.removeprefix("the ") if "er" in phrase else phrase
-                return Pronoun(name, number, at, end), end
+        if end := source.longest(at, _PRONOUN_PHRASES):
+            phrase = source.words[at:end]
+            name = " ".join(phrase[1:] if phrase in _ORDERED_PAIR else phrase)
+            return Pronoun(name, _PRONOUN_NUMBERS[phrase], at, end), end
         if word in _PRONOUNS:
             return Pronoun(word, _PRONOUNS[word], at, at + 1), at + 1
         return None
@@ -189,8 +215,14 @@ class NounPhrases(Quantities):
         else:
             i = head
         self._count(noun, quantity)
+        if noun.plural and (size := _COMPARED.get(self._compared(start, i))):
+            # "The smaller plates".
+            noun.pick, noun.size = None, size
         noun.end = i
         return noun, i
+
+    def _compared(self, start: int, end: int) -> str:
+        return next((word for word in self._source.words[start:end] if word in _COMPARED), "")
 
     def _pick_of(self, at: int, noun: Noun) -> int | None:
         """Reads "(the) smaller of the two suitcases"."""

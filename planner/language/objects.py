@@ -88,6 +88,10 @@ class Objects(Items):
                 more, i = self.places(found[1])
                 segments[-1].wheres += more
                 continue
+            again = not segments[-1].wheres and len(segments) == 1
+            if again and any(_names_again(found[0], thing) for thing in segments[0].things):
+                # "The cup and the plate, the cup to the kitchen".
+                raise self._source.ask(AskReason.WHICH, found[0].start, found[1])
             if segments[-1].wheres or segments[-1].arrangement:
                 segments.append(Segment([]))
             if {"then", "finally", "lastly"} & set(self._source.words[i:joined]):
@@ -429,6 +433,15 @@ def _narrows(before: list[Phrase], phrase: Phrase) -> bool:
 
 def _is_beside(where: Where) -> bool:
     return where.relation is Relation.NEXT_TO
+
+
+def _names_again(phrase: Phrase, thing: Phrase) -> bool:
+    """Whether a list names one thing twice."""
+    return (
+        isinstance(phrase, Noun) and isinstance(thing, Noun) and bool(phrase.kind)
+        and phrase.kind == thing.kind and phrase.definite and thing.definite
+        and not phrase.described and not thing.described
+    )  # fmt: skip
 
 
 def _beside_thing(to: list[Where]) -> bool:

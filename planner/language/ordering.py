@@ -350,6 +350,7 @@ def _spare(do: Do, guard: Do, *, opposed: bool = False) -> None:
             if (
                 isinstance(spared, Noun)
                 and _includes(thing, spared)
+                and not any(other is thing for other in spared.other_than)
                 and not any(same(spared, b) for b in thing.but)
             ):
                 thing.but.append(spared)

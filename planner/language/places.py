@@ -317,6 +317,9 @@ class Places(NounPhrases):
             return None
         anchor, end = first
         if isinstance(anchor, Noun):
+            if anchor.bare and anchor.count == 1 and is_furniture(anchor):
+                # "Take my book to bed".
+                anchor.definite = True
             if after := source.starts(end, *_ANOTHER_ONE):
                 # "To the same table, but a different one than where they are".
                 anchor.elsewhere, anchor.definite, end = True, False, after

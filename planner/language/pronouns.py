@@ -17,7 +17,8 @@ from planner.language.drafts import (
 )
 from planner.language.english import LIQUIDS
 from planner.language.fitness import can_hold
-from planner.language.places import SIDES, is_furniture, is_room
+from planner.language.places import BY_SIDE, SIDES, is_furniture, is_room
+from planner.language.plurals import plural_of
 from planner.language.reading import AskReason
 from planner.language.sentence import Source
 from planner.language.words import Amount, Relation
@@ -59,8 +60,9 @@ class Pronouns:
         mirrored = _MIRRORED[relation] is at[-1].relation
         return anchor if isinstance(anchor, Noun) and (same or mirrored) else None
 
-    def _check_anchor(self, pronoun: Pronoun, last: Spoken, own: list[Noun]) -> None:
+    def _check_anchor(self, pronoun: Pronoun, relation: Relation, own: list[Noun]) -> None:
         """Asks what "it" is in "the fork next to the plate and the knife behind it"."""
+        last = self._spoken[-1]
         beside = [
             where.anchor
             for where in last.places
@@ -73,7 +75,11 @@ class Pronouns:
         beside += [
             where.anchor
             for where in last.places
-            if isinstance(where.anchor, Noun) and where.relation in SIDES
+            if isinstance(where.anchor, Noun)
+            and (
+                where.relation in SIDES
+                or (where.relation in BY_SIDE and relation in (Relation.ON_TOP, Relation.IN))
+            )
         ]
         if beside and things and all(map(single, (*beside, *things))):
             raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
@@ -156,6 +162,14 @@ class Pronouns:
         if pronoun.word.startswith("all these") and (found := self._several(pronoun, fits, own)):
             yield from found
             return
+        latest = self._spoken[-1].things if self._spoken else []
+        excepted = [
+            n for t in latest if t.kind != "thing" for n in t.but
+            if isinstance(n, Noun) and single(n)
+        ]  # fmt: skip
+        if pronoun.number == 1 and excepted:
+            # "The fruit in the bowl, but not the banana, it goes in the bin".
+            raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
         for spoken in reversed(self._spoken):
             things = [n for n in spoken.things if n not in own]
             anchors = [n for n in spoken.anchors if n not in own and not is_room(n)]
@@ -208,6 +222,11 @@ class Pronouns:
             raise self._source.ask(AskReason.WHAT, pronoun.start, pronoun.end)
         return named
 
+    def _said_plural(self, noun: Noun) -> bool:
+        """Whether one thing is named by a plural, such as "the keys", which "it" is not."""
+        plural = plural_of(noun.kind)
+        return plural != noun.kind and plural in self._source.words[noun.start : noun.end]
+
     def _meant(
         self,
         pronoun: Pronoun,
@@ -226,7 +245,10 @@ class Pronouns:
                     return [anchor]
             return []
         # "There is juice on the floor, wipe it up" is about the floor.
-        fitting = [n for n in things if single(n) and fits(n) and n.kind not in LIQUIDS]
+        fitting = [
+            n for n in things
+            if single(n) and fits(n) and n.kind not in LIQUIDS and not self._said_plural(n)
+        ]  # fmt: skip
         if len(fitting) > 1:
             raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
         if fitting:

@@ -177,7 +177,7 @@ class Text(Announcements):
         """Words between clauses: order words, "and", commas, politeness."""
         source = self._source
         word = source.word(at)
-        if source.longest(at, ALSO) or (self._complete and word in ("up", "down")):
+        if source.longest(at, ALSO) or (self._complete and word in ("up", "down", "around")):
             # "Bring the suitcases up": to another floor.
             return 0
         if end := self._numbered(at):

@@ -31,6 +31,9 @@ from planner.language.reading import Ask, Impossible, ImpossibleReason, NotUnder
         ("Put the cup in the box in the closet in the bedroom.", "in the box in the closet"),
         # Which ones, and how many
         ("Turn on any lamp in the kitchen.", "any lamp"),
+        ("Put the fruit in the bowl, but not the banana, it goes in the bin.", "it"),
+        ("Put the hamper by the washing machine and the detergent on top of it.", "it"),
+        ("Bring the cup and the plate, the cup to the kitchen.", "the cup"),
         ("Leave the keys on the desk.", "Leave the keys on the desk"),
         # Where to
         ("You bring the chairs and I'll bring the table.", "bring the table"),
@@ -64,6 +67,8 @@ def test_two_readings_are_asked_about(text: str, words: str) -> None:
         ("As well as the cups, bring me the plates.", "as"),
         ("Put the old books in the box and the new ones on the shelf.", "old"),
         ("Bring the rest of the cups to the kitchen.", "rest"),
+        ("Put the vase in the middle of the table and the candles around it.", "around"),
+        ("Have the speaker on the shelf and the radio off.", "Have"),
         ("Close the fridge last. First bring me the yogurt from it.", "First"),
         ("Unload the dishwasher: plates in the cabinet, cups on the shelf.", "Unload"),
         ("Take the tray to the kitchen with everything on it.", "with"),
@@ -109,6 +114,15 @@ def test_what_would_be_dropped_is_named(text: str, words: str) -> None:
             "Take the cup to the kitchen and wash the cup there.",
             "Take the cup to the kitchen, then wash the cup.",
         ),
+        (
+            "Put the smaller plates in the cabinet and the bigger ones on the shelf.",
+            "Put the small plates in the cabinet and the big plates on the shelf.",
+        ),
+        (
+            "Put the keys in my bag and hang it in the closet.",
+            "Put the keys in my bag and hang the bag in the closet.",
+        ),
+        ("Take my book to bed.", "Take my book to the bed."),
         ("Get me a spoon, the small one.", "Get me the small spoon."),
         (
             "Put a fork left of the plate, a knife right of it, a cup behind it.",
@@ -174,4 +188,14 @@ def test_come_is_to_where_the_speaker_is() -> None:
     assert found.model_dump(mode="json", by_alias=True, exclude_defaults=True) == [
         {"go": {"in": {"the": "kitchen"}}},
         {"move": {"the": "mug"}, "to": "me"},
+    ]
+
+
+def test_the_others_are_not_left_out_of_those_that_they_differ_from() -> None:
+    found = interpret("Only the red cups go into the sink; the others can stay on the table.")
+    assert isinstance(found, Goal)
+    assert found.model_dump(mode="json", by_alias=True, exclude_defaults=True) == [
+        {"move": {"all": "cup", "color": "red", "as": "cup"}, "to": {"in": {"the": "sink"}}},
+        "any_time",
+        {"leave": {"all": "cup", "other_than": "cup", "on_top": {"the": "table"}}},
     ]

@@ -167,6 +167,10 @@ def test_goes_where_it_shall_be(toy_world: Make) -> None:
         ("Bring bitte die Tasse in die Küche.", InstructionCode.NO_GOAL),
         ("Put the bathtub in the teacup.", InstructionCode.BAD_REQUEST),
         ("Put the flumbox on the table.", InstructionCode.NO_GOAL),
+        ("put the cup in the sink and " * 400, InstructionCode.NO_GOAL),
+        ("Pick[cup_0]; DROP TABLE memory;", InstructionCode.NO_GOAL),
+        ("Put the cup on the table but not on the table.", InstructionCode.BAD_REQUEST),
+        ("Bring me minus three cups.", InstructionCode.BAD_REQUEST),
     ],
 )
 def test_nothing_moves_for_what_cannot_be_done(
