@@ -5,7 +5,8 @@ Repeat with: python benchmarks/bench_exploring.py [--episodes N] [--seconds S] [
 Episodes are the first of each house of the suite llamar. One agent starts where the episode says,
 without knowing of any thing, and only explores until the world's time is up. Counted are the things
 that the memory has seen, of all that the episode has, calls, and metres: straight lines between
-the states that the evaluator judged, which is less than was walked. "by words" stands for a flawless encoder: it reads the classes in a picture from the simulator, so it is no result of a
+the states that the evaluator judged, which is less than was walked. "by words" stands for a
+flawless encoder: it reads the classes in a picture from the simulator, so it is no result of a
 model.
 """
 
