@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from planner.models.chat import ChatModel, Completion, Message, ModelError, Request
+from planner.models.reference import Reference
 from planner.models.replies.form import ReplyForm
 from planner.models.role import Role
 from planner.models.trace import ModelCall, OnCall, ignore_call
@@ -91,6 +92,7 @@ class Caller:
         max_tokens: int = 0,
         parameters: Mapping[str, str] | None = None,
         remark: Callable[[ValueT], Remark] | None = None,
+        reference: Reference | None = None,
     ) -> Reply[ValueT]:
         """Sends one request; parses and traces the reply.
 
@@ -102,6 +104,7 @@ class Caller:
             max_tokens: of the reply; 0 = the form's.
             parameters: recorded with this call.
             remark: what the trace records about the value.
+            reference: the right reply, for privileged models.
 
         Raises:
             ModelError: if there is no reply.
@@ -115,6 +118,7 @@ class Caller:
             deadline_s=self.deadline_s,
             accepts_partial=self.accepts_partial,
             role=self.role,
+            reference=reference,
         )
         call = ModelCall(
             planner=self.name,
@@ -133,7 +137,7 @@ class Caller:
             self.on_call(replace(call, answered=False, error=str(error)))
             raise
         reply, note = self._read(answer, form, remark)
-        more = {**call.parameters, **(parameters or {}), **note.parameters}
+        more = {**call.parameters, **(parameters or {}), **answer.notes, **note.parameters}
         if answer.cost:
             more["cost"] = f"{answer.cost:.6f}"
         self.on_call(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
 from planner.models.picture import Picture
+from planner.models.reference import Reference
 from planner.models.role import Role
 from planner.world.errors import PlannerError
 
@@ -69,6 +70,7 @@ class Request:
         accepts_partial: whether a reply cut off by the deadline is accepted, with `finish`
             `length`. Models that cannot return one raise an error.
         role: what the call is for.
+        reference: the right reply, which only privileged models ask for; None = not known.
     """
 
     messages: tuple[Message, ...]
@@ -79,6 +81,7 @@ class Request:
     deadline_s: float = 60.0
     accepts_partial: bool = False
     role: Role = Role.PLANNER
+    reference: Reference | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ class Completion:
         finish: `stop` (ended by itself or at a stop string) or `length`.
         logprobs: natural logarithm of each token's probability, where requested.
         cost: in the currency of the prices; 0 where they are unknown.
+        notes: what the model says about the reply besides it, for traces.
     """
 
     text: str
@@ -114,6 +118,7 @@ class Completion:
     finish: str = "stop"
     logprobs: tuple[float, ...] = ()
     cost: float = 0.0
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 class ChatModel(Protocol):

@@ -69,6 +69,7 @@ class ModelPart:
             scripted.
         takes_pictures: whether messages may have images.
         holds_grammar: whether its replies always follow the grammar.
+        reads_goal: whether it is privileged: it reads the structured goal of an episode.
         check: raises `PlannerError` for unusable arguments, before the first episode.
         options: options that may be set.
         interface: the version of this record that it was written for.
@@ -82,6 +83,7 @@ class ModelPart:
     per_episode: bool = False
     takes_pictures: bool = False
     holds_grammar: bool = False
+    reads_goal: bool = False
     check: Callable[[ModelRequest], None] = accept
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE

@@ -215,6 +215,8 @@ class RunSettings(FileModel):
                 privilege=Privilege.GOAL,
                 memory_source=MemorySource.BELIEF,
             )
+        if self.model and self.model_choice.part.reads_goal:
+            axes = replace(axes, privilege=Privilege.GOAL)
         return replace(axes, control=Control.SINGLE) if agents == 1 else axes
 
     @property

@@ -101,6 +101,11 @@ class Expert:
             return frozenset()
         return frozenset(w.index for w in progress.goal.subgoals if progress.done(w.index))
 
+    @property
+    def subgoals(self) -> tuple[Subgoal, ...]:
+        """The propositions of the goal in its order; none without a goal."""
+        return self._goal.subgoals if self._goal is not None else ()
+
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Records how calls ended."""
         for ended in results:

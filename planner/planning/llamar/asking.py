@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from random import Random
+from typing import Protocol, TypeVar
 
 from planner.models.caller import Caller, Remark
-from planner.models.chat import ChatModel, Message, Speaker
+from planner.models.chat import ChatModel, Completion, Message, Speaker
+from planner.models.reference import Reference, ReferenceReply
 from planner.models.replies.dictionary import Entries
+from planner.models.teacher import FAULT, NO_FAULT, PRIVILEGED
 from planner.models.trace import OnCall, ignore_call
 from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.llamar.role import TeamRole
@@ -21,6 +25,15 @@ ValueT = TypeVar("ValueT")
 MAX_ATTEMPTS = 3
 # Of a refused reply, when it is shown to the model again.
 _MAX_SHOWN = 2000
+
+
+class RightReplies(Protocol):
+    """What a flawless model would reply, with and without faults."""
+
+    async def __call__(
+        self, role: object, situation: Situation, random: Random, *, heeds: bool
+    ) -> ReferenceReply:
+        """The reply of a `TeamRole` to one prompt; see `planner.models.reference.Reference`."""
 
 
 @dataclass
@@ -36,6 +49,9 @@ class Asking:
         unread: how many requests got no reply that could be read.
         problem: the last of these, in words; "" = none.
         dropped: what was left out of replies, in words.
+        right: tells privileged models the right replies; None = nothing does.
+        faults: how often each fault was put into a privileged model's replies; None = the model
+            is not privileged, as far as its replies so far say.
     """
 
     planner: str
@@ -48,6 +64,8 @@ class Asking:
     unread: int = 0
     problem: str = ""
     dropped: list[str] = field(default_factory=list)
+    right: RightReplies | None = None
+    faults: Counter[str] | None = None
 
     @staticmethod
     def of(request: PlannerRequest) -> Asking:
@@ -97,7 +115,9 @@ class Asking:
                 max_tokens=self.options.max_tokens,
                 parameters={"attempt": str(attempt)},
                 remark=noted,
+                reference=self._reference(role, situation),
             )
+            self._count(reply.completion)
             if reply.value is not None:
                 self.dropped += reply.value.dropped
                 return role.value(reply.value)
@@ -105,6 +125,24 @@ class Asking:
             messages = (*messages, *_again(reply.completion.text, str(reply.error)))
         self.unread += 1
         return None
+
+    def _reference(self, role: TeamRole[ValueT], situation: Situation) -> Reference | None:
+        right = self.right
+        if right is None:
+            return None
+
+        async def reply(random: Random, heeds: bool) -> ReferenceReply:
+            return await right(role, situation, random, heeds=heeds)
+
+        return reply
+
+    def _count(self, completion: Completion) -> None:
+        if completion.notes.get(PRIVILEGED) is None:
+            return
+        self.faults = Counter() if self.faults is None else self.faults
+        fault = completion.notes.get(FAULT, NO_FAULT)
+        if fault != NO_FAULT:
+            self.faults[fault] += 1
 
     def _caller(self, role: TeamRole[ValueT]) -> Caller:
         return Caller(

@@ -5,10 +5,14 @@ What LLaMAR and its centralised baselines share; how they decide is a `Mind`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 from planner.planning.llamar.asking import Asking
+from planner.planning.llamar.right_actions import RightTeam
+from planner.planning.llamar.right_replies import right_reply
 from planner.planning.llamar.state import HORIZON, AgentView, Attempt
 from planner.planning.llamar.team import JointPlan, Team
 from planner.planning.planner import AgentResult, Context, Decision, Task
@@ -73,6 +77,8 @@ class JointPlanner:
         self._task, self._mind, self._team = task, mind, team
         self._asking, self._horizon = asking, horizon
         self._step = 0
+        self._right = RightTeam(task, team)
+        asking.right = partial(right_reply, self._right)
 
     @property
     def name(self) -> str:
@@ -82,6 +88,7 @@ class JointPlanner:
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Keeps the results until all agents have ended."""
         self._team.take(results)
+        self._right.observe(results)
 
     async def decide(self, context: Context) -> Decision:
         """The next joint step; no calls as long as an agent is busy.
@@ -91,6 +98,7 @@ class JointPlanner:
         """
         if len(context.idle) < len(self._task.agents):
             return Decision()
+        self._right.look(context)
         acted = self._team.has_acted
         if acted:
             self._team.finish()
@@ -141,6 +149,9 @@ class JointPlanner:
             "dropped_from_replies": str(len(asking.dropped)),
             **self._mind.evidence,
         }
+        if asking.faults is not None:
+            found["privileged_model"] = asking.model.name
+            found["model_faults"] = json.dumps(dict(sorted(asking.faults.items())))
         if asking.problem:
             found["last_unread_reply"] = asking.problem
         if asking.dropped:

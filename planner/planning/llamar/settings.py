@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planner.planning.llamar.acting import Style, make_acting
+from planner.planning.llamar.acting import make_acting
+from planner.planning.llamar.acting_role import Style
 from planner.planning.llamar.actions import Repertoire
 from planner.planning.llamar.asking import Asking
 from planner.planning.llamar.encoder_translator import make_translator

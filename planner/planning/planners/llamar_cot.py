@@ -6,7 +6,7 @@ from planner.planning.planner import Planner
 
 
 def _make(request: PlannerRequest) -> Planner:
-    from planner.planning.llamar.acting import Style
+    from planner.planning.llamar.acting_role import Style
     from planner.planning.llamar.settings import acting_planner
 
     return acting_planner(Style.COT, request)

@@ -79,3 +79,13 @@ def test_llamar_checks_34_and_35_of_a_failed_and_an_irrelevant_action(run) -> No
     assert row.metrics["coverage_attempted"] == 0.25
     assert row.metrics["balance"] == 0.0
     assert row.verdict.failed_skills == 1
+
+
+def test_the_teacher_is_named_in_every_row(tmp_path: Path) -> None:
+    path = unpacked(config_dir() / "suites" / "llamar.json.gz") / f"{TASK}.json"
+    words = ["bench", str(path), "--planner", "llamar", "--model", "teacher", "--agents", "2"]
+    words += ["--fault-rate", "0.1", "--quiet", "--out", str(tmp_path / "run")]
+    assert main(words) == 0
+    (row,) = newest_rows(tmp_path / "run" / ROWS_NAME).values()
+    assert row.model.startswith("teacher (reads the goal; invented_entity 0.0142")
+    assert row.axes["privilege"] == "goal"

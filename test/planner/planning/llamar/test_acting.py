@@ -9,7 +9,8 @@ from llamar_toys import Kitchen, Literal, RoleScript
 
 from planner.models.gbnf import read_grammar
 from planner.models.role import Role
-from planner.planning.llamar.acting import Style, make_acting
+from planner.planning.llamar.acting import make_acting
+from planner.planning.llamar.acting_role import Style
 from planner.planning.llamar.asking import Asking
 from planner.planning.llamar.joint_planner import JointPlanner
 from planner.planning.planner import Task

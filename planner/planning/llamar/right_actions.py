@@ -1,0 +1,216 @@
+"""What each agent of a team should do next, from the goal and the memory: for privileged models.
+
+The planner `expert` decides by the goal and the belief; its calls are said as the paper's actions.
+Nothing is computed until it is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import field
+
+from planner.models.chat import ModelError
+from planner.planning.expert.expert import Expert
+from planner.planning.goal import Subgoal
+from planner.planning.llamar.actions import DONE, EXPLORE, IDLE, Action, Verb
+from planner.planning.llamar.known import known_thing
+from planner.planning.llamar.team import Team
+from planner.planning.planner import AgentResult, Context, Task
+from planner.world.record import record
+from planner.world.skill import SkillCall, SkillName
+from planner.world.vocabulary import Relation
+
+# The expert's calls as actions on their first argument, and the skills of actions as its calls.
+_VERBS = {
+    SkillName.NAVIGATE.value: Verb.NAVIGATE_TO,
+    SkillName.EXPLORE_FURNITURE.value: Verb.NAVIGATE_TO,
+    SkillName.PICK.value: Verb.PICKUP,
+    SkillName.OPEN.value: Verb.OPEN,
+    SkillName.CLOSE.value: Verb.CLOSE,
+    SkillName.CLEAN.value: Verb.CLEAN,
+    SkillName.POWER_ON.value: Verb.TOGGLE_ON,
+    SkillName.POWER_OFF.value: Verb.TOGGLE_OFF,
+    "Slice": Verb.SLICE,
+}
+_OWN_CALLS = {
+    "NavigateTo": SkillName.NAVIGATE,
+    "PickupObject": SkillName.PICK,
+    "PutObject": SkillName.PLACE,
+    "OpenObject": SkillName.OPEN,
+    "CloseObject": SkillName.CLOSE,
+    "CleanObject": SkillName.CLEAN,
+    "ToggleObjectOn": SkillName.POWER_ON,
+    "ToggleObjectOff": SkillName.POWER_OFF,
+    "SliceObject": "Slice",
+}
+NO_GOAL = (
+    "the model teacher reads a structured goal, and this instruction has none: name an episode"
+)
+
+
+@record
+class RightActions:
+    """Of one moment.
+
+    Attributes:
+        actions: by agent (the memory's names).
+        open_subtasks, completed_subtasks: the goal's propositions in words.
+    """
+
+    actions: Mapping[str, Action]
+    open_subtasks: tuple[str, ...] = ()
+    completed_subtasks: tuple[str, ...] = ()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to do."""
+        return all(action == DONE for action in self.actions.values())
+
+
+@record
+class _Proposal:
+    """What the expert would do, and the action that says so."""
+
+    call: SkillCall
+    action: Action
+    target: str = ""
+    known: Mapping[str, str] = field(default_factory=dict)
+
+
+class RightTeam:
+    """Follows a team's task beside its planner."""
+
+    def __init__(self, task: Task, team: Team) -> None:
+        """Nothing has happened yet."""
+        self._task, self._team = task, team
+        self._expert: Expert | None = None
+        self._context: Context | None = None
+        self._results: list[AgentResult] = []
+        self._proposed: dict[str, _Proposal] = {}
+        self._now: RightActions | None = None
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Keeps how calls ended."""
+        self._results += results
+
+    def look(self, context: Context) -> None:
+        """The moment of the next questions."""
+        self._context, self._now = context, None
+
+    @property
+    def context(self) -> Context:
+        """The moment.
+
+        Raises:
+            ModelError: before there is one.
+        """
+        if self._context is None:
+            raise ModelError("the team has not looked at anything yet")
+        return self._context
+
+    @property
+    def team(self) -> Team:
+        """Whose task it is."""
+        return self._team
+
+    async def now(self) -> RightActions:
+        """What to do in this moment.
+
+        Raises:
+            ModelError: if the task has no structured goal.
+        """
+        if self._now is None:
+            self._now = await self._decide(self.context)
+        return self._now
+
+    async def _decide(self, context: Context) -> RightActions:
+        if self._task.goal is None:
+            raise ModelError(NO_GOAL)
+        expert = self._expert = self._expert or Expert(self._task)
+        expert.observe(tuple(self._as_own(ended) for ended in self._results))
+        self._results.clear()
+        decision = await expert.decide(context)
+        self._proposed = {
+            agent: self._proposal(agent, decision.calls.get(agent), context)
+            for agent in self._task.agents
+        }
+        done = expert.achieved
+        texts = [(w.index in done, self._words(w)) for w in expert.subgoals]
+        return RightActions(
+            {agent: each.action for agent, each in self._proposed.items()},
+            tuple(text for is_done, text in texts if not is_done),
+            tuple(text for is_done, text in texts if is_done),
+        )
+
+    # The expert's calls as actions
+
+    def _proposal(self, agent: str, call: SkillCall | None, context: Context) -> _Proposal:
+        if call is None or call.name == SkillName.WAIT:
+            # Whoever has nothing to do stays where it is.
+            return _Proposal(SkillCall(SkillName.WAIT), IDLE)
+        if call.name == SkillName.DONE:
+            return _Proposal(call, DONE)
+        target = (call.arguments[2] if call.name == SkillName.PLACE else call.arguments[0]) or ""
+        name = self._team.instances.name_of(target)
+        if name is None:
+            return self._towards(agent, call, target, context)
+        if call.name == SkillName.PLACE:
+            return _Proposal(call, self._put(name, target, call.arguments[1], context), target)
+        verb = _VERBS.get(call.name)
+        return _Proposal(call, Action(verb, name) if verb is not None else IDLE, target)
+
+    def _put(self, name: str, target: str, relation: str | None, context: Context) -> Action:
+        wanted = Relation(relation or Relation.ON)
+        node = context.belief.nodes.get(target)
+        usual = known_thing(name, node, context.layout).puts if node is not None else None
+        return Action(Verb.PUT, name, None if wanted is usual else wanted)
+
+    def _towards(self, agent: str, call: SkillCall, target: str, context: Context) -> _Proposal:
+        """To the known thing that is nearest to what nobody has seen; exploring where that is."""
+        nodes = context.belief.nodes
+        place, here = nodes.get(target), nodes.get(agent)
+        if place is None or here is None or call.name == SkillName.WAIT:
+            return _Proposal(call, EXPLORE)
+        known = [
+            (math.dist(node.position_m, place.position_m), name, node)
+            for name in self._team.instances.names
+            if (node := nodes.get(self._team.instances.entity_of(name) or "")) is not None
+            and node.room is not None
+        ]
+        if not known:
+            return _Proposal(call, EXPLORE)
+        apart_m, name, node = min(known, key=lambda each: each[:2])
+        if apart_m >= math.dist(here.position_m, place.position_m) - 1.0:
+            return _Proposal(call, EXPLORE)
+        return _Proposal(call, Action(Verb.NAVIGATE_TO, name), node.name)
+
+    # What happened, as the expert's own calls
+
+    def _as_own(self, ended: AgentResult) -> AgentResult:
+        call, proposed = ended.call, self._proposed.get(ended.agent)
+        name = _OWN_CALLS.get(call.name)
+        if name is None:
+            if call.name != "ExploreByView" or self._context is None:
+                return ended
+            # It stands somewhere else in its room now.
+            node = self._context.belief.nodes.get(ended.agent)
+            own = SkillCall(SkillName.EXPLORE, ((node.room if node is not None else None) or "",))
+            return AgentResult(ended.agent, own, ended.result, ended.ended_s)
+        own = SkillCall(name, call.arguments)
+        is_look = proposed is not None and proposed.call.name == SkillName.EXPLORE_FURNITURE
+        if proposed is not None and is_look and proposed.call.arguments == call.arguments:
+            own = proposed.call
+        return AgentResult(ended.agent, own, ended.result, ended.ended_s)
+
+    def _words(self, subgoal: Subgoal) -> str:
+        """A proposition as a subtask; the same text as long as the task runs."""
+        things = " or ".join(dict.fromkeys(_plain(name) for name in subgoal.first))
+        places = " or ".join(dict.fromkeys(_plain(name) for name in subgoal.second))
+        words = str(subgoal.predicate).replace("_", " ")
+        count = f"{subgoal.number} of " if subgoal.number > 1 else ""
+        return f"{subgoal.index + 1}: {count}{things} {words} {places}".strip()
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ")
