@@ -205,8 +205,7 @@ ELSEWHERE: Mapping[str, str] = {
         "::test_the_command_prints_the_tables_and_what_stood_behind_a_run"
     ),
     "planner bench llamar --planner llamar --model teacher --agents 2 --fault-rate 0.1 --out RUN": (
-        "test/planner/bench/runs/test_llamar_runs.py"
-        "::test_the_teacher_is_named_in_every_row"
+        "test/planner/bench/runs/test_llamar_runs.py::test_the_teacher_is_named_in_every_row"
     ),
     "planner bench claims RUN_A RUN_B": (
         "test/planner/bench/runs/test_commands.py::test_claims_are_printed"

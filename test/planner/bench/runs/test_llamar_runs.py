@@ -88,4 +88,4 @@ def test_the_teacher_is_named_in_every_row(tmp_path: Path) -> None:
     assert main(words) == 0
     (row,) = newest_rows(tmp_path / "run" / ROWS_NAME).values()
     assert row.model.startswith("teacher (reads the goal; invented_entity 0.0142")
-    assert row.axes["privilege"] == "goal"
+    assert row.axes.privilege == "goal"
