@@ -7,19 +7,21 @@ Nothing is computed until it is asked for.
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import field
 
 from planner.models.chat import ModelError
 from planner.planning.expert.expert import Expert
 from planner.planning.goal import Subgoal
-from planner.planning.llamar.actions import DONE, EXPLORE, IDLE, Action, Verb
+from planner.planning.llamar.actions import DIRECTIONS, DONE, EXPLORE, IDLE, Action, Verb
 from planner.planning.llamar.known import known_thing
 from planner.planning.llamar.team import Team
 from planner.planning.planner import AgentResult, Context, Task
+from planner.planning.walking import walk_map
+from planner.world.belief import BeliefNode
 from planner.world.record import record
 from planner.world.skill import SkillCall, SkillName
-from planner.world.vocabulary import Relation
+from planner.world.vocabulary import EntityKind, Relation
 
 # The expert's calls as actions on their first argument, and the skills of actions as its calls.
 _VERBS = {
@@ -44,6 +46,12 @@ _OWN_CALLS = {
     "ToggleObjectOff": SkillName.POWER_OFF,
     "SliceObject": "Slice",
 }
+_SIDES_RAD = {"Ahead": 0.0, "Left": math.pi / 2, "Back": math.pi, "Right": -math.pi / 2}
+# Turns and steps aside for one thing; how often to look around; a walk saves at least this.
+MAX_TURNS = 6
+LOOK_AROUND_EVERY = 6
+WORTH_A_WALK_M = 1.0
+SIGHT_M = 0.6
 NO_GOAL = (
     "the model teacher reads a structured goal, and this instruction has none: name an episode"
 )
@@ -74,8 +82,6 @@ class _Proposal:
 
     call: SkillCall
     action: Action
-    target: str = ""
-    known: Mapping[str, str] = field(default_factory=dict)
 
 
 class RightTeam:
@@ -88,6 +94,9 @@ class RightTeam:
         self._context: Context | None = None
         self._results: list[AgentResult] = []
         self._proposed: dict[str, _Proposal] = {}
+        # By agent and what it shall see: vain attempts, and furniture that it went to for that.
+        self._tried: Counter[tuple[str, str]] = Counter()
+        self._passed: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._now: RightActions | None = None
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
@@ -156,9 +165,9 @@ class RightTeam:
         if name is None:
             return self._towards(agent, call, target, context)
         if call.name == SkillName.PLACE:
-            return _Proposal(call, self._put(name, target, call.arguments[1], context), target)
+            return _Proposal(call, self._put(name, target, call.arguments[1], context))
         verb = _VERBS.get(call.name)
-        return _Proposal(call, Action(verb, name) if verb is not None else IDLE, target)
+        return _Proposal(call, Action(verb, name) if verb is not None else IDLE)
 
     def _put(self, name: str, target: str, relation: str | None, context: Context) -> Action:
         wanted = Relation(relation or Relation.ON)
@@ -167,23 +176,61 @@ class RightTeam:
         return Action(Verb.PUT, name, None if wanted is usual else wanted)
 
     def _towards(self, agent: str, call: SkillCall, target: str, context: Context) -> _Proposal:
-        """To the known thing that is nearest to what nobody has seen; exploring where that is."""
-        nodes = context.belief.nodes
-        place, here = nodes.get(target), nodes.get(agent)
-        if place is None or here is None or call.name == SkillName.WAIT:
+        """To what nobody has seen: a turn, a known thing on the way, a step, or exploring."""
+        place, here = context.belief.nodes.get(target), context.belief.nodes.get(agent)
+        if place is None or here is None:
             return _Proposal(call, EXPLORE)
-        known = [
-            (math.dist(node.position_m, place.position_m), name, node)
-            for name in self._team.instances.names
-            if (node := nodes.get(self._team.instances.entity_of(name) or "")) is not None
-            and node.room is not None
+        if place.room is not None and place.room == here.room and self._steps:
+            self._tried[agent, target] += 1
+            if self._tried[agent, target] <= MAX_TURNS:
+                return _Proposal(call, _turn(here, place))
+        thing = self._on_the_way(agent, here, target, context)
+        if thing is not None:
+            return _Proposal(call, Action(Verb.NAVIGATE_TO, thing))
+        self._tried[agent, target] += 1
+        # From now and then looking around more may be seen through doors.
+        if self._tried[agent, target] % LOOK_AROUND_EVERY == 1 or not self._steps:
+            return _Proposal(call, EXPLORE)
+        return _Proposal(call, self._step(here, target, context))
+
+    @property
+    def _steps(self) -> bool:
+        return self._team.options.small_steps
+
+    def _on_the_way(
+        self, agent: str, here: BeliefNode, target: str, context: Context
+    ) -> str | None:
+        """The known furniture from which the walk is shortest, if that saves some of it; once."""
+        passed = self._passed[agent, target]
+        walks, nodes = walk_map(context.layout), context.belief.nodes
+        names = [
+            (name, self._team.instances.entity_of(name)) for name in self._team.instances.names
         ]
-        if not known:
-            return _Proposal(call, EXPLORE)
-        apart_m, name, node = min(known, key=lambda each: each[:2])
-        if apart_m >= math.dist(here.position_m, place.position_m) - 1.0:
-            return _Proposal(call, EXPLORE)
-        return _Proposal(call, Action(Verb.NAVIGATE_TO, name), node.name)
+        known = [
+            (walks.distance_m(node.position_m[:2], target), name)
+            for name, entity in names
+            if (node := nodes.get(entity or "")) is not None
+            and node.kind is EntityKind.FURNITURE
+            and name not in passed
+        ]
+        now_m = walks.distance_m(here.position_m[:2], target)
+        least_m, name = min(known, default=(now_m, ""))
+        if least_m >= now_m - WORTH_A_WALK_M:
+            return None
+        passed.add(name)
+        return name
+
+    def _step(self, here: BeliefNode, target: str, context: Context) -> Action:
+        """The step of 0.25 m that shortens the walk most, as the body stands."""
+        walks, heading_rad = walk_map(context.layout), here.heading_rad or 0.0
+        x_m, y_m, _ = here.position_m
+
+        def left_m(direction: str) -> float:
+            angle_rad = heading_rad + _SIDES_RAD[direction]
+            ahead = (x_m + SIGHT_M * math.cos(angle_rad), y_m + SIGHT_M * math.sin(angle_rad))
+            return walks.distance_m(ahead, target)
+
+        return Action(Verb.MOVE, min(DIRECTIONS, key=left_m))
 
     # What happened, as the expert's own calls
 
@@ -214,3 +261,11 @@ class RightTeam:
 
 def _plain(name: str) -> str:
     return name.replace("_", " ")
+
+
+def _turn(here: BeliefNode, place: BeliefNode) -> Action:
+    """By 90 degrees towards something in the room, or a step aside until it is straight ahead."""
+    dx, dy = (place.position_m[i] - here.position_m[i] for i in (0, 1))
+    turn_rad = math.remainder(math.atan2(dy, dx) - (here.heading_rad or 0.0), math.tau)
+    verb = Verb.ROTATE if abs(turn_rad) > math.pi / 4 else Verb.MOVE
+    return Action(verb, "Left" if turn_rad > 0 else "Right")

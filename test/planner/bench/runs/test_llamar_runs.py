@@ -89,3 +89,14 @@ def test_the_teacher_is_named_in_every_row(tmp_path: Path) -> None:
     (row,) = newest_rows(tmp_path / "run" / ROWS_NAME).values()
     assert row.model.startswith("teacher (reads the goal; invented_entity 0.0142")
     assert row.axes.privilege == "goal"
+
+
+@pytest.mark.parametrize("task", [TASK, "place_5_type_2_air_the_furniture"])
+def test_the_teacher_finds_what_nobody_has_seen_yet(tmp_path: Path, task: str) -> None:
+    """In the one it is behind the team's backs, in the other also in other rooms."""
+    path = unpacked(config_dir() / "suites" / "llamar.json.gz") / f"{task}.json"
+    words = ["bench", str(path), "--planner", "llamar_act", "--model", "teacher", "--agents", "2"]
+    assert main([*words, "--quiet", "--out", str(tmp_path / "run")]) == 0
+    (row,) = newest_rows(tmp_path / "run" / ROWS_NAME).values()
+    assert row.metrics["llamar_success"] == 1.0
+    assert row.model == "teacher (reads the goal; no faults)"
