@@ -1,4 +1,4 @@
-"""The embedded simulator with a skill executor for each agent, using ground truth as belief.
+"""A simulator with a skill executor for each agent, using ground truth as belief.
 
 Also compares a memory that receives only skill results with the true state.
 """
@@ -26,6 +26,8 @@ from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import default_options
+from sim_bridge.rescue.backend import RescueBackend
+from sim_bridge.rescue.scenes import scene_names
 
 DT_S = 1 / 30
 MAX_CALL_S = 900.0
@@ -36,7 +38,7 @@ class SkillWorld:
 
     def __init__(self, house: House, episode: Episode) -> None:
         """Loads the episode; nothing is rendered."""
-        self.backend = EmbeddedBackend(default_options().model_copy(update={"renderer": "none"}))
+        self.backend = _world_of(house)
         self.layout = house.model_copy(update={"objects": ()})
         self._house, self._episode = house, episode
         self.reset()
@@ -102,6 +104,12 @@ class SkillWorld:
             self.backend.step(DT_S)
             result = executor.step()
         return result
+
+
+def _world_of(house: House) -> EmbeddedBackend | RescueBackend:
+    if house.name in scene_names():
+        return RescueBackend()
+    return EmbeddedBackend(default_options().model_copy(update={"renderer": "none"}))
 
 
 def forgotten_effects(

@@ -60,6 +60,13 @@ CALLS = {
 }
 
 
+# Only rescuers can do these.
+RESCUE = tuple(
+    name for name in SKILLS.names() if SKILLS.get(name).routine.__module__.endswith("rescuing")
+)
+# Two agents carry together, and how much a unit leaves burning is seen, not concluded: the calls
+# that one agent makes up change nothing.
+NOT_ALONE = ("Carry", "DropOff", "UseSand", "UseWater")
 KITCHEN_WORK = ("Boil", "Brew", "Cook", "Dust", "Slice", "Toast", "Water")
 
 
@@ -95,11 +102,13 @@ def test_what_ships_passes(name: str) -> None:
     if like in KITCHEN_WORK:
         house = kitchen_house()
         episode = kitchen_episode(house)
+    if name in RESCUE:
+        episode, house = load_episode("rescue-1-agents-2")
     report = check_skill(name, house, episode, call, before)
     assert report.conforms, report.table()
     verdicts = {finding.check: finding.verdict for finding in report.findings}
-    skipped = Verdict.SKIPPED if SKILLS.get(name).is_query else Verdict.PASSED
-    assert verdicts[EFFECT] is skipped
+    nothing_changes = SKILLS.get(name).is_query or name in NOT_ALONE
+    assert verdicts[EFFECT] is (Verdict.SKIPPED if nothing_changes else Verdict.PASSED)
 
 
 @pytest.mark.parametrize(
