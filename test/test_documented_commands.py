@@ -70,6 +70,9 @@ GENERATE = (
     "test/planner/episodes/generation/test_generating.py"
     "::test_the_command_writes_a_pack_with_new_houses"
 )
+RESUMING = "test/planner/episodes/generation/test_resuming.py::"
+RESUME = f"{RESUMING}test_a_killed_run_goes_on_to_the_same_bytes"
+RESUME_IN_PROCESSES = f"{RESUMING}test_several_processes_and_an_interruption_change_nothing"
 ELSEWHERE: Mapping[str, str] = {
     "planner episodes generate llamar -o FILE.json.gz": (
         f"{TEAM_TASKS}test_the_pack_is_what_its_source_makes"
@@ -231,8 +234,10 @@ ELSEWHERE: Mapping[str, str] = {
     ),
     "planner episodes generate partnr --house heldout --house new:8 --split val --count 1000 "
     "--seed 2601 --solve -o FILE.json.gz": GENERATE,
+    "planner episodes generate partnr --house new:10 --split test --count 1000 --seed 2610 "
+    "--solve -o FILE.json.gz": RESUME,
     "planner episodes generate partnr --house train --count 10000 --seed 1 --solve --jobs 2 "
-    "-o FILE.json.gz": GENERATE,
+    "-o FILE.json.gz": RESUME_IN_PROCESSES,
     "planner episodes generate partnr --house new:10 --type spatial --seed 2 "
     "-o FILE.json.gz": GENERATE,
     "planner episodes correct SUITE --corrections DIR -o FILE.json.gz": (

@@ -40,7 +40,7 @@ def is_pack(path: Path) -> bool:
 
 
 def write_pack(path: Path, episodes: Iterable[Episode], houses: Iterable[House] = ()) -> None:
-    """Writes a pack; equal content gives equal files.
+    """Writes a pack atomically; equal content gives equal files.
 
     Args:
         path: NAME.json.gz.
@@ -53,8 +53,13 @@ def write_pack(path: Path, episodes: Iterable[Episode], houses: Iterable[House] 
     pack = Pack(version=_VERSION, houses=tuple(houses), episodes=tuple(episodes))
     document = pack.model_dump(mode="json", exclude_defaults=True) | {"version": _VERSION}
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+    temporary = path.with_name(path.name + ".tmp")
     try:
-        path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
+        with temporary.open("wb") as stream:
+            stream.write(gzip.compress(text.encode(), compresslevel=9, mtime=0))
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
     except OSError as error:
         raise FileError(path, "", f"cannot be written: {error.strerror}") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
@@ -12,15 +13,17 @@ from pathlib import Path
 from planner.episodes.generation.arguments import ALL, TaskType
 from planner.episodes.generation.candidates import Candidates, GrammarCandidates
 from planner.episodes.generation.generating import MAX_ATTEMPTS, Order, generate
+from planner.episodes.generation.partial_file import Asked, Done, PartialFile
+from planner.episodes.generation.progress import Progress
 from planner.episodes.lint.arguments import Solve
 from planner.episodes.pack import write_set
 from planner.episodes.recipes.build import shipped_episodes
 from planner.houses.generator import generate_house
 from planner.houses.shipped import shipped_houses
 from planner.models.model_choice import ModelChoice, open_model
-from planner.world.episode import Episode, read_episode
+from planner.world.episode import read_episode
 from planner.world.errors import PlannerError
-from planner.world.house import House
+from planner.world.house import House, house_json
 from planner.world.house_checks import load_house
 
 _NEW = "new:"
@@ -53,20 +56,48 @@ def run_generate(args: argparse.Namespace, solve: Solve | None) -> int:
         solve if args.solve else None,
         _candidates(args.model, args.model_url),
     )
-    episodes: list[Episode] = []
-    rejected: Counter[str] = Counter()
-    for result in generate(order, args.jobs):
-        rejected += result.rejected
-        if result.episode is not None:
-            episodes.append(result.episode)
-    episodes.sort(key=lambda episode: int(episode.episode_id.rpartition("_")[2]))
-    write_set(args.output, episodes, made)
-    print(_table(len(episodes), rejected))
+    asked = Asked(
+        house=tuple(args.house),
+        type=tuple(kinds),
+        count=args.count,
+        seed=args.seed,
+        split=args.split,
+        solve=args.solve,
+        model=args.model,
+        houses={house.name: sha256(house_json(house).encode()).hexdigest() for house in houses},
+    )
+    with PartialFile(args.output, asked) as partial:
+        _complete(partial, order, args.jobs)
+        episodes = partial.episodes
+        write_set(args.output, episodes, made)
+        partial.remove()
+        print(_table(len(episodes), partial.rejected))
     print(f"wrote {len(episodes)} episodes to {args.output}")
     if len(episodes) < args.count:
         missing = args.count - len(episodes)
         print(f"error: {missing} had no success in {MAX_ATTEMPTS} attempts", file=sys.stderr)
     return 0 if len(episodes) == args.count else 1
+
+
+def _complete(partial: PartialFile, order: Order, jobs: int) -> None:
+    """Makes the episodes that the partial file does not have yet."""
+    taken, rejected = len(partial.episodes), partial.rejected.total()
+    if partial.numbers:
+        found = f"{len(partial.numbers)} of {order.count} episodes"
+        print(f"going on: {found} are done in {partial.path}", file=sys.stderr)
+    progress = Progress(order.count, taken, sys.stderr, time.monotonic)
+    try:
+        for made in generate(order, jobs, partial.numbers):
+            rejection = dict(made.rejected)
+            partial.append(Done(number=made.number, rejected=rejection, episode=made.episode))
+            taken += made.episode is not None
+            rejected += made.rejected.total()
+            progress.update(taken, rejected)
+    except KeyboardInterrupt:
+        kept = f"{len(partial.numbers)} of {order.count} episodes are done"
+        print(f"\nstopped: {kept} in {partial.path}; the same command goes on", file=sys.stderr)
+        raise
+    progress.update(taken, rejected, last=True)
 
 
 def _candidates(model: str, url: str) -> Candidates:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from threading import Thread
 from typing import Literal
 
 from planner.episodes.episode_file import write_episode
@@ -54,41 +57,83 @@ class Order:
 class Made:
     """One episode, or None where nothing passed, and how often what was the reason to reject."""
 
+    number: int
     episode: Episode | None
     rejected: Counter[str] = field(default_factory=Counter)
 
 
-def generate(order: Order, jobs: int = 1) -> Iterator[Made]:
+def generate(order: Order, jobs: int = 1, done: Container[int] = ()) -> Iterator[Made]:
     """Generates episodes one by one; equal orders give equal episodes, with any number of jobs.
+
+    Each depends on the order and its own number only, and they come house by house, so that the
+    geometry of a house is computed once in a process.
 
     Args:
         order: what to generate.
         jobs: number of processes.
+        done: numbers of episodes, from 0, that are left out.
 
     Raises:
         PlannerError: if a folder for the candidates cannot be made.
     """
-    pool: AbstractContextManager[ProcessPoolExecutor | None] = (
-        ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext()
-    )
-    # One part for each house, whose geometry is then computed once.
-    parts = [(order, k) for k in range(min(order.count, len(order.houses)))]
-    with pool as processes:
-        run = processes.map if processes is not None else map
-        for made in run(_of_house, parts):
-            yield from made
-
-
-def _of_house(part: tuple[Order, int]) -> list[Made]:
-    """The episodes of one house: every so many-th of the order."""
-    order, first = part
+    total = len(order.houses)
+    numbers = [k for first in range(total) for k in range(first, order.count, total)]
+    numbers = [number for number in numbers if number not in done]
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        if jobs == 1:
+            yield from map(_Makers(order, Path(name)).made, numbers)
+            return
+        processes = ProcessPoolExecutor(
+            jobs, initializer=_begin_worker, initargs=(order, Path(name))
+        )
+        try:
+            yield from processes.map(_made_in_worker, numbers)
+        finally:
+            processes.shutdown(cancel_futures=True)
+
+
+class _Makers:
+    """The maker of whichever house is in use."""
+
+    def __init__(self, order: Order, folder: Path) -> None:
+        self._order = order
+        self._folder = folder
+        self._current: tuple[int, _Maker] | None = None
+
+    def made(self, number: int) -> Made:
+        index = number % len(self._order.houses)
+        if self._current is None or self._current[0] != index:
+            self._current = index, self._maker(self._order.houses[index])
+        return self._current[1].made(number)
+
+    def _maker(self, house: House) -> _Maker:
+        folder = Path(tempfile.mkdtemp(dir=self._folder))
         (folder / "houses").mkdir()
-        house = order.houses[first]
         write_house(house, folder / "houses" / f"{house.name}.json")
-        maker = _Maker(order, house, folder)
-        return [maker.made(k) for k in range(first, order.count, len(order.houses))]
+        return _Maker(self._order, house, folder)
+
+
+# In a process of the pool: its only entry.
+_in_worker: list[_Makers] = []
+
+
+def _begin_worker(order: Order, folder: Path) -> None:
+    # The parent ends the pool after Ctrl-C, and its end is noticed where it is killed.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+    _in_worker.append(_Makers(order, folder))
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _made_in_worker(number: int) -> Made:
+    (makers,) = _in_worker
+    return makers.made(number)
 
 
 class _Maker:
@@ -106,7 +151,7 @@ class _Maker:
         turn = sum(divmod(number, len(order.houses)))
         kind = order.kinds[turn % len(order.kinds)]
         name = f"{kind}_{order.seed}_{number}"
-        result = Made(None)
+        result = Made(number, None)
         for attempt in range(MAX_ATTEMPTS):
             seed = _seed(order.seed, number, attempt)
             try:

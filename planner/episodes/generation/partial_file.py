@@ -1,0 +1,221 @@
+"""The partial file of a generation: what is done so far, so that the same command goes on.
+
+It is beside the output: a line of JSON with the arguments, then a line for each episode. Each line
+is synced to disk before the next one is made, so a process that is killed loses only the episodes
+that it was making. An incomplete last line is removed. An episode depends on the arguments and its
+own number only, so the numbers that are done are all that is needed to go on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeVar
+
+from pydantic import Field, ValidationError
+
+from planner.episodes.generation.arguments import TaskType
+from planner.world.episode import Episode
+from planner.world.errors import FileError, from_validation
+from planner.world.files import FileModel
+
+SUFFIX = ".partial.jsonl"
+_VERSION: Literal[1] = 1
+_Model = TypeVar("_Model", bound=FileModel)
+
+
+class Asked(FileModel):
+    """The first line: the arguments that decide what the episodes are.
+
+    Attributes:
+        house, type, count, seed, split, solve, model: as in the command.
+        houses: SHA-256 of each house's file by name, in the order of use.
+    """
+
+    version: Literal[1] = _VERSION
+    house: tuple[str, ...]
+    type: tuple[TaskType, ...]
+    count: int = Field(ge=1)
+    seed: int = Field(ge=0)
+    split: Literal["train", "val", "test"] | None
+    solve: bool
+    model: str
+    houses: dict[str, str]
+
+
+class Done(FileModel):
+    """Every other line: an episode's number, and itself, or None where no attempt had success.
+
+    Attributes:
+        rejected: how many of its candidates were rejected, by reason.
+    """
+
+    number: int = Field(ge=0)
+    rejected: dict[str, int]
+    episode: Episode | None
+
+
+def partial_path(output: Path) -> Path:
+    """Where the partial file of an output is: beside it.
+
+    Raises:
+        FileError: for the root folder, which nothing is beside.
+    """
+    place = output if output.name not in ("", "..") else output.resolve()
+    if not place.name:
+        raise FileError(output, "", "is no place for episodes; choose a folder or FILE.json.gz")
+    return place.with_name(place.name + SUFFIX)
+
+
+class PartialFile:
+    """The partial file of one output, locked for this process; use it with `with`."""
+
+    def __init__(self, output: Path, asked: Asked) -> None:
+        """Opens the file of an earlier run, or begins one.
+
+        Args:
+            output: the path of the final pack or folder.
+            asked: what this run is to make.
+
+        Raises:
+            FileError: if it cannot be written, is that of other arguments or of a process that is
+                still running, or has an invalid line.
+        """
+        self.path = partial_path(output)
+        self._done: dict[int, Done] = {}
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._stream: BinaryIO = self.path.open("ab+")
+        except OSError as error:
+            raise self._unwritable(error) from None
+        try:
+            self._lock()
+            self._read(asked)
+        except BaseException:
+            self._stream.close()
+            raise
+
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The numbers that are done."""
+        return frozenset(self._done)
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """The episodes so far, by number."""
+        found = (self._done[number].episode for number in sorted(self._done))
+        return [episode for episode in found if episode is not None]
+
+    @property
+    def rejected(self) -> Counter[str]:
+        """How many candidates were rejected so far, by reason."""
+        total: Counter[str] = Counter()
+        for number in sorted(self._done):
+            total.update(self._done[number].rejected)
+        return total
+
+    def append(self, done: Done) -> None:
+        """Adds a line, which is on disk when this returns.
+
+        Raises:
+            FileError: if it cannot be written.
+        """
+        line = self._write(done)
+        # As a later run would read it, so that both write the same.
+        self._done[done.number] = self._parsed(line, Done, len(self._done) + 2)
+
+    def remove(self) -> None:
+        """Deletes the file, once the output is written.
+
+        Raises:
+            FileError: if it cannot be deleted.
+        """
+        try:
+            self.path.unlink()
+        except OSError as error:
+            raise FileError(self.path, "", f"cannot be deleted: {error.strerror}") from None
+
+    def __enter__(self) -> PartialFile:
+        """Returns the object itself."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Closes the file and ends the lock."""
+        self._stream.close()
+
+    def _lock(self) -> None:
+        try:
+            # Unlike those of `flock`, these locks are not inherited by processes of a pool, which
+            # may live longer than one that is killed.
+            fcntl.lockf(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            reason = "another process is writing it; wait for that one, or choose another --output"
+            raise FileError(self.path, "", reason) from None
+
+    def _read(self, asked: Asked) -> None:
+        try:
+            self._stream.seek(0)
+            lines = self._stream.read().splitlines(keepends=True)
+            if lines and not lines[-1].endswith(b"\n"):
+                lines.pop()
+                self._stream.truncate(sum(map(len, lines)))
+        except OSError as error:
+            raise self._unwritable(error) from None
+        if not lines:
+            self._write(asked)
+            return
+        self._compare(self._parsed(lines[0], Asked, 1), asked)
+        self._take(lines[1:], asked.count)
+
+    def _compare(self, earlier: Asked, asked: Asked) -> None:
+        for field in Asked.model_fields:
+            was, now = getattr(earlier, field), getattr(asked, field)
+            # The houses are used in their order.
+            if was == now and (field != "houses" or list(was) == list(now)):
+                continue
+            reason = (
+                f"{_shown(was)} there, {_shown(now)} in this command; "
+                if field != "houses"
+                else "the houses have changed since; "
+            )
+            remedy = "go on with the same arguments, choose another --output, or delete this file"
+            raise FileError(self.path, field, reason + remedy)
+
+    def _take(self, lines: Sequence[bytes], count: int) -> None:
+        for number, line in enumerate(lines, start=2):
+            done = self._parsed(line, Done, number)
+            if done.number in self._done or done.number >= count:
+                reason = f"{done.number} is there twice or not below {count}; delete this file"
+                raise FileError(self.path, f"line {number}.number", reason)
+            self._done[done.number] = done
+
+    def _parsed(self, line: bytes, model: type[_Model], number: int) -> _Model:
+        try:
+            return model.model_validate_json(line)
+        except ValidationError as error:
+            plain = from_validation(self.path, error)
+            where = f"line {number}" + (f".{plain.field}" if plain.field else "")
+            reason = f"{plain.reason}; delete this file to begin again"
+            raise FileError(self.path, where, reason) from None
+
+    def _write(self, record: FileModel) -> bytes:
+        line = record.model_dump_json().encode() + b"\n"
+        try:
+            self._stream.write(line)
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            raise self._unwritable(error) from None
+        return line
+
+    def _unwritable(self, error: OSError) -> FileError:
+        return FileError(self.path, "", f"cannot be written: {error.strerror}")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return " ".join(str(item) for item in value)
+    return "none" if value in (None, "") else str(value)
