@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from planner.language.comparisons import same
 from planner.language.drafts import Act, Do, Noun, Way, nouns_within
 from planner.language.english import FOR_SOMEBODY
 from planner.language.fitness import built_in, can_be, too_big
 from planner.language.modifiers import opposite
-from planner.language.ordering import Order, same
+from planner.language.ordering import Order
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AlreadyTrue, AskReason
 from planner.language.sentence import Refused, Source

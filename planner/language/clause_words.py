@@ -125,6 +125,14 @@ MAY_GO = phrases(
     """
 )
 
+MISPLACED = phrases(
+    """
+    does not belong | do not belong | is not supposed to be | are not supposed to be | is not meant
+    to be | are not meant to be | has no business | have no business | has no business being | have
+    no business being | has no place | have no place
+    """
+)
+
 SPEAKER = phrases(
     """
     i am going to | i will | i can | i shall | i have to | i will just | i am about to | i could |

@@ -32,7 +32,8 @@ class Noun:
 
     `kind` is empty for "one" and "ones", and for pronouns, until it is known what they stand for;
     `instead_of` is what is not meant and would not be without saying so; `clause` is where a
-    relative clause says in which state it is.
+    relative clause says in which state it is; `in_turn` is set if it comes after what a list has
+    before it.
     """
 
     kind: str
@@ -58,6 +59,7 @@ class Noun:
     bare: bool = False
     vague: bool = False
     clause: tuple[int, int] | None = None
+    in_turn: bool = False
 
     @property
     def described(self) -> bool:
@@ -138,6 +140,7 @@ class Do:
         taken: the place is still to come ("take the cup and put it on the table").
         guess: it may only say where things are ("there should be a pot on the stove").
         told: its places and states say how the things are.
+        complaint: it says that things are where they should not be.
         tools: what it is done with.
         later: which of the things come after those before them ("the cup, then the plate").
         spells_out: the request whose vague things ("some toys") these are.
@@ -158,6 +161,7 @@ class Do:
     taken: bool = False
     guess: bool = False
     told: bool = False
+    complaint: bool = False
     tools: list[Phrase] = field(default_factory=list)
     later: list[int] = field(default_factory=list)
     spells_out: Do | None = None

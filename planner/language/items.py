@@ -81,6 +81,8 @@ class Items(Modified):
         """Reads "Except the red one", added to what it is an exception from."""
         source = self._source
         i = at + (source.word(at) == ",")
+        free = self._freely(i, things)
+        i += free
         end = source.starts(i, *EXCEPT, "all but", "all except")
         if end and (left := NUMBERS.get(source.word(end))) and not self.item(end):
             # "The books, all but two".
@@ -92,7 +94,7 @@ class Items(Modified):
             not end
             and source.starts(i, "but")
             and not source.longest(i + 1, FILLERS)
-            and any(isinstance(t, Noun) and t.count is Amount.ALL for t in things)
+            and (free or any(isinstance(t, Noun) and t.count is Amount.ALL for t in things))
         ):
             end = i + 1 if self.item(i + 1) else 0
         instead = 0 if end else source.starts(i, "not", "and not", "rather than", "instead of")
@@ -144,7 +146,10 @@ class Items(Modified):
         if source.word(i) == "," and (self.place(i + 1) or source.word(i + 1) in PREDICATES):
             i += 1
         for thing in things:
-            if isinstance(thing, Noun) and thing.count is not Amount.ALL:
+            if isinstance(thing, Noun) and _is_open(thing) and _kinds_within(thing, out):
+                # "A fruit, anything but a banana", "a cup, just not the red one".
+                thing.but += _every(out, thing.kind)
+            elif isinstance(thing, Noun) and thing.count is not Amount.ALL:
                 # Nothing is left out of "the green cushion, not the red one", but may be of what
                 # is on "the shelf except the vase".
                 (thing.instead_of if contrasted else thing.but).extend(out)
@@ -162,6 +167,42 @@ class Items(Modified):
                 ]
         return i
 
+    def _freely(self, at: int, things: list[Phrase]) -> bool:
+        """Whether "anything" or "any" before an exception only says that the choice is free."""
+        source = self._source
+        if source.word(at - 1) != "," or source.word(at) not in ("anything", "any"):
+            return False
+        chosen = any(isinstance(thing, Noun) and _is_open(thing) for thing in things)
+        return chosen and bool(source.starts(at + 1, *EXCEPT, "but"))
+
     @staticmethod
     def _placed_before(things: list[Phrase]) -> bool:
         return all(isinstance(thing, Noun) and thing.where for thing in things)
+
+
+def _is_open(thing: Noun) -> bool:
+    """Whether any of several will do: "a cup", "some fruit"."""
+    return thing.count is not Amount.ALL and not thing.definite and bool(thing.kind)
+
+
+def _kinds_within(thing: Noun, out: list[Phrase]) -> bool:
+    """Whether all exceptions are of the kind of a thing, and so can be exceptions from it."""
+    kinds = [noun.kind for phrase in out for noun in _options(phrase)]
+    return bool(kinds) and all(not kind or includes(thing.kind, kind) for kind in kinds)
+
+
+def _options(phrase: Phrase) -> list[Noun]:
+    if isinstance(phrase, Either):
+        return phrase.options
+    return [phrase] if isinstance(phrase, Noun) else []
+
+
+def _every(out: list[Phrase], kind: str) -> list[Phrase]:
+    """Exceptions from a free choice: "but a banana" leaves out every one."""
+    found: list[Phrase] = []
+    for noun in (noun for phrase in out for noun in _options(phrase)):
+        noun.kind = noun.kind or kind
+        if not noun.definite and noun.count == 1:
+            noun.count, noun.bare = Amount.ALL, False
+        found.append(noun)
+    return found

@@ -6,6 +6,7 @@ from planner.language.drafts import Noun, Phrase, Pronoun
 from planner.language.english import PREPOSITIONS, phrases
 from planner.language.lexicon import Part
 from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture, is_room
+from planner.language.reading import AskReason
 from planner.language.words import Amount, Pick
 from planner.world.look import Color
 
@@ -35,6 +36,7 @@ _HOLDING = phrases(
     | containing | which holds | which have
     """
 )
+_NOT = frozenset({"not", "never", "without", "if"})
 _NEEDS = {"washing": "dirty", "cleaning": "dirty", "dusting": "dusty", "watering": "unwatered"}
 EXCEPT = (
     "except for", "except", "apart from", "excluding", "other than", "save for", "but not",
@@ -62,6 +64,10 @@ class Modified(Places):
             return found
         end = self._after(i, phrase)
         phrase.end = end
+        several = self._source.starts(at, "any of") and phrase.count is Amount.ALL
+        if several and end == i and not _NOT & set(self._source.words[:at]):
+            # "Put any of the candles on the shelf": one, or all that there are.
+            raise self._source.ask(AskReason.WHICH, at, end)
         return phrase, end
 
     def _after(self, at: int, noun: Noun) -> int:

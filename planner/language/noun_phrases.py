@@ -77,6 +77,8 @@ _OWNERS = frozenset(
         "neighbours",
     }
 )
+# Neither people, whose things are just "the mug", nor known things.
+_ANIMALS = frozenset({"dog", "cat", "puppy", "kitten", "rabbit", "hamster", "parrot", "pet"})
 _COLORS = frozenset(Color) - {Color.ORANGE}
 _CLAUSE_WORDS = frozenset({"i", "you", "we", "is", "are", "me", "he", "she"})
 
@@ -186,9 +188,11 @@ class NounPhrases(Quantities):
         """Adjectives and noun."""
         source = self._source
         noun = Noun("", start, at)
+        owner = at
         at, quantity = self._possessor(at, quantity)
         i = self._adjectives(at, noun)
-        head = self._head(i, noun) or self._pick_of(i, noun)
+        owned = self._owned(owner, i, noun) if at > owner else None
+        head = owned or self._head(i, noun) or self._pick_of(i, noun)
         if head is None:
             word = source.word(i)
             on = source.longest(i, PREPOSITION_WORDS)
@@ -249,6 +253,31 @@ class NounPhrases(Quantities):
         return (
             (at + 1, Quantity("the", quantity.count, quantity.bound)) if plural else (at, quantity)
         )
+
+    def _owned(self, owner: int, at: int, noun: Noun) -> int | None:
+        """Reads "the dog's bowl" as a dog bowl and "the hall's lamp" as the one in the hall.
+
+        Raises:
+            Refused: if whose it is tells things apart in a way that no description has.
+        """
+        source = self._source
+        word = source.word(owner)
+        match = source.match(owner)
+        kind = next((s.word for s in match.senses if s.part is Part.KIND), "") if match else ""
+        if kind and _is_room(kind):
+            noun.where.append(self._in_room(kind, owner, owner + 1))
+            return None
+        # "The dogs' bowls" are dog bowls, too.
+        singular = word.removesuffix("s") if word in _OWNERS else word
+        compound = source.lexicon.at((singular, *source.words[at : at + 3]), 0)
+        if compound is not None and compound.length > 1:
+            for sense in compound.senses:
+                if sense.part is Part.KIND:
+                    noun.kind, noun.plural = sense.word, sense.plural
+                    return at + compound.length - 1
+        if singular in _ANIMALS or word in ("yesterday", "tomorrow"):
+            raise source.unknown(owner, at + 1)
+        return None
 
     def _adjectives(self, at: int, noun: Noun) -> int:
         """Reads adjectives as long as a noun can still follow."""

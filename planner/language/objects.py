@@ -96,6 +96,8 @@ class Objects(Items):
                 segments.append(Segment([]))
             if {"then", "finally", "lastly"} & set(self._source.words[i:joined]):
                 segments[-1].later.append(len(segments[-1].things))
+                if isinstance(found[0], Noun):
+                    found[0].in_turn = True
             segments[-1].things.append(found[0])
             i = self._places_of(segments[-1], found[1])
         _share_article(segments, plural_the=self._source.word(at) in THE)

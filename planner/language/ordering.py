@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
+from planner.language.comparisons import (
+    anchors,
+    apart,
+    at_one_place,
+    is_one_of,
+    is_stated,
+    only_beside,
+    refines,
+    repeats,
+    same,
+    taken_from,
+    undoes,
+)
+from planner.language.drafts import Act, Do, Noun, Phrase, Way
 from planner.language.fitness import includes
 from planner.language.modifiers import opposite
-from planner.language.places import BY_SIDE, is_room
+from planner.language.places import is_room
 from planner.language.reading import AskReason
 from planner.language.sentence import Source
 from planner.language.words import Actor, Amount, Spot
@@ -21,6 +32,7 @@ class Order:
         self.steps: list[list[Do]] = [[]]
         self.throughout: list[Do] = []
         self.mentions: list[Do] = []
+        self.reasons: list[Do] = []
 
     @property
     def requests(self) -> list[Do]:
@@ -39,6 +51,7 @@ class Order:
         if do.act is Act.MENTION:
             self.mentions.append(do)
             return
+        self._answers_complaint(do)
         then = self._drop_taken(do) or then
         if do.act is Act.MOVE and not do.to and self._merged(do):
             return
@@ -55,12 +68,46 @@ class Order:
             self._except(do)
         self.steps[-1].append(do)
 
+    def _answers_complaint(self, do: Do) -> None:
+        """Reads "the iron should not be on the bed, take it to the hall": it only says where it is.
+
+        That it must not be where it is would otherwise be a rule that is broken already.
+        """
+        guard = self.throughout[-1] if self.throughout else None
+        if (
+            guard is None
+            or guard.act is not Act.NEVER
+            or not guard.complaint
+            or do.act is not Act.MOVE
+        ):
+            return
+        if not do.to or not all(any(same(a, b) for b in do.things) for a in guard.things):
+            return
+        self.throughout.remove(guard)
+        self.reasons.append(guard)
+        for thing in guard.things:
+            for where in guard.to:
+                if isinstance(thing, Noun) and isinstance(where.anchor, Noun):
+                    thing.where = [*thing.where, where]
+
+    def runs_against(self, first: Do, second: Do) -> bool:
+        """Whether what must come first is already after what must come second."""
+        undone = any(undoes(do, other) for do in self.requests for other in (first, second))
+        firsts = self._steps_like(first)
+        return not undone and any(k < j for k in self._steps_like(second) for j in firsts)
+
+    def _steps_like(self, do: Do) -> list[int]:
+        return [
+            k for k, step in enumerate(self.steps)
+            if any(other is not do and repeats(do, other) for other in step)
+        ]  # fmt: skip
+
     def _except(self, do: Do) -> None:
         """Reads "all lamps should be off, but the one on the desk on": all but that one."""
         for earlier in self.steps[-1]:
             opposed = do.act is Act.MAKE and set(map(opposite, do.states)) & set(earlier.states)
             elsewhere = do.act is Act.MOVE and do.to and earlier.to and not (
-                _only_beside(do) or _only_beside(earlier) or _refines(do, earlier)
+                only_beside(do) or only_beside(earlier) or refines(do, earlier)
             )  # fmt: skip
             if earlier.act is do.act and (opposed or elsewhere):
                 _spare(earlier, do, opposed=True)
@@ -76,7 +123,7 @@ class Order:
         """Whether the latest request about the same things is the same one."""
         for earlier in reversed(self.requests):
             if any(same(a, b) for a in earlier.things for b in do.things):
-                return _repeats(do, earlier)
+                return repeats(do, earlier)
         return False
 
     def add_before(self, do: Do, step: int) -> None:
@@ -123,8 +170,8 @@ class Order:
         about: list[Phrase] = [*do.things, *do.tools]
         taking = earlier.act is not Act.MAKE and _leads_nowhere(earlier)
         if self._source.word(earlier.start) != "bring" and taking:
-            into = list(_anchors(do))
-            if any(t in into and _taken_from(t) for t in earlier.things):
+            into = list(anchors(do))
+            if any(t in into and taken_from(t) for t in earlier.things):
                 # "Get the suitcase down from the wardrobe and put the shirts in it".
                 raise self._source.ask(AskReason.WHERE, earlier.start, earlier.end)
             about += into
@@ -152,10 +199,10 @@ class Order:
         )
         if not alike or earlier.who is not do.who:
             return False
-        if _only_beside(do) and earlier.to and not _only_beside(earlier):
+        if only_beside(do) and earlier.to and not only_beside(earlier):
             earlier.to = [*earlier.to, *do.to]
             return True
-        if _one_place(earlier.to, do.to):
+        if at_one_place(earlier.to, do.to):
             earlier.to, earlier.arrangement = do.to, do.arrangement or earlier.arrangement
             return True
         rooms = [w.anchor for w in earlier.to if isinstance(w.anchor, Noun) and is_room(w.anchor)]
@@ -183,8 +230,13 @@ class Order:
         )  # fmt: skip
 
     def _check(self, do: Do) -> None:
-        """Refuses two opposite states of one thing without an order."""
+        """Refuses two opposite states or two places of one thing without an order."""
         for earlier in self.steps[-1]:
+            kept_there = self._source.word(do.start) in ("keep", "leave")
+            stated = is_stated(do) and is_stated(earlier)
+            if (kept_there or stated) and apart(earlier, do):
+                # "Put the cup in the sink and leave it on the table".
+                raise self._source.impossible("contradiction", earlier.start, do.end)
             kept = {self._source.word(do.start), self._source.word(earlier.start)}
             if (
                 kept & {"keep", "leave"}
@@ -206,68 +258,6 @@ class Order:
         self.steps = [step for step in self.steps if step]
 
 
-def same(one: Phrase, other: Phrase) -> bool:
-    """Whether two resolved phrases are about the same things."""
-    if one is other:
-        return True
-    if not isinstance(one, Noun) or not isinstance(other, Noun):
-        return False
-    known = (one.definite or one.count is Amount.ALL) and (
-        other.definite or other.count is Amount.ALL
-    )
-    return known and signature(one) == signature(other)
-
-
-def signature(noun: Noun) -> tuple[object, ...]:
-    """What a definite description says, for comparison."""
-    return (
-        noun.kind, noun.count, noun.color, noun.material, noun.size, noun.pick, tuple(noun.states),
-        tuple(
-            (w.relation, signature(w.anchor) if isinstance(w.anchor, Noun) else str(w.anchor))
-            for w in noun.where
-        ),
-        len(noun.other_than), len(noun.holding), noun.elsewhere,
-    )  # fmt: skip
-
-
-def _repeats(do: Do, earlier: Do) -> bool:
-    """Whether a request is said twice: "the cans go in the bin, all of them"."""
-    return (
-        do.act is earlier.act and do.act in (Act.MOVE, Act.MAKE) and do.states == earlier.states
-        and do.arrangement is earlier.arrangement and do.who is earlier.who
-        and len(do.things) <= len(earlier.things) and len(do.to) == len(earlier.to)
-        and all(any(same(a, b) for b in earlier.things) for a in do.things)
-        and all(_same_place(a, b) for a, b in zip(do.to, earlier.to, strict=True))
-    )  # fmt: skip
-
-
-def _same_place(one: Where, other: Where) -> bool:
-    if isinstance(one.anchor, Noun) and isinstance(other.anchor, Noun):
-        return one.relation is other.relation and same(one.anchor, other.anchor)
-    return one.anchor is other.anchor
-
-
-def _one_place(one: list[Where], other: list[Where]) -> bool:
-    """Whether things go to one thing, or to what is the same by its description."""
-    if len(one) != 1 or len(other) != 1:
-        return False
-    first, second = one[0].anchor, other[0].anchor
-    return isinstance(first, Noun) and isinstance(second, Noun) and same(first, second)
-
-
-def _refines(do: Do, earlier: Do) -> bool:
-    """Whether some things go to furniture in the room that all were brought to."""
-    rooms = [w.anchor for w in earlier.to if isinstance(w.anchor, Noun) and is_room(w.anchor)]
-    inside = [
-        w.anchor
-        for to in do.to
-        if isinstance(to.anchor, Noun)
-        for w in to.anchor.where
-        if isinstance(w.anchor, Noun)
-    ]
-    return bool(rooms) and any(same(a, b) for a in inside for b in rooms)
-
-
 def _exclusive(do: Do, earlier: Do) -> bool:
     """Whether only one of two is done: "if it is clean ..., if it is dirty ..."."""
     return any(
@@ -277,24 +267,9 @@ def _exclusive(do: Do, earlier: Do) -> bool:
     )  # fmt: skip
 
 
-def _only_beside(do: Do) -> bool:
-    return bool(do.to) and all(where.relation in BY_SIDE for where in do.to)
-
-
-def _taken_from(thing: Phrase) -> bool:
-    where = thing.where if isinstance(thing, Noun) else []
-    return any(w.way is Way.FROM for w in where)
-
-
 def _leads_nowhere(do: Do) -> bool:
     """Whether no place was named for what is taken: "get a bowl"."""
     return do.act is not Act.MOVE or all(where.anchor is Spot.ME for where in do.to)
-
-
-def _anchors(do: Do) -> Iterator[Phrase]:
-    for where in do.to:
-        if isinstance(where.anchor, Noun):
-            yield where.anchor
 
 
 def _depends(do: Do, earlier: Do) -> bool:
@@ -308,10 +283,10 @@ def _depends(do: Do, earlier: Do) -> bool:
     moved = any(same(thing, other) for thing in do.things for other in earlier.things)
     if moved and earlier.act is do.act is Act.MOVE:
         # "Put them on the table, the cup next to the plate": both hold at once.
-        beside = not do.to or (_only_beside(do) and not _only_beside(earlier))
-        if beside or _refines(do, earlier):
+        beside = not do.to or (only_beside(do) and not only_beside(earlier))
+        if beside or refines(do, earlier):
             return False
-    about = [*earlier.things, *_anchors(earlier)]
+    about = [*earlier.things, *anchors(earlier)]
     if any(where.anchor is Spot.ELSEWHERE for where in earlier.to):
         about += [
             w.anchor
@@ -320,13 +295,17 @@ def _depends(do: Do, earlier: Do) -> bool:
             for w in t.where
             if isinstance(w.anchor, Noun)
         ]
+    if earlier.act is Act.MAKE and any(
+        is_one_of(thing, group) for thing in do.things for group in earlier.things
+    ):
+        return True
     if any(same(thing, other) for thing in do.things for other in about):
         return True
     used: list[Phrase] = list(do.tools)
     if "watered" in do.states and any(state.startswith("filled") for state in earlier.states):
         return True
     if earlier.act is Act.MAKE:
-        used += _anchors(do)
+        used += anchors(do)
     for thing in do.things:
         if isinstance(thing, Noun):
             used += [

@@ -95,7 +95,13 @@ class Quantities:
                 return Quantity("a", count), end + (source.word(end) in THE)
         if end := source.starts(at, "a pair of", "the pair of", "one pair of", "my pair of"):
             return Quantity("a" if word in ("a", "one") else "the", pair=True), end
-        if end := source.starts(at, "any of", "any one of", "any"):
+        if end := source.starts(at, "any"):
+            # "Any one of the cups", "any two vegetables": as many, whichever they are.
+            number, after = self._number(end)
+            if number is not None:
+                quantity, after = self._of(Quantity("a", number), after)
+                return quantity, after
+        if end := source.starts(at, "any of", "any"):
             return Quantity("any"), end + (source.word(end) in THE)
         if word in ("another", "a", "an"):
             i = at + 1

@@ -12,6 +12,7 @@ from planner.language.clause_words import (
     HAVE,
     MAY_BE,
     MAY_GO,
+    MISPLACED,
     MODALS,
     NEEDS,
     NONE,
@@ -174,11 +175,22 @@ class Statements(Frames):
     def _predicate_of(self, i: int, things: list[Phrase], at: int, *, wish: bool) -> Dos | None:
         """What a clause says of its subject."""
         source = self._source
+        if misplaced := source.longest(i, MISPLACED):
+            there, after = self.located(misplaced)
+            if not there:
+                return None
+            to = grouped(there, unsure=True)
+            return [Do(Act.NEVER, list(things), at, after, to, complaint=True)], after
         if source.word(i) in ("should", "must", "may", "shall") and source.starts(
             i + 1, "not be", "never be"
         ):
             found = self._becomes(i + 3, things, at)
-            return self._kept_from(found) if found else None
+            kept = self._kept_from(found) if found else None
+            for do in kept[0] if kept else ():
+                do.complaint = do.act is Act.NEVER and source.word(i) == "should" and (
+                    source.word(i + 1) == "not"
+                )  # fmt: skip
+            return kept
         if stays := source.longest(i, STAYS):
             end = source.longest(stays, WHERE_IT_IS) or stays
             if end > stays or not source.word(end).isalnum():

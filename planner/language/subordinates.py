@@ -99,6 +99,7 @@ class Subordinates(Gaps):
         dos = [do for do in dos if do.act is not Act.GO]
         if self._sentence:
             for do in dos:
+                self._in_order(self._sentence[-1], do)
                 self.order.add(do, then=True)
         else:
             self._pending += dos
@@ -134,6 +135,8 @@ class Subordinates(Gaps):
         step = self.order.step_of(self._sentence[-1]) if trails else None
         for do in dos:
             self._discourse.accept(do)
+            if step is not None:
+                self._in_order(do, self._sentence[-1])
             if self.order.repeated(do):
                 continue
             if step is None:
@@ -145,6 +148,12 @@ class Subordinates(Gaps):
             self._then = True
             self._previous = dos
         return end
+
+    def _in_order(self, first: Do, second: Do) -> None:
+        """Refuses "wash it before you fill it, and fill it before you wash it"."""
+        if self.order.runs_against(first, second):
+            start, end = min(first.start, second.start), max(first.end, second.end)
+            raise self._source.impossible("contradiction", start, end)
 
     def _before_last(self, do: Do, last: Do) -> None:
         """Puts a request into a step before the last one's."""
@@ -266,7 +275,7 @@ class Subordinates(Gaps):
                 then = self._then or do is self._force_then
                 then = then and do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION)
                 for number, part in enumerate(_in_turn(do)):
-                    self.order.add(part, then=then or (number > 0 and bool(part.to)))
+                    self.order.add(part, then=then or (number > 0 and _at_once(part)))
             if do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION):
                 self._then = False
             self._sentence.append(do)
@@ -295,9 +304,20 @@ class Subordinates(Gaps):
                 thing.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
 
 
+def _at_once(part: Do) -> bool:
+    """Whether a part of a list asks for more than how all of it is arranged in the end."""
+    return bool(part.to) or part.act is not Act.MOVE
+
+
 def _in_turn(do: Do) -> list[Do]:
     """One request for each part of a list that is to be done in turn."""
-    cuts = [0, *do.later, len(do.things)]
+    later = set(do.later)
+    for k, thing in enumerate(do.things):
+        if isinstance(thing, Noun) and thing.in_turn:
+            later.add(k)
+            # What is said of them afterwards is said of all at once.
+            thing.in_turn = False
+    cuts = [0, *sorted(later - {0}), len(do.things)]
     parts = [copy.copy(do) for _ in cuts[1:]]
     for part, start, end in zip(parts, cuts, cuts[1:], strict=False):
         part.things, part.to, part.arrangement = do.things[start:end], list(do.to), None

@@ -119,7 +119,7 @@ class Text(Announcements):
     @property
     def passed(self) -> frozenset[int]:
         """The positions of words that ask for nothing, or only say what is spoken of."""
-        spans = [range(do.start, do.end) for do in self.order.mentions]
+        spans = [range(do.start, do.end) for do in (*self.order.mentions, *self.order.reasons)]
         for do in self.order.requests:
             for thing in do.things:
                 for out in thing.instead_of if isinstance(thing, Noun) else ():
