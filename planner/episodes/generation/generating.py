@@ -9,6 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +22,7 @@ from planner.episodes.generation.candidates import Candidates, GrammarCandidates
 from planner.episodes.lint.arguments import Solve
 from planner.episodes.lint.linting import Linter
 from planner.world.episode import Episode
+from planner.world.errors import PlannerError
 from planner.world.house import House, write_house
 
 # Of one episode; a house that is too small for a type fails every time.
@@ -74,7 +76,7 @@ def generate(order: Order, jobs: int = 1, done: Container[int] = ()) -> Iterator
         done: numbers of episodes, from 0, that are left out.
 
     Raises:
-        PlannerError: if a folder for the candidates cannot be made.
+        PlannerError: if a folder for the candidates cannot be made, or a process dies.
     """
     total = len(order.houses)
     numbers = [k for first in range(total) for k in range(first, order.count, total)]
@@ -88,6 +90,8 @@ def generate(order: Order, jobs: int = 1, done: Container[int] = ()) -> Iterator
         )
         try:
             yield from processes.map(_made_in_worker, numbers)
+        except BrokenProcessPool:
+            raise PlannerError("a process died; the same command goes on") from None
         finally:
             processes.shutdown(cancel_futures=True)
 

@@ -32,6 +32,23 @@ def test_everything_comes_back(tmp_path: Path) -> None:
     assert pack.read_bytes() == before
 
 
+def test_a_pack_that_cannot_be_replaced_stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    episodes = [read_episode(path) for path in shipped_episodes()[:2]]
+    pack = tmp_path / "some.json.gz"
+    write_pack(pack, episodes[:1])
+    before = pack.read_bytes()
+
+    def full(*_arguments: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("planner.episodes.pack.os.fsync", full)
+    with pytest.raises(FileError, match="cannot be written: No space left on device"):
+        write_pack(pack, episodes)
+    assert pack.read_bytes() == before
+
+
 def packed(content: bytes) -> bytes:
     """Compressed, the same at any time."""
     return gzip.compress(content, mtime=0)

@@ -141,6 +141,24 @@ def test_several_processes_and_an_interruption_change_nothing(
     assert pack.read_bytes() == whole[0]
 
 
+def test_a_process_that_dies_is_one_line_and_the_rest_is_kept(
+    whole: tuple[bytes, bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pack = tmp_path / "own.json.gz"
+    lines = whole[1].splitlines(keepends=True)
+    partial_path(pack).write_bytes(b"".join(lines[:-1]))
+    with monkeypatch.context() as patch:
+        patch.setattr(_Maker, "made", lambda _self, _number: os.kill(os.getpid(), signal.SIGKILL))
+        assert _generate(pack, "--jobs", "2") == 2
+    assert capsys.readouterr().err.endswith("error: a process died; the same command goes on\n")
+    assert partial_path(pack).read_bytes() == b"".join(lines[:-1])
+    assert _generate(pack) == 0
+    assert pack.read_bytes() == whole[0]
+
+
 def test_a_folder_is_completed_too(whole: tuple[bytes, bytes], tmp_path: Path) -> None:
     folder = tmp_path / "some" / "own"
     _killed_at(folder, 2)
