@@ -142,15 +142,16 @@ def _right(scene: _Scene) -> Actions:
 def _heeding(scene: _Scene, actions: Actions) -> Actions:
     """As the Corrector, the Planner and the Verifier say, where the prompt has their words.
 
-    A corrective action is taken over, whatever it is. All are done exactly if the prompt lists no
-    open subtask; else an agent that would be done waits.
+    A corrective action is taken over, right or wrong. All are done exactly if the prompt lists no
+    open subtask; else an agent that would be done, or shall be by its remedy, waits.
     """
     if not scene.situation.open_subtasks:
         return dict.fromkeys(actions, DONE)
     taken: Actions = {}
     for name, action in actions.items():
         remedy = _parsed(scene.situation.corrective_actions.get(name))
-        taken[name] = remedy or (IDLE if action == DONE else action)
+        chosen = remedy or action
+        taken[name] = IDLE if chosen == DONE else chosen
     return taken
 
 

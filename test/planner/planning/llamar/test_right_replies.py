@@ -164,3 +164,17 @@ def test_other_planners_say_that_they_cannot_use_it(tmp_path: Path) -> None:
     result = play(tmp_path, Teacher(Skill()), "react")
     assert result.outcome.code is InstructionCode.MODEL_FAULT
     assert "llamar_act" in result.outcome.text
+
+
+def test_who_heeds_the_open_subtasks_is_not_done_by_a_remedy(tmp_path: Path) -> None:
+    class Corrector(Once):
+        """The Corrector says once that all is done, and the Actor heeds what it reads."""
+
+        def __init__(self) -> None:
+            super().__init__(Fault.EARLY_DONE, Role.CORRECTOR)
+            self._right = Teacher(Skill(heeding=1.0))
+
+    model = Corrector()
+    assert play(tmp_path, model).verdict.success
+    first = next(text for role, text in model.texts if role is Role.CORRECTOR)
+    assert json.loads(first)["Alice's corrective action"] == "Done"
