@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
 from pathlib import Path
 
+import graph_kitchen as kitchen
 import pytest
 
+from planner.app.graph_run import prepare_graph
 from planner.app.prepared_run import prepare_run
 from planner.cli import main
 from planner.planning.planner import Task
 from planner.planning.rescue.rules import RescueRules
 from planner.world.errors import PlannerError
-from planner.world.house_checks import load_episode
+from planner.world.house_checks import load_episode, load_house
+from sim_bridge.graph.backend import GraphBackend
 from sim_bridge.rescue.backend import RescueBackend
 from sim_bridge.rescue.checklist import HORIZON_STEPS, Scores
 
@@ -77,3 +81,18 @@ def test_nobody_is_sent_to_a_person_whom_nobody_has_seen() -> None:
     )
     spotted = backend.checklist.done["Spot(LostPersonTimmy)"]
     assert seen_s >= spotted[1] * 8.0
+
+
+def test_a_household_robot_is_refused_at_once(tmp_path: Path) -> None:
+    """Its goal alone could be read: to bring something into a place."""
+    house = load_house(kitchen.written(tmp_path))
+    goal = {
+        "function_name": "is_inside",
+        "args": {"objects": ["apple_13"], "receptacles": ["fridge_10"]},
+    }
+    episode = kitchen.task(house).model_copy(update={"evaluation": {"propositions": [goal]}})
+    with closing(GraphBackend()) as graph:
+        result = prepare_graph(graph, house, episode, RescueRules).run()
+    expected = "rescue_rules plans for rescuers only; agent_0 cannot carry people."
+    assert result.outcome.text == expected
+    assert result.events == ()
