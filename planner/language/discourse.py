@@ -49,6 +49,11 @@ class Discourse(Pronouns):
         """Sets the room that an announcement names: later furniture without a room is there."""
         self._room = room
 
+    def forget_places(self) -> None:
+        """Makes the places of the latest request none that "it" can mean."""
+        spoken = self._spoken[-1]
+        spoken.targets, spoken.anchors, spoken.places = [], [], []
+
     def accept(self, do: Do) -> None:
         """Replaces what a request refers to and remembers its things and places."""
 

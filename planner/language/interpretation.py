@@ -19,8 +19,11 @@ from planner.language.reading import (
 from planner.language.screening import known, no_command, respelled
 from planner.language.sentence import Refused, Source
 from planner.language.text import Text
-from planner.language.tokens import Token, tokens_of
+from planner.language.tokens import STOPS, Token, tokens_of
 from planner.language.words import Actor
+
+_ASKING = frozenset({"where", "what", "who", "why", "whose"})
+_ASKED = frozenset({("did",), ("is",), ("are",), ("was",), ("were",), ("have",), ("has",), ("do",)})
 
 
 def interpret(text: str) -> Reading:
@@ -35,7 +38,16 @@ def interpret(text: str) -> Reading:
     try:
         return _read(text, tokens)
     except Refused as refused:
+        if isinstance(refused.reading, Ask) and _asks_where(tokens):
+            return NoCommand(reason=NoCommandReason.QUESTION)
         return refused.reading
+
+
+def _asks_where(tokens: tuple[Token, ...]) -> bool:
+    """Whether a text is one question: "where did I leave my glasses?"."""
+    said = tuple(token.word for token in tokens)
+    marks = [word for word in said if word in STOPS]
+    return said[0] in _ASKING and said[1:2] in _ASKED and marks == ["?"]
 
 
 def spelled(text: str) -> tuple[Token, ...]:

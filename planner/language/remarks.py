@@ -60,7 +60,8 @@ class Remarks(Subordinates):
         i = source.longest(at, REASONS)
         if not i:
             return 0
-        if source.words[at:i] == ("until",) and source.word(i) not in ("it", "they"):
+        waits = self._previous[-1].act in (Act.NEVER, Act.LEAVE) or source.word(at - 1) == "wait"
+        if source.words[at:i] == ("until",) and (waits or source.word(i) not in ("it", "they")):
             # "Leave the lamp on until I come back" does not say how it is at the end.
             return 0
         subject = i + (source.word(i) in ("my", "our", "the"))
@@ -89,6 +90,10 @@ class Remarks(Subordinates):
         spoiled = any(self._is_thing(k) for k in range(does, end)) or (
             NO_REMARK | _AIMS | {"it", "them"}
         ) & set(said)
+        if said[:1] == ("too",) and said[2:3] == ("to",) and len(said) <= 7:
+            # "I am too lazy to stand up".
+            things = any(self._is_thing(k) for k in range(does + 4, end))
+            return 0 if things or {"it", "them", "not"} & set(said) else end
         joined = "and" in said or "so" in said or self.place(end - 1)
         return 0 if spoiled or joined or not said or len(said) > 4 else end
 

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterable
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
+from planner.language.fitness import includes
 from planner.language.gaps import Gaps
 from planner.language.reading import (
     AskReason,
@@ -15,6 +16,7 @@ from planner.language.text_words import AFTER, BEFORE, DONE, DONE_WORDS, IF, SEE
 from planner.language.verbs import Form
 from planner.language.words import (
     Actor,
+    Amount,
     Occasion,
     Relation,
     Spot,
@@ -40,13 +42,72 @@ class Subordinates(Gaps):
             if dos:
                 self._accept(dos[0])
                 return dos[1]
+        if end := source.starts(at, "until", "till"):
+            waits = source.word(at - 1) == "wait"
+            return self._waiting(end) if waits else self._until(at, end)
         if end := source.starts(at, "unless", "except if"):
-            return self._condition(at, end, "unless")
+            return self._unless_they_are(at, end) or self._condition(at, end, "unless")
         if end := source.starts(at, "otherwise", "or else", "if not"):
             return self._otherwise(end)
         if end := source.longest(at, IF):
             return self._condition(at, end, "only_if")
         return 0
+
+    def _until(self, at: int, start: int) -> int:
+        """Reads "Do not start it until the cups are in it": that first, and then this."""
+        last = self._previous[-1] if self._sentence and self._previous else None
+        denied = last is not None and "not" in self._source.words[: last.start + 1]
+        if last is None or last.act is not Act.NEVER or last.complaint or not denied:
+            return 0
+        if self._source.word(last.start - 1) == "never":
+            return 0
+        found = self._temporal(start)
+        if found is None or any(do.act not in (Act.MOVE, Act.MAKE) for do in found[0]):
+            return 0
+        negation = max(k for k in range(last.start + 1) if self._source.word(k) == "not")
+        self._ignored.update((at, negation))
+        self.order.throughout.remove(last)
+        last.act = Act.MAKE if last.states else Act.MOVE
+        for do in found[0]:
+            self._discourse.accept(do)
+            self.order.add(do, then=self._then)
+        self.order.add(last, then=True)
+        self._then = False
+        return found[1]
+
+    def _waiting(self, start: int) -> int:
+        """Reads "wait until the cups are in the sink, and turn it off": that comes first."""
+        found = self._temporal(start)
+        if found is None or any(do.act not in (Act.MOVE, Act.MAKE) for do in found[0]):
+            return 0
+        self._ignored.add(start - 1)
+        for do in found[0]:
+            self._discourse.accept(do)
+            self.order.add(do, then=self._then or bool(self._sentence))
+        if self._sentence:
+            # "Turn the radio on, wait until the cups are in the dishwasher, and turn it off".
+            self._discourse.forget_places()
+        self._then, self._previous = True, found[0]
+        self._sentence += found[0]
+        return found[1]
+
+    def _unless_they_are(self, at: int, start: int) -> int:
+        """Reads "Move the books unless they are notebooks": all but these."""
+        are = self._source.starts(start, "they are", "they 're")
+        found = self.item(are) if are and self._sentence else None
+        things = self._sentence[-1].things if found else []
+        kind = found[0] if found else None
+        if not isinstance(kind, Noun) or not (kind.bare and kind.plural and kind.kind):
+            return 0
+        if found is None or not self._ends(found[1]):
+            return 0
+        wholes = [t for t in things if isinstance(t, Noun) and t.count is Amount.ALL]
+        if len(wholes) != len(things) or not all(includes(t.kind, kind.kind) for t in wholes):
+            return 0
+        for whole in wholes:
+            whole.but.append(kind)
+        self._ignored.add(at)
+        return found[1]
 
     def _otherwise(self, at: int) -> int:
         """Reads "If it is dirty, wash it, otherwise put it away"."""

@@ -8,7 +8,14 @@ import yaml
 from planner.language.equivalence import same_meaning
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret
-from planner.language.reading import Ask, Impossible, ImpossibleReason, NotUnderstood
+from planner.language.reading import (
+    Ask,
+    Impossible,
+    ImpossibleReason,
+    NoCommand,
+    NoCommandReason,
+    NotUnderstood,
+)
 
 MEANINGS = [
     # "Any" with a number
@@ -116,6 +123,37 @@ MEANINGS = [
             "{never: {the: cup}, to: {in: {the: sink}}}]"
         ),
     ),
+    # "Until", "unless"
+    (
+        "Don't turn on the washing machine until all the towels are in it.",
+        (
+            "[{move: {all: towel}, to: {in: {the: washing machine}}}, then, "
+            "{make: {the: washing machine}, be: powered on}]"
+        ),
+    ),
+    (
+        "Don't bring me the cup until it is clean.",
+        "[{make: {the: cup}, be: clean}, then, {move: {the: cup}, to: me}]",
+    ),
+    (
+        "Turn the radio on, wait till the cups are in the dishwasher, and turn it off again.",
+        (
+            "[{make: {the: radio}, be: powered on}, then, {move: {all: cup}, to: {in: {the: "
+            "dishwasher}}}, then, {make: {the: radio}, be: powered off}]"
+        ),
+    ),
+    (
+        "Put the potatoes in the pot and wait until they are cooked.",
+        ("[{move: {all: potato}, to: {in: {the: pot}}}, then, {make: {all: potato}, be: cooked}]"),
+    ),
+    (
+        "Put the toys in the box unless they're balls.",
+        "[{move: {all: toy, except: {all: ball}}, to: {in: {the: box}}}]",
+    ),
+    (
+        "Bring me the book, I'm too lazy to stand up.",
+        "[{move: {the: book}, to: me}]",
+    ),
     # One of those that were washed
     (
         "Wash both bowls, put the bigger one in the cupboard and the smaller one on the table.",
@@ -183,6 +221,9 @@ def test_what_follows_one_after_the_other_is_no_contradiction(text: str) -> None
         ("Bring me the tablet's charger.", NotUnderstood, "tablet's"),
         ("Bring me yesterday's newspaper.", NotUnderstood, "yesterday's newspaper"),
         ("Put any of the candles on the shelf.", Ask, "any of the candles"),
+        ("Never open the fridge until the lamp is on.", NotUnderstood, "until"),
+        ("Turn on the TV and wait until I come.", NotUnderstood, "until"),
+        ("Please do not touch the vase until the table is clean.", NotUnderstood, "until"),
     ],
 )
 def test_what_tells_things_apart_is_not_dropped(
@@ -191,3 +232,8 @@ def test_what_tells_things_apart_is_not_dropped(
     found = interpret(text)
     assert isinstance(found, outcome), found
     assert found.words == (words,)
+
+
+@pytest.mark.parametrize("text", ["Where did I leave my glasses?", "Where are my glasses?"])
+def test_a_question_is_not_asked_back(text: str) -> None:
+    assert interpret(text) == NoCommand(reason=NoCommandReason.QUESTION)
