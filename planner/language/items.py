@@ -7,6 +7,7 @@ from planner.language.english import FILLERS, NUMBERS, PREPOSITION_WORDS, THE
 from planner.language.fitness import includes
 from planner.language.modifiers import EXCEPT, Modified
 from planner.language.places import grouped
+from planner.language.reading import AskReason
 from planner.language.verbs import Form, verbs_at
 from planner.language.words import Amount, Spot
 
@@ -145,6 +146,10 @@ class Items(Modified):
                 raise source.unknown(end - 1, noun.end)
         if source.word(i) == "," and (self.place(i + 1) or source.word(i + 1) in PREDICATES):
             i += 1
+        chosen = [thing for thing in things if isinstance(thing, Noun) and _is_open(thing)]
+        if len(chosen) > 1 and any(not noun.kind for phrase in out for noun in _options(phrase)):
+            # "A cup and a plate, just not the red one".
+            raise source.ask(AskReason.WHICH, end, i)
         for thing in things:
             if isinstance(thing, Noun) and _is_open(thing) and _kinds_within(thing, out):
                 # "A fruit, anything but a banana", "a cup, just not the red one".

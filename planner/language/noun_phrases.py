@@ -193,6 +193,9 @@ class NounPhrases(Quantities):
         i = self._adjectives(at, noun)
         owned = self._owned(owner, i, noun) if at > owner else None
         head = owned or self._head(i, noun) or self._pick_of(i, noun)
+        if head and at > owner and not owned and noun.kind == "room":
+            # "Anna's room": whose it is is all that is known of it.
+            raise source.unknown(owner, head)
         if head is None:
             word = source.word(i)
             on = source.longest(i, PREPOSITION_WORDS)

@@ -221,6 +221,8 @@ def test_what_follows_one_after_the_other_is_no_contradiction(text: str) -> None
         ("Bring me the tablet's charger.", NotUnderstood, "tablet's"),
         ("Bring me yesterday's newspaper.", NotUnderstood, "yesterday's newspaper"),
         ("Put any of the candles on the shelf.", Ask, "any of the candles"),
+        ("Bring me a cup and a plate, just not the red one.", Ask, "the red one"),
+        ("Take the cups from Anna's room to the kitchen.", NotUnderstood, "Anna's room"),
         ("Never open the fridge until the lamp is on.", NotUnderstood, "until"),
         ("Turn on the TV and wait until I come.", NotUnderstood, "until"),
         ("Please do not touch the vase until the table is clean.", NotUnderstood, "until"),
