@@ -12,7 +12,7 @@ import pytest
 from tiny_sentence_encoder import make_tiny_sentence_encoder
 
 from planner.cli import main
-from planner.planning.llamar.actions import Action, Verb, admissible
+from planner.planning.llamar.actions import RESCUES, Action, Verb, admissible
 from planner.planning.llamar.encoder_translator import make_translator, templates
 from planner.planning.llamar.known import KnownThing
 from planner.training.translator_pairs import PAPER_PAIRS, make_pairs
@@ -57,7 +57,8 @@ def test_pairs_are_drawn_evenly_and_what_is_set_aside_is_said_in_other_ways() ->
     assert pairs == make_pairs(800, 160, seed=3)
     assert pairs != make_pairs(800, 160, seed=4)
     counted = Counter(pair.action.verb for pair in pairs.trained)
-    assert set(counted) == set(Verb)
+    # Search and rescue is told without tuning, as in the published code (LLAMAR-2.6).
+    assert set(counted) == set(Verb) - set(RESCUES)
     assert max(counted.values()) - min(counted.values()) <= 1
     assert not {pair.text for pair in pairs.trained} & {pair.text for pair in pairs.set_aside}
     listed = set(templates())
