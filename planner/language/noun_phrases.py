@@ -18,6 +18,7 @@ from planner.language.english import (
     PRIVATE_ADJECTIVES,
     THE,
 )
+from planner.language.fitness import can_be
 from planner.language.lexicon import Part, Sense
 from planner.language.quantities import Quantities, Quantity
 from planner.language.reading import (
@@ -106,6 +107,14 @@ class NounPhrases(Quantities):
     def noun(self, at: int) -> tuple[Noun, int] | None:
         """A noun phrase that is no pronoun."""
         source = self._source
+        if source.word(at) == "half" and source.word(at + 1) in ("a", "an"):
+            whole = self._core(at + 2, Quantity("a"), at)
+            divisible = whole and any(
+                can_be(whole[0].kind, state) for state in ("sliced", "filled")
+            )
+            if whole and not whole[0].states and not divisible:
+                # "Half a fork"; "half a lemon" and "half a glass of milk" are only not understood.
+                raise source.impossible("amount", at, whole[1])
         quantity, i = self._quantity(at)
         found = self._everything(at) or self._core(i, quantity, at)
         if found is None:

@@ -25,6 +25,8 @@ from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
 from planner.language.words import Actor, Amount, Occasion, Relation, Spot
 
+_ORDER_SAID = {"before": frozenset({"after", "once"}), "after": frozenset({"before"})}
+
 
 class Text(Announcements):
     """Reads the sentences of a text into an order of requests."""
@@ -180,7 +182,7 @@ class Text(Announcements):
         if source.longest(at, ALSO) or (self._complete and word in ("up", "down", "around")):
             # "Bring the suitcases up": to another floor.
             return 0
-        if end := self._numbered(at):
+        if end := self._numbered(at) or self._not_otherwise(at):
             return end
         if end := source.starts(at, "yourself", "by yourself"):
             for do in self._previous:
@@ -237,6 +239,15 @@ class Text(Announcements):
             do.act is Act.MOVE and any(w.relation is Relation.NEXT_TO for w in do.to)
             for do in gap[0]
         )
+
+    def _not_otherwise(self, at: int) -> int:
+        """Reads ", not before" at the end of "A after B": the same order once more."""
+        source = self._source
+        said = _ORDER_SAID.get(source.word(at + 1)) if source.word(at) == "not" else None
+        if not said or said.isdisjoint(source.words[:at]) or not self._ends(at + 2):
+            return 0
+        self._ignored.update((at, at + 1))
+        return at + 2
 
     def _numbered(self, at: int) -> int:
         """Reads "1)", "2." in front of a step."""

@@ -154,6 +154,10 @@ MEANINGS = [
         "Bring me the book, I'm too lazy to stand up.",
         "[{move: {the: book}, to: me}]",
     ),
+    (
+        "Switch the lamp off after bringing me the book, not before.",
+        "[{move: {the: book}, to: me}, then, {make: {the: lamp}, be: powered off}]",
+    ),
     # One of those that were washed
     (
         "Wash both bowls, put the bigger one in the cupboard and the smaller one on the table.",
@@ -239,3 +243,11 @@ def test_what_tells_things_apart_is_not_dropped(
 @pytest.mark.parametrize("text", ["Where did I leave my glasses?", "Where are my glasses?"])
 def test_a_question_is_not_asked_back(text: str) -> None:
     assert interpret(text) == NoCommand(reason=NoCommandReason.QUESTION)
+
+
+def test_half_of_what_cannot_be_cut_is_impossible() -> None:
+    found = interpret("Put half a fork on the table.")
+    assert isinstance(found, Impossible)
+    assert found.reason is ImpossibleReason.AMOUNT
+    assert isinstance(interpret("Bring me half a lemon."), NotUnderstood)
+    assert isinstance(interpret("Fill half a glass with water."), NotUnderstood)
