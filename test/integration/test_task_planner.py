@@ -403,14 +403,18 @@ def test_an_instruction_is_for_all_agents_of_the_world_however_late_the_memory_k
     alone: Start, client: Client, small_house: House, tmp_path: Path
 ) -> None:
     infos = client.node.create_publisher(WorldInfo, "/world/info", LATCHED)
+    graphs = client.node.create_publisher(WorldGraph, "/world_graph", LATCHED)
     infos.publish(WorldInfo(layout=small_house.name, agents=["agent_0", "agent_1"]))
     replies = script(tmp_path / "script", *["Done[]\nAssigned!"] * 2)
     alone(planner="react", model=replies)
     statuses = client.listen(InstructStatus, "/instruct/status", EVERYTHING)
     instructions = Instructions(client)
+    for publisher in (infos, graphs):
+        client.wait(publisher.get_subscription_count, f"a subscriber of {publisher.topic_name}")
+    # A match is no delivery yet.
+    client.idle(0.5)
     handle = instructions.send("Go to the table.")
     client.wait(lambda: any(s.state == InstructStatus.RUNNING for s in statuses), "the start")
-    graphs = client.node.create_publisher(WorldGraph, "/world_graph", LATCHED)
     belief = belief_of_house(small_house)
     second = replace(belief.nodes["agent_0"], name="agent_1")
     nodes = {**belief.nodes, "agent_1": second}
