@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -78,7 +79,13 @@ class VideoFile:
         frame = self._av.VideoFrame.from_ndarray(pixels, format="rgb24")
         frame.pts = self.frames
         frame.time_base = self._frame_s
-        self._container.mux(self._stream.encode(frame))
+        if self.frames == 0:
+            # Opens the encoder.
+            with _same_scheduling():
+                packets = self._stream.encode(frame)
+        else:
+            packets = self._stream.encode(frame)
+        self._container.mux(packets)
         self.frames += 1
 
     def __enter__(self) -> Self:
@@ -95,3 +102,32 @@ class VideoFile:
                 self._container.mux(self._stream.encode(None))
         finally:
             self._container.close()
+
+
+@contextmanager
+def _same_scheduling() -> Iterator[None]:
+    """Takes back what an encoder does to the scheduling of this process.
+
+    For root, SVT-AV1 makes the calling thread a real-time one, and so its own threads and every
+    process that is started later: a robot's nodes would not get the processor any more.
+    """
+    before = {thread: _scheduling(thread) for thread in _threads()}
+    own = _scheduling(0)
+    try:
+        yield
+    finally:
+        for thread in _threads():
+            try:
+                if _scheduling(thread) != (wanted := before.get(thread, own)):
+                    os.sched_setscheduler(thread, wanted[0], os.sched_param(wanted[1]))
+            except ProcessLookupError:
+                # It has ended in the meantime.
+                continue
+
+
+def _threads() -> tuple[int, ...]:
+    return tuple(int(each.name) for each in Path("/proc/self/task").iterdir())
+
+
+def _scheduling(thread: int) -> tuple[int, int]:
+    return os.sched_getscheduler(thread), os.sched_getparam(thread).sched_priority

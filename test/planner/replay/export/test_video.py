@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,7 +12,7 @@ from planner.replay.export.captions import Captions, Panel, clock_text
 from planner.replay.export.source import Source
 from planner.replay.export.timeline import read_story
 from planner.replay.export.video import VideoOptions, write_video
-from planner.replay.export.video_file import VideoFile
+from planner.replay.export.video_file import AV1, VideoFile
 from planner.world.errors import FileError, PlannerError
 
 av = pytest.importorskip("av")
@@ -111,3 +114,13 @@ def test_a_picture_of_another_size_is_no_frame(tmp_path) -> None:
         with pytest.raises(PlannerError, match="a picture of 64x16 in a video of 32x16 pixels"):
             video.add(np.zeros((16, 64, 3), np.uint8))
     assert len(decoded(tmp_path / "a.mp4")[2]) == 1
+
+
+def test_no_thread_becomes_a_real_time_one(tmp_path) -> None:
+    """SVT-AV1 would make them so for root, and starve everything else on the machine."""
+    with VideoFile(tmp_path / "a.mp4", (64, 48), 10, AV1) as video:
+        video.add(np.zeros((48, 64, 3), np.uint8))
+        threads = [int(each.name) for each in Path("/proc/self/task").iterdir()]
+        assert {os.sched_getscheduler(thread) for thread in threads} == {os.SCHED_OTHER}
+        video.add(np.zeros((48, 64, 3), np.uint8))
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
