@@ -42,7 +42,11 @@ class Forgetful(GraphBackend):
         return replace(state, entities=left)
 
 
-@pytest.mark.parametrize("name", [n for n, part in PLANNERS.usable().items() if part.needs_goal])
+# `rescue_rules` refuses this world's agents before anything is gone.
+NEED_GOAL = [n for n, part in PLANNERS.usable().items() if part.needs_goal and n != "rescue_rules"]
+
+
+@pytest.mark.parametrize("name", NEED_GOAL)
 def test_what_is_gone_ends_a_run_with_an_error_that_names_it(tmp_path: Path, name: str) -> None:
     house = load_house(kitchen.written(tmp_path))
     episode = kitchen.task(house).model_copy(update={"evaluation": {"propositions": [ASKED]}})
