@@ -150,6 +150,15 @@ def _is_fast(world: str, planner: str) -> bool:
     return world == GRAPH or (world == "cup_and_apple" and planner in WITH_PICTURES_AT_EVERY_CHANGE)
 
 
+def _marks(world: str, planner: str) -> Sequence[pytest.MarkDecorator]:
+    if _is_fast(world, planner):
+        return ()
+    if planner.startswith("llamar"):
+        # With pictures, on a busy machine some fail and pass when repeated; the cause is not known.
+        return (pytest.mark.slow, pytest.mark.flaky(reruns=6))
+    return (pytest.mark.slow,)
+
+
 # test_rescue_stack.py compares it in its own world.
 OTHER_WORLDS = {"rescue_rules"}
 CASES = [
@@ -157,7 +166,7 @@ CASES = [
         world,
         planner,
         id=f"{world}-{planner}",
-        marks=() if _is_fast(world, planner) else pytest.mark.slow,
+        marks=_marks(world, planner),
     )
     for world in (*ASKED, GRAPH)
     for planner in PLANNERS.names()
