@@ -140,7 +140,7 @@ async def _found(name: str, check: _Check, model: ChatModel, part: ModelPart) ->
     except _NotPromisedError as skipped:
         return Finding(name, Verdict.SKIPPED, str(skipped))
     except ModelError as error:
-        skipped_here = part.per_episode
+        skipped_here = part.per_episode or part.reads_goal
         text = f"its answers are given: {error}" if skipped_here else f"no answer: {error}"
         return Finding(name, Verdict.SKIPPED if skipped_here else Verdict.FAILED, text)
     except Exception as error:

@@ -29,6 +29,30 @@ class Fault(StrEnum):
     UNNOTICED_FAILURE = "unnoticed_failure"
 
 
+class Knows(StrEnum):
+    """What a right reply follows from, besides the structured goal.
+
+    PROMPT: what the prompt says, and nothing else. MEMORY: all that the memory knows.
+    """
+
+    PROMPT = "prompt"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How a privileged model reads its prompt.
+
+    Attributes:
+        knows: what the right reply follows from.
+        heeds: whether a reply, with a fault or not, never contradicts what other roles wrote in
+            the prompt, right or wrong.
+    """
+
+    knows: Knows = Knows.MEMORY
+    heeds: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class ReferenceReply:
     """The reply that a flawless model would give, and the same with one fault.
@@ -37,12 +61,23 @@ class ReferenceReply:
         flawless: without any.
         faulty: by fault; those that cannot happen in this reply, such as not noticing a failure
             where nothing failed, are missing.
+        acts: whether it decides what agents do, and not what other roles read.
     """
 
     flawless: str
     faulty: Mapping[Fault, str] = field(default_factory=dict)
+    acts: bool = False
 
 
-# Of this request; the generator chooses among faulty replies of one kind. The flag says whether
-# the reply follows what other roles wrote in the prompt, right or wrong. Raises `ModelError`.
-Reference = Callable[[Random, bool], Awaitable[ReferenceReply]]
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The right reply to one request.
+
+    Attributes:
+        key: of the request: seed, task and number. What a privileged model draws follows from it.
+        reply: computes it. The generator chooses among faulty replies of one kind. Raises
+            `ModelError`.
+    """
+
+    key: str
+    reply: Callable[[Random, Reader], Awaitable[ReferenceReply]]

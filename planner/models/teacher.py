@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from random import Random
 
 from planner.models.chat import Completion, ModelError, Request, Timings, Usage, cut_at
-from planner.models.reference import Fault, ReferenceReply
+from planner.models.reference import Fault, Knows, Reader, ReferenceReply
+from planner.models.role import Role
 from planner.world.errors import PlannerError
 
 # Under these keys a call's trace has what the teacher did.
 PRIVILEGED, FAULT, HEEDS = "privileged", "fault", "heeds_roles"
 NO_FAULT = "none"
+_READS = {Knows.PROMPT: "reads the goal and its prompt", Knows.MEMORY: "reads the goal"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +23,17 @@ class Skill:
 
     Attributes:
         rates: probability of each fault in a reply; what is missing never happens.
-        heeding: probability that a reply follows what other roles wrote in the prompt, right or
-            wrong, wherever it contradicts what this reply would have said.
+        heeding: probability that a reply never contradicts what other roles wrote in the prompt,
+            right or wrong.
+        knows: what right replies follow from.
+        shares: by role, the part of the rates that holds for its replies that do not act; 1 for
+            roles that are missing. Who acts has the rates themselves.
     """
 
     rates: Mapping[Fault, float] = field(default_factory=dict)
     heeding: float = 0.0
+    knows: Knows = Knows.MEMORY
+    shares: Mapping[Role, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Checks the numbers.
@@ -37,14 +44,15 @@ class Skill:
         total = sum(self.rates.values())
         if any(rate < 0 for rate in self.rates.values()) or total > 1 + 1e-9:
             raise PlannerError(f"the teacher's fault rates have to add up to 0 to 1, not {total:g}")
-        if not 0 <= self.heeding <= 1:
-            raise PlannerError(f"the teacher's heeding has to be 0 to 1, not {self.heeding:g}")
+        shares = {f"{role}_faults": share for role, share in self.shares.items()}
+        for what, value in (("heeding", self.heeding), *shares.items()):
+            if not 0 <= value <= 1:
+                raise PlannerError(f"the teacher's {what} has to be 0 to 1, not {value:g}")
 
-    def draw(self, random: Random) -> Fault | None:
-        """At most one fault a reply; always takes one number from the generator."""
-        number = random.random()
+    def fault(self, number: float, share: float = 1.0) -> Fault | None:
+        """The fault that a number drawn from 0 to 1 stands for, if `share` of the rates hold."""
         for fault in Fault:
-            number -= self.rates.get(fault, 0.0)
+            number -= share * self.rates.get(fault, 0.0)
             if number < 0:
                 return fault
         return None
@@ -53,21 +61,22 @@ class Skill:
 class Teacher:
     """Replies with each request's reference, now and then with a fault.
 
-    The draws follow from seed, episode and number of the call, so they do not depend on what is
-    asked.
+    It keeps nothing between requests: the draws follow from a reference's key, so a task gets the
+    same replies in whatever process it runs, and beside whatever other tasks.
     """
 
-    def __init__(self, skill: Skill, *, episode_id: str = "", seed: int = 0) -> None:
+    def __init__(self, skill: Skill) -> None:
         """Flawless with an empty `skill`."""
-        self._skill, self._seed = skill, f"{seed} {episode_id}"
-        self._calls = 0
+        self._skill = skill
 
     @property
     def name(self) -> str:
         """Says that it is privileged, and how often it errs."""
-        rates = ", ".join(f"{fault} {rate:g}" for fault, rate in self._skill.rates.items() if rate)
-        heeding = f", heeding {self._skill.heeding:g}" if self._skill.heeding else ""
-        return f"teacher (reads the goal; {rates or 'no faults'}{heeding})"
+        skill = self._skill
+        rates = ", ".join(f"{fault} {rate:g}" for fault, rate in skill.rates.items() if rate)
+        heeding = f", heeding {skill.heeding:g}" if skill.heeding else ""
+        shares = "".join(f", {role} {one:g} of it" for role, one in skill.shares.items() if one < 1)
+        return f"teacher ({_READS[skill.knows]}; {rates or 'no faults'}{heeding}{shares})"
 
     async def complete(self, request: Request) -> Completion:
         """The reference, flawless or with the drawn fault if that can happen in it.
@@ -75,16 +84,17 @@ class Teacher:
         Raises:
             ModelError: if the planner computes no references.
         """
-        if request.reference is None:
+        reference, skill = request.reference, self._skill
+        if reference is None:
             raise ModelError(
                 "the model teacher needs a planner that tells it the right replies: llamar, "
                 "llamar_act, llamar_react or llamar_cot"
             )
-        self._calls += 1
-        random = Random(f"{self._seed} {self._calls}")
-        fault, heeds = self._skill.draw(random), random.random() < self._skill.heeding
-        reply = await request.reference(random, heeds)
-        text, fault = _with(reply, fault)
+        random = Random(reference.key)
+        number, heeds = random.random(), random.random() < skill.heeding
+        reply = await reference.reply(random, Reader(skill.knows, heeds))
+        share = 1.0 if reply.acts else skill.shares.get(request.role, 1.0)
+        text, fault = _with(reply, skill.fault(number, share))
         words = sum(len(message.text.split()) for message in request.messages)
         return Completion(
             cut_at(text, request.stop),

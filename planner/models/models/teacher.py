@@ -2,17 +2,38 @@
 
 from planner.models.chat import ChatModel
 from planner.models.part import ModelPart, ModelRequest
-from planner.models.reference import Fault
+from planner.models.reference import Fault, Knows
+from planner.models.role import Role
 from planner.parts.option import Option
+from planner.world.errors import PlannerError
+
+# The roles of LLaMAR whose replies others read.
+_JUDGES = (Role.PLANNER, Role.CORRECTOR, Role.VERIFIER)
 
 
 def _make(request: ModelRequest) -> ChatModel:
     from planner.models.teacher import Skill, Teacher
 
-    shared = request.number("fault_rate") / len(Fault)
-    rates = {fault: request.number(fault.value) + shared for fault in Fault}
-    skill = Skill(rates, request.number("heeding"))
-    return Teacher(skill, episode_id=request.episode_id, seed=request.seed)
+    kinds = _kinds(request.text("fault_kinds"))
+    shared = request.number("fault_rate") / len(kinds)
+    rates = {f: request.number(f.value) + (shared if f in kinds else 0.0) for f in Fault}
+    shares = {role: request.number(_share(role)) for role in _JUDGES}
+    knows = Knows(request.text("teacher_knows"))
+    return Teacher(Skill(rates, request.number("heeding"), knows, shares))
+
+
+def _kinds(words: str) -> tuple[Fault, ...]:
+    """The faults of a comma-separated list; all where it is empty."""
+    named = [word.strip() for word in words.split(",") if word.strip()]
+    unknown = [word for word in named if word not in [*Fault]]
+    if unknown:
+        known = ", ".join(Fault)
+        raise PlannerError(f"fault_kinds has {unknown[0]!r}, which is no fault: {known}")
+    return tuple(fault for fault in Fault if fault in named) or tuple(Fault)
+
+
+def _share(role: Role) -> str:
+    return f"{role.value}_faults"
 
 
 def _check(request: ModelRequest) -> None:
@@ -36,12 +57,28 @@ _MEANINGS = {
 MODEL = ModelPart(
     summary="privileged: reads the goal and replies as a flawless model would, with seeded faults",
     make=_make,
-    per_episode=True,
     reads_goal=True,
     check=_check,
     options=(
-        _rate("fault_rate", "share of replies with a fault, all kinds alike"),
+        _rate("fault_rate", "share of replies with a fault, all of fault_kinds alike"),
+        Option("fault_kinds", "", "the kinds of faults that share fault_rate; empty = all"),
         *(_rate(fault.value, meaning) for fault, meaning in _MEANINGS.items()),
-        _rate("heeding", "share of replies that follow what other roles wrote in the prompt"),
+        *(
+            Option(
+                _share(role),
+                1.0,
+                f"part of the fault rates that holds for LLaMAR's {role.value.capitalize()}",
+                min_value=0.0,
+                max_value=1.0,
+            )
+            for role in _JUDGES
+        ),
+        Option(
+            "teacher_knows",
+            Knows.PROMPT.value,
+            "what right replies follow from: the prompt, or all that the memory knows",
+            choices=tuple(Knows),
+        ),
+        _rate("heeding", "share of replies that never contradict what other roles wrote"),
     ),
 )

@@ -7,7 +7,7 @@ not contain is kept in `Notes`: where agents stand, what was searched, what fail
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from planner.evaluation.task import GateRelation
@@ -23,6 +23,7 @@ from planner.planning.expert.team import Distances, Team
 from planner.planning.goal import Goal, Subgoal, read_goal
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.walking import walk_map
+from planner.world.belief import Belief
 from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCall, SkillName
 from planner.world.stand_ins import StandIns
@@ -93,6 +94,24 @@ class Expert:
         """Names that were wanted and that are at none of the places to look at."""
         return frozenset(self._not_found)
 
+    def trust(self, done: Set[int]) -> None:
+        """Takes propositions of the goal for done, by index, instead of those told before."""
+        if self._progress is not None:
+            self._progress.told = frozenset(done)
+
+    def forget_all_but(self, belief: Belief) -> None:
+        """Where a thing of the goal was known and is not in a belief, all is looked for again."""
+        gone = {name for name in self._notes.seen if name not in belief.nodes}
+        if gone:
+            self._notes.forget_looks(gone)
+
+    def judged(self, context: Context) -> Mapping[int, bool | None]:
+        """Whether each proposition holds in a belief by itself; None where too little is known."""
+        if self._progress is None:
+            return {}
+        facts = self._facts(context)
+        return {w.index: facts.judged(w) for w in self._progress.goal.subgoals}
+
     @property
     def achieved(self) -> frozenset[int]:
         """The propositions of the goal that are done, by belief."""
@@ -144,9 +163,8 @@ class Expert:
             self._likelihood = Likelihood(context.layout, hints)
             self._notes.drawers = drawers_of(context.layout)
         self._jobs = {a: job for a, job in self._jobs.items() if a in context.running}
-        notes, counts = self._notes, {a: c.hands for a, c in context.capabilities.items()}
-        facts = Facts(context.belief, context.layout, notes.beside, notes.hands, counts)
-        notes.confirm(facts)
+        facts = self._facts(context)
+        self._notes.confirm(facts)
         self._forgive_what_was_seen_again(facts)
         for name in progress.goal.names:
             spot = facts.spot(name) if facts.is_thing(name) else None
@@ -162,6 +180,10 @@ class Expert:
             if decision is not None:
                 return decision
         return self._give_up(progress, {})
+
+    def _facts(self, context: Context) -> Facts:
+        notes, counts = self._notes, {a: c.hands for a, c in context.capabilities.items()}
+        return Facts(context.belief, context.layout, notes.beside, notes.hands, counts)
 
     def _forgive_what_was_seen_again(self, facts: Facts) -> None:
         for name, since in list(self._notes.gone.items()):

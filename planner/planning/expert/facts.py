@@ -208,6 +208,19 @@ class Facts:
             )
         return len({a for a, _ in found}) >= subgoal.number
 
+    def judged(self, subgoal: Subgoal) -> bool | None:
+        """Whether a subgoal is satisfied; None where some of its things are not known."""
+        if self.holds(subgoal):
+            return True
+        return False if all(self._is_known_for(subgoal, name) for name in subgoal.first) else None
+
+    def _is_known_for(self, subgoal: Subgoal, name: str) -> bool:
+        if subgoal.state is not None:
+            return self.state(name, subgoal.state[0]) is not None
+        if subgoal.opens is not None:
+            return self._stands_open(name) is not None
+        return self._placed(name)
+
     def _on_floor(self, thing: str) -> bool:
         spot = self.spot(thing)
         return spot is not None and spot[1].startswith("floor_")

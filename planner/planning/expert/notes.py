@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -326,6 +326,14 @@ class Notes:
         """Records where a thing of the goal was located."""
         self.found_in.setdefault(thing, room)
         self.seen.add(thing)
+
+    def forget_looks(self, things: Set[str]) -> None:
+        """Counts no place as looked at, for things that were seen are not known any more."""
+        self.seen -= things
+        self.looked.clear()
+        self.looked_by.clear()
+        self.looked_into.clear()
+        self.glanced_into.clear()
 
     def meet(self, stranger: str, position_m: Vec3) -> None:
         """Records the position of an agent outside the team."""

@@ -23,6 +23,8 @@ class Progress:
         self.latched: set[int] = set(goal.watched)
         self.witness: dict[int, Pairs] = {}
         self.now: set[int] = set()
+        # What others say is done, whatever the belief shows.
+        self.told: frozenset[int] = frozenset()
         self._subgoals: tuple[Subgoal, ...] = goal.subgoals
 
     def carry_over(self, former: Progress) -> None:
@@ -39,7 +41,9 @@ class Progress:
         self._subgoals = subgoals
         held = {w.index for w in subgoals if facts.holds(w)}
         self.now = {i for i in held if all(self._is_open(g, held) for g in self.goal.gates_of[i])}
-        new = {i for i in self.now - self.latched if self.goal.before[i] <= self.latched}
+        new = {
+            i for i in self.now - self.latched if self.goal.before[i] <= self.latched | self.told
+        }
         for index in self.now & (new | self.latched):
             self.witness[index] = tuple(facts.pairs(subgoals[index]))
         self.latched |= new
@@ -54,6 +58,8 @@ class Progress:
 
     def done(self, index: int) -> bool:
         """Whether nothing is left to do for a proposition at the moment."""
+        if index in self.told:
+            return True
         if index not in self.latched:
             return False
         return index in self.now or index not in self.goal.terminal
@@ -68,7 +74,7 @@ class Progress:
         return [w for w in self._subgoals if not self.done(w.index) and self._may(w.index)]
 
     def _may(self, index: int) -> bool:
-        if not self.goal.before[index] <= self.latched:
+        if not self.goal.before[index] <= self.latched | self.told:
             return False
         return all(self._gate_may(gate) for gate in self.goal.gates_of[index])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -10,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from planner.models.caller import Caller, Remark
 from planner.models.chat import ChatModel, Completion, Message, Speaker
-from planner.models.reference import Reference, ReferenceReply
+from planner.models.reference import Reader, Reference, ReferenceReply
 from planner.models.replies.dictionary import Entries
 from planner.models.teacher import FAULT, NO_FAULT, PRIVILEGED
 from planner.models.trace import OnCall, ignore_call
@@ -18,6 +20,7 @@ from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.llamar.role import TeamRole
 from planner.planning.llamar.state import Situation
 from planner.planning.part import PlannerRequest
+from planner.planning.planner import Task
 from planner.planning.planner_model import DialogueOptions
 
 ValueT = TypeVar("ValueT")
@@ -31,9 +34,9 @@ class RightReplies(Protocol):
     """What a flawless model would reply, with and without faults."""
 
     async def __call__(
-        self, role: object, situation: Situation, random: Random, *, heeds: bool
+        self, role: TeamRole[object], situation: Situation, random: Random, reader: Reader
     ) -> ReferenceReply:
-        """The reply of a `TeamRole` to one prompt; see `planner.models.reference.Reference`."""
+        """The reply of a role to one prompt; see `planner.models.reference.Reference`."""
 
 
 @dataclass
@@ -45,6 +48,7 @@ class Asking:
         model: of all roles; one that chooses by role may stand here (LLAMAR-D7).
         agents: of the task.
         seed: for sampling.
+        task: what distinguishes the task from others, for what privileged models draw.
         axes, options, on_call: as in `PlannerRequest`.
         unread: how many requests got no reply that could be read.
         problem: the last of these, in words; "" = none.
@@ -58,6 +62,7 @@ class Asking:
     model: ChatModel
     agents: tuple[str, ...]
     seed: int = 0
+    task: str = ""
     axes: Axes = field(default_factory=Axes)
     options: DialogueOptions = field(default_factory=DialogueOptions)
     on_call: OnCall = ignore_call
@@ -66,6 +71,7 @@ class Asking:
     dropped: list[str] = field(default_factory=list)
     right: RightReplies | None = None
     faults: Counter[str] | None = None
+    _asked: int = 0
 
     @staticmethod
     def of(request: PlannerRequest) -> Asking:
@@ -80,6 +86,7 @@ class Asking:
             request.model,
             request.task.agents,
             request.task.seed,
+            _digest(request.task),
             axes,
             request.dialogue,
             request.on_call,
@@ -131,10 +138,11 @@ class Asking:
         if right is None:
             return None
 
-        async def reply(random: Random, heeds: bool) -> ReferenceReply:
-            return await right(role, situation, random, heeds=heeds)
+        async def reply(random: Random, reader: Reader) -> ReferenceReply:
+            return await right(role, situation, random, reader)
 
-        return reply
+        self._asked += 1
+        return Reference(f"{self.seed} {self.task} {self._asked}", reply)
 
     def _count(self, completion: Completion) -> None:
         if completion.notes.get(PRIVILEGED) is None:
@@ -155,6 +163,14 @@ class Asking:
             parameters=self.axes.as_parameters(),
             on_call=self.on_call,
         )
+
+
+def _digest(task: Task) -> str:
+    """Of what makes a task: its words, its goal and who does it."""
+    whole = json.dumps(
+        [task.instruction, task.agents, task.goal and dict(task.goal)], sort_keys=True
+    )
+    return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
 
 def _again(said: str, error: str) -> tuple[Message, Message]:

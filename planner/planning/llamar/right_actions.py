@@ -9,16 +9,19 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 
 from planner.models.chat import ModelError
 from planner.planning.expert.expert import Expert
 from planner.planning.goal import Subgoal
 from planner.planning.llamar.actions import DIRECTIONS, DONE, EXPLORE, IDLE, Action, Verb
 from planner.planning.llamar.known import known_thing
+from planner.planning.llamar.right_reading import Reading, known_to
 from planner.planning.llamar.team import Team
 from planner.planning.planner import AgentResult, Context, Task
 from planner.planning.walking import walk_map
 from planner.world.belief import BeliefNode
+from planner.world.openness import is_open
 from planner.world.record import record
 from planner.world.skill import SkillCall, SkillName
 from planner.world.vocabulary import EntityKind, Relation
@@ -97,7 +100,9 @@ class RightTeam:
         # By agent and what it shall see: vain attempts, and furniture that it went to for that.
         self._tried: Counter[tuple[str, str]] = Counter()
         self._passed: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-        self._now: RightActions | None = None
+        self._now: dict[Reading | None, RightActions] = {}
+        # The reading that is being decided by.
+        self._reading: Reading | None = None
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Keeps how calls ended."""
@@ -105,7 +110,8 @@ class RightTeam:
 
     def look(self, context: Context) -> None:
         """The moment of the next questions."""
-        self._context, self._now = context, None
+        self._context = context
+        self._now.clear()
 
     @property
     def context(self) -> Context:
@@ -123,33 +129,80 @@ class RightTeam:
         """Whose task it is."""
         return self._team
 
-    async def now(self) -> RightActions:
+    async def now(self, reading: Reading | None = None) -> RightActions:
         """What to do in this moment.
+
+        Args:
+            reading: what is known; None = all that the memory knows.
 
         Raises:
             ModelError: if the task has no structured goal.
         """
-        if self._now is None:
-            self._now = await self._decide(self.context)
-        return self._now
+        if reading not in self._now:
+            self._now[reading] = await self._decide(reading)
+        return self._now[reading]
 
-    async def _decide(self, context: Context) -> RightActions:
+    async def judged(self, reading: Reading | None) -> Mapping[str, bool | None]:
+        """The goal's propositions in words, and whether each holds; None where that is unknown.
+
+        Raises:
+            ModelError: if the task has no structured goal.
+        """
+        if reading is None:
+            right = await self.now()
+            done = dict.fromkeys(right.completed_subtasks, True)
+            return {t: done.get(t, False) for t in self._texts(self._followed()).values()}
+        expert = self._followed()
+        holds = expert.judged(self._known(reading))
+        return {text: holds[index] for index, text in self._texts(expert).items()}
+
+    def noted(self, reading: Reading) -> list[str]:
+        """What a reader knows of each thing that its prompt names, things of the goal first."""
+        belief, instances = self._known(reading).belief, self._team.instances
+        expert = self._followed()
+        goal = {name for w in expert.subgoals for name in (*w.first, *w.second)}
+        names = sorted(
+            (name for name in instances.names if name in reading.names),
+            key=lambda name: instances.entity_of(name) not in goal,
+        )
+        nodes = ((name, belief.nodes.get(instances.entity_of(name) or "")) for name in names)
+        return [_noted(name, node, self._team) for name, node in nodes if node is not None]
+
+    def _known(self, reading: Reading | None) -> Context:
+        """The moment as a reader knows it."""
+        context = self.context
+        if reading is None:
+            return context
+        return replace(context, belief=known_to(reading, context.belief, self._team.instances))
+
+    def _followed(self) -> Expert:
         if self._task.goal is None:
             raise ModelError(NO_GOAL)
         expert = self._expert = self._expert or Expert(self._task)
         expert.observe(tuple(self._as_own(ended) for ended in self._results))
         self._results.clear()
+        return expert
+
+    def _texts(self, expert: Expert) -> dict[int, str]:
+        return {subgoal.index: self._words(subgoal) for subgoal in expert.subgoals}
+
+    async def _decide(self, reading: Reading | None) -> RightActions:
+        expert, context = self._followed(), self._known(reading)
+        texts = self._texts(expert)
+        if reading is not None:
+            expert.trust({index for index, text in texts.items() if text in reading.said_done})
+            expert.forget_all_but(context.belief)
+        self._reading = reading
         decision = await expert.decide(context)
         self._proposed = {
             agent: self._proposal(agent, decision.calls.get(agent), context)
             for agent in self._task.agents
         }
         done = expert.achieved
-        texts = [(w.index in done, self._words(w)) for w in expert.subgoals]
         return RightActions(
             {agent: each.action for agent, each in self._proposed.items()},
-            tuple(text for is_done, text in texts if not is_done),
-            tuple(text for is_done, text in texts if is_done),
+            tuple(text for index, text in texts.items() if index not in done),
+            tuple(text for index, text in texts.items() if index in done),
         )
 
     # The expert's calls as actions
@@ -162,12 +215,15 @@ class RightTeam:
             return _Proposal(call, DONE)
         target = (call.arguments[2] if call.name == SkillName.PLACE else call.arguments[0]) or ""
         name = self._team.instances.name_of(target)
-        if name is None:
+        if name is None or not self._may_name(name):
             return self._towards(agent, call, target, context)
         if call.name == SkillName.PLACE:
             return _Proposal(call, self._put(name, target, call.arguments[1], context))
         verb = _VERBS.get(call.name)
         return _Proposal(call, Action(verb, name) if verb is not None else IDLE)
+
+    def _may_name(self, name: str) -> bool:
+        return self._reading is None or name in self._reading.names
 
     def _put(self, name: str, target: str, relation: str | None, context: Context) -> Action:
         wanted = Relation(relation or Relation.ON)
@@ -204,7 +260,9 @@ class RightTeam:
         passed = self._passed[agent, target]
         walks, nodes = walk_map(context.layout), context.belief.nodes
         names = [
-            (name, self._team.instances.entity_of(name)) for name in self._team.instances.names
+            (name, self._team.instances.entity_of(name))
+            for name in self._team.instances.names
+            if self._may_name(name)
         ]
         known = [
             (walks.distance_m(node.position_m[:2], target), name)
@@ -257,6 +315,15 @@ class RightTeam:
         words = str(subgoal.predicate).replace("_", " ")
         count = f"{subgoal.number} of " if subgoal.number > 1 else ""
         return f"{subgoal.index + 1}: {count}{things} {words} {places}".strip()
+
+
+def _noted(name: str, node: BeliefNode, team: Team) -> str:
+    """As the Actor's memory has it: where it is, and whether it stands open."""
+    holder = team.instances.name_of(node.parent or "") or node.parent
+    is_thing = node.kind is EntityKind.OBJECT
+    where = f" {node.relation or 'at'} {_plain(holder)}" if is_thing and holder is not None else ""
+    stands = "" if node.openness is None else " open" if is_open(node.openness) else " closed"
+    return f"{name}{where}{stands}"
 
 
 def _plain(name: str) -> str:
