@@ -109,17 +109,16 @@ def _balanced(trace: EpisodeTrace, counts: Counter[str], epsilon: float = EPSILO
 def joint_steps(trace: EpisodeTrace) -> Measure:
     """Steps: joint decisions until the episode ended, at most T (LLAMAR-5).
 
-    A joint decision of all idle agents counts once, also if it took several model calls. Planners
-    without a model do not decide jointly: their steps are the calls of the busiest agent, without
-    those that wait (LLAMAR-D44).
+    A joint decision of all idle agents counts once, also if it took several model calls. There are
+    at least as many as the busiest agent has calls, without those that wait: planners without a
+    model do not decide jointly, and some plan once for many steps (LLAMAR-D44).
     """
     cycles = Counter(agents for agents, _ in {(d.agents, d.cycle) for d in _by_model(trace)})
-    if cycles:
-        return Measure(float(max(cycles.values())))
     calls = Counter(line.agent for line in attempts(trace))
-    if not calls:
+    steps = max((*cycles.values(), *calls.values()), default=0)
+    if not steps:
         return Measure(None, "nothing was decided")
-    return Measure(float(max(calls.values())))
+    return Measure(float(steps))
 
 
 def _by_model(trace: EpisodeTrace) -> Iterator[DecisionLine]:

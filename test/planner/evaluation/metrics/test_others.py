@@ -213,6 +213,15 @@ def test_llamar_steps_are_joint_decisions(make_trace) -> None:
     assert llamar.joint_steps(make_trace()).left_out == "nothing was decided"
 
 
+def test_llamar_steps_of_a_plan_made_once_are_the_calls_of_the_busiest_agent(
+    make_trace, make_call
+) -> None:
+    both = ("agent_0", "agent_1")
+    planned = (DecisionLine(1, "llamar_smart_llm", both, 1, "m"),)
+    calls = [make_call("Pick[cup_0]"), *[make_call("Open[cabinet_9]", agent="agent_1")] * 3]
+    assert llamar.joint_steps(make_trace(calls=calls, decisions=planned)).value == 3
+
+
 def test_llamar_steps_without_a_model_are_the_calls_of_the_busiest_agent(
     make_trace, make_call
 ) -> None:
