@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
+from planner.planning.llamar.actions import DONE, Action, parse_action
+
 NAMES = ("Alice", "Bob")
 SUBTASK = "put everything where it belongs"
 Joint = Sequence[str]
@@ -60,6 +62,7 @@ def replies(planner: str, steps: Steps) -> list[str]:
             for step in steps
         ),
         "llamar_cot": lambda steps: (_line(step, {"reason": "r"}, "{}") for step in steps),
+        "llamar_smart_llm": _program,
     }[planner]
     return list(make(steps))
 
@@ -71,6 +74,29 @@ def _four_roles(steps: Steps) -> Iterator[str]:
         yield _line(step, {**texts, "subtask": SUBTASK}, "{}'s action")
         yield _line((None,) * len(step), {"failure reason": None}, "{}'s corrective action")
         yield json.dumps({"reason": "r", "completed subtasks": []})
+
+
+def _program(steps: Steps) -> Iterator[str]:
+    """A function for each agent, and a thread that calls it."""
+    names = NAMES[: len(steps[0])]
+    functions, threads, starts = [], [], []
+    for place, name in enumerate(names):
+        actions = [parse_action(step[place]) for step in steps]
+        lines = [
+            ", ".join([f"    {one.verb}(robot", *(f'"{word}"' for word in _words(one))]) + ")"
+            for one in actions
+            if one != DONE
+        ]
+        functions.append("\n".join([f"def work_{name.lower()}(robot):", *lines]))
+        target = f"target=work_{name.lower()}, args=({name},)"
+        threads.append(f"t{place} = threading.Thread({target})")
+        starts.append(f"t{place}.start()")
+    yield "\n".join(functions)
+    yield "\n".join([*threads, *starts])
+
+
+def _words(action: Action) -> list[str]:
+    return [word for word in (action.argument, action.relation) if word]
 
 
 def _line(step: Sequence[str | None], texts: Mapping[str, str | None], key: str) -> str:

@@ -13,11 +13,10 @@ from typing import Protocol, TypeVar
 from planner.models.caller import Caller, Remark
 from planner.models.chat import ChatModel, Completion, Message, Speaker
 from planner.models.reference import Reader, Reference, ReferenceReply
-from planner.models.replies.dictionary import Entries
 from planner.models.teacher import FAULT, NO_FAULT, PRIVILEGED
 from planner.models.trace import OnCall, ignore_call
 from planner.planning.axes import Axes, Control, MemorySource
-from planner.planning.llamar.role import TeamRole
+from planner.planning.llamar.role import PromptingRole, ReadT, TeamRole
 from planner.planning.llamar.state import Situation
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import Task
@@ -34,7 +33,7 @@ class RightReplies(Protocol):
     """What a flawless model would reply, with and without faults."""
 
     async def __call__(
-        self, role: TeamRole[object], situation: Situation, random: Random, reader: Reader
+        self, role: PromptingRole, situation: Situation, random: Random, reader: Reader
     ) -> ReferenceReply:
         """The reply of a role to one prompt; see `planner.models.reference.Reference`."""
 
@@ -94,13 +93,15 @@ class Asking:
 
     async def ask(
         self,
-        role: TeamRole[ValueT],
+        role: TeamRole[ReadT, ValueT],
         situation: Situation,
         remark: Callable[[ValueT], Remark] | None = None,
+        agents: tuple[str, ...] = (),
     ) -> ValueT | None:
         """What the role says; None after `MAX_ATTEMPTS` replies that cannot be read.
 
-        `remark` is what the trace records about an accepted reply, besides what was dropped of it.
+        `remark` is what the trace records about an accepted reply, besides what was dropped of it;
+        `agents` are those that the call is about, all if empty.
 
         Raises:
             ModelError: if there is no reply.
@@ -109,7 +110,7 @@ class Asking:
         form = role.form(situation)
         messages = role.messages(situation)
 
-        def noted(entries: Entries) -> Remark:
+        def noted(entries: ReadT) -> Remark:
             note = remark(role.value(entries)) if remark is not None else Remark()
             return replace(note, error="; ".join(f"dropped {what}" for what in entries.dropped))
 
@@ -117,7 +118,7 @@ class Asking:
             reply = await caller.ask(
                 messages,
                 form,
-                agents=self.agents,
+                agents=agents or self.agents,
                 cycle=situation.step + 1,
                 max_tokens=self.options.max_tokens,
                 parameters={"attempt": str(attempt)},
@@ -133,7 +134,7 @@ class Asking:
         self.unread += 1
         return None
 
-    def _reference(self, role: TeamRole[ValueT], situation: Situation) -> Reference | None:
+    def _reference(self, role: TeamRole[ReadT, ValueT], situation: Situation) -> Reference | None:
         right = self.right
         if right is None:
             return None
@@ -152,7 +153,7 @@ class Asking:
         if fault != NO_FAULT:
             self.faults[fault] += 1
 
-    def _caller(self, role: TeamRole[ValueT]) -> Caller:
+    def _caller(self, role: TeamRole[ReadT, ValueT]) -> Caller:
         return Caller(
             self.planner,
             self.model,
@@ -174,5 +175,7 @@ def _digest(task: Task) -> str:
 
 
 def _again(said: str, error: str) -> tuple[Message, Message]:
-    words = f"That cannot be read: {error}. Write the dictionary with all its keys, nothing else."
+    words = (
+        f"That cannot be read: {error}. Write all of it in the form that was asked, nothing else."
+    )
     return Message(Speaker.ASSISTANT, said[:_MAX_SHOWN]), Message(Speaker.USER, words)

@@ -45,6 +45,13 @@ class Moment:
     wordings: Callable[[str], tuple[str, ...]]
 
 
+@record
+class Ended:
+    """A task that cannot go on; `why` in words."""
+
+    why: str
+
+
 class Mind(Protocol):
     """How one method decides."""
 
@@ -55,8 +62,8 @@ class Mind(Protocol):
             ModelError: if the model gives no reply.
         """
 
-    async def act(self, moment: Moment) -> JointPlan | None:
-        """The next joint step; None if no reply could be read.
+    async def act(self, moment: Moment) -> JointPlan | Ended | None:
+        """The next joint step; None if no reply could be read, so that all agents wait.
 
         Raises:
             ModelError: if the model gives no reply.
@@ -85,6 +92,11 @@ class JointPlanner:
         """The value of the bring-up argument `planner`."""
         return self._asking.planner
 
+    @property
+    def right(self) -> RightTeam:
+        """What privileged models are told the right replies by."""
+        return self._right
+
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Keeps the results until all agents have ended."""
         self._team.take(results)
@@ -112,6 +124,8 @@ class JointPlanner:
                 failure=words, end=InstructionCode.CALL_LIMIT, evidence=self._evidence()
             )
         plan = await self._mind.act(moment)
+        if isinstance(plan, Ended):
+            return Decision(failure=plan.why, evidence=self._evidence())
         if plan is None:
             self._team.begin(plan := self._team.idle())
             words = f"all agents wait, for no reply could be read: {self._asking.problem}"

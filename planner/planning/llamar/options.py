@@ -38,6 +38,9 @@ TEAM_OPTIONS = (
     Option("listed_actions", False, "whether the grammar lists the actions of the moment"),
     Option(CAMERA_PICTURES, False, "whether the model gets a picture of each agent's camera"),
 )
+_OF_FREE_TEXT = ("translator", "understood_from", "listed_actions")
+# For baselines whose models write actions in the paper's spelling, or a number.
+EXACT_OPTIONS = tuple(option for option in TEAM_OPTIONS if option.name not in _OF_FREE_TEXT)
 LLAMAR_OPTIONS = (
     Option(
         "corrector",

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from planner.planning.llamar.names import InstanceNames
-from planner.planning.llamar.role import TeamRole
+from planner.planning.llamar.role import PromptingRole
 from planner.planning.llamar.state import Situation
 from planner.world.belief import Belief, BeliefNode
 from planner.world.record import record
@@ -36,7 +36,7 @@ class Reading:
     said_done: frozenset[str] = frozenset()
 
 
-def reading_of(role: TeamRole[object], situation: Situation, instances: InstanceNames) -> Reading:
+def reading_of(role: PromptingRole, situation: Situation, instances: InstanceNames) -> Reading:
     """What the role's prompt of a situation says."""
     text = role.messages(situation)[-1].text
     names = frozenset(_NAME.findall(text)).intersection(instances.names)

@@ -14,14 +14,14 @@ from planner.planning.llamar.right_acting import actor_reply, corrector_reply, j
 from planner.planning.llamar.right_actions import RightTeam
 from planner.planning.llamar.right_lists import planner_reply, verifier_reply
 from planner.planning.llamar.right_scene import scene_of
-from planner.planning.llamar.role import TeamRole
+from planner.planning.llamar.role import PromptingRole
 from planner.planning.llamar.state import Situation
 from planner.planning.llamar.verifier_role import VerifierRole
 
 
 async def right_reply(
     team: RightTeam,
-    role: TeamRole[object],
+    role: PromptingRole,
     situation: Situation,
     random: Random,
     reader: Reader,

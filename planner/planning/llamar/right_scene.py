@@ -10,7 +10,7 @@ from planner.planning.llamar.actions import DONE, IDLE, Action, ActionError, Ver
 from planner.planning.llamar.instances import class_of, number_of
 from planner.planning.llamar.right_actions import RightActions, RightTeam
 from planner.planning.llamar.right_reading import Reading, reading_of
-from planner.planning.llamar.role import TeamRole
+from planner.planning.llamar.role import PromptingRole
 from planner.planning.llamar.state import Attempt, Situation
 from planner.world.record import record
 
@@ -59,9 +59,7 @@ class Scene:
         return await self.team.now(self.reading)
 
 
-def scene_of(
-    team: RightTeam, role: TeamRole[object], situation: Situation, reader: Reader
-) -> Scene:
+def scene_of(team: RightTeam, role: PromptingRole, situation: Situation, reader: Reader) -> Scene:
     """The scene of a role's prompt."""
     own = team.team
     alike: dict[Verb, list[Action]] = {}

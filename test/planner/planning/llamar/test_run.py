@@ -39,7 +39,9 @@ def play(
     return prepare_graph(GraphBackend(), house, episode, planner).run()
 
 
-@pytest.mark.parametrize("name", ["llamar", "llamar_act", "llamar_react", "llamar_cot"])
+@pytest.mark.parametrize(
+    "name", ["llamar", "llamar_act", "llamar_react", "llamar_cot", "llamar_smart_llm"]
+)
 def test_the_apple_is_put_away(tmp_path: Path, name: str) -> None:
     result = play(tmp_path, STEPS, name)
     assert result.outcome.code is InstructionCode.DONE
