@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from collections import Counter
@@ -30,6 +31,8 @@ DATA = {".json", ".jsonl", ".lock", ".svg"}
 CHECK_IN_A_NAME = re.compile(
     r"\bdef test_(?:(\w+?)_)??(?:\w+_and_)?checks?_(\d+)(?:_(?:to|and)_(\d+))?"
 )
+CHECKS_FROM_TO = re.compile(r"test_(?:(\w+?)_)??checks?_(\d+)(?:_(to|and)_(\d+))?")
+CHECK = re.compile(r"(\w+)-[CS]\d+")
 NUMBERED = re.compile(r"\bdef test_(\d+)_(?:and_)?(?:(\d+)_)?")
 PAPER_OF = {"epm": "EPM", "llamar": "LLAMAR", "et": "ETPLAN", "helper": "HELPER"}
 RULE = re.compile(r"(?<![\w.])[Rr]ules? (\d+(?:(?:, | and | to )\d+)*)")
@@ -104,6 +107,39 @@ def test_the_numbers_of_checks_in_the_names_of_tests_have_entries() -> None:
             if not {f"{paper}-C{number}" for paper in candidates} & known():
                 missing.append(f"{name}: check {number} of {sorted(candidates)}")
     assert not missing
+
+
+@pytest.mark.parametrize("paper", ["LLAMAR", "ETPLAN", "HELPER"])
+def test_every_check_of_a_paper_is_quoted_by_a_test(paper: str) -> None:
+    checks = {entry for entry in known() if CHECK.fullmatch(entry) and entry.startswith(paper)}
+    assert checks
+    assert not checks - checks_of_tests()
+
+
+def test_llamars_checks_are_all_entries() -> None:
+    numbered = {f"LLAMAR-C{n}" for n in range(1, 41)} | {f"LLAMAR-S{n}" for n in range(1, 11)}
+    assert {entry for entry in known() if re.fullmatch(r"LLAMAR-[CS]\d+", entry)} == numbered
+
+
+def checks_of_tests() -> set[str]:
+    """The checks that test functions quote: in their names, or within them in full."""
+    found: set[str] = set()
+    for name, text in texts().items():
+        if not re.fullmatch(r"test/.*/?test_\w+\.py", name):
+            continue
+        papers = {entry.partition("-")[0] for entry in cited(text)} & set(PAPERS)
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
+                continue
+            found |= cited(ast.unparse(node))
+            if match := CHECKS_FROM_TO.match(node.name):
+                of, first, how, last = match.groups()
+                numbers = {int(first), int(last or first)}
+                if how == "to":
+                    numbers = set(range(int(first), int(last) + 1))
+                within = {PAPER_OF[of]} if of in PAPER_OF else papers
+                found |= {f"{paper}-C{number}" for paper in within for number in numbers}
+    return found
 
 
 def numbers_in_names(name: str, text: str) -> Iterator[tuple[int, str | None]]:

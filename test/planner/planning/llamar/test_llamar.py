@@ -1,4 +1,4 @@
-"""LLaMAR's loop with a scripted model: LLAMAR-C1 to LLAMAR-C20 and LLAMAR-C40."""
+"""LLaMAR's loop with a scripted model: LLAMAR-C1 to LLAMAR-C22, LLAMAR-C29 and LLAMAR-C40."""
 
 from __future__ import annotations
 
@@ -68,10 +68,29 @@ def subtasks(decision: Decision) -> tuple[list[str], list[str]]:
 
 
 def test_check_1_a_step_plans_acts_corrects_and_verifies(kitchen: Kitchen) -> None:
-    script = model(verifier=[verified(), verified(OPEN)])
+    order: list[str] = []
+
+    def says(role: Role, *replies: str) -> Script:
+        left = iter(replies)
+
+        def reply(fields: Mapping[str, str]) -> str:
+            order.append(role.value)
+            return next(left)
+
+        return reply
+
+    def acts(agent: str, call: SkillCall) -> None:
+        order.append(agent)
+
+    kitchen.fault = acts
+    script = model(
+        planner=says(PLANNER, *[planned(OPEN)] * 2),
+        actor=says(ACTOR, WALK, WALK),
+        corrector=says(CORRECTOR, NOTHING, NOTHING),
+        verifier=says(VERIFIER, verified(), verified(OPEN)),
+    )
     end = play(kitchen, script)
-    assert script.roles == [PLANNER, ACTOR, CORRECTOR, VERIFIER] * 2
-    # The calls are between Actor and Corrector.
+    assert order == ["planner", "actor", "agent_0", "agent_1", "corrector", "verifier"] * 2
     assert script.fields(ACTOR)[0]["Alice's previous action"] == "None"
     assert "success" in script.fields(CORRECTOR)[0]["Alice's previous action"]
     assert [str(call) for call in end.calls.values()] == ["Done[]", "Done[]"]
@@ -210,7 +229,9 @@ def test_check_17_without_failures_the_corrector_may_be_left_out(kitchen: Kitche
     script = model()
     play(kitchen, script, LlamarOptions(skip_on_success=True, horizon=2))
     assert CORRECTOR not in script.roles
-    assert script.fields(ACTOR)[1]["Alice's corrective action"] == "None"
+    second = script.fields(ACTOR)[1]
+    assert {second[f"{name}'s corrective action"] for name in ("Alice", "Bob")} == {"None"}
+    assert second["Corrector's failure reason"] == "None"
     failing = kitchen.failing("agent_0")
     script = model()
     play(failing, script, LlamarOptions(skip_on_success=True, horizon=2))
@@ -309,7 +330,7 @@ def test_ten_thousand_subtasks_are_cut_and_counted(kitchen: Kitchen) -> None:
     assert end.evidence["last_dropped"] == "9968 of 10000 items of 'plan'"
 
 
-def test_what_is_not_understood_is_a_failure_of_that_agent(kitchen: Kitchen) -> None:
+def test_check_29_what_is_not_understood_is_a_failure_of_that_agent(kitchen: Kitchen) -> None:
     script = model(actor=[acted(Alice="qwertz", Bob="NavigateTo(Fridge_1)"), WALK])
     play(kitchen, script, LlamarOptions(horizon=2))
     assert kitchen.log[:2] == [("agent_0", "Wait[]"), ("agent_1", "NavigateTo[fridge_0]")]
@@ -318,7 +339,7 @@ def test_what_is_not_understood_is_a_failure_of_that_agent(kitchen: Kitchen) -> 
     assert second["Bob's previous failures"] == "None"
 
 
-def test_what_was_never_seen_is_a_failure_and_moves_nobody(kitchen: Kitchen) -> None:
+def test_check_21_what_was_never_seen_is_a_failure_and_moves_nobody(kitchen: Kitchen) -> None:
     script = model(actor=[acted(Alice="NavigateTo(Bread_1)", Bob="Idle"), WALK])
     play(kitchen, script, LlamarOptions(horizon=2))
     assert kitchen.log[0] == ("agent_0", "Wait[]")
