@@ -30,6 +30,7 @@ from planner.planning.full_view import full_belief
 from planner.skills.part import SkillPart
 from planner.world.belief import Belief, BeliefNode
 from planner.world.episode import Episode
+from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.primitive import PrimitiveName
 from planner.world.skill import PLACE_ROLES, CallError, Role, SkillCall, SkillCode, SkillResult
@@ -37,6 +38,7 @@ from planner.world.vocabulary import EntityKind
 
 MAX_TRIES = 12
 _NAME = re.compile(r"[A-Za-z]{1,40}")
+_OF_AGENT = re.compile(r"\s*(agent_\d+):\s*")
 _NOBODY = "nothing_99"
 _EVIDENCE = ("agent", "primitives")
 # Long enough for a body to start moving, and to notice that one does not stop.
@@ -73,7 +75,7 @@ def check_skill(
         house: the episode's.
         episode: with agents and objects for the skill.
         call: one that should succeed; "" = try calls made from what is there.
-        before: the calls that make it possible.
+        before: the calls that make it possible, of the same agent or as `agent_1: Carry[...]`.
 
     Raises:
         PlannerError: if there is no such skill, or it cannot be used.
@@ -82,6 +84,11 @@ def check_skill(
     part = SKILLS.get(name)
     given = parse_call(call) if call else None
     with SkillWorld(house, episode) as world:
+        for text in before:
+            who, _ = _whose(text, world.agents[0])
+            if who not in world.agents:
+                agents = ", ".join(world.agents)
+                raise PlannerError(f"--before {text}: there is no agent {who}; there are {agents}")
         belief = full_belief(world.state)
         calls = [given] if given is not None else list(_calls(name, part, belief))
         findings = [
@@ -255,7 +262,8 @@ def _preparations(call: SkillCall, part: SkillPart, world: SkillWorld) -> Iterat
 def _try(world: SkillWorld, agent: str, call: SkillCall, before: tuple[str, ...]) -> _Tried:
     world.reset()
     for text in before:
-        world.run(text, agent)
+        who, words = _whose(text, agent)
+        world.run(words, who)
     state, count = world.state, len(world.reports)
     result = world.run(call, agent)
     now = world.state
@@ -266,6 +274,12 @@ def _try(world: SkillWorld, agent: str, call: SkillCall, before: tuple[str, ...]
         facts_of(now.entities[name]) != facts_of(was) for name, was in state.entities.items()
     )
     return _Tried(before, call, result, changed, forgotten)
+
+
+def _whose(text: str, agent: str) -> tuple[str, str]:
+    """The agent of a call that was written with or without one, and the call."""
+    who = _OF_AGENT.match(text)
+    return (who[1], text[who.end() :]) if who is not None else (agent, text)
 
 
 def _effects(part: SkillPart, tried: Sequence[_Tried]) -> Finding:
@@ -288,7 +302,8 @@ def _cancels(world: SkillWorld, agent: str, tried: Sequence[_Tried]) -> Finding:
     for one in reversed(tried):
         world.reset()
         for text in one.before:
-            world.run(text, agent)
+            who, words = _whose(text, agent)
+            world.run(words, who)
         executor = world.executors[agent]
         result = executor.start(one.call)
         for _ in range(_BEGIN_STEPS):

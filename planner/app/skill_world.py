@@ -135,11 +135,13 @@ def forgotten_effects(
                 return f"{entity.name} is gone, and the memory still has it"
             continue
         now, was = facts_of(truth), facts_of(before.entities[entity.name])
-        believed = facts_of(entity)
-        for key, value in now.items():
-            changed = value != was.get(key) or believed.get(key) != known[entity.name].get(key)
-            if changed and believed.get(key) != value:
-                return f"{entity.name}: {key} is {value}, the memory has {believed.get(key)}"
+        believed, knew = facts_of(entity), known[entity.name]
+        for key in sorted(now.keys() | believed.keys()):
+            # A state that is not mentioned does not hold.
+            value, held = now.get(key, False), believed.get(key, False)
+            changed = value != was.get(key, False) or held != knew.get(key, False)
+            if changed and held != value:
+                return f"{entity.name}: {key} is {value}, the memory has {held}"
     return ""
 
 

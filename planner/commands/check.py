@@ -49,7 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     skill.add_argument("--episode", default=SKILL_EPISODE, help=f"default: {SKILL_EPISODE}")
     skill.add_argument("--call", default="", help="one that should succeed; default: made up")
     skill.add_argument(
-        "--before", action="append", default=[], metavar="CALL", help="what makes it possible"
+        "--before",
+        action="append",
+        default=[],
+        metavar="CALL",
+        help="what makes it possible; repeatable; of another agent as agent_1: CALL",
     )
     skill.set_defaults(check=_check_skill)
     metric = kinds.add_parser("metric", help="compute it on two episodes of the embedded simulator")

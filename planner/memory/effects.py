@@ -20,8 +20,10 @@ from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.hands import Hand, hand_holding
 from planner.world.house import House
+from planner.world.reported import Change, read_changes
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.skill_effect import (
+    AsReported,
     Divided,
     HeldStateSet,
     OpenedTo,
@@ -54,6 +56,9 @@ def effects(
         near_m: where the agent is, for names that are not the memory's own, such as a
             partner's: they mean the nearest thing of their class, or where none is known the
             nearest of any (PARTNR-5.3). None: such names mean nothing.
+
+    Raises:
+        FileError: if the result's evidence reports changes that cannot be read.
     """
     part = SKILLS.find(call.name)
     if not result.succeeded or part is None:
@@ -98,6 +103,8 @@ def _operations(effect: SkillEffect, done: _Call) -> list[Operation]:
             if entity is None or not has_slices(entity.class_name):
                 return []
             return [Operation(OperationKind.REMOVE, entity_id=entity.entity_id)]
+        case AsReported():
+            return list(_reported(done))
 
 
 class _Call:
@@ -118,6 +125,7 @@ class _Call:
         self.agent = agent
         self.call = call
         self.position_m, self.hands = result.position_m, result.hands or ()
+        self.evidence = result.evidence
         self.entities = entities
         self.layout = layout
 
@@ -222,6 +230,30 @@ def _brought_along(
                 )
 
 
+def _reported(done: _Call) -> Iterator[Operation]:
+    """What the world says; what the memory does not know by that name is left out."""
+    for name, change in read_changes(done.evidence).items():
+        entity = done.entities.named(name)
+        if entity is None:
+            continue
+        states = entity.states if change.states is None else change.states
+        if change.parent:
+            yield _moved(done, entity, change, states)
+        else:
+            yield _with_states(done, entity, states)
+
+
+def _moved(done: _Call, thing: Entity, change: Change, states: Mapping[str, bool]) -> Operation:
+    support = done.entities.named(change.parent)
+    is_held = change.relation is Relation.HELD
+    number = support.entity_id if support is not None and not is_held else None
+    text = describe(thing.class_name, states, "", number)
+    where = change.position_m or thing.position_m
+    room = None if is_held or support is None else support.room
+    text = f"{text} {PICKED if is_held else PLACED}"
+    return _update(thing, text, where, change.parent, change.relation, room, states)
+
+
 def _is_within(layout: House, point_m: Vec3 | None, target: Entity | None) -> bool:
     """Whether what was put down is inside the furniture, by where it is."""
     if point_m is None or target is None:
@@ -244,6 +276,10 @@ def _changed(done: _Call, entity: Entity, changes: Mapping[str, bool]) -> Operat
     for state, value in changes.items():
         states = default_states().changed(states, state, value=value)
     done.states[entity.entity_id] = states
+    return _with_states(done, entity, states)
+
+
+def _with_states(done: _Call, entity: Entity, states: Mapping[str, bool]) -> Operation:
     if entity.is_furniture:
         return _furniture(entity, states, entity.openness)
     support = done.entities.named(entity.parent) if entity.parent is not None else None

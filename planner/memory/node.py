@@ -49,7 +49,7 @@ from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.entity import MemoryChange
 from planner.world.episode import MAX_AGENTS, Episode
-from planner.world.errors import PlannerError
+from planner.world.errors import FileError, PlannerError
 from planner.world.frame_links import TOLERANCE_S
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
@@ -477,7 +477,12 @@ class MemoryNode(ManagedNode):
             self._unreadable[f"/skills/results: {error}"] += 1
             self.get_logger().warning(f"a skill report cannot be read: {error}")
             return
-        change = self._memory.note_result(agent, call, result, ended_s)
+        try:
+            change = self._memory.note_result(agent, call, result, ended_s)
+        except FileError as error:
+            self._unreadable[f"/skills/results: {error}"] += 1
+            self.get_logger().warning(f"a skill report cannot be read: {error}")
+            return
         self._publish(change)
         if change is None:
             # Who waits until the memory has heard of this sees it by the graph's stamp.

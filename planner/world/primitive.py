@@ -135,7 +135,8 @@ class PrimitiveResult:
     Attributes:
         code: stable.
         text: a sentence for people.
-        evidence: further information for people and logs; no code parses it.
+        evidence: further information for people and logs; code reads only what
+            `planner.world.reported` describes, and what planners show models.
         position_m: where the object was picked up or put down, in `map`; None if unknown.
         rule: number of the safety rule that refused; 0 = none.
         ended_s: when it ended, on the world's clock; None = unknown.

@@ -111,7 +111,8 @@ class SkillResult:
     Attributes:
         code: stable.
         text: literal, for models.
-        evidence: further information for people and logs; no code parses it.
+        evidence: further information for people and logs; code reads only what
+            `planner.world.reported` describes, and what planners show models.
         position_m: where the object was picked up or put down, in `map`; None if unknown.
         hands: what each hand of the agent is believed to hold afterwards; None = unknown.
         duration_s: on the world's clock; None = unknown.

@@ -66,6 +66,11 @@ class Divided:
     entity: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class AsReported:
+    """What the result's evidence says, see `planner.world.reported`: only the world knows it."""
+
+
 SkillEffect: TypeAlias = (
-    PickedUp | PutDown | OpenedTo | StateSet | HeldStateSet | StatesPoured | Divided
+    PickedUp | PutDown | OpenedTo | StateSet | HeldStateSet | StatesPoured | Divided | AsReported
 )

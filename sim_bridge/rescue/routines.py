@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from planner.world.geometry import Vec3
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
-from sim_bridge.rescue.actions import Action, ActionResult, Failure, Verb
+from planner.world.reported import CHANGED
+from sim_bridge.rescue.actions import Action, Failure, Verb
 from sim_bridge.rescue.fire import Supply
 from sim_bridge.rescue.names import CELL_M, cell_at, middle_m
 from sim_bridge.rescue.options import RescueOptions
-from sim_bridge.rescue.turns import Mover, Turns
+from sim_bridge.rescue.turns import Mover, Proposal, Turns
 from sim_bridge.stepped import Routine
 
 _CODES = {
@@ -110,7 +111,7 @@ def _join(act: Act) -> Routine:
         turns.turn(name, act.heading_rad)
     elif action.verb is not Verb.EXPLORE:
         _face(act, act.target_m)
-    return _ended(turns, name, proposal.result)
+    return _ended(turns, name, proposal)
 
 
 def _action(act: Act) -> Action | PrimitiveResult:
@@ -135,9 +136,13 @@ def _action(act: Act) -> Action | PrimitiveResult:
     return Action(verb, target, supply=supply[1] if supply is not None else None, person=person)
 
 
-def _ended(turns: Turns, agent: str, result: ActionResult) -> PrimitiveResult:
-    who = turns.world.agents[agent]
+def _ended(turns: Turns, agent: str, proposal: Proposal) -> PrimitiveResult:
+    who, result = turns.world.agents[agent], proposal.result
+    if result is None:
+        raise RuntimeError("a joint step has ended that was never made")
     evidence = {"action": str(result.action)}
+    if proposal.changed:
+        evidence[CHANGED] = proposal.changed
     evidence |= {str(supply).lower(): str(count) for supply, count in who.supplies.items()}
     evidence["person"] = turns.names.entity(who.carried) if who.carried else ""
     where_m = middle_m(who.cell)

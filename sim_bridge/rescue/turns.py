@@ -15,6 +15,7 @@ from planner.world.episode import Episode
 from planner.world.errors import FileError
 from planner.world.geometry import Vec3
 from planner.world.house import House
+from planner.world.reported import changes_text
 from planner.world.state import WorldState
 from sim_bridge.rescue.acting import free_cell_near
 from sim_bridge.rescue.actions import Action, ActionResult, Verb
@@ -49,6 +50,7 @@ class Proposal:
         result: None until the step was made.
         began_s, ends_s: of the step, on the world's clock.
         start_m: where the body stood.
+        changed: what became of what the action was about, as `planner.world.reported` has it.
     """
 
     action: Action
@@ -56,6 +58,7 @@ class Proposal:
     began_s: float = math.inf
     ends_s: float = math.inf
     start_m: tuple[float, float] = (0.0, 0.0)
+    changed: str = ""
 
 
 class Turns:
@@ -100,6 +103,7 @@ class Turns:
             x_m, y_m, _ = middle_m(agent.cell)
             body = default_bodies()[placement.kind]
             self.agents[agent.name] = Mover(agent.name, body, x_m, y_m, yaw_rad)
+        self.world.look_at_start()
         self.checklist = Checklist.of(self.world)
         self.time_s, self.steps = 0.0, 0
         self._waiting: dict[str, Proposal] = {}
@@ -173,9 +177,12 @@ class Turns:
     def _make_step(self) -> None:
         idle = Action(Verb.IDLE)
         asked = [self._waiting.get(name) for name in self.agents]
+        before = self.snapshot().entities
         step = self.world.step([each.action if each is not None else idle for each in asked])
         self.checklist.note(step)
         self._free_s = self.time_s + self._options.turn_s
+        self._snapshots.stepped()
+        after = self.snapshot().entities
         for name, proposal, result in zip(self.agents, asked, step.results, strict=True):
             if proposal is None:
                 continue
@@ -183,9 +190,26 @@ class Turns:
             proposal.result = result
             proposal.began_s, proposal.ends_s = self.time_s, self._free_s
             proposal.start_m = (mover.x_m, mover.y_m)
+            if result.succeeded:
+                proposal.changed = changes_text(before, after, self._concerned(result.action))
             self._made[name] = proposal
         self._waiting.clear()
-        self._snapshots.stepped()
+
+    def _concerned(self, action: Action) -> list[str]:
+        """The entities that an action may change: of a fire all regions, or a person."""
+        world = self.world
+        match action.verb:
+            case Verb.USE_SUPPLY:
+                region = world.regions.get(action.target)
+                fire = region[0] if region is not None else world.fires[action.target]
+                names = [fire.name, *(n for n, (of, _) in world.regions.items() if of is fire)]
+            case Verb.CARRY:
+                names = [action.target]
+            case Verb.DROP_OFF:
+                names = [action.person]
+            case _:
+                names = []
+        return [self.names.entity(name) for name in names]
 
     def _move(self, agent: str, proposal: Proposal) -> None:
         mover = self.agents[agent]

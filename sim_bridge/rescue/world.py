@@ -157,6 +157,14 @@ class RescueWorld:
         }
         self._spotted: list[tuple[str, str]] = []
         self._ended: list[tuple[str, str]] = []
+        self.spotted_at_start: tuple[tuple[str, str], ...] = ()
+        self.look_at_start()
+
+    def look_at_start(self) -> None:
+        """Spots the persons near the agents; again, if these were placed elsewhere."""
+        for person in self.persons.values():
+            person.spotted = False
+        self._spotted = []
         self._spot()
         self.spotted_at_start = tuple(self._spotted)
 

@@ -4,12 +4,14 @@ from planner.skills.part import SkillPart
 from planner.skills.rescuing import on_target
 from planner.world.primitive import PrimitiveName
 from planner.world.skill import Role
+from planner.world.skill_effect import AsReported
 
 SKILL = SkillPart(
     summary="throws one unit of sand onto a fire, around where the agent is",
     routine=on_target(PrimitiveName.USE_SAND),
     roles=(Role.OBJECT_OR_FURNITURE,),
     abilities=frozenset({PrimitiveName.USE_SAND}),
+    effects=(AsReported(),),
     partnr_text=(
         "throws one unit of sand onto a chemical fire; it works on the cells around the "
         "agent. Example (UseSand[caldor_fire_1])"

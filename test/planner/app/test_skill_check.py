@@ -20,6 +20,9 @@ EPISODE, HOUSE = load_episode("coffee_time_0")
 OPENS = (OpenedTo(1.0),)
 EFFECT = "does_to_the_world_what_the_memory_notes"
 KETTLE = ("Navigate[electric_kettle_0]", "Pick[electric_kettle_0]", "Navigate[sink_0]")
+# Both start beside the person whom they carry together.
+TIMMY, DEPOSIT = "lost_person_timmy_6", "deposit_facility_5"
+BESIDE_TIMMY = ((4.25, 3.25, 0.0), (3.75, 3.75, 0.0))
 # What calls that are made up do not come to.
 CALLS = {
     "Clean": ("Clean[plate_0]", ("Navigate[plate_0]",)),
@@ -56,6 +59,31 @@ CALLS = {
     "Rotate": ("Rotate[Right]", ()),
     "LookUp": ("LookUp[30]", ()),
     "LookDown": ("LookDown[30]", ()),
+    "UseSand": (
+        "UseSand[caldor_fire_region_1]",
+        (
+            "Navigate[reservoir_utah_3]",
+            "TakeSand[reservoir_utah_3]",
+            "Navigate[caldor_fire_region_1]",
+        ),
+    ),
+    "UseWater": (
+        "UseWater[great_fire_2]",
+        (
+            "Navigate[reservoir_york_4]",
+            "TakeWater[reservoir_york_4]",
+            "Navigate[great_fire_region_1]",
+        ),
+    ),
+    "Carry": (f"Carry[{TIMMY}]", (f"agent_1: Carry[{TIMMY}]",)),
+    "DropOff": (
+        f"DropOff[{DEPOSIT}]",
+        (
+            *(f"Carry[{TIMMY}]", f"agent_1: Carry[{TIMMY}]"),
+            *(f"Navigate[{DEPOSIT}]", f"agent_1: Navigate[{DEPOSIT}]"),
+            f"agent_1: DropOff[{DEPOSIT}]",
+        ),
+    ),
     "PowerOff": ("PowerOff[oven_0]", ("Navigate[oven_0]", "PowerOn[oven_0]")),
 }
 
@@ -64,9 +92,6 @@ CALLS = {
 RESCUE = tuple(
     name for name in SKILLS.names() if SKILLS.get(name).routine.__module__.endswith("rescuing")
 )
-# Two agents carry together, and how much a unit leaves burning is seen, not concluded: the calls
-# that one agent makes up change nothing.
-NOT_ALONE = ("Carry", "DropOff", "UseSand", "UseWater")
 KITCHEN_WORK = ("Boil", "Brew", "Cook", "Dust", "Slice", "Toast", "Water")
 
 
@@ -104,10 +129,13 @@ def test_what_ships_passes(name: str) -> None:
         episode = kitchen_episode(house)
     if name in RESCUE:
         episode, house = load_episode("rescue-1-agents-2")
+        pairs = zip(episode.agents, BESIDE_TIMMY, strict=True)
+        agents = tuple(agent.model_copy(update={"start": start}) for agent, start in pairs)
+        episode = episode.model_copy(update={"agents": agents})
     report = check_skill(name, house, episode, call, before)
     assert report.conforms, report.table()
     verdicts = {finding.check: finding.verdict for finding in report.findings}
-    nothing_changes = SKILLS.get(name).is_query or name in NOT_ALONE
+    nothing_changes = SKILLS.get(name).is_query
     assert verdicts[EFFECT] is (Verdict.SKIPPED if nothing_changes else Verdict.PASSED)
 
 

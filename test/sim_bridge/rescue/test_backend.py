@@ -70,6 +70,18 @@ class Driven:
         return [result for result in results if result is not None]
 
 
+def test_who_is_placed_beside_a_person_sees_them_at_the_start() -> None:
+    scene = load_scene("rescue-1")
+    episode = episode_of(scene, 2)
+    beside = episode.agents[0].model_copy(update={"start": (4.25, 3.25, 0.0)})
+    backend = RescueBackend()
+    for agents, seen in ((episode.agents, False), ((beside, episode.agents[1]), True)):
+        backend.reset(house_of(scene), episode.model_copy(update={"agents": agents}), 0)
+        found = {sighting.name for sighting in backend.sightings_now("agent_1")}
+        assert (TIMMY in found) is seen
+        assert ("Spot(LostPersonTimmy)" in backend.checklist.done) is seen
+
+
 def test_it_conforms() -> None:
     scene = load_scene("rescue-1")
     report = check_backend(RescueBackend, house=house_of(scene), episode=episode_of(scene, 2))
