@@ -1,13 +1,13 @@
 """What exploring shows: ExploreByView beside Explore of rooms, on the same episodes.
 
-Repeat with: python benchmarks/bench_exploring.py [--episodes N] [--seconds S] [--encoder FOLDER]
+Repeat with: python benchmarks/bench_exploring.py [--episodes N] [--seconds S ...]
 
 Episodes are the first of each house of the suite llamar. One agent starts where the episode says,
-without knowing of any thing, and only explores until the world's time is up. Counted are the things
-that the memory has seen, of all that the episode has, calls, and metres: straight lines between
-the states that the evaluator judged, which is less than was walked. "by words" stands for a
-flawless encoder: it reads the classes in a picture from the simulator, so it is no result of a
-model.
+without knowing of any thing, and only explores. Counted are, after some times of the world's clock,
+the things that the memory has seen, of all that the episode has and of those that its checklist is
+about, and the metres that were walked, summed over every step of the world. With --encoder
+FOLDER also by the pictures of a SigLIP or CLIP class model; "by words" stands for a flawless one,
+which reads the classes in a picture from the simulator, so it is no result of a model.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from planner.app.trace import ObservedTrace
 from planner.episodes.pack import unpacked
 from planner.evaluation.progress import Progress
 from planner.memory.features import Features, SigLipFeatures
+from planner.memory.memory import Memory
 from planner.planning.planner import AgentResult, Context, Decision
 from planner.skills.eye import ViewEncoder
 from planner.world.belief import Source
@@ -35,7 +36,7 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
 from planner.world.instruct import InstructionCode
-from planner.world.observation import RgbImage
+from planner.world.observation import Observation, RgbImage
 from planner.world.share import config_dir
 from planner.world.skill import SkillCall
 from planner.world.state import WorldState
@@ -47,6 +48,59 @@ AGENT = "agent_0"
 _WORD = re.compile(r"[a-z]+")
 
 
+@dataclass(frozen=True)
+class Mark:
+    """What was reached at a time.
+
+    Attributes:
+        share: of the episode's things that were seen.
+        wanted: of those of its checklist; None = it is about furniture only.
+    """
+
+    at_s: float
+    share: float
+    wanted: float | None
+    metres: float
+
+
+class Log:
+    """How far an agent walked and what its memory has seen of an episode, over time."""
+
+    def __init__(self, episode: Episode) -> None:
+        if episode.checklist is None:
+            raise PlannerError(f"{episode.episode_id} has no checklist")
+        self._things = {thing.name for thing in episode.objects}
+        self._wanted = self._things & {n for group in episode.checklist.targets for n in group}
+        self._metres = 0.0
+        self._place: tuple[float, float] | None = None
+        self._seen: set[str] = set()
+        self._marks: list[Mark] = []
+
+    def walk(self, state: WorldState, _progress: Progress) -> None:
+        """The state after one step of the world."""
+        x_m, y_m, _ = state.entities[AGENT].pose.position_m
+        if self._place is not None:
+            self._metres += math.dist(self._place, (x_m, y_m))
+        self._place = (x_m, y_m)
+
+    def watch(self, observation: Observation, memory: Memory) -> None:
+        """A frame, and the memory before it."""
+        things = memory.belief(observation.stamp_s).of_kind(EntityKind.OBJECT)
+        self._seen |= {thing.name for thing in things if thing.source is Source.SEEN}
+        wanted = len(self._wanted & self._seen) / len(self._wanted) if self._wanted else None
+        share = len(self._things & self._seen) / len(self._things)
+        self._marks.append(Mark(observation.stamp_s, share, wanted, self._metres))
+
+    @property
+    def place(self) -> tuple[float, float]:
+        """Where the agent is, metres."""
+        return self._place or (0.0, 0.0)
+
+    def at(self, seconds: float) -> Mark:
+        """The last frame until then."""
+        return max((m for m in self._marks if m.at_s <= seconds), key=lambda m: m.at_s)
+
+
 @dataclass
 class Explorer:
     """Explores until the time is up."""
@@ -54,34 +108,28 @@ class Explorer:
     by_room: bool
     subtask: str
     seconds: float
-    seen: set[str] = field(default_factory=set)
-    path: list[tuple[float, float]] = field(default_factory=list)
+    log: Log
     visited: list[str] = field(default_factory=list)
-    calls: int = 0
     name = "explorer"
 
     async def decide(self, context: Context) -> Decision:
-        self.note(context)
         if context.now_s >= self.seconds:
             return Decision(failure="time is up", end=InstructionCode.STEP_LIMIT)
         if not context.idle:
             return Decision()
-        self.calls += 1
         if not self.by_room:
             return Decision({AGENT: SkillCall("ExploreByView", (self.subtask,))})
         return Decision({AGENT: SkillCall("Explore", (self.next_room(context),))})
 
     def next_room(self, context: Context) -> str:
-        x, y = self.path[-1]
         rooms = [room for room in context.layout.rooms if room.name not in self.visited]
-        rooms = rooms or list(context.layout.rooms)
-        nearest = min(rooms, key=lambda room: math.dist((x, y), room.shape.centroid.coords[0]))
+        if not rooms:
+            self.visited.clear()
+            rooms = list(context.layout.rooms)
+        here = self.log.place
+        nearest = min(rooms, key=lambda room: math.dist(here, room.shape.centroid.coords[0]))
         self.visited.append(nearest.name)
         return nearest.name
-
-    def note(self, context: Context) -> None:
-        things = context.belief.of_kind(EntityKind.OBJECT)
-        self.seen |= {thing.name for thing in things if thing.source is Source.SEEN}
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         pass
@@ -110,23 +158,21 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One run: the share of things seen, and what it took."""
+class Way:
+    """One way to explore; `encoder` is "words", "folder" or ""."""
 
-    share: float
-    metres: float
-    seconds: float
-    calls: int
+    name: str
+    by_room: bool
+    encoder: str = ""
 
 
 def explore(
-    house: House, episode: Episode, explorer: Explorer, encoder: str, features: ViewEncoder | None
-) -> Measured:
-    backend = EmbeddedBackend(EmbeddedOptions(renderer="rays" if encoder else "none"))
-
-    def walked(state: WorldState, _progress: Progress) -> None:
-        explorer.path.append(state.entities[AGENT].box.center_m[:2])
-
+    house: House, episode: Episode, way: Way, seconds: float, features: ViewEncoder | None
+) -> Log:
+    backend = EmbeddedBackend(EmbeddedOptions(renderer="rays" if way.encoder else "none"))
+    log = Log(episode)
+    subtask = episode.instruction.replace("[", " ").replace("]", " ").replace(";", " ")
+    explorer = Explorer(way.by_room, subtask, seconds, log)
     try:
         run = prepare_embedded(
             backend,
@@ -135,16 +181,14 @@ def explore(
             lambda _task: explorer,
             acting=(AGENT,),
             images=False,
-            trace=ObservedTrace(walked),
+            # States of steps that are taken as one are not judged, and could not be measured.
+            leaps=False,
+            watch=log.watch,
+            trace=ObservedTrace(log.walk),
         )
-        run.encoder = Words(backend) if encoder == "words" else features
+        run.encoder = Words(backend) if way.encoder == "words" else features
         run.run()
-        things = run.memory.belief(backend.now_s()).of_kind(EntityKind.OBJECT)
-        explorer.seen |= {thing.name for thing in things if thing.source is Source.SEEN}
-        pairs = zip(explorer.path, explorer.path[1:], strict=False)
-        metres = sum(math.dist(a, b) for a, b in pairs)
-        known = {thing.name for thing in episode.objects} & explorer.seen
-        return Measured(len(known) / len(episode.objects), metres, backend.now_s(), explorer.calls)
+        return log
     finally:
         backend.close()
 
@@ -156,47 +200,46 @@ def episodes(count: int) -> list[tuple[Episode, House]]:
         found.setdefault(house.name, (episode, house))
         if len(found) == count:
             break
+    if not found:
+        raise PlannerError("there are no episodes")
     return [*found.values()]
 
 
-def row(name: str, found: Sequence[Measured]) -> tuple[str, str, str]:
-    share = float(np.mean([one.share for one in found]))
-    metres = float(np.mean([one.metres for one in found]))
-    seconds = float(np.mean([one.seconds for one in found]))
-    calls = float(np.mean([one.calls for one in found]))
-    measured = (
-        f"{share:.1%} of things seen; {metres:.1f} m, {seconds:.0f} s, {calls:.1f} calls; "
-        f"{share / max(metres, 0.01):.2%} per metre, {share / seconds:.3%} per second"
-    )
-    return name, measured, f"{len(found)} episodes"
+def rows(way: Way, logs: Sequence[Log], times_s: Sequence[float]) -> list[tuple[str, str, str]]:
+    found = []
+    for seconds in times_s:
+        marks = [log.at(seconds) for log in logs]
+        share = float(np.mean([mark.share for mark in marks]))
+        wanted = float(np.mean([mark.wanted for mark in marks if mark.wanted is not None]))
+        metres = float(np.mean([mark.metres for mark in marks]))
+        measured = f"{share:.1%} of things, {wanted:.1%} of the task's; {metres:.1f} m"
+        found.append((f"{way.name}, {seconds:g} s", measured, f"{len(marks)} episodes"))
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--episodes", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=180.0, help="of the world's time")
+    parser.add_argument("--seconds", type=float, nargs="+", default=[60.0, 180.0, 300.0])
     parser.add_argument("--encoder", type=Path, help="SigLIP or CLIP class folder")
     args = parser.parse_args()
     features = SigLipFeatures(args.encoder) if args.encoder else None
-    ways: list[tuple[str, bool, str]] = [
-        ("Explore of rooms", True, ""),
-        ("ExploreByView, no encoder", False, ""),
-        ("ExploreByView, by words", False, "words"),
+    ways = [
+        Way("Explore of rooms", by_room=True),
+        Way("ExploreByView, no encoder", by_room=False),
+        Way("ExploreByView, by words", by_room=False, encoder="words"),
     ]
     if features is not None:
-        ways.append((f"ExploreByView, {features.name}", False, "folder"))
-    rows = []
-    for name, by_room, encoder in ways:
-        found = []
-        for episode, house in episodes(args.episodes):
-            subtask = episode.instruction.replace("[", " ").replace("]", " ").replace(";", " ")
-            explorer = Explorer(by_room, subtask, args.seconds)
-            chosen = features if encoder == "folder" else None
-            found.append(explore(house, episode, explorer, encoder, chosen))
-        rows.append(row(name, found))
-    if not rows:
-        raise PlannerError("there are no episodes")
-    print_table(f"exploring for {args.seconds:g} s", rows)
+        ways.append(Way(f"ExploreByView, {features.name}", by_room=False, encoder="folder"))
+    table = []
+    for way in ways:
+        chosen = features if way.encoder == "folder" else None
+        logs = [
+            explore(house, episode, way, max(args.seconds), chosen)
+            for episode, house in episodes(args.episodes)
+        ]
+        table += rows(way, logs, args.seconds)
+    print_table("exploring", table)
 
 
 if __name__ == "__main__":

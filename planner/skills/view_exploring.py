@@ -34,12 +34,15 @@ def explore_by_view(attempt: Attempt, arguments: Arguments) -> Routine:
     eye = attempt.scene.eye
     texts = _texts(eye, arguments.text)
     steps, taken, by_pictures = 0, [], 0
+    blocked: set[Heading] = set()
     for number in range(options.explore_rounds):
         attempt.window = (number / options.explore_rounds, (number + 1) / options.explore_rounds)
         views = yield from _look_round(attempt, eye if texts else None)
         if isinstance(views, PrimitiveResult):
             return failure(views, "the room", **attempt.evidence)
         by_pictures += bool(views)
+        # The same picture, of a wall or not, would win again for as long as nobody moves.
+        views = {each: view for each, view in views.items() if each not in blocked} or views
         chosen = best_heading(heading_scores(views, texts)) if views else None
         heading = chosen or least_recent(team.headings(agent))
         team.headed(agent, heading)
@@ -47,10 +50,12 @@ def explore_by_view(attempt: Attempt, arguments: Arguments) -> Routine:
         attempt.evidence["headings"] = " ".join(taken)
         attempt.evidence["by_pictures"] = str(by_pictures)
         result = yield from face(attempt, heading.yaw_rad)
+        before = steps
         for _ in range(options.explore_steps):
             if result.succeeded:
                 result = yield from step(attempt, heading.yaw_rad, heading.yaw_rad)
                 steps += result.succeeded
+        blocked = blocked | {heading} if steps == before else set()
         if result.code in _ENDING:
             return failure(result, "the room", **attempt.evidence)
     attempt.evidence["steps"] = str(steps)
