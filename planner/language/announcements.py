@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from planner.language.circumstances import Circumstances
 from planner.language.clause_words import TO_DO
 from planner.language.drafts import Noun
 from planner.language.english import FIRST, phrases
 from planner.language.places import is_room
-from planner.language.remarks import Remarks
 from planner.language.text_words import (
     JOINT_OCCASIONS,
     JOINTLY,
@@ -22,7 +22,7 @@ _OPENING = FIRST | phrases("please|oh|ok|hey")
 _MOTION = frozenset({Frame.PUT, Frame.CARRY, Frame.FETCH, Frame.GIVE})
 
 
-class Announcements(Remarks):
+class Announcements(Circumstances):
     """Reads announcements; the room they name is where later furniture is."""
 
     def _announcement(self, at: int) -> int:

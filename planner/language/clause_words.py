@@ -15,6 +15,66 @@ TO_DO = (
         "please|kindly|possibly|",
     )
     | products("only then|", "should|may|can|must", "you")
+    | products("do|", "you|", "think", "you", "could|can|might|would")
+    | products(
+        "is there|", "any|a|some", "chance|way|possibility", "that|", "you", "could|can|might|would"
+    )
+    | products(
+        "i would|i will|i should",
+        "be|",
+        "really|so|very|most|ever so|",
+        "glad|happy|grateful|thankful|delighted|pleased|appreciative",
+        "if",
+        "you",
+        "could|would|can|might",
+    )
+    | products(
+        "it would be|it will be|that would be",
+        "really|so|very|just|super|",
+        "great|nice|lovely|good|wonderful|helpful|fantastic|awesome|amazing|ideal|kind"
+        "|best|perfect|brilliant|a great help|a big help",
+        "if",
+        "you",
+        "could|would|can|might",
+    )
+    | products(
+        "would it be",
+        "ok|all right|possible|too much trouble|too much|too much to ask",
+        "for you|to ask you|",
+        "to",
+    )
+    | products("could|can|may|might", "i", "trouble|bother|ask|get|persuade", "you", "to")
+    | products(
+        "be",
+        "a dear|a darling|an angel|a good robot|a love|a sweetheart|a pal|a star"
+        "|a gem|a sport|good|nice|kind|an absolute star|a champ",
+        "and",
+    )
+    | products("be so|would you be so|could you be so", "kind|good|nice|sweet", "as to|and")
+    | products(
+        "do", "me|us", "a|the|one|another", "quick|small|big|", "favour|favor|kindness", "and"
+    )
+    | products("i would|i do|i", "really|", "need|want|like|love|prefer|wish", "for|", "you", "to")
+    | products(
+        "would|will|can|could|do",
+        "you",
+        "please|",
+        "do me a favour and|do me a favor and"
+        "|care to|be able to|be a dear and|be an angel and|go and|go|quickly|kindly|help me"
+        "|give me a hand and|lend me a hand and|take a minute to|take a moment to|like to"
+        "|want to|just|maybe|perhaps|possibly|manage to|remember to|make sure to|try to",
+    )
+    | products(
+        "what i want you to do is|what you need to do is|what you have to do is"
+        "|all you need to do is|all you have to do is|all i ask is that you"
+        "|the first thing i want you to do is|next i want you to|i want you also to"
+        "|you will have to|you will also need to|you might as well|you could also"
+        "|you can also|you should also|you will want to|i will need you to"
+        "|i am going to need you to|i would suggest you|i suggest you|better|care to"
+        "|let us have you|time for you to|it is about time to|your next job is to"
+        "|your next task is to",
+        "",
+    )
     | phrases(
         """
     go and | go | somebody needs to | someone needs to | someone should | somebody should | it is
@@ -45,7 +105,13 @@ TO_DO = (
 
 DOING = phrases(
     """
-    would you mind | do you mind | start by | begin by | begin with | start with | how about | what
+    would you mind | do you mind | mind | fancy | care for | any chance of | any chance of you |
+    would you object to you | do you fancy | do you feel like | feel like | what do you say to |
+    i could use your help | i need your help | i need help | i need a hand | help me with |
+    give me a hand | lend me a hand | can i get your help | do you mind maybe | try |
+    would you consider | is there any chance of you | is there any chance of | thanks for |
+    finish up by | finish up | carry on by | continue | move on to | go on to | next up is |
+    i would be glad of you | start by | begin by | begin with | start with | how about | what
     about | i would appreciate you | would you object to | i would not mind you | start off by |
     finish by | finish off by | end by | continue by
     """
@@ -58,6 +124,25 @@ SHALL_BE = (
         "there is|there are|there is always|there are always",
     )
     | products("kindly|", "see to it|make sure", "that|")
+    | products(
+        "it would be|that would be|i would be|we would be",
+        "really|so|very|just|",
+        "great|nice|lovely|good|wonderful|helpful|fantastic|best|perfect|ideal|happy|glad"
+        "|grateful|better|handy|useful",
+        "if",
+    )
+    | products(
+        "i|we",
+        "do|really|still|also|just|badly|",
+        "need|want|would like|would love",
+        "to have|to see|",
+    )
+    | products(
+        "can you|could you|will you|would you|please|can i|could i|may i|can we|could we",
+        "please|just|quickly|",
+        "check|double check|make sure|make certain|see to it",
+        "that|",
+    )
     | phrases(
         """
     it would be lovely to have | it would be wonderful to have | it would be good if | make sure
@@ -80,7 +165,9 @@ SHALL_BE = (
     )
 )
 
-TO_ME = phrases(
+TO_ME = products(
+    "i|we", "do|really|still|also|just|badly|", "need|want|would like|would love", "to have|"
+) | phrases(
     """
     could i please have | can i please have | may i please have | i want | i would like | i would
     love | i need | could i have | can i have | may i have | could i get | can i get | i could use
@@ -208,6 +295,22 @@ STAYS = phrases(
     can stay | should stay | may stay | must stay | has to stay | have to stay | stays | stay |
     remains | remain | should remain | is to stay | are to stay | can remain
     """
+)
+GONE = products(
+    "has|have|",
+    "",
+    "got to|gone to|gone|gotten to|ended up|disappeared to|wandered off to"
+    "|vanished to|been left|been put",
+) | phrases(
+    "is|are|was|were|went|went to|got to|ended up|might be|could be|may be|is hiding"
+    "|are hiding|is kept|are kept|is now|are now|is right now|are right now|lies|lie"
+)
+"""After "where" and a thing."""
+LEFT = products(
+    "have|has|had|",
+    "last|",
+    "left|put|dropped|hidden|hid|kept|stored|seen|saw|forgot"
+    "|forgotten|placed|misplaced|set down|stashed",
 )
 WHERE_IT_IS = phrases(
     """

@@ -14,6 +14,8 @@ _PLACED = (Relation.ON_TOP, Relation.IN, Relation.AT)
 
 def is_one_of(thing: Phrase, group: Phrase) -> bool:
     """Whether one is picked of several: "wash both bowls, put the bigger one in the cupboard"."""
+    if isinstance(thing, Noun) and thing.part_of is not None and thing.part_of is group:
+        return True
     return (
         isinstance(thing, Noun) and isinstance(group, Noun) and thing.definite
         and (group.count is Amount.ALL or group.plural)

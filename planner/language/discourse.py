@@ -15,6 +15,7 @@ from planner.language.drafts import (
     Pronoun,
     Way,
     Where,
+    several,
 )
 from planner.language.fitness import can_be
 from planner.language.places import is_furniture, is_room
@@ -66,6 +67,7 @@ class Discourse(Pronouns):
             return not fixed and (do.act is not Act.MOVE or not is_furniture(noun))
 
         self._check_any(do)
+        self._changing = do.act is Act.MAKE
         self._before = len(self._nouns)
         do.things = [thing for phrase in do.things for thing in self._phrase(phrase, fits, [])]
         self._before = None
@@ -184,7 +186,7 @@ class Discourse(Pronouns):
             raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
         if any(noun is known for known in self._nouns):
             return noun
-        if again := self._brought_there(noun):
+        if again := self._brought_there(noun) or self._all_that(noun):
             return again
         for where in noun.where:
             self._where(where, [noun, *own])
@@ -197,9 +199,11 @@ class Discourse(Pronouns):
         if not noun.kind:
             before = self._noun_before(noun)
             noun.kind = before.kind
-            if noun.pick and not noun.where:
-                # "There are two boxes in the hall. Take the bigger one".
+            counted = isinstance(noun.count, int) and not noun.definite and several(before)
+            if (noun.pick or counted) and not noun.where:
+                # "There are two boxes in the hall. Take the bigger one", "take one".
                 noun.where = list(before.where)
+            noun.part_of = before if counted else None
         if noun.kind == "thing" and noun.count == 1 and not noun.described:
             raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
         that = self._source.word(noun.start) == "that"
@@ -223,6 +227,14 @@ class Discourse(Pronouns):
         noun.where = there
         brought = last.places and any(thing is earlier for thing in last.things)
         return earlier if brought else None
+
+    def _all_that(self, noun: Noun) -> Noun | None:
+        """Reads "clear the table and put everything in the dishwasher": all that was on it."""
+        last = self._spoken[-1].things if self._spoken else []
+        if noun.kind != "thing" or noun.count is not Amount.ALL or noun.described or len(last) != 1:
+            return None
+        whole = last[0].kind == "thing" and last[0].count is Amount.ALL and last[0].described
+        return last[0] if whole and self._source.word(noun.start) == "everything" else None
 
     def _other(self, noun: Noun) -> None:
         """Reads "The other one", "another cup", "the rest": not those named before."""
@@ -274,7 +286,7 @@ class Discourse(Pronouns):
         if room is None and self._room is not None:
             own = _OF_ROOM.get(place.kind, self._room.kind)
             room = self._room if own == self._room.kind else None
-        if room is not None:
+        if room is not None and _OF_ROOM.get(place.kind, room.kind) == room.kind:
             place.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
 
     def _brought_to(self, things: list[Noun]) -> Noun | None:
@@ -282,7 +294,8 @@ class Discourse(Pronouns):
         room: Noun | None = None
         for spoken in self._spoken:
             kinds = {thing.kind for thing in spoken.things}
-            if things and all(thing.kind in kinds for thing in things):
+            others = any(thing.other_than for thing in things)
+            if things and not others and all(thing.kind in kinds for thing in things):
                 room = next((r for n in spoken.targets if (r := room_of(n))), room)
         return room
 

@@ -33,7 +33,7 @@ class Noun:
     `kind` is empty for "one" and "ones", and for pronouns, until it is known what they stand for;
     `instead_of` is what is not meant and would not be without saying so; `clause` is where a
     relative clause says in which state it is; `in_turn` is set if it comes after what a list has
-    before it.
+    before it; `part_of` is what so many are taken of ("wash the cups and put two on the table").
     """
 
     kind: str
@@ -54,6 +54,7 @@ class Noun:
     instead_of: list[Phrase] = field(default_factory=list)
     other: bool = False
     other_than: list[Noun] = field(default_factory=list)
+    part_of: Noun | None = None
     elsewhere: bool = False
     each: bool = False
     bare: bool = False
@@ -138,6 +139,7 @@ class Do:
 
     Attributes:
         taken: the place is still to come ("take the cup and put it on the table").
+        cleared: things go away from a place, wherever to.
         guess: it may only say where things are ("there should be a pot on the stove").
         told: its places and states say how the things are.
         complaint: it says that things are where they should not be.
@@ -159,6 +161,7 @@ class Do:
     occasion: Occasion | None = None
     people: int | None = None
     taken: bool = False
+    cleared: bool = False
     guess: bool = False
     told: bool = False
     complaint: bool = False

@@ -204,9 +204,101 @@ FILLERS = FOR_SOMEBODY | phrases(
     "|simultaneously|at the latest"
 )
 """Phrases between clauses that change nothing."""
+_CHOICE = (
+    products(
+        "i|we|it|",
+        "really|honestly|",
+        "do not|does not|would not|am not|are not",
+        "really|",
+        "mind|care|matter|fussed|bothered|fussy|picky|fuss",
+        "about|",
+        "which|what|which one|which ones|what kind|what color|what colour|either way"
+        "|how|what sort|what brand|at all|",
+    )
+    | products(
+        "any|any one|either|either one|whichever|whatever|anyone|any of them|both",
+        "will do|would do|is fine|is ok|works|will work|are fine|is good|would be fine"
+        "|will be fine|is all right",
+    )
+    | products(
+        "whichever|whatever|wherever",
+        "one|",
+        "you|i",
+        "",
+        "like|want|prefer|fancy|choose|wish|please",
+    )
+    | phrases(
+        "your choice|up to you|it is up to you|you choose|you decide|you pick|no preference"
+        "|dealer s choice|take your pick|i have no preference|whichever|makes no difference"
+        "|it makes no difference|does not matter|no matter which|no matter which one"
+        "|either way|doesnt matter|dont care|i trust you|as you like|as you wish"
+    )
+)
+"""That any of several will do says no more than "a" does."""
+_LENGTHS = products(
+    "all|all of|the whole|the entire", "day|week|month|morning|night|afternoon|evening|weekend"
+) | products(
+    "for|in",
+    "days|weeks|ages|hours|a week|a while|a long time|months|forever|so long"
+    "|a few days|the whole day|quite some time|some time",
+)
+_TIMES = products(
+    "before|by|in time for|ahead of",
+    "the|our|my|",
+    "bedtime|bed|dinner|dinnertime|lunch|lunchtime|breakfast|supper|tea time|teatime|noon|midday"
+    "|midnight|nightfall|sunset|sunrise|dark|party|meeting|movie|film|match|game|show|weekend"
+    "|work|school|class|visit|holidays|holiday|concert|exam|the end of the day|morning|evening"
+    "|afternoon|night",
+)
+"""When, as far as nobody can measure it."""
+INTERJECTIONS = phrases(
+    "bloody|damn it|dammit|for goodness sake|for heaven s sake|for god s sake|for crying out loud"
+    "|for pity s sake|goodness|gosh|oh dear|oh my|oh my god|my goodness|good grief|jeez|yikes"
+    "|whoops"
+    "|whoa|woah|listen up|attention|attention please|here we go|right then|okay then|ok then"
+    "|now then|all right then|so yeah|yeah so|see here|you know|you know what|guess what|dude"
+    "|man|bro|pal|chief|boss|friend|sir|madam|good boy|good robot|hiya|howdy|yo|hey there"
+    "|hello there|hi there|greetings|robbie|robo|bot|sorry to bother you|sorry to bother you again"
+    "|sorry to disturb you|sorry to trouble you|if i may|real quick|real quickly|quick one|quickly"
+    "|one thing|one more thing|just one thing|one last thing|one other thing|another thing"
+    "|literally|ideally|preferably|hopefully|apparently|obviously|clearly|frankly|seriously"
+    "|anyway|anyways|anyhow|that is all|that is it|that will be all|that would be all"
+    "|and that is it"
+    "|that is everything|ta|much appreciated|appreciate it|i appreciate it|would be appreciated"
+    "|bless you|you are a star|you are the best|you are a lifesaver|you are an angel|good job"
+    "|well done|are you ready|are you there|you there|are you listening|wake up|come on"
+    "|chop chop|quick quick|hurry hurry|asap please|pronto|stat|if you do not mind me asking"
+    "|when you get round to it|whenever you get round to it|whenever you get around to it"
+    "|when you get around to it|whenever you have time|whenever you have a minute"
+    "|whenever you have a moment|whenever you get a chance|whenever you can|when you can"
+    "|whenever you are ready|whenever you are free|whenever it suits you|whenever suits you"
+    "|whenever you like|whenever|when you are done with that|when it suits you|at some stage"
+    "|no rush|no hurry|no rush though|there is no rush|there is no hurry|take your time"
+    "|in your own time"
+    "|if it is not too much bother|if it is not a bother|if that is all right|if that is okay"
+    "|if that is possible|if it is possible|if it is at all possible|if at all possible"
+    "|if you get the chance|if you have the time|if you have got a minute|if you have got time"
+    "|if you find the time|if you get time|if you have got a moment|if you have a sec"
+    "|if you have a second"
+    "|when you have a sec|when you have a second|when you get a sec|when you get a second"
+    "|when you have got a moment|when you have got a sec|if you are able to|if you are able"
+    "|if you are around|if you are up for it|if it helps|as usual|as always|as ever|like always"
+    "|like usual|as i said|as mentioned|as discussed|as promised|as we discussed|as agreed"
+    "|for a change|for once|for me please|for us please|if you want|if you wish|if need be"
+    "|if necessary|where necessary|if needed|as needed|as quickly as you can|as fast as you can"
+    "|as soon as you can|quick as you can|as quickly as possible|as fast as possible"
+    "|right this minute"
+    "|this instant|right this second|this minute|this second|tout suite|in one go|in one trip"
+    "|in a single trip|one at a time|one by one|with care|very carefully|really carefully"
+    "|careful with it|careful|be careful with it|watch out|mind your step|mind the step"
+    "|without spilling"
+    "|without breaking anything|without dropping it|without dropping them|without making a mess"
+    "|without making noise|without waking anyone|without waking the baby|quietly|silently"
+)
 _ANYWHERE = phrases(
     "up|down|over|around|there|a bit|a little|a moment|better|right|still|so|in a row"
 )
+FILLERS |= _CHOICE | _LENGTHS | _TIMES | INTERJECTIONS
 EDGE_FILLERS = FILLERS - _ANYWHERE | {("so",)}
 
 THEN = phrases(

@@ -19,10 +19,11 @@ from planner.language.description import (
     Place,
     PlaceOf,
 )
-from planner.language.fitness import is_appliance, resting_relations
+from planner.language.english import MASS
+from planner.language.fitness import goes_inside, resting_relations
 from planner.language.goal_form import Find, Go, Goal, Leave, Make, Move, Never, Prepare, Request
 from planner.language.reading import NoCommand, Reading
-from planner.language.words import GENERIC_KINDS, Actor, Amount, Relation, Spot
+from planner.language.words import GENERIC_KINDS, Actor, Amount, Occasion, Relation, Spot
 from planner.world.catalogue import default_catalogue, word_key
 from planner.world.word_meanings import default_word_meanings
 
@@ -118,7 +119,7 @@ class _Normalizer:
             _sorted(map(self._phrase, item.unless)),
         )
         if isinstance(item, Prepare):
-            at = None if item.at is None else self._anchor(item.at)
+            at = None if item.at is None or _is_the_table(item) else self._anchor(item.at)
             return [(*common, item.occasion, item.people, at)]
         if isinstance(item, Go):
             return [(*common, self._places(item.to, target=True))]
@@ -155,7 +156,7 @@ class _Normalizer:
             anchor = self._labelled[anchor.label]
         if place.relation not in (Relation.AT, Relation.IN) or not isinstance(anchor, Description):
             return place.relation
-        if target and is_appliance(anchor.kind):
+        if target and goes_inside(anchor.kind):
             return Relation.IN
         possible = resting_relations(anchor.kind)
         if len(possible) == 1:
@@ -188,7 +189,7 @@ class _Normalizer:
     def _description(self, it: Description) -> Normal:
         return (
             _kind(it.kind),
-            (it.count, it.bound, it.definite and not _alike(it), it.elsewhere, it.each),
+            (_count(it), it.bound, _is_definite(it), it.elsewhere, it.each),
             (it.color, it.material, it.size, it.pick, _sorted(it.states)),
             self._places(it.where),
             _sorted(map(self._phrase, it.holding)),
@@ -200,6 +201,23 @@ class _Normalizer:
 def _alike(it: Description) -> bool:
     """Whether "the" and "a" are the same, as any trash can is as good as another."""
     return it.count == 1 and not it.where and _kind(it.kind) == _kind("trash can")
+
+
+def _is_definite(it: Description) -> bool:
+    return it.definite and not _alike(it) and _count(it) is it.count
+
+
+def _is_the_table(item: Prepare) -> bool:
+    """Whether "set the table" names no table: the words belong to the occasion."""
+    return item.occasion is Occasion.SET_TABLE and item.at == Description(
+        kind="table", definite=True
+    )
+
+
+def _count(it: Description) -> int | Amount:
+    """How many: "the mail" and "all mail" are the same, as nobody counts it."""
+    uncounted = it.definite and it.count == 1 and it.kind in MASS
+    return Amount.ALL if uncounted else it.count
 
 
 def _kind(word: str) -> Normal:

@@ -16,6 +16,8 @@ _CLOTH = frozenset({"clothes", "linens"})
 _HOLDERS = frozenset({"bags", "containers", "drinkware"})
 # They have a top, but what is brought to them goes inside.
 _APPLIANCES = frozenset({"dishwasher", "washer_dryer", "oven", "microwave"})
+# So does what is brought to these, unlike what is brought to a sideboard.
+_CUPBOARDS = frozenset({"cupboard", "cabinet", "kitchen cabinet", "filing cabinet"})
 _BASINS = frozenset({"sink", "bathtub"})
 _ANY = frozenset({"", "thing", "furniture", "room", "floor"})
 
@@ -66,10 +68,10 @@ def is_hollow(kind: str) -> bool:
 
 
 @cache
-def is_appliance(kind: str) -> bool:
+def goes_inside(kind: str) -> bool:
     """Whether what goes to furniture of a kind goes into it: "the plates to the dishwasher"."""
     found = default_word_meanings().find(kind)
-    return (
+    return kind in _CUPBOARDS or (
         found is not None
         and not found.objects
         and bool(found.furniture)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from planner.language.clause_words import GONE, LEFT, OWNERS
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.english import PRIVATE_ADJECTIVES
 from planner.language.moving_frames import MovingFrames
@@ -15,6 +16,8 @@ from planner.language.tokens import STOPS
 from planner.language.verbs import Form, Found, Frame, Verb, verbs_at
 from planner.language.words import Actor, Amount, Relation, Spot
 
+# They find out only "where" something is.
+_WHERE_ONLY = frozenset({"tell", "check", "figure out", "work out", "let"})
 _ALONE = (
     "alone", "as it is", "as they are", "where it is", "where they are", "in peace", "untouched",
     "be", "as is", "just as it is", "exactly where it is", "right where it is", "where it stands",
@@ -128,15 +131,26 @@ class Frames(MovingFrames):
         if source.word(i) == "a" and source.starts(j, "place for", "spot for", "home for"):
             raise source.ask(AskReason.WHERE, i, j + 1)
         if source.word(i) == "where":
-            found = self.objects(i + 1)
-            if found is None or source.word(found[1]) not in ("is", "are", "went", "was", "were"):
-                return None
-            return [Do(Act.FIND, self.attach(found[0]), start, found[1] + 1)], found[1] + 1
+            return self._whereabouts(start, i + 1)
         segments = self._segments(i, given)
-        if verb.base == "tell" or segments is None or not self._no_targets(segments[0]):
+        if verb.base in _WHERE_ONLY or segments is None or not self._no_targets(segments[0]):
             return None
         do = Do(Act.FIND, self.attach(segments[0]), start, segments[1], taken=True)
         return [do], segments[1]
+
+    def _whereabouts(self, start: int, at: int) -> Dos | None:
+        """Reads "(find out) where my glasses have got to", "where I left the keys"."""
+        source = self._source
+        if (owner := source.longest(at, OWNERS)) and (left := source.longest(owner, LEFT)):
+            found = self.objects(left)
+            if found is None or not self._no_targets(found[0]):
+                return None
+            return [Do(Act.FIND, self.attach(found[0]), start, found[1])], found[1]
+        found = self.objects(at, subject=True)
+        end = source.longest(found[1], GONE) if found else 0
+        if found is None or not end:
+            return None
+        return [Do(Act.FIND, self.attach(found[0]), start, end)], end
 
     def go(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """GO: an agent to a place."""

@@ -6,7 +6,7 @@ import copy
 
 from planner.language.clauses import Clauses
 from planner.language.discourse import Discourse
-from planner.language.drafts import Act, Do, Noun, Phrase, Where
+from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Where
 from planner.language.ordering import Order
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AskReason
@@ -148,7 +148,9 @@ class Gaps(Clauses):
         before = (
             self._then or source.word(at - 1) in ("and", ",", "also") or source.word(at) == "also"
         )
-        if too or before:
+        trails = isinstance(things[0], Pronoun) and source.word(end).isalnum()
+        if too or (before and not trails):
+            # Not "they stink".
             return [self._like(last, things, i, end)], end
         return None
 

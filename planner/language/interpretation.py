@@ -16,8 +16,10 @@ from planner.language.reading import (
     NotUnderstood,
     Reading,
 )
+from planner.language.repairs import repaired, without_hesitation
 from planner.language.screening import known, no_command, respelled
 from planner.language.sentence import Refused, Source
+from planner.language.short_forms import with_verbs
 from planner.language.text import Text
 from planner.language.tokens import STOPS, Token, tokens_of
 from planner.language.words import Actor
@@ -31,7 +33,7 @@ def interpret(text: str) -> Reading:
 
     It asks or refuses rather than guesses: every word must be covered by some rule.
     """
-    raw = tokens_of(text)
+    raw = without_hesitation(tokens_of(text))
     if screened := no_command(text, raw):
         return screened
     tokens = tuple(_spelled(token) for token in raw)
@@ -61,9 +63,8 @@ def _spelled(token: Token) -> Token:
 
 
 def _read(text: str, tokens: tuple[Token, ...]) -> Reading:
-    source = Source(text, tokens, default_lexicon())
+    source = repaired(with_verbs(Source(text, tokens, default_lexicon())))
     reader = Text(source)
-    reader.repair()
     failed = reader.read()
     if failed is not None:
         unknown = [t for t in source.tokens if t.is_word and not known(t.word)]

@@ -130,7 +130,7 @@ class Items(Modified):
                 and (self._placed_before(things) or not out[0].kind)
             ):
                 out[0].where += grouped(wheres, unsure=True)
-                i = self.places(i)[1]
+                i = out[0].end = self.places(i)[1]
         while joined := self._joined(i):
             found = self.item(joined)
             if found is None or (source.word(found[1]) in PREDICATES and source.word(i) != "and"):

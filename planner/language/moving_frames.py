@@ -255,16 +255,16 @@ class MovingFrames(OccasionFrames):
             return self._emptied_into(parts, start, end)
         away = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, start, end)]
         if any(where.way is Way.FROM for part in parts for where in part.wheres):
-            return [Do(Act.MOVE, self.attach(parts), start, end, away)], end
+            return [Do(Act.MOVE, self.attach(parts), start, end, away, cleared=True)], end
         if (
             len(parts) == 1
             and len(parts[0].wheres) == 1
             and parts[0].wheres[0].anchor is Spot.USUAL
         ):
-            return [Do(Act.MOVE, parts[0].things, start, end, away)], end
+            return [Do(Act.MOVE, parts[0].things, start, end, away, cleared=True)], end
         things = self.attach(parts)
         if verb.base == "remove":
-            return [Do(Act.MOVE, things, start, end, away)], end
+            return [Do(Act.MOVE, things, start, end, away, cleared=True)], end
         inner = (
             Relation.IN
             if verb.frame is Frame.UNLOAD or verb.base == "clear out"
@@ -294,7 +294,7 @@ class MovingFrames(OccasionFrames):
             noun.where.append(Where(relation, thing, Way.STATIC, thing.start, thing.end))
             found.append(noun)
         end = self._exceptions(end, found)
-        return [Do(Act.MOVE, found, start, end, away)], end
+        return [Do(Act.MOVE, found, start, end, away, cleared=True)], end
 
     def _emptied_into(self, parts: list[Segment], start: int, end: int) -> Dos | None:
         """Reads "empty the basket into the washing machine": what is in it goes there."""

@@ -214,6 +214,12 @@ class NounPhrases(Quantities):
                 noun.plural = number > 1
                 self._count(noun, quantity)
                 return noun, i
+            if i == at > start and self._counts_alone(start, i, quantity):
+                # "Fill the bottles and put two in the fridge".
+                noun.plural = quantity.count != 1
+                self._count(noun, quantity)
+                noun.end = i
+                return noun, i
             if word in ("one", "ones") and (i > start or quantity.other):
                 noun.plural = word == "ones"
                 i += 1
@@ -236,6 +242,16 @@ class NounPhrases(Quantities):
             noun.pick, noun.size = None, size
         noun.end = i
         return noun, i
+
+    def _counts_alone(self, start: int, end: int, quantity: Quantity) -> bool:
+        """Whether a number stands for so many of what was named before: "bring me two"."""
+        source = self._source
+        if not isinstance(quantity.count, int) or quantity.det != "a" or end != start + 1:
+            return False
+        if source.word(start) not in NUMBERS or source.word(start) in ("dozen", "hundred"):
+            return False
+        placed = source.longest(end, PREPOSITION_WORDS) and source.word(end) != "by"
+        return bool(placed) or not source.word(end)[:1].isalnum() or source.word(end) == "to"
 
     def _compared(self, start: int, end: int) -> str:
         return next((word for word in self._source.words[start:end] if word in _COMPARED), "")
@@ -343,6 +359,10 @@ class NounPhrases(Quantities):
                 if sense.part is part:
                     return sense
         return None
+
+    def owns(self, at: int) -> bool:
+        """Whether a noun follows "'s", which then shows whose it is."""
+        return self._noun_ahead(at + 1)
 
     def _noun_ahead(self, at: int) -> bool:
         """Whether adjectives or a noun stand here."""
@@ -472,7 +492,7 @@ class NounPhrases(Quantities):
         elif quantity.det == "the":
             noun.definite = not several
             noun.count = Amount.ALL if several else 1
-        elif quantity.det == "any" and several:
+        elif quantity.det in ("any", "whichever") and several:
             noun.count = Amount.ALL
         elif quantity.det:
             noun.count = 1

@@ -225,8 +225,25 @@ class Objects(Items):
         things: list[Phrase] = []
         for segment in segments:
             things += segment.things
-            self._describe(segment.things, segment.wheres)
+            excepted = self._place_of_exception(segment)
+            self._describe([excepted] if excepted else segment.things, segment.wheres)
         return things
+
+    def _place_of_exception(self, segment: Segment) -> Noun | None:
+        """What is left out, if the place behind it is said of that: "but the lamp in the hall".
+
+        Raises:
+            Refused: asks where it may as well be said of "everything".
+        """
+        thing, wheres = segment.things[-1], segment.wheres
+        out = thing.but[-1] if isinstance(thing, Noun) and thing.but else None
+        if not isinstance(out, Noun) or not wheres or wheres[0].start != out.end:
+            return None
+        if not isinstance(thing, Noun) or wheres[0].way is not Way.STATIC or thing.where:
+            return None
+        if thing.kind == "thing" or not out.definite:
+            raise self._source.ask(AskReason.WHICH, wheres[0].start, wheres[-1].end)
+        return out
 
     def _describe(self, things: list[Phrase], wheres: list[Where]) -> None:
         """Adds places to descriptions: origins to all things, others to the last."""
@@ -475,6 +492,12 @@ def _place_of_anchor(thing: Phrase) -> Where | None:
 
     "Put the apples that are in the bowl on the counter" needs a place.
     """
+    out = thing.but[-1] if isinstance(thing, Noun) and thing.but else None
+    if isinstance(out, Noun) and out.where and out.where[-1].end == out.end:
+        # "All the cups except the blue one in the sink".
+        told = out.color or out.material or out.size or out.states or out.pick
+        last = out.where[-1]
+        return out.where.pop() if told and last.way is Way.STATIC else None
     anchor = thing.where[-1].anchor if isinstance(thing, Noun) and thing.where else None
     if not isinstance(anchor, Noun) or not anchor.where or anchor.where[-1].end != thing.end:
         return None

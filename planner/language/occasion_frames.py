@@ -109,6 +109,10 @@ class OccasionFrames(StateFrames):
             room = wheres[0].anchor if len(wheres) == 1 else None
             if isinstance(room, Noun) and is_room(room):
                 return [self._prepare(Occasion.TIDY, start, end, room, None)], end
+            if len(wheres) == 1 and room is None and self._source.word(i) != "back":
+                # "The playroom is a mess. Tidy up in there".
+                there = Pronoun("it", 1, i, end)
+                return [self._prepare(Occasion.TIDY, start, end, there, None)], end
             if wheres or not self._ends(i):
                 return None
             raise self._source.ask(AskReason.WHERE, start, i)

@@ -21,7 +21,7 @@ from planner.language.modifiers import opposite
 from planner.language.places import is_room
 from planner.language.reading import AskReason
 from planner.language.sentence import Source
-from planner.language.words import Actor, Amount, Spot
+from planner.language.words import Actor, Amount, Bound, Spot
 
 
 class Order:
@@ -59,6 +59,7 @@ class Order:
             return
         if self.repeated(do):
             return
+        self._drop_limit(do)
         depends = any(_depends(do, earlier) for earlier in self.steps[-1])
         if depends and not then:
             self._check(do)
@@ -67,6 +68,17 @@ class Order:
         else:
             self._except(do)
         self.steps[-1].append(do)
+
+    def _drop_limit(self, do: Do) -> None:
+        """Reads "no more than two bottles should be in the fridge, so put two in there"."""
+        for step in self.steps:
+            step[:] = [
+                earlier for earlier in step
+                if not (earlier.act is do.act is Act.MOVE and at_one_place(earlier.to, do.to)
+                        and len(earlier.things) == len(do.things) == 1
+                        and _within_limit(do.things[0], earlier.things[0]))
+            ]  # fmt: skip
+        self.steps = [step for step in self.steps if step] or [[]]
 
     def _answers_complaint(self, do: Do) -> None:
         """Reads "the iron should not be on the bed, take it to the hall": it only says where it is.
@@ -163,6 +175,10 @@ class Order:
         return gone
 
     def _included(self, earlier: Do, do: Do) -> bool:
+        if earlier.cleared:
+            # "Clear everything off the table and carry it to the garage".
+            gone = do.act is Act.MOVE and any(w.anchor is not Spot.ELSEWHERE for w in do.to)
+            return gone and _alike(earlier.things, do.things)
         brought = do.act is Act.MOVE or self._source.word(earlier.start) != "bring"
         if any(where.anchor is Spot.BACK for where in do.to):
             # What is put back has been away.
@@ -265,6 +281,23 @@ def _exclusive(do: Do, earlier: Do) -> bool:
         and not set(map(opposite, a.states)).isdisjoint(b.states)
         for a in do.only_if for b in earlier.only_if
     )  # fmt: skip
+
+
+def _within_limit(thing: Phrase, limit: Phrase) -> bool:
+    """Whether a number is one that "at most" allows."""
+    if not isinstance(thing, Noun) or not isinstance(limit, Noun) or thing.kind != limit.kind:
+        return False
+    counts = isinstance(thing.count, int) and isinstance(limit.count, int)
+    return counts and limit.bound is Bound.AT_MOST and thing.bound is Bound.EXACTLY and (
+        thing.count <= limit.count  # type: ignore[operator]
+    )  # fmt: skip
+
+
+def _alike(things: list[Phrase], others: list[Phrase]) -> bool:
+    """Whether two requests are about exactly the same things."""
+    return len(things) == len(others) and all(
+        same(a, b) for a, b in zip(things, others, strict=True)
+    )
 
 
 def _leads_nowhere(do: Do) -> bool:

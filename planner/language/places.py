@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from planner.language.drafts import Either, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.english import PREPOSITION_WORDS, PREPOSITIONS
-from planner.language.fitness import is_appliance
+from planner.language.fitness import goes_inside
 from planner.language.noun_phrases import NounPhrases
 from planner.language.reading import AskReason
 from planner.language.tokens import STOPS
@@ -350,7 +350,7 @@ def _fitting(relation: Relation, way: Way, anchor: Phrase) -> Relation:
             return Relation.IN
         if anchor.kind == "floor":
             return Relation.ON_TOP
-        if way is Way.TO and is_appliance(anchor.kind):
+        if way is Way.TO and goes_inside(anchor.kind):
             return Relation.IN
     if relation is Relation.IN and isinstance(anchor, Noun) and anchor.kind == "floor":
         return Relation.ON_TOP

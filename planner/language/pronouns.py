@@ -46,6 +46,7 @@ class Pronouns:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._spoken: list[Spoken] = []
+        self._changing = False
 
     def _around(self, relation: Relation) -> Noun | None:
         """Reads "the fork left of the plate, the knife right of it, the glass behind it"."""
@@ -177,6 +178,7 @@ class Pronouns:
                 # "Water the plant with it and put it back".
                 raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
             if found := self._meant(pronoun, things, anchors, fits):
+                self._check_vessel(pronoun, found, fits)
                 yield from found
                 return
         for spoken in reversed(self._spoken):
@@ -191,6 +193,19 @@ class Pronouns:
             yield from self._pair(pronoun, own)
             return
         raise self._source.ask(AskReason.WHAT, pronoun.start, pronoun.end)
+
+    def _check_vessel(
+        self, pronoun: Pronoun, found: list[Noun], fits: Callable[[Noun], bool]
+    ) -> None:
+        """Asks what is washed in "take the spoon out of the mug and wash it"."""
+        if not self._changing or pronoun.number != 1 or len(found) != 1:
+            return
+        for where in found[0].where:
+            vessel = where.anchor
+            if where.way is not Way.FROM or not isinstance(vessel, Noun) or not single(vessel):
+                continue
+            if fits(vessel) and not (is_furniture(vessel) or is_room(vessel)):
+                raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
 
     def _several(
         self, pronoun: Pronoun, fits: Callable[[Noun], bool], own: list[Noun]

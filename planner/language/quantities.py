@@ -44,7 +44,7 @@ class Quantities:
             return (
                 (Quantity(count=Amount.ALL), at + 1)
                 if kind == "whatever"
-                else (Quantity(det="a"), at + 1)
+                else (Quantity(det="whichever"), at + 1)
             )
         for bound, phrases in (
             (

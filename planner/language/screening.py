@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from planner.language import (
+    circumstance_words,
     clause_words,
     english,
     frames,
     modifiers,
     occasion_frames,
     places,
+    repairs,
     text_words,
 )
 from planner.language.lexicon import default_lexicon
@@ -23,7 +25,17 @@ from planner.language.verbs import verb_words
 from planner.world.word_meanings import default_word_meanings
 
 MAX_LETTERS = 4000
-_RULES = (clause_words, english, frames, modifiers, occasion_frames, places, text_words)
+_RULES = (
+    circumstance_words,
+    clause_words,
+    english,
+    frames,
+    modifiers,
+    occasion_frames,
+    places,
+    repairs,
+    text_words,
+)
 _CODE = re.compile(
     r"[\[\]{}<>=\\|`$*^]|\w\(|\w_\w|;\s*$|#!|//"
     r"|\b(?:drop table|select \* from|rm -|sudo|import \w+$|def \w+|https?)",

@@ -12,7 +12,6 @@ from planner.language.english import (
     FILLERS,
     FIRST,
     MEANWHILE,
-    THE,
     THEN,
 )
 from planner.language.fitness import includes
@@ -20,7 +19,7 @@ from planner.language.places import is_room
 from planner.language.reading import AskReason
 from planner.language.sentence import Source
 from planner.language.state_frames import Dos
-from planner.language.text_words import ALSO, REPAIRS, STARTING, TOO
+from planner.language.text_words import ALSO, STARTING, TOO
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
 from planner.language.words import Actor, Amount, Occasion, Relation, Spot
@@ -30,37 +29,6 @@ _ORDER_SAID = {"before": frozenset({"after", "once"}), "after": frozenset({"befo
 
 class Text(Announcements):
     """Reads the sentences of a text into an order of requests."""
-
-    def repair(self) -> None:
-        """Drops what the speaker takes back: "the paper, no, I mean the folder"."""
-        source = self._source
-        for at in range(1, source.size):
-            end = source.longest(at, REPAIRS)
-            if not end or source.word(at - 1) not in (",", "...", "…", "-", "--", ".", ";", "("):
-                continue
-            while source.word(end) == ",":
-                end += 1
-            correct = self.noun(end)
-            stop = at
-            while stop and not source.tokens[stop - 1].is_word:
-                stop -= 1
-            near = range(max(0, stop - 6), stop)
-            start = next((k for k in near if (n := self.noun(k)) and n[1] == stop), None)
-            if start is None or source.word(start) not in THE | {"a", "an"}:
-                start = next(
-                    (k for k in reversed(near) if source.word(k) in THE | {"a", "an"}), start
-                )
-            if correct is None or start is None:
-                continue
-            after = correct[1] + (source.word(correct[1]) == ",")
-            kept = (
-                *source.tokens[:start],
-                *source.tokens[end : correct[1]],
-                *source.tokens[after:],
-            )
-            self._source = Source(source.text, kept, source.lexicon)
-            self.__init__(self._source)  # type: ignore[misc]
-            return
 
     def read(self) -> int | None:
         """Reads the text; the position of what no rule covers, or None."""
@@ -156,6 +124,8 @@ class Text(Announcements):
             "these",
             "they",
             "both",
+            "that",
+            "this",
         }:
             return 0
         if not self.verb_phrase(self.skip(found[1] + 1), {Form.BASE}) and not self._polite(

@@ -109,14 +109,6 @@ MENTAL = words(
     """
 )
 
-REPAIRS = phrases(
-    """
-    no , i mean | no , i meant | i mean | i meant | no , wait , | no wait , | wait , no , | no ,
-    sorry , | sorry , i mean | sorry , i meant | or rather | no , make that | make that | no , |
-    wait , | sorry , | er , | actually no , | scratch that , | no , rather | wait , i mean | wait
-    no , | correction , | rather
-    """
-)
 STARTING = products("start|begin|start off", "by")
 FOR_WHEN = phrases(
     """

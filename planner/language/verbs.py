@@ -111,7 +111,9 @@ _FRAMES: Mapping[Frame, str] = {
     Frame.CAUSE: "make|have|render",
     Frame.KEEP: "keep",
     Frame.FIND: "find|look for|search for|locate|track down|hunt for|go find|go and find|"
-    "find out|show|see|tell",
+    "find out|show|see|tell|look around for|have a look for|have a look around for|go looking for|"
+    "go look for|go and look for|keep an eye out for|hunt down|go search for|check|figure out|"
+    "work out|let me know|dig up",
     Frame.GO: "go|come|drive|walk|head|roll|return",
     Frame.LEAVE: "leave",
     Frame.TOUCH: "touch|disturb|bother|mess with|move|handle|go near|take|alter|use",

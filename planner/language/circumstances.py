@@ -1,0 +1,137 @@
+"""Statements of what is going on, which ask for nothing: "the kids are starving"."""
+
+from __future__ import annotations
+
+from planner.language.circumstance_words import (
+    AIM,
+    ARTICLES,
+    AUXILIARIES,
+    BINDING,
+    HARMLESS_KINDS,
+    OPENERS,
+    PAST,
+    PRONOUNS,
+    WANTING,
+)
+from planner.language.clause_words import SHALL_BE, TO_DO
+from planner.language.english import FILLERS, NUMBERS, PEOPLE, PREPOSITION_WORDS
+from planner.language.lexicon import Part
+from planner.language.remarks import Remarks
+from planner.language.tokens import STOPS
+from planner.language.verbs import Form, verbs_at
+
+_LIMIT = 16
+"""How many words one circumstance has at most."""
+
+
+class Circumstances(Remarks):
+    """Reads clauses that only say what is going on."""
+
+    def _rest(self, at: int) -> int:
+        return super()._rest(at) or self._circumstance(at)
+
+    def _circumstance(self, at: int) -> int:
+        """The position after a statement that no request depends on; 0 if there is none."""
+        source = self._source
+        i = at
+        while end := source.longest(i, OPENERS) or source.longest(i, FILLERS):
+            i = end
+            if source.word(i) == ",":
+                i += 1
+        stop = self._circumstance_end(i)
+        said = source.words[i:stop]
+        if not 2 <= len(said) <= _LIMIT or not self._finite(i, stop):
+            return 0
+        if BINDING & set(said) or any(source.longest(k, WANTING) for k in range(i, stop)):
+            return self._aim(i, stop)
+        if any(NUMBERS.get(word, 0) > 1 or word.isdecimal() for word in said):
+            return 0
+        kinds = [k for k in range(i, stop) if self._names(k)]
+        if self._previous:
+            return stop if self._says_why(i, stop, kinds) else 0
+        if any(source.longest(k, PREPOSITION_WORDS) for k in range(i, stop) if kinds):
+            # "My glasses fell behind the couch" says where they are.
+            return 0
+        self._mention(i, stop)
+        return stop
+
+    def _circumstance_end(self, at: int) -> int:
+        """Where the clause ends: at a mark, or before "so" and "and" with a command."""
+        source, i = self._source, at
+        while i < source.size and source.word(i) not in STOPS | {","}:
+            joins = source.word(i) in ("so", "and", "please") or source.longest(i, TO_DO | SHALL_BE)
+            if i > at + 1 and joins and self._command_at(i + (source.word(i) in ("so", "and"))):
+                break
+            i += 1
+        return i
+
+    def _command_at(self, at: int) -> bool:
+        return self.clause(self.skip(at)) is not None
+
+    def _finite(self, at: int, stop: int) -> bool:
+        """Whether a subject and a finite verb stand here."""
+        source = self._source
+        word = source.word(at)
+        i = at + 1
+        pronoun = word in PRONOUNS
+        if word in ARTICLES and not (pronoun and source.word(i) in AUXILIARIES):
+            pronoun = False
+        elif not pronoun and word not in PEOPLE and any(verbs_at(source.words, at)):
+            # "Wash the cups" is a command.
+            return False
+        for k in range(i, min(stop, at + 6)):
+            verb = source.word(k)
+            if verb in AUXILIARIES or verb in PAST:
+                return True
+            if source.longest(k, PREPOSITION_WORDS):
+                return False
+            if pronoun and k <= at + 2 and verb.isalpha():
+                inflected = [f for f in verbs_at(source.words, k) if Form.BASE in f.forms]
+                # "I dry them" is what the speaker does.
+                handled = {"it", "them", "these", "those"} & set(source.words[k:stop])
+                return not ((inflected or handled) and word in ("i", "we", "they"))
+            if self._names(k):
+                continue
+            if verb.endswith(("ed", "es", "s")) and len(verb) > 3:
+                return True
+        return False
+
+    def _names(self, at: int) -> bool:
+        """Whether a thing, piece of furniture or room is named."""
+        match = self._source.match(at)
+        word = self._source.word(at)
+        if match is None or (match.length == 1 and word in HARMLESS_KINDS) or word in PEOPLE:
+            return False
+        return any(sense.part is Part.KIND for sense in match.senses)
+
+    def _says_why(self, at: int, stop: int, kinds: list[int]) -> bool:
+        """Whether a clause after a request gives a reason, and does not describe anything."""
+        source = self._source
+        said = source.words[at:stop]
+        if {"it", "them", "these", "those"} & set(said[1:]) and source.word(at) in ("i", "we"):
+            working = any(
+                Form.BASE in found.forms for k in range(at + 1, stop)
+                for found in verbs_at(source.words, k) if source.word(k) not in AUXILIARIES
+            )  # fmt: skip
+            if working:
+                # "I dry them" is what the speaker does.
+                return False
+        if not kinds:
+            located = [k for k in range(at, stop) if source.longest(k, PREPOSITION_WORDS)]
+            pointing = source.word(at) in ("it", "they") and bool(located)
+            return not (pointing and {"here", "there", "it", "them", "that"} & set(said[1:]))
+        # "I dropped a glass": something new, in the past.
+        past = bool(PAST & set(said)) or any(word.endswith("ed") for word in said)
+        fresh = all(source.word(k - 1) in ("a", "an", "some", "of", "any", "my") for k in kinds)
+        return past and fresh and source.word(at) not in ("it", "they")
+
+    def _aim(self, at: int, stop: int) -> int:
+        """Reads "I want to hear the news" after a request."""
+        source = self._source
+        end = source.starts(
+            at, "i want to", "i would like to", "we want to", "we would like to", "i need to",
+            "i would love to", "i am trying to", "we need to", "i have to", "we have to",
+        )  # fmt: skip
+        if not end or not self._previous or source.word(end) not in AIM:
+            return 0
+        return 0 if any(self._names(k) for k in range(end, stop)) else stop

@@ -1,0 +1,163 @@
+"""Constructions of everyday speech, each in several wordings: repairs, reasons, topics, choices."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from planner.language.equivalence import same_meaning
+from planner.language.goal_form import Goal
+from planner.language.interpretation import interpret
+from planner.language.reading import Ask
+
+MEANINGS = [
+    # Corrections and hesitation
+    (
+        "Umm, the iron, no wait, the hair dryer, needs to be in the utility room.",
+        "[{move: {the: hair dryer}, to: {in: {the: utility room}}}]",
+    ),
+    (
+        "put half a dozen bottles, umm, make that eight, in the pantry",
+        "[{move: {a: bottle, n: 8}, to: {in: {the: pantry}}}]",
+    ),
+    (
+        "Set the tablet on the bed no wait on the coffee table",
+        "[{move: {the: tablet}, to: {on_top: {the: coffee table}}}]",
+    ),
+    ("Bring me two, no, three plates.", "[{move: {a: plate, n: 3}, to: me}]"),
+    ("Bring me the red cup, no wait, the blue one.", "[{move: {the: cup, color: blue}, to: me}]"),
+    (
+        "Put the milk in the fridge. No, wait, put it on the table.",
+        "[{move: {the: milk}, to: {on_top: {the: table}}}]",
+    ),
+    ("Switch on the radio, oh wait, switch on the TV.", "[{make: {the: tv}, be: powered on}]"),
+    (
+        "Put two apples - no, make that three - in the bowl.",
+        "[{move: {a: apple, n: 3}, to: {in: {the: bowl}}}]",
+    ),
+    (
+        "put three books um four books on the shelf",
+        "[{move: {a: book, n: 4}, to: {on_top: {the: shelf}}}]",
+    ),
+    ("Get me the, um, the scissors.", "[{move: {the: scissors}, to: me}]"),
+    ("uh could you uh grab me a fork", "[{move: {a: fork}, to: me}]"),
+    (
+        "Wash the pan, then, hold on, no, first wash the cups and then the pan.",
+        "[{make: {all: cup}, be: clean}, then, {make: {the: pan}, be: clean}]",
+    ),
+    # What the speaker says why
+    ("Put the cups in the sink, they stink.", "[{move: {all: cup}, to: {in: {the: sink}}}]"),
+    (
+        "Be so good as to put the radio on, I want to hear the news.",
+        "[{make: {the: radio}, be: powered on}]",
+    ),
+    (
+        "Bring me my headphones, the meeting starts soon!",
+        "[{move: {the: headphones}, to: me}]",
+    ),
+    (
+        "Toast four slices of bread, the kids are starving.",
+        "[{make: {a: slice of bread, n: 4}, be: toasted}]",
+    ),
+    (
+        "Since it's raining, bring the umbrella to the entryway.",
+        "[{move: {the: umbrella}, to: {in: {the: entryway}}}]",
+    ),
+    (
+        "Grandma arrives soon, so put fresh towels in the bathroom.",
+        "[{move: {all: towel}, to: {in: {the: bathroom}}}]",
+    ),
+    ("Tidy up the playroom before bedtime.", "[{prepare: tidy, at: {the: playroom}}]"),
+    ("The study looks like a mess. Tidy up in there.", "[{prepare: tidy, at: {the: study}}]"),
+    # Whichever
+    (
+        "Fetch me a notebook and a couple of pens, doesn't matter which.",
+        "[{move: [{a: notebook}, {a: pen, n: 2}], to: me}]",
+    ),
+    ("Get me a mug, I don't care which one.", "[{move: {a: mug}, to: me}]"),
+    ("Any pencil will do, just bring me one.", "[{move: {a: pencil}, to: me}]"),
+    (
+        "Whichever towels are still dirty, toss them in the hamper.",
+        "[{move: {all: towel, is: dirty}, to: {in: {the: hamper}}}]",
+    ),
+    # What is spoken of stands before the command
+    (
+        "the small red box on top of the wardrobe, bring that to me pls",
+        "[{move: {the: box, color: red, size: small, on_top: {the: wardrobe}}, to: me}]",
+    ),
+    (
+        "The mug on the desk, take it to the kitchen.",
+        "[{move: {the: mug, on_top: {the: desk}}, to: {in: {the: kitchen}}}]",
+    ),
+    # Where something is
+    ("Could you find out where my pills have got to?", "[{find: {the: pills}}]"),
+    ("Can you check where I left my phone?", "[{find: {the: phone}}]"),
+    ("See where the cat bowl went.", "[{find: {the: cat bowl}}]"),
+    ("I've lost my sunglasses. Could you look around for them?", "[{find: {the: sunglasses}}]"),
+    # Clearing
+    (
+        "Clear everything off the desk and carry it to the garage.",
+        "[{move: {all: thing, on_top: {the: desk}}, to: {in: {the: garage}}}]",
+    ),
+    (
+        "Clear the table and put everything in the dishwasher.",
+        "[{move: {all: thing, on_top: {the: table}}, to: {in: {the: dishwasher}}}]",
+    ),
+    (
+        "Clear the plates from the table and wash them.",
+        (
+            "[{move: {all: plate, at: {the: table}}, to: elsewhere}, then, "
+            "{make: {all: plate, at: {the: table}}, be: clean}]"
+        ),
+    ),
+    # What an exception takes with it
+    (
+        "Switch off all the lights apart from the desk lamp in the study.",
+        "[{make: {all: light, except: {the: desk lamp, in: {the: study}}}, be: powered off}]",
+    ),
+    (
+        "Put all the cups except the blue one in the sink.",
+        "[{move: {all: cup, except: {the: cup, color: blue}}, to: {in: {the: sink}}}]",
+    ),
+    # Numbers that stand alone
+    (
+        "There are three apples on the table. Bring me two.",
+        "[{move: {a: apple, n: 2, on_top: {the: table}}, to: me}]",
+    ),
+    (
+        "Wash the cups and put two on the table.",
+        "[{make: {all: cup}, be: clean}, then, {move: {a: cup, n: 2}, to: {on_top: {the: table}}}]",
+    ),
+    # Places
+    (
+        "Wash the cups and return them to the cupboard.",
+        "[{make: {all: cup}, be: clean}, then, {move: {all: cup}, to: {in: {the: cupboard}}}]",
+    ),
+    (
+        "One of the rackets goes to the garage, and the other one goes under my bed.",
+        (
+            "[{move: {a: racket, as: first}, to: {in: {the: garage}}}, "
+            "{move: {the: racket, other_than: first}, to: {under: {the: bed}}}]"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "meaning"), MEANINGS)
+def test_the_meaning(text: str, meaning: str) -> None:
+    found = interpret(text)
+    assert same_meaning(found, Goal.model_validate(yaml.safe_load(meaning))), found
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Put the cup, er, the glass on the table.", "the cup, er, the glass"),
+        ("Take the spoon out of the mug and wash it.", "it"),
+        ("Turn off everything but the fridge in the kitchen.", "in the kitchen"),
+    ],
+)
+def test_what_has_two_readings_is_asked(text: str, words: str) -> None:
+    found = interpret(text)
+    assert isinstance(found, Ask), found
+    assert found.words == (words,)
