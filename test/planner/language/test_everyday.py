@@ -13,8 +13,7 @@ from planner.language.reading import AnnotatedInstruction, read_instructions
 from planner.world.files import read_document
 
 FOLDER = Path(__file__).parents[2] / "data" / "everyday"
-BLIND = ("blind", "blind_2", "blind_3", "blind_4")
-SET_ASIDE = "set_aside"
+BLIND = ("blind", "blind_2", "blind_3", "blind_4", "blind_5", "set_aside")
 NO_GOAL = {"ask", "unknown", "impossible", "no_command"}
 
 
@@ -37,7 +36,7 @@ def test_a_third_of_each_category_was_held_out() -> None:
 def test_no_text_is_in_two_files_or_twice() -> None:
     entries = (
         *everything(),
-        *(entry for name in (*BLIND, SET_ASIDE) for entry in instructions(name)),
+        *(entry for name in BLIND for entry in instructions(name)),
     )
     texts = Counter(" ".join(entry.text.lower().split()) for entry in entries)
     assert not [text for text, count in texts.items() if count > 1]
@@ -67,15 +66,7 @@ def test_every_request_and_outcome_of_the_form_occurs() -> None:
     assert names == requests | {"Ask", "NotUnderstood", "Impossible", "AlreadyTrue", "NoCommand"}
 
 
-def test_the_set_aside_says_that_it_must_not_be_read() -> None:
-    text = (FOLDER / f"{SET_ASIDE}.yaml").read_text(encoding="utf-8")
-    assert text.startswith(
-        "# SET ASIDE: nobody who writes or changes what reads instructions may read"
-    )
-    assert len(instructions(SET_ASIDE)) == 100
-
-
-@pytest.mark.parametrize("name", ["known", "held_out", *BLIND, SET_ASIDE])
+@pytest.mark.parametrize("name", ["known", "held_out", *BLIND])
 def test_the_files_are_as_the_form_writes_them(name: str) -> None:
     document = read_document(FOLDER / f"{name}.yaml")
     assert document == {

@@ -294,6 +294,8 @@ def test_the_known_instructions_reach_the_floor() -> None:
         ("blind_2", 95, 0),
         ("blind_3", 117, 0),
         ("blind_4", 109, 0),
+        ("blind_5", 92, 3),
+        ("set_aside", 85, 0),
     ],
 )
 def test_what_others_wrote_is_asked_about_rather_than_misread(
