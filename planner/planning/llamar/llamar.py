@@ -129,7 +129,7 @@ class FourRoles:
         said = await self._asking.ask(VerifierRole(), self._situation(moment, judging=True))
         if said is None:
             return
-        named = {_folded(text) for text in said.completed}
+        named = {_folded(text) for text in said.subtasks}
         done = tuple(s for s in self.open_subtasks if _folded(s) in named)
         self.completed_subtasks += done
         self.open_subtasks = tuple(s for s in self.open_subtasks if s not in done)

@@ -2,50 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from planner.models.chat import Message
-from planner.models.replies.dictionary import DictionaryReply, Entries, TextKey, TextsKey
 from planner.models.role import Role
 from planner.planning.llamar import prompt
+from planner.planning.llamar.list_role import ListRole
+from planner.planning.llamar.prompt import Field
 from planner.planning.llamar.role import MAX_SUBTASKS, REASON
 from planner.planning.llamar.state import NONE, Situation
 
 PLAN = "plan"
-_FORM = DictionaryReply((TextKey(REASON), TextsKey(PLAN, MAX_SUBTASKS)))
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The open subtasks, and why these."""
-
-    subtasks: tuple[str, ...]
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class PlannerRole:
+class PlannerRole(ListRole):
     """Reads task, observations, subtasks and memory; replies with the whole list of open ones."""
 
     role = Role.PLANNER
+    key = PLAN
+    max_subtasks = MAX_SUBTASKS
 
-    def messages(self, situation: Situation) -> tuple[Message, ...]:
-        """The prompt, its fields in the paper's order."""
-        fields = [
+    def _fields(self, situation: Situation) -> list[Field]:
+        return [
             prompt.task(situation),
             *prompt.of_each(situation, prompt.observation),
             *prompt.subtasks(situation),
             prompt.memory(situation),
         ]
-        return prompt.messages(_system(situation), situation, fields)
 
-    def form(self, situation: Situation) -> DictionaryReply:  # noqa: ARG002 - always the same
-        """A reason and a list."""
-        return _FORM
-
-    def value(self, entries: Entries) -> Plan:
-        """The plan."""
-        return Plan(entries.texts(PLAN), entries.text(REASON))
+    def _system(self, situation: Situation) -> str:
+        return _system(situation)
 
 
 def _system(situation: Situation) -> str:

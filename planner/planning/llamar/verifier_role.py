@@ -2,51 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from planner.models.chat import Message
-from planner.models.replies.dictionary import DictionaryReply, Entries, TextKey, TextsKey
 from planner.models.role import Role
 from planner.planning.llamar import prompt
+from planner.planning.llamar.list_role import ListRole
+from planner.planning.llamar.prompt import Field
 from planner.planning.llamar.role import MAX_SUBTASKS, REASON
 from planner.planning.llamar.state import Situation
 
 COMPLETED_SUBTASKS = "completed subtasks"
-# All that were ever open may be complete.
-_FORM = DictionaryReply((TextKey(REASON), TextsKey(COMPLETED_SUBTASKS, 4 * MAX_SUBTASKS)))
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """The completed subtasks as the Verifier names them, and why."""
-
-    completed: tuple[str, ...]
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class VerifierRole:
+class VerifierRole(ListRole):
     """Reads what was done and what is seen after it; replies with all completed subtasks."""
 
     role = Role.VERIFIER
+    key = COMPLETED_SUBTASKS
+    # All that were ever open may be complete.
+    max_subtasks = 4 * MAX_SUBTASKS
 
-    def messages(self, situation: Situation) -> tuple[Message, ...]:
-        """The prompt, its fields in the paper's order."""
-        fields = [
+    def _fields(self, situation: Situation) -> list[Field]:
+        return [
             prompt.task(situation),
             *prompt.of_each(situation, prompt.observation, prompt.state, prompt.previous_action),
             *prompt.subtasks(situation),
             prompt.memory(situation),
         ]
-        return prompt.messages(_system(situation), situation, fields)
 
-    def form(self, situation: Situation) -> DictionaryReply:  # noqa: ARG002 - always the same
-        """A reason and a list."""
-        return _FORM
-
-    def value(self, entries: Entries) -> Verification:
-        """What is complete."""
-        return Verification(entries.texts(COMPLETED_SUBTASKS), entries.text(REASON))
+    def _system(self, situation: Situation) -> str:
+        return _system(situation)
 
 
 def _system(situation: Situation) -> str:
