@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.geometry import Pose
 from planner.world.hands import held_things
 from planner.world.house import House
-from planner.world.observation import Observation, Sighting
-from planner.world.primitive import Capabilities, Primitive
-from sim_bridge.frames import in_map
+from planner.world.observation import Sighting
+from planner.world.primitive import Primitive
+from sim_bridge.pictureless import PicturelessBackend
 from sim_bridge.rescue.checklist import Checklist
 from sim_bridge.rescue.options import RescueOptions, default_rescue_options
 from sim_bridge.rescue.routines import ABLE, Act, routine
 from sim_bridge.rescue.scenes import load_scene
 from sim_bridge.rescue.turns import Mover, Turns
-from sim_bridge.stepped import Routine, SteppedBackend
+from sim_bridge.stepped import Routine
 
 
-class RescueBackend(SteppedBackend[Turns]):
+class RescueBackend(PicturelessBackend[Turns]):
     """A grid with fires and lost persons; see `sim_bridge.backend.Backend`. It has no pictures."""
+
+    world_words = "a grid"
+    able = ABLE
 
     def __init__(self, options: RescueOptions | None = None) -> None:
         """Uses the shipped settings by default."""
@@ -45,38 +46,8 @@ class RescueBackend(SteppedBackend[Turns]):
 
     # Sensing
 
-    def capabilities(self, agent: str) -> Capabilities:
-        """What the agent's body can do here; it has no cameras."""
-        body = self._agent(agent).body
-        return body.capabilities(
-            ground_truth=True, primitives=ABLE.intersection(body.primitives), cameras=()
-        )
-
-    def observe(self, agent: str, cameras: Sequence[str] = ()) -> Observation:
-        """The agent's pose and whether it carries somebody.
-
-        Raises:
-            PlannerError: for an unknown agent, or any camera: there are no pictures.
-        """
-        who = self._agent(agent)
-        if cameras:
-            raise PlannerError(f"{agent} has no camera {cameras[0]!r}: a grid has no pictures")
-        base = Pose.planar(who.x_m, who.y_m, who.yaw_rad)
-        state = self._loaded().snapshot().entities[agent]
-        holding = bool(held_things(state.hands))
-        return Observation(
-            stamp_s=self.now_s(),
-            agent=agent,
-            base=base,
-            odometry=base,
-            linear_m_s=0.0,
-            angular_rad_s=0.0,
-            hand=Pose(who.body.hand_m),
-            joints={},
-            gripper_opening=0.0 if holding else 1.0,
-            holding=holding,
-            cameras={},
-        )
+    def _is_holding(self, agent: str) -> bool:
+        return bool(held_things(self._loaded().snapshot().entities[agent].hands))
 
     def sightings_now(self, agent: str) -> list[Sighting]:
         """Fires, reservoirs and deposits, persons whom anyone has spotted, agents nearby."""
@@ -105,10 +76,7 @@ class RescueBackend(SteppedBackend[Turns]):
 
     def _routine(self, agent: str, primitive: Primitive) -> Routine:
         who = self._agent(agent)
-        # Odometry is exact here.
-        on_base = primitive.frame.endswith("/base_link")
-        frame = Pose.planar(who.x_m, who.y_m, who.yaw_rad) if on_base else None
-        target_m, _, heading_rad = in_map(primitive, frame)
+        target_m, _, heading_rad = self._in_map(who, primitive)
         return routine(Act(self._loaded(), who, primitive, target_m, heading_rad, self._options))
 
     def _agent(self, name: str) -> Mover:
