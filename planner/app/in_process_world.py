@@ -144,7 +144,7 @@ class InProcessWorld:
                 break
         return self.sim_steps < MAX_STEPS
 
-    async def settle(self, agents: Sequence[str], succeeded: Mapping[str, SkillCall]) -> None:
+    async def settle(self, agents: Sequence[str], ended: Mapping[str, AgentResult]) -> None:
         """Returns at once: the memory receives each result as its call ends."""
 
     async def stop(self) -> None:

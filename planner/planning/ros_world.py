@@ -138,9 +138,9 @@ class RosWorld:
                 break
         return True
 
-    async def settle(self, agents: Sequence[str], succeeded: Mapping[str, SkillCall]) -> None:
+    async def settle(self, agents: Sequence[str], ended: Mapping[str, AgentResult]) -> None:
         """Waits for the memory, which receives the results separately."""
-        await self._wait.until_shown(succeeded)
+        await self._wait.until_shown(ended)
         await self._wait.until_known(agents)
 
     async def stop(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.models.chat import ModelError
-from planner.planning.planner import Context, Decision, Exchange, Planner, Task
+from planner.planning.planner import AgentResult, Context, Decision, Exchange, Planner, Task
 from planner.planning.session_world import Event, Status, World
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
@@ -64,7 +64,7 @@ class Session:
         self._max_cycles, self._ask, self._on_turn = max_cycles, ask, on_turn
         self._answers: tuple[Exchange, ...] = ()
         self._running: dict[str, SkillCall] = {}
-        self._succeeded: dict[str, SkillCall] = {}
+        self._ended: dict[str, AgentResult] = {}
         self._done: set[str] = set()
         self.decisions = self.cycle = self.calls = self.failed = 0
         self.evidence: dict[str, str] = {}
@@ -187,11 +187,11 @@ class Session:
             self._world.on_event(Event(one.ended_s, one.agent, one.call, one.result))
             if not one.result.succeeded:
                 self.failed += 1
-            elif one.call.name == SkillName.DONE:
+            if one.call.name != SkillName.DONE:
+                self._ended[one.agent] = one
+            elif one.result.succeeded:
                 # PARTNR-D3: Done is final.
                 self._done.add(one.agent)
-            else:
-                self._succeeded[one.agent] = one.call
         if ended:
             self._planner.observe(ended)
         return bool(ended)
@@ -200,8 +200,8 @@ class Session:
         """Waits until the memory shows the calls' effects, including calls that end meanwhile."""
         settled = False
         while not settled:
-            await self._world.settle(self._task.agents, self._succeeded)
-            self._succeeded = {}
+            await self._world.settle(self._task.agents, self._ended)
+            self._ended = {}
             settled = not self._collect()
 
     def _outcome(

@@ -84,8 +84,8 @@ class World(Protocol):
             False at the time limit.
         """
 
-    async def settle(self, agents: Sequence[str], succeeded: Mapping[str, SkillCall]) -> None:
-        """Waits until the belief has the agents and the effects of successful calls.
+    async def settle(self, agents: Sequence[str], ended: Mapping[str, AgentResult]) -> None:
+        """Waits until the belief has the agents and shows what the ended calls have changed.
 
         Raises:
             PlannerError: if a known agent has disappeared from the memory.

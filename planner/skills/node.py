@@ -330,7 +330,10 @@ class SkillExecutorNode(ManagedNode):
     def _reporter(self, agent: str) -> Callable[[SkillCall, SkillResult], None]:
         def report(call: SkillCall, result: SkillResult) -> None:
             now_s = float(self.get_clock().now().nanoseconds) * 1e-9
-            self._reports.publish(report_message(agent, call, result, now_s))
+            # This node's clock may be behind the body's: who waits for the memory to hear of a
+            # result waits for the time in that result.
+            ended_s = max(now_s, result.ended_s or 0.0)
+            self._reports.publish(report_message(agent, call, result, ended_s))
 
         return report
 

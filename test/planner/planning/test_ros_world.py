@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
@@ -14,6 +15,7 @@ from planner.planning.planner import AgentResult, Context, Decision, Planner, Ta
 from planner.planning.ros_inputs import RosInputs
 from planner.planning.ros_world import RosWorld
 from planner.planning.session import Session
+from planner.world.belief import Belief
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.primitive import Capabilities
@@ -50,8 +52,10 @@ class Replayed(RosInputs):
     """A lockstep world in which calls end when they did in another run.
 
     Its time advances once each running call has a result or is later; results of the last agent
-    arrive late.
+    arrive late. Its memory has heard of everything.
     """
+
+    belief = Belief(math.inf, 0, {})
 
     def __init__(self, results: Sequence[AgentResult], house: House) -> None:
         super().__init__(lambda: True)
