@@ -23,6 +23,7 @@ from planner.bringup_arguments import (
 )
 from planner.environment import ros_environment
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
+from planner.parts.kinds import PLANNERS
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.security.enclave import (
     clear_enclave_override,
@@ -70,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
 def require_files(arguments: Arguments, *, episode_argument: str = "episode") -> None:
     """Rejects an episode or a house that does not exist, before any node starts.
 
+    So it does a planner that is for other agents than the episode's.
+
     Args:
         arguments: of the bring-up.
         episode_argument: what the user calls the episode's argument.
@@ -92,6 +95,22 @@ def require_files(arguments: Arguments, *, episode_argument: str = "episode") ->
             raise ArgumentError(name, str(error)) from None
         if path is not None and not path.is_file():
             raise ArgumentError(name, f"there is no file {path}")
+        if path is not None and given == arguments.episode:
+            _check_agents(arguments.planner, path)
+
+
+def _check_agents(planner: str, episode: Path) -> None:
+    from planner.planning.required_primitives import lacking
+    from planner.world.agents import default_bodies
+    from planner.world.episode import read_episode
+
+    part = PLANNERS.get(planner) if planner in PLANNERS.names() else None
+    if part is None or not part.needs_primitives:
+        return
+    for agent in read_episode(episode).agents:
+        able = default_bodies()[agent.kind].primitives
+        if why := lacking(planner, part.needs_primitives, agent.uid, able):
+            raise ArgumentError("planner", why)
 
 
 Write = Callable[[str, str], None]

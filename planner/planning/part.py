@@ -13,6 +13,7 @@ from planner.planning.axes import Axes
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_model import DialogueOptions
 from planner.world.errors import PlannerError
+from planner.world.primitive import PrimitiveName
 
 INTERFACE = 1
 
@@ -109,6 +110,7 @@ class PlannerPart:
         needs_model: whether it uses a language model.
         takes_model: whether it can use a language model, but works without one, too.
         needs_goal: whether it reads the structured goal of an episode.
+        needs_primitives: what each agent of the task must be able to do.
         for_text: the planner to use instead where an instruction has no structured goal; "" = none.
         asks: whether it may ask the person questions whatever `max_questions` is.
         needs_full_memory: whether the memory must be complete from the start.
@@ -125,6 +127,7 @@ class PlannerPart:
     needs_model: bool = False
     takes_model: bool = False
     needs_goal: bool = False
+    needs_primitives: frozenset[PrimitiveName] = frozenset()
     for_text: str = ""
     asks: bool = False
     needs_full_memory: bool = False

@@ -13,6 +13,7 @@ from planner.planning.axes import Axes
 from planner.planning.part import PlannerPart, PlannerRequest, needs_model
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_model import DialogueOptions
+from planner.planning.required_primitives import CheckedPlanner
 from planner.world.errors import PlannerError
 
 
@@ -70,4 +71,6 @@ def make_planner(
     request = PlannerRequest(
         choice.name, task, model, choice.axes, choice.dialogue, options, on_call
     )
-    return part.make(request)
+    planner = part.make(request)
+    required = part.needs_primitives
+    return CheckedPlanner(planner, required, task) if required else planner

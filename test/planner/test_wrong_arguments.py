@@ -21,6 +21,10 @@ WRONG = {
     "up episode:=night_light_9": ("argument episode: there is no episode", "'night_light_0'"),
     "up house:=trane_0": ("argument house: there is no house 'trane_0'", "'train_0'"),
     "up episode:=no/such.json": ("argument episode: there is no file no/such.json", ""),
+    "up planner:=rescue_rules episode:=night_light_0": (
+        "argument planner: rescue_rules needs agents that can carry, discard_supplies, drop_off, ",
+        "",
+    ),
     "up camera_hz:=fast": ("argument camera_hz: 'fast' is not a number", ""),
     "run night_light_9": ("there is no episode 'night_light_9'", "'night_light_0'"),
     "run night_light_0 --memory learnt": ("argument --memory: invalid choice", "'learned'"),

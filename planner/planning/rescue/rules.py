@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.rescue.goals import Situation, rescue_goal
-from planner.world.primitive import PrimitiveName
 from planner.world.skill import SkillCall, SkillCode
 
 CAPACITY = 3
@@ -47,20 +46,11 @@ class RescueRules:
         Raises:
             PlannerError: if it is none of this world's.
         """
-        self._task = task
         self._goal = rescue_goal(task)
         self._team = {agent: _Rescuer() for agent in task.agents}
 
     async def decide(self, context: Context) -> Decision:
-        """The calls for the idle agents; one that has to wait for others gets none.
-
-        Ends at once where an agent is no rescuer.
-        """
-        for agent in self._task.agents:
-            if PrimitiveName.CARRY not in context.capabilities[agent].primitives:
-                return Decision(
-                    failure=f"rescue_rules plans for rescuers only; {agent} cannot carry people."
-                )
+        """The calls for the idle agents; one that has to wait for others gets none."""
         situation = Situation(self._goal, context.belief)
         if not situation.fires and not situation.persons and not situation.unseen:
             return Decision(calls=dict.fromkeys(context.idle, _DONE), thought="all is done")

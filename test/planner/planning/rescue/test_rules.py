@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from planner.app.graph_run import prepare_graph
 from planner.app.prepared_run import prepare_run
 from planner.cli import main
 from planner.planning.planner import Task
+from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.planning.rescue.rules import RescueRules
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode, load_house
@@ -92,7 +94,11 @@ def test_a_household_robot_is_refused_at_once(tmp_path: Path) -> None:
     }
     episode = kitchen.task(house).model_copy(update={"evaluation": {"propositions": [goal]}})
     with closing(GraphBackend()) as graph:
-        result = prepare_graph(graph, house, episode, RescueRules).run()
-    expected = "rescue_rules plans for rescuers only; agent_0 cannot carry people."
-    assert result.outcome.text == expected
+        choice = PlannerChoice("rescue_rules")
+        run = prepare_graph(graph, house, episode, lambda task: make_planner(choice, task, None))
+        result = run.run()
+    assert re.fullmatch(
+        "rescue_rules needs agents that can carry, .*, use_water; agent_0 cannot.",
+        result.outcome.text,
+    )
     assert result.events == ()
