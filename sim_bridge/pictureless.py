@@ -10,7 +10,7 @@ from planner.world.agents import Body
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
 from planner.world.observation import Observation
-from planner.world.primitive import Capabilities, Primitive, PrimitiveName
+from planner.world.primitive import Capabilities, Primitive
 from sim_bridge.frames import in_map
 from sim_bridge.stepped import SteppedBackend, World
 
@@ -44,7 +44,7 @@ class PicturelessBackend(SteppedBackend[World]):
     """
 
     world_words: ClassVar[str]
-    able: ClassVar[frozenset[PrimitiveName]]
+    able: ClassVar[frozenset[str]]
 
     @abstractmethod
     def _agent(self, name: str) -> PlanarAgent:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from argparse import Namespace
 from pathlib import Path
 
 import graph_kitchen as kitchen
 import pytest
+from bringup_runs import successful_run
 
 from planner.replay.bag import Bag
 from planner.replay.judging import judge
@@ -56,25 +54,13 @@ def _check_replay(bag: Path, out: Path) -> None:
 
 
 def test_a_run_without_pictures_is_remembered_recorded_and_judged(tmp_path: Path) -> None:
-    words = {
-        "backend": "graph",
-        "episode": episode_file(tmp_path),
-        "planner": "expert",
-        "narrate": "true",
-        "paced": "false",
-        "record": tmp_path / "run",
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "planner.cli", "up", *(f"{k}:={v}" for k, v in words.items())],
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
+    successful_run(
+        backend="graph",
+        episode=episode_file(tmp_path),
+        planner="expert",
+        paced="false",
+        record=tmp_path / "run",
     )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    assert "verdict: success  percent_complete: 1.00" in said
     assert (tmp_path / "run" / "run.png").stat().st_size > 0
     bag = Bag(tmp_path / "run" / "bag")
     (judged,) = judge(bag.folder, Request())

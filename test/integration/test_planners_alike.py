@@ -32,11 +32,13 @@ from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.planning.session_world import Event
 from planner.planning.trace_store import SolvedTask, TraceStore
+from planner.world.agents import default_bodies
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
 from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillName
+from planner.world.vocabulary import AgentKind
 from planner.world.wire import graph_record
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.graph.backend import GraphBackend
@@ -151,16 +153,15 @@ def _is_fast(world: str, planner: str) -> bool:
 
 
 def _marks(world: str, planner: str) -> Sequence[pytest.MarkDecorator]:
-    if _is_fast(world, planner):
-        return ()
-    if planner.startswith("llamar"):
-        # With pictures, on a busy machine some fail and pass when repeated; the cause is not known.
-        return (pytest.mark.slow, pytest.mark.flaky(reruns=6))
-    return (pytest.mark.slow,)
+    return () if _is_fast(world, planner) else (pytest.mark.slow,)
 
 
-# test_rescue_stack.py compares it in its own world.
-OTHER_WORLDS = {"rescue_rules"}
+def _fits_household(planner: str) -> bool:
+    """Others are compared in their own world, such as by test_rescue_stack.py."""
+    able = default_bodies()[AgentKind.ROBOT].primitives
+    return PLANNERS.get(planner).needs_primitives.issubset(able)
+
+
 CASES = [
     pytest.param(
         world,
@@ -170,7 +171,7 @@ CASES = [
     )
     for world in (*ASKED, GRAPH)
     for planner in PLANNERS.names()
-    if planner not in OTHER_WORLDS
+    if _fits_household(planner)
 ]
 
 
