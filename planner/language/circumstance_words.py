@@ -29,16 +29,18 @@ PAST = words(
 BINDING = words(
     "should must ought shall needs belongs belong please you your yours except only unless instead "
     "one ones other others rest same both each either neither which whichever never until till "
-    "before after then first without else better best rather"
+    "before after then first without else better best rather when once while if whenever"
 )
 WANTING = phrases(
-    "i want|i would like|i need|we need|we want|we would like|i would love|i would prefer|i prefer"
+    "as soon as|i want|i would like|i need|we need|we want|we would like|i would love"
+    "|i would prefer|i prefer"
     "|i have to have|has to|have to be|need to be|is to|are to|goes in|goes on|go in|go on|goes to"
-    "|supposed to|can go|can stay|may go|may stay|i will|we will|i can|can have|let us"
+    "|supposed to|can go|can stay|may go|may stay|can have|let us"
 )
 AIM = words("hear watch sleep sit relax cook eat read work see study play rest nap leave bake")
 HARMLESS_KINDS = words(
-    "thing light play room time game meal dessert work dinner lunch breakfast food cold water day "
+    "can thing light play room time game meal dessert work dinner lunch breakfast food cold "
+    "water day "
     "dog cat baby sun rain movie film news music party meeting class house home hand hands back "
     "feet head door window phone call bus train car school night morning"
 )

@@ -14,8 +14,10 @@ from planner.language.circumstance_words import (
     WANTING,
 )
 from planner.language.clause_words import SHALL_BE, TO_DO
+from planner.language.drafts import Act, Do, Noun
 from planner.language.english import FILLERS, NUMBERS, PEOPLE, PREPOSITION_WORDS
 from planner.language.lexicon import Part
+from planner.language.objects import Segment
 from planner.language.remarks import Remarks
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
@@ -28,6 +30,8 @@ class Circumstances(Remarks):
     """Reads clauses that only say what is going on."""
 
     def _rest(self, at: int) -> int:
+        if not self._sentence and (end := self._circumstance(at)):
+            return end
         return super()._rest(at) or self._circumstance(at)
 
     def _circumstance(self, at: int) -> int:
@@ -40,9 +44,15 @@ class Circumstances(Remarks):
                 i += 1
         stop = self._circumstance_end(i)
         said = source.words[i:stop]
-        if not 2 <= len(said) <= _LIMIT or not self._finite(i, stop):
+        if not 2 <= len(said) <= _LIMIT:
             return 0
-        if BINDING & set(said) or any(source.longest(k, WANTING) for k in range(i, stop)):
+        fresh = not (self._previous and self._sentence)
+        binds = BINDING & set(said) or any(source.longest(k, WANTING) for k in range(i, stop))
+        if fresh and not binds and not self._unknown_thing(i, stop) and self._about(i, stop):
+            return stop
+        if not self._finite(i, stop):
+            return 0
+        if binds:
             return self._aim(i, stop)
         if any(NUMBERS.get(word, 0) > 1 or word.isdecimal() for word in said):
             return 0
@@ -54,6 +64,44 @@ class Circumstances(Remarks):
             return 0
         self._mention(i, stop)
         return stop
+
+    def _about(self, at: int, stop: int) -> bool:
+        """Notes what a statement is about, with where that is.
+
+        "The orchid in the hall looks thirsty", "I cannot reach the vase on top of the fridge".
+        """
+        source = self._source
+        found = self.objects(at, subject=True) if source.word(at) not in PRONOUNS else None
+        if found is not None and found[1] < stop and self._no_targets(found[0]):
+            verb = source.word(found[1])
+            inflected = verb.endswith("s") or verb in AUXILIARIES | PAST
+            rest = range(found[1], stop)
+            if not inflected or any(map(self._names, rest)):
+                return False
+            if any(source.longest(k, PREPOSITION_WORDS) for k in rest[:3]):
+                located = self.located(found[1] + 1)[0]
+                if located:
+                    return False
+            return self._note(found[0], at, stop)
+        for k in range(at + 1, min(at + 6, stop)):
+            if not self._names(k) and source.word(k) not in ARTICLES:
+                continue
+            found = self.objects(k)
+            if found is None or found[1] != stop or not self._no_targets(found[0]):
+                return False
+            return any(p.wheres for p in found[0]) and self._note(found[0], k, stop)
+        return False
+
+    def _note(self, parts: list[Segment], at: int, stop: int) -> bool:
+        """Makes things what "it" and "them" can mean."""
+        things = self.attach(parts)
+        for thing in things:
+            if isinstance(thing, Noun) and isinstance(thing.count, int):
+                thing.definite = True
+        if not all(isinstance(thing, Noun) and thing.kind for thing in things):
+            return False
+        self._discourse.accept(Do(Act.MENTION, things, at, stop))
+        return True
 
     def _circumstance_end(self, at: int) -> int:
         """Where the clause ends: at a mark, or before "so" and "and" with a command."""

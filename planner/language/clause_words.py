@@ -150,7 +150,8 @@ SHALL_BE = (
     certain that | check that | be sure that | i want | i would like | i would love | i need | i
     would prefer | i would rather have | it would be great if | it would be nice if | it would be
     lovely if | it would be good if | i would be happy if | it would be wonderful if | i would
-    appreciate it if | i would be grateful if | i wish | it is important that | please have | let |
+    appreciate it if | i would be grateful if | i wish | let us have | it is important that |
+    please have | let |
     i would like it if | i want to have | i would like to have | we need | we want | i prefer | i
     would love to have | it would be nice to have | it would be great to have | it would be good to
     have | i want to see | i would like to see | what i want is | what i need is | all i want is |

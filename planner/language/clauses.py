@@ -54,10 +54,11 @@ class Clauses(Statements):
         if i >= self._source.size:
             return None
         return (
-            self._negative(i) or self._polite(i) or self._who_does(i) or self._wish(i)
-            or self.verb_phrase(i, _BASE) or self.shared_object(i) or self._speaker_did(i)
-            or self._speaker(i) or self._robot(i) or self._use(i) or self._existing(i)
-            or self.statement(i, wish=False) or self._drinks(i)
+            self._negative(i) or self.hands_off(i) or self._polite(i) or self._who_does(i)
+            or self._wish(i) or self.verb_phrase(i, _BASE) or self.shared_object(i)
+            or self._speaker_did(i) or self._speaker(i) or self._robot(i) or self._use(i)
+            or self._existing(i) or self.statement(i, wish=False) or self._inverted(i)
+            or self._drinks(i)
         )  # fmt: skip
 
     def _polite(self, at: int) -> Dos | None:
@@ -220,6 +221,13 @@ class Clauses(Statements):
             return None
         if not any(p.wheres for p in parts[:-1]) and (result := self.result(end, parts, at)):
             return result
+        if self._no_targets(parts) and any(
+            Form.PAST in found.forms for found in verbs_at(source.words, end)
+        ):
+            # "I need the tray, the one on the stove, brought to the hall".
+            done = self.verb_phrase(end, {Form.PAST}, self.attach(parts))
+            if done and all(do.act is Act.MOVE and do.to for do in done[0]):
+                return done
         from_there = all(
             w.way is Way.FROM or (p.wheres[0].way is Way.FROM and belongs(p.wheres[0], w))
             for p in parts for w in p.wheres
@@ -240,6 +248,19 @@ class Clauses(Statements):
             return None
         things = self.attach(parts)
         return [Do(Act.MOVE, things, at, end, [Where(Relation.AT, Spot.ME, Way.TO, at, end)])], end
+
+    def _inverted(self, at: int) -> Dos | None:
+        """Reads "Could the radio please live on the shelf?", "can the lamp be off?"."""
+        source = self._source
+        if source.word(at) not in ("can", "could", "should", "may", "might", "shall", "would"):
+            return None
+        segments = self.objects(at + 1, subject=True)
+        if segments is None or not self._no_targets(segments[0]):
+            return None
+        things, i = self.attach(segments[0]), self.skip(segments[1])
+        return self._goes(i, things, at) or (
+            self._becomes(i + 1, things, at) if source.word(i) in ("be", "get") else None
+        )
 
     def _wishes(self, at: int) -> bool:
         """Whether a clause begins with words such as "make sure that"."""

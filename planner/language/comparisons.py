@@ -24,11 +24,6 @@ def is_one_of(thing: Phrase, group: Phrase) -> bool:
     )  # fmt: skip
 
 
-def is_stated(do: Do) -> bool:
-    """Whether a request says how things shall be ("the cup goes on the shelf"), not what to do."""
-    return bool(do.things) and do.things[0].start == do.start
-
-
 def apart(one: Do, other: Do) -> bool:
     """Whether two moves have the same things at places of which each excludes the other."""
     if not (one.act is other.act is Act.MOVE) or len(one.to) != 1 or len(other.to) != 1:

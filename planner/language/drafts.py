@@ -142,6 +142,7 @@ class Do:
         cleared: things go away from a place, wherever to.
         guess: it may only say where things are ("there should be a pot on the stove").
         told: its places and states say how the things are.
+        stated: it says how things shall be ("the cup goes on the shelf"), not what to do.
         complaint: it says that things are where they should not be.
         tools: what it is done with.
         later: which of the things come after those before them ("the cup, then the plate").
@@ -164,6 +165,7 @@ class Do:
     cleared: bool = False
     guess: bool = False
     told: bool = False
+    stated: bool = False
     complaint: bool = False
     tools: list[Phrase] = field(default_factory=list)
     later: list[int] = field(default_factory=list)

@@ -252,7 +252,9 @@ _TIMES = products(
 )
 """When, as far as nobody can measure it."""
 INTERJECTIONS = phrases(
-    "bloody|damn it|dammit|for goodness sake|for heaven s sake|for god s sake|for crying out loud"
+    "like ,|shall we|do not ask me why|do not ask why|do not ask|for some reason|god knows why"
+    "|who knows why|believe it or not|bloody|damn it|dammit|for goodness sake|for heaven s sake"
+    "|for god s sake|for crying out loud"
     "|for pity s sake|goodness|gosh|oh dear|oh my|oh my god|my goodness|good grief|jeez|yikes"
     "|whoops"
     "|whoa|woah|listen up|attention|attention please|here we go|right then|okay then|ok then"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from planner.language.clause_words import GONE, LEFT, OWNERS
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
-from planner.language.english import PRIVATE_ADJECTIVES
+from planner.language.english import PRIVATE_ADJECTIVES, VAGUE_RESULTS
 from planner.language.moving_frames import MovingFrames
 from planner.language.objects import Segment
 from planner.language.places import grouped, is_room
@@ -81,20 +81,30 @@ class Frames(MovingFrames):
 
     def cause(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """CAUSE: "have the kettle filled", "make the table clean"."""
+        source = self._source
         segments = self._segments(i, given)
+        if segments and source.word(segments[1]) in ("look", "feel", "seem"):
+            vague = segments[1] + 1 + (source.word(segments[1] + 1) in ("more", "a", "bit", "less"))
+            if source.word(vague) in VAGUE_RESULTS:
+                raise source.ask(AskReason.DONE, vague, vague + 1)
         if segments is None or any(part.wheres for part in segments[0][:-1]):
             # "Have the speaker on the shelf and the radio off".
             return None
         return self.result(segments[1], segments[0], start)
 
+    def hands_off(self, at: int) -> Dos | None:
+        """Reads "hands off my laptop"."""
+        off = self._source.starts(at, "hands off of", "hands off")
+        spared = self.objects(off) if off else None
+        if spared is None:
+            return None
+        return [Do(Act.LEAVE, self.attach(spared[0]), at, spared[1])], spared[1]
+
     def keep(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """KEEP: in a state, at or away from a place, or untouched."""
         source = self._source
-        if off := source.starts(i, "your hands off of", "your hands off"):
-            spared = self.objects(off)
-            if spared is None:
-                return None
-            return [Do(Act.LEAVE, self.attach(spared[0]), start, spared[1])], spared[1]
+        if source.starts(i, "your hands off"):
+            return self.hands_off(i + 1)
         segments = self._segments(i, given)
         if segments is None:
             return None

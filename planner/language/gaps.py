@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 
+from planner.language.clause_words import SPEAKER
 from planner.language.clauses import Clauses
 from planner.language.discourse import Discourse
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Where
+from planner.language.english import phrases
 from planner.language.ordering import Order
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AskReason
@@ -20,6 +22,8 @@ from planner.language.words import (
     Occasion,
     Spot,
 )
+
+_SHARES = phrases("do|get|take|handle|take care of|deal with|see to|take on|look after")
 
 
 class Gaps(Clauses):
@@ -41,10 +45,12 @@ class Gaps(Clauses):
         self._said_number: tuple[int | None, int, int] | None = None
         self._within: Do | None = None
         self._reverse = False
+        self._before_do: Do | None = None
         self._complete = False
         self._wishing = False
         self._force_then: Do | None = None
         self._ignored: set[int] = set()
+        self._told_states: tuple[Do, list[str]] | None = None
 
     def _gap(self, at: int) -> Dos | None:
         """Reads "and the plates in the sink", "the lemons as well", "not the ball"."""
@@ -153,6 +159,30 @@ class Gaps(Clauses):
             # Not "they stink".
             return [self._like(last, things, i, end)], end
         return None
+
+    def _my_part(self, at: int) -> Dos | None:
+        """Reads "You load the dishwasher with the plates and I'll do the glasses": likewise."""
+        source = self._source
+        last = self._previous[-1] if self._previous else None
+        who = Actor.SPEAKER if source.longest(at, SPEAKER) else Actor.ROBOT
+        i = source.longest(at, SPEAKER) or (at + 1) * (source.word(at) == "you")
+        i = source.longest(i, _SHARES) if i else 0
+        if not i or last is None or last.act not in (Act.MOVE, Act.MAKE) or last.taken:
+            return None
+        if last.who is None or last.who is who:
+            return None
+        found = self.objects(i)
+        if found is None or not self._no_targets(found[0]) or not self._ends(found[1]):
+            return None
+        ones = all(isinstance(t, Noun) and not t.kind for part in found[0] for t in part.things)
+        if not ones and any(part.wheres for part in found[0]):
+            return None
+        things = self.attach(found[0])
+        if any(isinstance(thing, Pronoun) for thing in things):
+            return None
+        do = self._like(last, things, at, found[1])
+        do.who = who
+        return [do], found[1]
 
     def _off_gap(self, at: int, last: Do) -> Dos | None:
         """Reads "And the radio off" after "switch the laptop on"."""

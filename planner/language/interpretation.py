@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 from pydantic import ValidationError
 
 from planner.language.accounting import Accounting
 from planner.language.checks import check
 from planner.language.emission import Emission
+from planner.language.english import THE
 from planner.language.lexicon import default_lexicon
 from planner.language.reading import (
     Ask,
@@ -42,7 +45,18 @@ def interpret(text: str) -> Reading:
     except Refused as refused:
         if isinstance(refused.reading, Ask) and _asks_where(tokens):
             return NoCommand(reason=NoCommandReason.QUESTION)
+        unknown = [
+            t for before, t in itertools.pairwise(tokens)
+            if t.is_word and not known(t.word) and before.word in THE
+        ]  # fmt: skip
+        if unknown and isinstance(refused.reading, Ask) and _is_pronoun(refused.reading):
+            # "My wazzle is on the bed, bring it to me".
+            return NotUnderstood(words=tuple(text[t.start : t.end] for t in unknown))
         return refused.reading
+
+
+def _is_pronoun(ask: Ask) -> bool:
+    return ask.reason is AskReason.WHAT and {word.lower() for word in ask.words} <= {"it", "them"}
 
 
 def _asks_where(tokens: tuple[Token, ...]) -> bool:

@@ -299,7 +299,8 @@ _OPPOSITES = {
     "open": "closed", "closed": "open", "clean": "dirty", "filled": "empty", "empty": "filled",
     "dirty": "clean", "powered on": "powered off", "powered off": "powered on", "dusted": "dusty",
     "cooked": "uncooked", "sliced": "unsliced", "toasted": "untoasted", "watered": "unwatered",
-    "boiled": "unboiled",
+    "boiled": "unboiled", "dusty": "dusted", "uncooked": "cooked", "unsliced": "sliced",
+    "untoasted": "toasted", "unwatered": "watered", "unboiled": "boiled",
 }  # fmt: skip
 
 

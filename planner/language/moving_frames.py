@@ -24,6 +24,9 @@ from planner.language.words import (
 class MovingFrames(OccasionFrames):
     """Reads verbs of motion."""
 
+    _fronting = False
+    """Whether the place was said before the verb."""
+
     def put(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """PUT: a place is needed, with or without motion."""
         if verb.base in ("set", "lay") and given is None and (found := self._set_table(start, i)):
@@ -193,7 +196,7 @@ class MovingFrames(OccasionFrames):
             if isinstance(t, Noun)
             for w in t.where
         )
-        if verb.base == "place":
+        if verb.base == "place" and not self._fronting:
             # "Place the spatula next": to be placed without a place is not done by a later move.
             raise self._source.ask(AskReason.WHERE, do.start, do.end)
         if verb.base == "get" and off:

@@ -21,6 +21,9 @@ CHORES = {
     "scrubbing": "clean", "drink": "watered", "water": "watered",
 }  # fmt: skip
 
+_COUNTED = words(
+    "people persons guests visitors friends of adults kids children person guest colleagues"
+)
 _PERSONS = words(
     "me mother father mom mum dad guest child kid wife husband neighbour neighbor visitor friend "
     "boss son daughter brother sister grandma grandpa grandmother grandfather aunt uncle cousin "
@@ -53,7 +56,8 @@ class OccasionFrames(StateFrames):
         source = self._source
         people, i = None, at
         while source.word(i) == "for":
-            j = i + 1 + (source.starts(i + 1, "the", "all") > 0)
+            j = i + 1 + (source.starts(i + 1, "all") > 0)
+            j += source.word(j) in THE
             number = NUMBERS.get(source.word(j)) or (
                 int(source.word(j))
                 if source.word(j).isdecimal() and len(source.word(j)) < 4
@@ -61,7 +65,7 @@ class OccasionFrames(StateFrames):
             )
             if number:
                 people, i = number, j + 1
-                i += source.word(i) in ("people", "persons", "guests", "of")
+                i += source.word(i) in _COUNTED
                 i += source.word(i) == "us"
             elif named := self._named_people(i):
                 people, i = named

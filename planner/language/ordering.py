@@ -7,7 +7,6 @@ from planner.language.comparisons import (
     apart,
     at_one_place,
     is_one_of,
-    is_stated,
     only_beside,
     refines,
     repeats,
@@ -143,6 +142,7 @@ class Order:
         if do.act in (Act.LEAVE, Act.NEVER, Act.MENTION):
             self.add(do, then=False)
             return
+        self._drop_taken(do)
         self.steps.insert(min(step, len(self.steps) - 1), [do])
 
     def step_of(self, do: Do) -> int:
@@ -249,7 +249,7 @@ class Order:
         """Refuses two opposite states or two places of one thing without an order."""
         for earlier in self.steps[-1]:
             kept_there = self._source.word(do.start) in ("keep", "leave")
-            stated = is_stated(do) and is_stated(earlier)
+            stated = do.stated and earlier.stated
             if (kept_there or stated) and apart(earlier, do):
                 # "Put the cup in the sink and leave it on the table".
                 raise self._source.impossible("contradiction", earlier.start, do.end)
@@ -334,10 +334,13 @@ def _depends(do: Do, earlier: Do) -> bool:
         return True
     if any(same(thing, other) for thing in do.things for other in about):
         return True
+    if any(same(thing, tool) for thing in do.things for tool in earlier.tools):
+        # "Water the plants with the can and put it back".
+        return True
     used: list[Phrase] = list(do.tools)
     if "watered" in do.states and any(state.startswith("filled") for state in earlier.states):
         return True
-    if earlier.act is Act.MAKE:
+    if earlier.act is Act.MAKE and not only_beside(do):
         used += anchors(do)
     for thing in do.things:
         if isinstance(thing, Noun):

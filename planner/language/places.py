@@ -200,7 +200,15 @@ class Places(NounPhrases):
         """Reads "Where the laptop is"."""
         source = self._source
         i = at + (source.word(at) == "to")
-        if source.word(i) != "where":
+        if same := source.starts(
+            i, "in the same place as", "the same place as", "the same spot as",
+            "in the same spot as", "at the same place as", "on the same spot as",
+        ):  # fmt: skip
+            found = self.phrase(same)
+            if found is None or isinstance(found[0], Pronoun):
+                return None
+            return [Where(Relation.AT, PlaceWhere(found[0]), Way.TO, at, found[1])], found[1]
+        if source.word(i) not in ("where", "wherever"):
             return None
         found = self.phrase(i + 1)
         if found is None or source.word(found[1]) not in (

@@ -175,8 +175,9 @@ class Pronouns:
             things = [n for n in spoken.things if n not in own]
             anchors = [n for n in spoken.anchors if n not in own and not is_room(n)]
             if pronoun.number == 1 and any(map(fits, spoken.topics)) and any(map(fits, things)):
-                # "Water the plant with it and put it back".
-                raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
+                # "Fill the can, water the plant with it and put it back".
+                yield next(noun for noun in spoken.topics if fits(noun))
+                return
             if found := self._meant(pronoun, things, anchors, fits):
                 self._check_vessel(pronoun, found, fits)
                 yield from found
@@ -262,7 +263,8 @@ class Pronouns:
         # "There is juice on the floor, wipe it up" is about the floor.
         fitting = [
             n for n in things
-            if single(n) and fits(n) and n.kind not in LIQUIDS and not self._said_plural(n)
+            if single(n) and fits(n) and not self._said_plural(n)
+            and (n.kind not in LIQUIDS or not self._changing)
         ]  # fmt: skip
         if len(fitting) > 1:
             raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from planner.language.clause_words import TO_DO
 from planner.language.drafts import Act, Do, Noun, Way, Where
 from planner.language.english import LIQUIDS, NUMBERS, PEOPLE, THE, phrases, words
@@ -187,8 +189,23 @@ class Remarks(Subordinates):
         about = {"it", "them", "these", "those", "this"} & set(source.words[at + 2 : end])
         return not does and not (working and about)
 
+    def _unknown_thing(self, at: int, end: int) -> bool:
+        """Whether a thing is named that nobody knows: "my wazzle is on the bed"."""
+        words = self._source.words[at:end]
+        return any(
+            one in THE and other.isalpha() and not known(other)
+            for one, other in itertools.pairwise(words)
+        )
+
     def _mention(self, at: int, end: int) -> None:
         """What a remark is about, if that is one thing: "my shirt has a stain, wash it"."""
+        source = self._source
+        pointing = any(
+            source.word(k + 1) in ("here", "there") for k in range(at, end) if self._is_thing(k)
+        )
+        if pointing or self._unknown_thing(at, end):
+            # "The lamp here flickers".
+            return
         nouns: list[Noun] = []
         k = at
         while k < end:
@@ -197,9 +214,11 @@ class Remarks(Subordinates):
                 found is not None and isinstance(found[0], Noun)
                 and any(self._is_thing(p) for p in range(k, found[1]))
             )  # fmt: skip
-            if found and known and isinstance(found[0], Noun) and found[0].kind not in LIQUIDS:
+            if found and known and isinstance(found[0], Noun):
                 nouns.append(found[0])
             k = found[1] if found and known else k + 1
+        if len(nouns) > 1:
+            nouns = [noun for noun in nouns if noun.kind not in LIQUIDS]
         rooms = [noun for noun in nouns if is_room(noun)]
         things = [noun for noun in nouns if noun not in rooms] or rooms[:1]
         if len(things) != 1:

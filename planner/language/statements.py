@@ -205,6 +205,9 @@ class Statements(Frames):
         if found := self._goes(i, things, at):
             return found
         end = source.longest(i, MODALS)
+        if source.word(i) in ("has", "have") and source.starts(i + 1, "not been"):
+            told = self._becomes(self.skip(i + 3), list(things), at)
+            return self._told_not(told, things) if told and not wish else None
         if looks := source.starts(i, "would look", "would be", "looks", "look", "would feel"):
             wheres = self.places(looks + 1)
             if wheres[0] and source.word(looks) in VAGUE_RESULTS | {"lovely"}:
@@ -234,9 +237,11 @@ class Statements(Frames):
         binding = wish or (modal in BINDING and source.word(i) != "somewhere")
         if (found := self._becomes(i, things, at)) is None:
             return None
+        for do in found[0]:
+            do.stated = True
         if not binding:
             if negated:
-                return None
+                return self._told_not(found, things) if modal in STATING | GUESSING else None
             return self._told(found, things, modal)
         if negated:
             return self._kept_from(found)
@@ -253,6 +258,14 @@ class Statements(Frames):
             elif other := forbidden(do):
                 kept.append(other)
         return (kept, found[1]) if kept else None
+
+    def _told_not(self, found: Dos, things: list[Phrase]) -> Dos | None:
+        """Reads "The plants have not been watered"."""
+        for do in found[0]:
+            if do.act is not Act.MAKE or not all(map(opposite, do.states)):
+                return None
+            do.states = [opposite(state) for state in do.states]
+        return self._told(found, things, ("are",))
 
     def _told(self, found: Dos, things: list[Phrase], modal: Words) -> Dos | None:
         """What is stated as a fact describes the things."""
@@ -311,9 +324,9 @@ class Statements(Frames):
         self._describe(things, origins)
         wheres = [w for w in wheres if w.way is not Way.FROM]
         kind = spread[0] if spread else None
-        return [
-            Do(Act.MOVE, list(things), at, after, grouped(wheres, unsure=True), arrangement=kind)
-        ], after
+        to = grouped(wheres, unsure=True)
+        do = Do(Act.MOVE, list(things), at, after, to, arrangement=kind, stated=True)
+        return [do], after
 
     def _needs(self, i: int, things: list[Phrase], at: int) -> Dos | None:
         """Reads "The dishes need washing", "the plants need some water"."""

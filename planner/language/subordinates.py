@@ -328,9 +328,13 @@ class Subordinates(Gaps):
                 self._place_within(self._within, do)
             if do.occasion is Occasion.SET_TABLE:
                 self._count_people(do)
+            states = list(do.states) if do.told else []
             self._discourse.accept(do)
-            if self._reverse and self._previous:
-                self.order.add_before(do, self.order.step_of(self._previous[-1]))
+            self._told_states = (do, states) if states else None
+            if self._before_do is None and self._reverse and self._previous:
+                self._before_do = self._previous[-1]
+            if self._before_do is not None and not self._then:
+                self.order.add_before(do, self.order.step_of(self._before_do))
                 self._reverse = False
             else:
                 then = self._then or do is self._force_then

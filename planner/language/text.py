@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from planner.language.announcements import Announcements
+from planner.language.circumstance_words import AUXILIARIES
 from planner.language.clause_words import TO_DO
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import (
@@ -15,8 +15,11 @@ from planner.language.english import (
     THEN,
 )
 from planner.language.fitness import includes
+from planner.language.follow_ups import FollowUps
+from planner.language.items import PREDICATES
 from planner.language.places import is_room
 from planner.language.reading import AskReason
+from planner.language.screening import known
 from planner.language.sentence import Source
 from planner.language.state_frames import Dos
 from planner.language.text_words import ALSO, STARTING, TOO
@@ -27,7 +30,7 @@ from planner.language.words import Actor, Amount, Occasion, Relation, Spot
 _ORDER_SAID = {"before": frozenset({"after", "once"}), "after": frozenset({"before"})}
 
 
-class Text(Announcements):
+class Text(FollowUps):
     """Reads the sentences of a text into an order of requests."""
 
     def read(self) -> int | None:
@@ -36,7 +39,8 @@ class Text(Announcements):
         source = self._source
         while i < source.size:
             if source.word(i) in STOPS:
-                tidied = self._previous[-1] if self._previous and source.word(i) == ":" else None
+                opened = self._sentence and source.word(i) == ":"
+                tidied = self._previous[-1] if self._previous and opened else None
                 self._end_sentence()
                 if tidied is not None and (
                     tidied.occasion is Occasion.SET_TABLE
@@ -64,7 +68,10 @@ class Text(Announcements):
         if end := self._passing(at, self._is_so(at) or self._wants_to(at)):
             self._complete = True
             return end
-        if end := self._mark(at) or self._topic(at) or self._subordinate(at):
+        if end := (
+            self._question(at) or self._no_no(at) or self._mark(at) or self._not_there(at)
+            or self._topic(at) or self._subordinate(at)
+        ):  # fmt: skip
             self._complete = False
             return end
         excepts = self._complete or bool(
@@ -74,7 +81,12 @@ class Text(Announcements):
             end = self._exceptions(at, self._previous[-1].things)
             if end > at and self._ends(end):
                 return end
+        source = self._source
         goes_on = self._source.word(at) in ("without", "not") or self._placing(at)
+        asks_you = "you" in source.words[at : source.longest(at, TO_DO)]
+        if self._complete and asks_you and self.clause(at):
+            # "The toaster is still on can you turn it off".
+            goes_on = True
         if self._complete and not goes_on:
             return self._passing(at, self._reason(at))
         end = self._main(at)
@@ -107,6 +119,22 @@ class Text(Announcements):
         if self._source.word(at) != "so" or self.clause(at + 1):
             return 0
         return self._reason(at)
+
+    def _no_no(self, at: int) -> int:
+        """Reads "No, no" before anything else."""
+        end = at
+        while end < 6 and self._source.word(end) in ("no", "nope", "nah", ",", "!", "."):
+            end += 1
+        said = at == 0 and end > 1 and self._source.word(0) in ("no", "nope", "nah")
+        return self._passing(at, end) if said else 0
+
+    def _not_there(self, at: int) -> int:
+        """Reads "No, not on the bed! Put the shoes on the rack": where they are or nearly were."""
+        source = self._source
+        if self._sentence or source.word(at) != "not" or not (place := self.places(at + 1))[0]:
+            return 0
+        ends = source.word(place[1]) in STOPS and place[1] + 1 < source.size
+        return self._passing(at, place[1]) if ends else 0
 
     def _topic(self, at: int) -> int:
         """Reads "Whichever mug you find first, bring it": the thing stands before the command."""
@@ -143,6 +171,7 @@ class Text(Announcements):
         for do in self._pending:
             self.order.add(do, then=bool(self._sentence))
         self._pending, self._sentence, self._conditions = [], [], []
+        self._before_do = None
         self._forms, self._given = frozenset({Form.BASE}), []
 
     def _mark(self, at: int) -> int:
@@ -326,18 +355,28 @@ class Text(Announcements):
 
     def _next_clause(self, at: int) -> Dos | None:
         source = self._source
+        if found := self._see_to_it(at) or self._fronted(at) or self._my_part(at):
+            return found
         if self._wishing and (found := self.statement(at, wish=True)):
             return found
+        given = list(self._given) if self._sentence else []
+        if source.word(at - 1) == "and" and given and not self.item(at + 1):
+            found = self.verb_phrase(at, {Form.PAST}, given)
+            if found and all(do.to or do.states for do in found[0]):
+                # "I want the plates washed and put in the cabinet".
+                return found
         candidates: list[Dos] = []
         if self._forms != {Form.BASE} and (found := self.verb_phrase(at, self._forms)):
             candidates.append(found)
         if self._sentence and (found := self._placing(at)):
             candidates.append(found)
         gap = self._gap(at)
+        if gap and not self._complete_at(gap[1]):
+            # "The milk in the fridge has gone off".
+            gap = None
         if gap and self._continues(at, gap):
             return gap
-        candidates += [found for found in (self.clause(at), gap) if found]
-        given = list(self._given) if self._sentence else []
+        candidates += [found for found in (self.clause(at), gap, self._my_share(at)) if found]
         if given and (found := self.verb_phrase(at, {Form.PAST}, given)):
             candidates.append(found)
         if not candidates:
@@ -348,6 +387,19 @@ class Text(Announcements):
         if any(Form.ING in f for f in forms) and candidates and not self._sentence:
             self._forms = frozenset({Form.ING})
         return best
+
+    def _my_share(self, at: int) -> Dos | None:
+        """Reads "You fill the bucket, then I clean the bathtub"."""
+        if not any(do.who is Actor.ROBOT for do in self._previous):
+            return None
+        found = self._own_work(at)
+        return found if found and all(do.act in (Act.MOVE, Act.MAKE) for do in found[0]) else None
+
+    def _complete_at(self, end: int) -> bool:
+        """Whether a clause without a verb may end here: not before a verb."""
+        verb = self._source.word(end)
+        inflected = verb.endswith(("s", "ed")) and not known(verb) and verb.isalpha()
+        return verb not in PREDICATES | AUXILIARIES and not inflected
 
     def _continues(self, at: int, gap: Dos) -> bool:
         """Whether things and places go on a list: "the red one on the shelf, the blue one ..."."""

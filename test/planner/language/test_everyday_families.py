@@ -128,7 +128,103 @@ MEANINGS = [
         "Wash the cups and put two on the table.",
         "[{make: {all: cup}, be: clean}, then, {move: {a: cup, n: 2}, to: {on_top: {the: table}}}]",
     ),
+    # Told, and what to do about it
+    ("the toaster's still on can you get that", "[{make: {the: toaster}, be: powered off}]"),
+    (
+        "The orchid on my desk hasn't been watered all week, would you see to it?",
+        "[{make: {the: orchid, on_top: {the: desk}}, be: watered}]",
+    ),
+    (
+        "The lamp in the hall is still on, could you take care of that?",
+        "[{make: {the: lamp, in: {the: hall}}, be: powered off}]",
+    ),
+    (
+        "I can't reach the tall vase on top of the fridge. Could you set it on the counter?",
+        "[{move: {the: vase, size: tall, on_top: {the: fridge}}, to: {on_top: {the: counter}}}]",
+    ),
+    (
+        "The lamp on the desk flickers, turn it off.",
+        "[{make: {the: lamp, on_top: {the: desk}}, be: powered off}]",
+    ),
+    (
+        "The milk in the fridge has gone off, throw it away.",
+        "[{move: {the: milk, in: {the: fridge}}, to: {in: {a: trash can}}}]",
+    ),
+    # Asked, and what to do then
+    (
+        "Could you check if the fridge is open? If it is, close it.",
+        "[{only_if: {the: fridge, is: open}, make: {the: fridge}, be: closed}]",
+    ),
+    (
+        "Is the stove off? If not, switch it off.",
+        "[{unless: {the: stove, is: powered off}, make: {the: stove}, be: powered off}]",
+    ),
+    ("Is the oven still open? Close it, please.", "[{make: {the: oven}, be: closed}]"),
+    # A place before the command
+    (
+        "On the desk, put the phone to the left of the laptop.",
+        "[{move: {the: phone}, to: {on_top: {the: desk}, left_of: {the: laptop}}}]",
+    ),
+    (
+        "On the coffee table, place the magazines.",
+        "[{move: {all: magazine}, to: {on_top: {the: coffee table}}}]",
+    ),
+    (
+        "In the kitchen, turn off the lights.",
+        "[{make: {all: light, in: {the: kitchen}}, be: powered off}]",
+    ),
+    ("From the fridge, bring me the milk.", "[{move: {the: milk, at: {the: fridge}}, to: me}]"),
+    (
+        "In the study, there is a book on the desk, bring it to me.",
+        "[{move: {the: book, on_top: {the: desk, in: {the: study}}}, to: me}]",
+    ),
+    # Participles behind a wish
+    (
+        "I'd like the plates washed and put in the cabinet.",
+        "[{make: {all: plate}, be: clean}, then, {move: {all: plate}, to: {in: {the: cabinet}}}]",
+    ),
+    (
+        "Could I have two clean towels brought to the bathroom?",
+        "[{move: {a: towel, n: 2, is: clean}, to: {in: {the: bathroom}}}]",
+    ),
+    # Who does what
+    (
+        "You load the dishwasher with the plates and I'll do the cups.",
+        (
+            "[{who: robot, move: {all: plate}, to: {in: {the: dishwasher}}}, "
+            "{who: speaker, move: {all: cup}, to: {in: {the: dishwasher}}}]"
+        ),
+    ),
+    (
+        "You fill the bucket, then I clean the sink.",
+        (
+            "[{who: robot, make: {the: bucket}, be: filled}, then, "
+            "{who: speaker, make: {the: sink}, be: clean}]"
+        ),
+    ),
+    # What is used goes on being spoken of
+    (
+        "Fill the can, water the plant with it and put it in the garage.",
+        (
+            "[{make: {the: can}, be: filled}, then, {make: {the: plant}, be: watered}, then, "
+            "{move: {the: can}, to: {in: {the: garage}}}]"
+        ),
+    ),
+    (
+        (
+            "You can put the puzzles in the toy chest, but first pick up the dolls and drop them "
+            "in the basket."
+        ),
+        (
+            "[{move: {all: doll}, to: {in: {the: basket}}}, then, "
+            "{move: {all: puzzle}, to: {in: {the: toy chest}}}]"
+        ),
+    ),
     # Places
+    (
+        "Put my phone wherever the charger is.",
+        "[{move: {the: phone}, to: {at: {place_of: {the: charger}}}}]",
+    ),
     (
         "Wash the cups and return them to the cupboard.",
         "[{make: {all: cup}, be: clean}, then, {move: {all: cup}, to: {in: {the: cupboard}}}]",
@@ -155,6 +251,7 @@ def test_the_meaning(text: str, meaning: str) -> None:
         ("Put the cup, er, the glass on the table.", "the cup, er, the glass"),
         ("Take the spoon out of the mug and wash it.", "it"),
         ("Turn off everything but the fridge in the kitchen.", "in the kitchen"),
+        ("In the box, put the cup in the sink.", "In the box"),
     ],
 )
 def test_what_has_two_readings_is_asked(text: str, words: str) -> None:

@@ -1,0 +1,191 @@
+"""What answers a statement or question of the same speaker: "is it on? If so, switch it off"."""
+
+from __future__ import annotations
+
+import copy
+
+from planner.language.announcements import Announcements
+from planner.language.clause_words import TO_DO
+from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
+from planner.language.english import FILLERS, phrases, products
+from planner.language.modifiers import opposite
+from planner.language.places import belongs, grouped, is_furniture, is_room
+from planner.language.reading import AskReason
+from planner.language.state_frames import Dos
+from planner.language.tokens import STOPS
+from planner.language.words import Relation, Spot
+
+_CHECK = products("check|see|find out|look|double check|tell me|verify", "if|whether")
+_IF_SO = phrases(
+    "if so|and if so|if yes|if it is|if they are|if that is the case|and if it is|and if they are"
+    "|if that is so|then"
+)
+_IF_NOT = phrases(
+    "if not|and if not|if it is not|if they are not|otherwise|and if it is not|if no"
+    "|and if they are not|or else"
+)
+_SEE_TO_IT = products(
+    "see to|take care of|deal with|handle|fix|get|sort|do|change|do something about|look after"
+    "|attend to|remedy|correct|sort out",
+    "it|that|this|them|those|these",
+    "out|up|",
+)
+_WITHOUT_PLEA = frozenset({"please", "now", "thanks", "then", "today", "quickly"})
+
+
+class FollowUps(Announcements):
+    """Reads clauses that depend on what was just asked or told."""
+
+    def _question(self, at: int) -> int:
+        """Reads "Is the oven on? If so, switch it off", "check whether it is, and if not ..."."""
+        source = self._source
+        if self._sentence:
+            return 0
+        i = source.longest(at, TO_DO) or at
+        i = source.longest(i, _CHECK)
+        asks = not i and source.word(at) in ("is", "are")
+        found = self.objects(i or at + 1, subject=True) if i or asks else None
+        if found is None or not self._no_targets(found[0]):
+            return 0
+        parts, i = found
+        if not asks and source.word(i) not in ("is", "are", "'s"):
+            return 0
+        there = parts[-1].wheres
+        if asks and there and source.word(i) == "?":
+            # "Is my jacket in the wardrobe?"
+            parts[-1].wheres = []
+            things = self.attach(parts)
+            told: Dos | None = ([Do(Act.MOVE, things, at, i, grouped(there, unsure=True))], i)
+        else:
+            things = self.attach(parts)
+            i += not asks
+            while source.word(i) in ("still", "already", "currently", "all", "both"):
+                i += 1
+            told = self._becomes(i, list(things), at)
+        if told is None or len(told[0]) != 1 or told[0][0].act not in (Act.MAKE, Act.MOVE):
+            return 0
+        end = told[1]
+        while source.word(end) in ("?", ",", ".", "please") or source.starts(end, "and ,"):
+            end += 1
+        so, otherwise = source.longest(end, _IF_SO), source.longest(end, _IF_NOT)
+        if not (so or otherwise):
+            return self._asked_about(at, things, told[1]) if asks else 0
+        mention = Do(Act.MENTION, things, at, told[1])
+        self._discourse.accept(mention)
+        conditions: list[Phrase] = []
+        for thing in mention.things:
+            if not isinstance(thing, Noun):
+                return 0
+            state = copy.copy(thing)
+            state.states, state.where = [*thing.states, *told[0][0].states], list(thing.where)
+            state.where += told[0][0].to
+            conditions.append(state)
+        self._conditions.append(("unless" if otherwise else "only_if", conditions))
+        self._open_condition = (at, end)
+        return max(so, otherwise)
+
+    def _asked_about(self, at: int, things: list[Phrase], end: int) -> int:
+        """Reads "Is the microwave still open? Close it": only what "it" is."""
+        source = self._source
+        if source.word(end) != "?" or not self._next_says(end + 1, {"it", "them", "that"}):
+            return 0
+        self._discourse.accept(Do(Act.MENTION, things, at, end))
+        return end
+
+    def _next_says(self, at: int, pronouns: set[str]) -> bool:
+        end = at
+        while end < self._source.size and self._source.word(end) not in STOPS:
+            end += 1
+        return bool(pronouns & set(self._source.words[at:end]))
+
+    def _see_to_it(self, at: int) -> Dos | None:
+        """Reads "The lamp is still on, could you see to it?": the opposite of what was told."""
+        told = self._told_states
+        start = self.skip(at)
+        end = self._source.longest(start, _SEE_TO_IT)
+        if not end and (i := self._source.longest(start, TO_DO)):
+            end = self._source.longest(self.skip(i), _SEE_TO_IT)
+        if told is None or not end:
+            return None
+        ahead = self._source.word(end)
+        if ahead.isalnum() and ahead not in _WITHOUT_PLEA and not self._source.longest(
+            end, FILLERS
+        ):  # fmt: skip
+            return None
+        before, states = told
+        things = before.things
+        wanted = [opposite(state) for state in states]
+        if not wanted or not all(wanted):
+            return None
+        for thing in things:
+            if isinstance(thing, Noun):
+                thing.states = [state for state in thing.states if state not in states]
+        self._told_states = None
+        # "Has not been watered": what is to be done says so.
+        self._ignored.update(range(before.start, before.end))
+        return self._make(list(things), wanted, at, end)
+
+    def _fronted(self, at: int) -> Dos | None:
+        """Reads "On the desk, put the tablet next to the lamp", "in the hall, dust the shelf"."""
+        source = self._source
+        if self._sentence or source.longest(at, FILLERS):
+            return None
+        wheres, end = self.places(at)
+        if len(wheres) > 1 and source.starts(wheres[-1].start, "there is", "there are"):
+            end = wheres.pop().start
+        named = [w for w in wheres if isinstance(w.anchor, Noun)]
+        if not wheres or len(named) != len(wheres) or any(w.way is Way.TO for w in wheres):
+            return None
+        if is_where := source.starts(end, "is where i want", "is where you put", "is where i need"):
+            return self._is_where(wheres, at, is_where)
+        i = end + (source.word(end) == ",")
+        self._fronting = True
+        found = self.clause(i)
+        self._fronting = False
+        if found is None or len(found[0]) != 1:
+            return None
+        do, end = found[0][0], found[1]
+        if len(wheres) == 2 and belongs(*wheres) and isinstance(wheres[0].anchor, Noun):
+            wheres[0].anchor.where.append(wheres.pop())
+        if len(wheres) != 1 or do.act not in (Act.MOVE, Act.MAKE, Act.MENTION):
+            return None
+        return ([do], end) if self._put_there(do, wheres[0]) else None
+
+    def _is_where(self, wheres: list[Where], at: int, i: int) -> Dos | None:
+        things = self.objects(i)
+        if things is None or any(part.wheres for part in things[0]):
+            return None
+        return [Do(Act.MOVE, self.attach(things[0]), at, things[1], wheres)], things[1]
+
+    def _put_there(self, do: Do, where: Where) -> bool:
+        """Adds a place that stands before a command to what it can be said of."""
+        place = where.anchor
+        if not isinstance(place, Noun):
+            return False
+        nouns = [thing for thing in do.things if isinstance(thing, Noun)]
+        if do.act is Act.MENTION and not do.taken:
+            # "In the study, there is a book on the desk".
+            inner = [w.anchor for noun in nouns for w in noun.where if isinstance(w.anchor, Noun)]
+            for noun in inner if is_room(place) and inner else nouns:
+                noun.where.append(where)
+            return True
+        if where.way is Way.FROM or do.act is Act.MAKE or any(w.anchor is Spot.ME for w in do.to):
+            if len(nouns) != len(do.things) or any(noun.where for noun in nouns):
+                return False
+            for noun in nouns:
+                noun.where.append(where)
+            return True
+        if not do.to and do.taken:
+            do.act, do.to, do.taken = Act.MOVE, [where], False
+            return True
+        targets = [w.anchor for w in do.to if isinstance(w.anchor, Noun)]
+        if do.act is not Act.MOVE or len(targets) != len(do.to):
+            return False
+        if is_room(place) and all(map(is_furniture, targets)):
+            for target in targets:
+                target.where.append(where)
+            return True
+        if any(w.relation in (Relation.IN, Relation.ON_TOP, Relation.AT) for w in do.to):
+            raise self._source.ask(AskReason.WHICH, where.start, where.end)
+        do.to = [where, *do.to]
+        return True
