@@ -295,6 +295,7 @@ def test_the_known_instructions_reach_the_floor() -> None:
         ("blind_3", 118, 0),
         ("blind_4", 112, 0),
         ("blind_5", 107, 0),
+        ("blind_6", 77, 2),
         ("set_aside", 88, 0),
     ],
 )
