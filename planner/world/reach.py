@@ -36,7 +36,7 @@ class Reach:
         # (n, 2) middles of the walkable cells in the map frame, in the order of `walkable`.
         self._stands_m = self.grid.free_points_m[self.walkable[self.grid.free]]
         self._gap_cells = _gaps(self.walkable)
-        self._walls = _walls(house)
+        self._walls = walls_of(house)
         shapely.prepare(self._walls)
 
     def gap_m(self, x_m: float, y_m: float) -> float:
@@ -107,7 +107,7 @@ def reach_of(house: House) -> Reach:
     return reach
 
 
-def _walls(house: House) -> shapely.Geometry:
+def walls_of(house: House) -> shapely.Geometry:
     """The centre lines of all walls without door openings."""
     lines = shapely.union_all([room.shape.exterior for room in house.rooms])
     doors = [shapely.Polygon(door_corners(door)) for door in house.doors if len(door.rooms) == 2]

@@ -1,8 +1,8 @@
 """What an agent sees now and how it stands, from the memory (LLAMAR-D5).
 
 An agent sees what the memory knows of that is in its room, in front of it within its camera's
-opening angle, and not inside anything closed. What hides behind other things the memory has not
-seen either.
+opening angle, and not inside anything closed; through doors, what cameras have seen in other rooms.
+What hides behind other things the memory has not seen either.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from planner.planning.llamar.names import InstanceNames, is_nameable
+from planner.planning.llamar.sightlines import Sightline, no_sightline
 from planner.world.agents import body_of
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.openness import is_open
@@ -22,7 +23,7 @@ _AT_HAND_M = 0.3
 _COMPASS = ("east", "north", "west", "south")
 
 
-def visible(belief: Belief, agent: str) -> list[BeliefNode]:
+def visible(belief: Belief, agent: str, sightline: Sightline = no_sightline) -> list[BeliefNode]:
     """The furniture and things that an agent sees, in the memory's order; not what it holds.
 
     Nothing for an agent that the memory does not know. One whose heading is unknown sees its room.
@@ -34,7 +35,7 @@ def visible(belief: Belief, agent: str) -> list[BeliefNode]:
     return [
         node
         for node in belief.nodes.values()
-        if node.room == viewer.room
+        if (node.room == viewer.room or _is_through_a_door(viewer, node, sightline))
         and node.name not in held
         and is_nameable(node)
         and _faces(viewer, node)
@@ -42,9 +43,11 @@ def visible(belief: Belief, agent: str) -> list[BeliefNode]:
     ]
 
 
-def note_seen(names: InstanceNames, belief: Belief, agent: str) -> tuple[str, ...]:
+def note_seen(
+    names: InstanceNames, belief: Belief, agent: str, sightline: Sightline = no_sightline
+) -> tuple[str, ...]:
     """Names what an agent sees now; returns the instance names of these."""
-    nodes = visible(belief, agent)
+    nodes = visible(belief, agent, sightline)
     names.see(nodes, agent)
     return tuple(name for node in nodes if (name := names.name_of(node.name)) is not None)
 
@@ -72,6 +75,11 @@ def state_words(belief: Belief, agent: str, names: InstanceNames) -> str:
 def compass(heading_rad: float) -> str:
     """The nearest of four directions: +x of the map is east, +y north."""
     return _COMPASS[round(heading_rad / (math.pi / 2)) % 4]
+
+
+def _is_through_a_door(viewer: BeliefNode, node: BeliefNode, sightline: Sightline) -> bool:
+    """Only what was seen is known to stand in view there."""
+    return node.source is Source.SEEN and sightline(viewer.position_m, node.position_m)
 
 
 def _faces(viewer: BeliefNode, node: BeliefNode) -> bool:

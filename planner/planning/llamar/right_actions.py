@@ -24,7 +24,7 @@ from planner.world.belief import BeliefNode
 from planner.world.openness import is_open
 from planner.world.record import record
 from planner.world.skill import SkillCall, SkillName
-from planner.world.vocabulary import EntityKind, Relation
+from planner.world.vocabulary import EntityKind, Relation, floor_name
 
 # The expert's calls as actions on their first argument, and the skills of actions as its calls.
 _VERBS = {
@@ -55,6 +55,7 @@ MAX_TURNS = 6
 LOOK_AROUND_EVERY = 6
 WORTH_A_WALK_M = 1.0
 SIGHT_M = 0.6
+TURN = "turn"
 NO_GOAL = (
     "the model teacher reads a structured goal, and this instruction has none: name an episode"
 )
@@ -100,6 +101,8 @@ class RightTeam:
         # By agent and what it shall see: vain attempts, and furniture that it went to for that.
         self._tried: Counter[tuple[str, str]] = Counter()
         self._passed: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        # Turns and steps by agent, place, heading and direction, which are made there once.
+        self._vain: set[tuple[str, float, float, int, str]] = set()
         self._now: dict[Reading | None, RightActions] = {}
         # The reading that is being decided by.
         self._reading: Reading | None = None
@@ -236,6 +239,8 @@ class RightTeam:
         place, here = context.belief.nodes.get(target), context.belief.nodes.get(agent)
         if place is None or here is None:
             return _Proposal(call, EXPLORE)
+        if _is_all_around(target, here):
+            return _Proposal(call, EXPLORE)
         if place.room is not None and place.room == here.room and self._steps:
             self._tried[agent, target] += 1
             if self._tried[agent, target] <= MAX_TURNS:
@@ -247,7 +252,7 @@ class RightTeam:
         # From now and then looking around more may be seen through doors.
         if self._tried[agent, target] % LOOK_AROUND_EVERY == 1 or not self._steps:
             return _Proposal(call, EXPLORE)
-        return _Proposal(call, self._step(here, target, context))
+        return _Proposal(call, self._step(agent, here, target, context))
 
     @property
     def _steps(self) -> bool:
@@ -278,17 +283,27 @@ class RightTeam:
         passed.add(name)
         return name
 
-    def _step(self, here: BeliefNode, target: str, context: Context) -> Action:
-        """The step of 0.25 m that shortens the walk most, as the body stands."""
+    def _step(self, agent: str, here: BeliefNode, target: str, context: Context) -> Action:
+        """On the shortest walk: a turn, once in each place, that more may be seen; then a step."""
         walks, heading_rad = walk_map(context.layout), here.heading_rad or 0.0
         x_m, y_m, _ = here.position_m
+        place = (agent, round(x_m, 1), round(y_m, 1), round(heading_rad / (math.pi / 2)) % 4)
 
         def left_m(direction: str) -> float:
             angle_rad = heading_rad + _SIDES_RAD[direction]
             ahead = (x_m + SIGHT_M * math.cos(angle_rad), y_m + SIGHT_M * math.sin(angle_rad))
             return walks.distance_m(ahead, target)
 
-        return Action(Verb.MOVE, min(DIRECTIONS, key=left_m))
+        free = [way for way in DIRECTIONS if (*place, way) not in self._vain]
+        if not free:
+            return EXPLORE
+        way = min(free, key=left_m)
+        if way != DIRECTIONS[0] and (*place, TURN) not in self._vain:
+            self._vain.add((*place, TURN))
+            return Action(Verb.ROTATE, "Right" if way == "Right" else "Left")
+        # Where it does not end elsewhere, it is not worth another attempt.
+        self._vain.add((*place, way))
+        return Action(Verb.MOVE, way)
 
     # What happened, as the expert's own calls
 
@@ -298,10 +313,13 @@ class RightTeam:
         if name is None:
             if call.name != "ExploreByView" or self._context is None:
                 return ended
-            # It stands somewhere else in its room now.
+            # It has looked all around in its room, and stands somewhere else there.
             node = self._context.belief.nodes.get(ended.agent)
-            own = SkillCall(SkillName.EXPLORE, ((node.room if node is not None else None) or "",))
-            return AgentResult(ended.agent, own, ended.result, ended.ended_s)
+            wanted = proposed.call if proposed is not None else None
+            place = wanted.arguments[0] if wanted is not None and wanted.arguments else None
+            if node is None or wanted is None or not _is_all_around(place, node):
+                wanted = SkillCall(SkillName.EXPLORE, ((node and node.room) or "",))
+            return AgentResult(ended.agent, wanted, ended.result, ended.ended_s)
         own = SkillCall(name, call.arguments)
         is_look = proposed is not None and proposed.call.name == SkillName.EXPLORE_FURNITURE
         if proposed is not None and is_look and proposed.call.arguments == call.arguments:
@@ -328,6 +346,11 @@ def _noted(name: str, node: BeliefNode, team: Team) -> str:
 
 def _plain(name: str) -> str:
     return name.replace("_", " ")
+
+
+def _is_all_around(target: str | None, here: BeliefNode) -> bool:
+    """Whether a place is the room itself in which an agent stands, or its floor."""
+    return here.room is not None and target in (here.room, floor_name(here.room))
 
 
 def _turn(here: BeliefNode, place: BeliefNode) -> Action:

@@ -21,11 +21,13 @@ from planner.planning.llamar.names import InstanceNames
 from planner.planning.llamar.observations import note_met, note_seen, state_words
 from planner.planning.llamar.rescue_view import SUPPLIES, carrying_words, rescue_observation
 from planner.planning.llamar.setting import HOME, RESCUE, Setting
+from planner.planning.llamar.sightlines import Sightline, no_sightline, sightline_of
 from planner.planning.llamar.state import MAX_AGENTS, TEAM_NAMES, AgentView, Attempt
 from planner.planning.llamar.translator import Translation, Translator
 from planner.planning.planner import AgentResult, Context
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
+from planner.world.house import House
 from planner.world.record import record
 from planner.world.skill import SkillCall, SkillName, SkillResult
 
@@ -115,6 +117,8 @@ class Team:
         self.options = options or ActionOptions()
         self._translator = translator
         self._plan: JointPlan | None = None
+        self._layout: House | None = None
+        self._sightline: Sightline = no_sightline
         self._results: dict[str, SkillResult] = {}
         self._attempts: dict[str, Attempt] = {}
         # What rescuers carry, as their last results say.
@@ -144,8 +148,7 @@ class Team:
     def views(self, context: Context) -> tuple[AgentView, ...]:
         """What each agent sees now, where it is, and what became of its last action."""
         belief = context.belief
-        look = rescue_observation if self._rescues else note_seen
-        seen = {agent: look(self.instances, belief, agent) for agent in self.agents}
+        seen = {agent: self._seen(agent, context) for agent in self.agents}
         note_met(self.instances, belief)
         return tuple(
             AgentView(
@@ -159,6 +162,13 @@ class Team:
             )
             for agent, name in zip(self.agents, self.names, strict=True)
         )
+
+    def _seen(self, agent: str, context: Context) -> tuple[str, ...]:
+        if self._rescues:
+            return rescue_observation(self.instances, context.belief, agent)
+        if self._layout is not context.layout:
+            self._layout, self._sightline = context.layout, sightline_of(context.layout)
+        return note_seen(self.instances, context.belief, agent, self._sightline)
 
     @property
     def _rescues(self) -> bool:

@@ -87,16 +87,29 @@ def test_the_teacher_is_named_in_every_row(tmp_path: Path) -> None:
     words += ["--fault-rate", "0.1", "--quiet", "--out", str(tmp_path / "run")]
     assert main(words) == 0
     (row,) = newest_rows(tmp_path / "run" / ROWS_NAME).values()
-    assert row.model.startswith("teacher (reads the goal; invented_entity 0.0142")
+    assert row.model.startswith("teacher (reads the goal and its prompt; invented_entity 0.0142")
     assert row.axes.privilege == "goal"
 
 
-@pytest.mark.parametrize("task", [TASK, "place_5_type_2_air_the_furniture"])
-def test_the_teacher_finds_what_nobody_has_seen_yet(tmp_path: Path, task: str) -> None:
-    """In the one it is behind the team's backs, in the other also in other rooms."""
+@pytest.mark.parametrize(
+    ("task", "planner", "knows"),
+    [
+        (TASK, "llamar_act", "memory"),
+        # Behind the team's backs, and in other rooms.
+        ("place_5_type_2_air_the_furniture", "llamar_act", "memory"),
+        # On the floor of a room that has to be looked at from inside.
+        ("place_3_type_1_couch_evening", "llamar", "memory"),
+        # From a bathroom in which a step on the shortest way ends at a wall.
+        ("place_5_type_1_cut_four", "llamar", "prompt"),
+    ],
+)
+def test_the_teacher_finds_what_nobody_has_seen_yet(
+    tmp_path: Path, task: str, planner: str, knows: str
+) -> None:
     path = unpacked(config_dir() / "suites" / "llamar.json.gz") / f"{task}.json"
-    words = ["bench", str(path), "--planner", "llamar_act", "--model", "teacher", "--agents", "2"]
-    assert main([*words, "--quiet", "--out", str(tmp_path / "run")]) == 0
+    words = ["bench", str(path), "--planner", planner, "--model", "teacher", "--agents", "2"]
+    words += ["--teacher-knows", knows, "--quiet", "--out", str(tmp_path / "run")]
+    assert main(words) == 0
     (row,) = newest_rows(tmp_path / "run" / ROWS_NAME).values()
     assert row.metrics["llamar_success"] == 1.0
-    assert row.model == "teacher (reads the goal; no faults)"
+    assert row.model.endswith("no faults)")

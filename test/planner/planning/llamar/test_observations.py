@@ -15,7 +15,9 @@ from planner.planning.llamar.observations import (
     state_words,
     visible,
 )
+from planner.planning.llamar.sightlines import sightline_of
 from planner.world.belief import Belief, BeliefNode, Source
+from planner.world.house import House
 from planner.world.vocabulary import EntityKind, Relation
 
 ROOM = "kitchen_0"
@@ -51,6 +53,35 @@ def belief(*others: BeliefNode, heading_rad: float | None = 0.0) -> Belief:
 
 def seen(of: Belief) -> list[str]:
     return [each.name for each in visible(of, "agent_0")]
+
+
+def test_through_a_door_an_agent_sees_what_cameras_have_seen() -> None:
+    shown = node("apple_3", 2.0, 0.0, room="hall_0", source=Source.SEEN)
+    told = node("apple_4", 2.0, 0.1, room="hall_0", source=Source.TOLD)
+    behind = node("apple_5", -2.0, 0.0, room="hall_0", source=Source.SEEN)
+    all_of = belief(shown, told, behind)
+    open_door = [each.name for each in visible(all_of, "agent_0", lambda _from, _to: True)]
+    assert open_door == ["fridge_0", "apple_3"]
+    assert seen(all_of) == ["fridge_0"]
+
+
+def test_walls_end_a_sightline_and_doors_do_not(small_house: House) -> None:
+    sees = sightline_of(small_house)
+    door = next(door for door in small_house.doors if len(door.rooms) == 2)
+    along = (math.cos(door.yaw_rad), math.sin(door.yaw_rad))
+    across = (-along[1], along[0])
+
+    def beside(aside_m: float, away_m: float) -> tuple[float, float, float]:
+        x_m, y_m = (
+            middle + aside_m * a + away_m * b
+            for middle, a, b in zip(door.center_m, along, across, strict=True)
+        )
+        return x_m, y_m, 0.8
+
+    assert sees(beside(0.0, -0.4), beside(0.0, 0.4))
+    aside_m = door.width_m / 2 + 0.3
+    assert not sees(beside(aside_m, -0.4), beside(aside_m, 0.4))
+    assert sees(beside(0.0, 0.3), beside(0.0, 0.4))
 
 
 def test_an_agent_sees_what_is_before_it_in_its_room() -> None:
