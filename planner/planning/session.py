@@ -39,7 +39,7 @@ class Session:
     """Carries out one task with one planner.
 
     Attributes:
-        decisions: number of decisions.
+        decisions: number of decisions, without those that only wait.
         cycle: number of decisions that gave calls.
         calls: number of skill calls started, without Done.
         failed: number of skill calls that failed.
@@ -123,8 +123,9 @@ class Session:
                 self._on_turn(agent, is_ours)
 
     async def _decide(self, idle: tuple[str, ...]) -> Decision:
-        self.decisions += 1
         decision = await self._planner.decide(self._context(idle))
+        # A planner that decides for all at once is asked, and waits, while some are busy.
+        self.decisions += decision != Decision()
         self.evidence.update(decision.evidence)
         if decision.goal is not None:
             self._world.on_goal(decision.goal)

@@ -229,3 +229,5 @@ def test_check_39_the_second_reads_that_the_fridge_is_being_opened(play: Play) -
     assert third["Alice's previous failures"] == "None"
     assert "wrong state" in third["Bob's previous failures"]
     assert found.result.outcome.code is InstructionCode.DONE
+    # Waiting until the other one has ended is no decision.
+    assert found.result.decisions == found.steps == 3
