@@ -60,13 +60,14 @@ async def actor_reply(scene: Scene, role: ActorRole, random: Random) -> Referenc
     reads_prompt, heeds = scene.reader.knows is Knows.PROMPT, scene.reader.heeds
 
     def written(actions: Actions, items: Iterable[str], *, heeds: bool) -> str:
+        asks_why = role.correction is not Correction.OFF
+        # In the order of the grammar.
         texts: dict[str, str | None] = {
+            **({FAILURE_REASON: scene.why} if asks_why else {}),
             MEMORY: _memory(found, items),
             REASON: "The next step of each robot is clear.",
             SUBTASK: next(iter(found.open_subtasks), None),
         }
-        if role.correction is not Correction.OFF:
-            texts[FAILURE_REASON] = scene.why
         if heeds:
             actions = _heeding(scene, actions)
         own = {prompt.own(name, ACTION): said(action) for name, action in actions.items()}
