@@ -9,7 +9,7 @@ from planner.replay.bag import Bag
 from planner.replay.gaps import Gap
 from planner.replay.report import calls, verdicts
 from planner.replay.report.clock import WorldClock
-from planner.replay.report.document import Instruction, Level, Notice, Verdicts
+from planner.replay.report.document import Instruction, Level, Notice, Subtasks, Verdicts
 from planner.replay.report.messages import Answer, InstructionState, Judgement, WorldFacts
 from planner.replay.report.scan import Scanned
 from planner.replay.report.sources import INSTRUCTIONS
@@ -79,6 +79,21 @@ def instructions_of(scanned: Scanned, clock: WorldClock) -> tuple[Instruction, .
         if now != last:
             last = now
             found.append(Instruction(clock.at(event.stamp_s, event.received_ns), *now))
+    return tuple(found)
+
+
+def subtasks_of(scanned: Scanned, clock: WorldClock) -> tuple[Subtasks, ...]:
+    """What a planner with subtasks believed, one entry for each change."""
+    found: list[Subtasks] = []
+    last: tuple[object, ...] = ()
+    for event in scanned.of(INSTRUCTIONS, InstructionState):
+        said = event.content
+        if said.open_subtasks is None:
+            continue
+        now = (said.open_subtasks, said.completed_subtasks, said.team_memory)
+        if now != last:
+            last = now
+            found.append(Subtasks(clock.at(event.stamp_s, event.received_ns), *now))
     return tuple(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from planner.parts.calls import parse_call
 from planner.replay.report.clock import WorldClock
@@ -59,26 +60,45 @@ def calls_of(
 def decisions_of(
     events: Sequence[Event[Answer]], calls: Sequence[Call], clock: WorldClock
 ) -> list[Decision]:
-    """The planner's replies in the order of time."""
-    failures = [call.end_s for call in calls if call.code != SkillCode.SUCCESS]
+    """The planner's decisions in the order of time; replies of one cycle are one decision."""
     found: list[Decision] = []
-    before_s = -math.inf
     for event in events:
         content = event.content
-        t_s = clock.at(event.stamp_s, event.received_ns)
-        found.append(
-            Decision(
-                t_s=t_s,
-                planner=content.planner,
-                agents=content.agents,
-                calls=content.calls,
-                cycle=content.cycle,
-                replan=any(before_s < end_s <= t_s for end_s in failures),
-                error=content.error,
-            )
+        made = Decision(
+            t_s=clock.at(event.stamp_s, event.received_ns),
+            planner=content.planner,
+            agents=content.agents,
+            calls=content.calls,
+            cycle=content.cycle,
+            replan=False,
+            error=content.error,
         )
-        before_s = t_s
-    return found
+        if found and _are_one(found[-1], made):
+            found[-1] = _joined(found[-1], made)
+        else:
+            found.append(made)
+    failures = [call.end_s for call in calls if call.code != SkillCode.SUCCESS]
+    before_s = [-math.inf, *(decision.t_s for decision in found)]
+    return [
+        replace(one, replan=any(last_s < end_s <= one.t_s for end_s in failures))
+        for last_s, one in zip(before_s, found, strict=False)
+    ]
+
+
+def _are_one(first: Decision, then: Decision) -> bool:
+    """Whether two replies belong together: of LLaMAR's roles, or one that was asked for again."""
+    if (first.planner, first.agents, first.cycle) != (then.planner, then.agents, then.cycle):
+        return False
+    # Planners without a model do not count cycles.
+    return first.cycle > 0 and not (any(first.calls) and any(then.calls))
+
+
+def _joined(first: Decision, then: Decision) -> Decision:
+    """It was made with its calls; what came after these judges them."""
+    error = "; ".join(error for error in (first.error, then.error) if error)
+    if any(then.calls) or not any(first.calls):
+        return replace(then, error=error)
+    return replace(first, error=error)
 
 
 def model_calls_of(events: Sequence[Event[Answer]], clock: WorldClock) -> list[ModelCall]:

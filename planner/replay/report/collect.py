@@ -13,7 +13,7 @@ from planner.replay.bag import Bag
 from planner.replay.report import calls as skill_calls
 from planner.replay.report import document as d
 from planner.replay.report import faults, memory, verdicts
-from planner.replay.report.about import facts_of, instructions_of, notices_of
+from planner.replay.report.about import facts_of, instructions_of, notices_of, subtasks_of
 from planner.replay.report.clock import WorldClock
 from planner.replay.report.floor_plan import floor_plan_of
 from planner.replay.report.frames import PathPoint, thinned
@@ -130,6 +130,7 @@ def _assembled(
         verdicts=judged,
         progress=verdicts.progress_of(rejudged, progress, steps, clock),
         instructions=instructions_of(found, clock),
+        subtasks=subtasks_of(found, clock),
         calls=tuple(calls),
         decisions=tuple(skill_calls.decisions_of(decided, calls, clock)),
         work=work_of(agents, calls, best.propositions if best else (), paths),

@@ -123,6 +123,21 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
+class Subtasks:
+    """What a planner such as LLaMAR believes to be open and done from a time on.
+
+    Attributes:
+        open, completed: its subtasks, in its words.
+        memory: the text that its roles share.
+    """
+
+    t_s: float
+    open: tuple[str, ...]
+    completed: tuple[str, ...]
+    memory: str
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A skill call that ended; `start_known` is False if its start is inferred."""
 
@@ -420,6 +435,7 @@ class BagReport:
     verdicts: Verdicts
     progress: tuple[ProgressPoint, ...]
     instructions: tuple[Instruction, ...]
+    subtasks: tuple[Subtasks, ...]
     calls: tuple[Call, ...]
     decisions: tuple[Decision, ...]
     work: Work

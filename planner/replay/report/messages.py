@@ -6,6 +6,7 @@ functions raise counts as unreadable.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -144,7 +145,7 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class InstructionState:
-    """The state of an instruction."""
+    """The state of an instruction; the subtasks are None for a planner that has none."""
 
     instruction: str
     state: str
@@ -154,6 +155,9 @@ class InstructionState:
     model: str
     house: str
     episode_id: str
+    open_subtasks: tuple[str, ...] | None = None
+    completed_subtasks: tuple[str, ...] = ()
+    team_memory: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +286,8 @@ def instruction_state(content: Any) -> InstructionState:
     """From planner_msgs/InstructStatus."""
     number = int(content.state)
     known = number < len(_INSTRUCT_STATES)
+    # Older bags have no evidence.
+    told = {str(item.key): str(item.value) for item in getattr(content, "evidence", ())}
     return InstructionState(
         instruction=str(content.instruction),
         state=_INSTRUCT_STATES[number] if known else f"state {number}",
@@ -291,7 +297,22 @@ def instruction_state(content: Any) -> InstructionState:
         model=str(content.model),
         house=str(content.house),
         episode_id=str(content.episode_id),
+        open_subtasks=_listed(told["open_subtasks"]) if "open_subtasks" in told else None,
+        completed_subtasks=_listed(told.get("completed_subtasks", "[]")),
+        team_memory=told.get("team_memory", ""),
     )
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """The texts of a JSON list.
+
+    Raises:
+        ValueError: if it is anything else.
+    """
+    found = json.loads(text)
+    if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+        raise ValueError(f"expected a list of texts, got {text[:40]!r}")
+    return tuple(found)
 
 
 def world_facts(content: Any) -> WorldFacts:

@@ -31,6 +31,7 @@ def tables_of(report: d.Report) -> dict[str, list[Row]]:
         "bags": [_bag_row(bag) for bag in report.bags],
         "propositions": [],
         "progress": [],
+        "subtasks": [],
         "calls": [],
         "decisions": [],
         "work": [],
@@ -135,6 +136,7 @@ def _rows_of(bag: d.BagReport) -> Iterator[tuple[str, list[Row]]]:
                 ],
             )
     yield "progress", [{"t_s": p.t_s, "percent_complete": p.percent_complete} for p in bag.progress]
+    yield "subtasks", _flat_all(bag.subtasks)
     yield "calls", _flat_all(bag.calls)
     yield "decisions", _flat_all(bag.decisions)
     yield "work", _flat_all(bag.work.agents)

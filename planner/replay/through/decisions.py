@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -27,7 +27,7 @@ from planner.world.skill import CallError, SkillCall, SkillName, SkillResult
 DONE = SkillCall(SkillName.DONE)
 # A result and the decision that it led to reach the recorder in any order within this time.
 _SKEW_NS = 500_000_000
-_RUNNING, _QUESTION = 1, "question"
+_RUNNING, _ENDED, _QUESTION = 1, 3, "question"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ class Instruction:
 
     Attributes:
         goal: as the planner had it; None = only the text.
+        is_done: whether the planner ended it as done.
     """
 
     from_ns: int
@@ -79,6 +80,7 @@ class Instruction:
     goal: Mapping[str, JsonValue] | None
     house: str
     episode_id: str
+    is_done: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,10 @@ def recorded_work(recorded: Recorded) -> list[RecordedWork]:
         elif isinstance(event, MessageReceived) and int(event.content.state) == _RUNNING:
             instruction = _instruction(event, recorded.bag.folder)
             instructions.setdefault(str(event.content.id), instruction)
+        elif isinstance(event, MessageReceived) and int(event.content.state) == _ENDED:
+            begun = instructions.get(str(event.content.id))
+            if begun is not None:
+                instructions[str(event.content.id)] = replace(begun, is_done=True)
     if not replies:
         raise FileError(recorded.bag.folder, TRACES, "has no decision of a planner")
     return [
@@ -229,7 +235,7 @@ def _work(
     following = _Following(agents, ended, at)
     for reply in replies:
         following.take(reply)
-    following.end()
+    following.end(is_done=instruction is not None and instruction.is_done)
     return RecordedWork(instruction, agents, tuple(following.decisions), following.lost_results)
 
 
@@ -253,9 +259,16 @@ class _Following:
         if not reply.model:
             self._close()
 
-    def end(self) -> None:
-        """Closes the last decision; looks up how its calls ended."""
+    def end(self, *, is_done: bool) -> None:
+        """Closes the last decision; looks up how its calls ended.
+
+        `is_done`: whether the planner ended the instruction as done; if its last replies give no
+        calls, that is what they decided.
+        """
         self._close()
+        last = self.decisions[-1] if self.decisions else None
+        if is_done and last is not None and last.idle == self._agents and not last.calls:
+            self.decisions[-1] = replace(last, calls=dict.fromkeys(last.idle, DONE))
         for agent in list(self._running):
             self._finish(agent, 2**63)
 

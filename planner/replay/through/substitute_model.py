@@ -71,6 +71,10 @@ def rendered_turn(
     for reply in recorded.replies:
         if reply.model and reply.planner == choice.name:
             own.setdefault(reply.agents, []).append(reply.text)
+    team = own.get(context.task.agents)
+    if team and len(context.task.agents) > 1:
+        # Of a planner that decides for all at once, whatever its axes say.
+        return [(context.idle, team)]
     if choice.axes.control is Control.CENTRALIZED and not choice.part.bare_replies:
         said = own.get(context.task.agents) or [_team_turn(context, recorded)]
         return [(context.idle, said)]

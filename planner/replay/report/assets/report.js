@@ -6,7 +6,7 @@ import { el, section } from "./dom.js";
 import { gantt, SKILLS } from "./gantt.js";
 import { modelSection } from "./model_calls.js";
 import { player } from "./player.js";
-import { faultSection, head, instructionSection, memorySection, settingSection, topicSection, verdictSection, workSection } from "./sections.js";
+import { faultSection, head, instructionSection, memorySection, settingSection, subtaskSection, topicSection, verdictSection, workSection } from "./sections.js";
 import { Timeline } from "./timeline.js";
 
 function read(id) {
@@ -39,6 +39,7 @@ function bagPage(bag, images) {
     ),
     verdictSection(timeline, bag),
     instructionSection(timeline, bag),
+    subtaskSection(timeline, bag),
     workSection(timeline, bag),
     memorySection(timeline, bag),
     modelSection(timeline, bag),

@@ -92,6 +92,14 @@ export function instructionSection(timeline, bag) {
   return section("instruction", "Instruction", null, grid(["when", "state", "instruction", "question or result"], rows, ["num", "", "", ""]));
 }
 
+/** What the planner believed to be open and done, where it has subtasks. */
+export function subtaskSection(timeline, bag) {
+  if (!bag.subtasks.length) return null;
+  const list = (texts) => (texts.length ? el("ul", null, texts.map((text) => el("li", null, text))) : "–");
+  const rows = bag.subtasks.map((s) => [jump(timeline, s.t_s), list(s.open), list(s.completed), s.memory]);
+  return section("subtasks", "Subtasks of the team", null, grid(["when", "open", "completed", "memory"], rows, ["num", "", "", "small"]));
+}
+
 /** Who did the work. */
 export function workSection(timeline, bag) {
   const { agents, handovers } = bag.work;

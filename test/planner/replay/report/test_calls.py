@@ -74,6 +74,25 @@ def test_a_decision_after_a_failure_is_a_new_one() -> None:
     ]
 
 
+def test_the_replies_of_roles_in_one_cycle_are_one_decision() -> None:
+    """As LLaMAR's: a plan, the actions, and what is judged after them."""
+    both = ["a", "b"]
+    roles = ([], ["Pick[cup_0]", "Wait[]"], [], [])
+    answers = [
+        answer(10.0 * cycle + n, both, calls, cycle=cycle, error="dropped one" if n == 3 else "")
+        for cycle in (1, 2)
+        for n, calls in enumerate(roles)
+    ]
+    failed = calls_of([end("a", "Pick[cup_0]", 11.5, 21, 0.4)], answers, CLOCK)
+    found = decisions_of(answers, failed, CLOCK)
+    assert [(d.t_s, d.calls, d.error) for d in found] == [
+        (11.0, ("Pick[cup_0]", "Wait[]"), "dropped one"),
+        (21.0, ("Pick[cup_0]", "Wait[]"), "dropped one"),
+    ]
+    # The step that failed is judged in its own cycle, and decided anew in the next one.
+    assert [d.replan for d in found] == [False, True]
+
+
 def test_only_what_a_model_said_is_a_model_s_call() -> None:
     answers = [answer(0.0, ["a"], [], model="", prompt=""), answer(1.0, ["a"], ["Wait[]"])]
     (call,) = model_calls_of(answers, CLOCK)

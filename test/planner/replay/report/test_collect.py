@@ -185,6 +185,44 @@ def test_messages_of_another_type_count_as_unreadable_and_the_rest_is_reported(r
     assert found.about.instruction == "tidy up"
 
 
+def evidence(**texts: str) -> list[object]:
+    return [new("diagnostic_msgs/msg/KeyValue", key=key, value=text) for key, text in texts.items()]
+
+
+def test_subtasks_of_a_team_are_reported_as_they_change(record) -> None:
+    bag = record()
+    told = (
+        {"joint_steps": "0"},
+        {"open_subtasks": '["find a cup", "bring it"]', "completed_subtasks": "[]"},
+        {"open_subtasks": '["find a cup", "bring it"]', "completed_subtasks": "[]"},
+        {
+            "open_subtasks": '["bring it"]',
+            "completed_subtasks": '["find a cup"]',
+            "team_memory": "Cup_1 is on Table_2.",
+        },
+    )
+    for t_s, texts in enumerate(told, start=1):
+        listed = evidence(**texts)
+        bag.say("/instruct/status", "planner_msgs/msg/InstructStatus", t_s, evidence=listed)
+    found = report_of(bag.close()).subtasks
+    assert [(s.t_s, s.open, s.completed) for s in found] == [
+        (1.0, ("find a cup", "bring it"), ()),
+        (3.0, ("bring it",), ("find a cup",)),
+    ]
+    assert [s.memory for s in found] == ["", "Cup_1 is on Table_2."]
+
+
+@pytest.mark.parametrize("text", ["find a cup", '{"a": 1}', "[1, 2]", "3"])
+def test_subtasks_that_are_no_list_of_texts_are_unreadable(record, text: str) -> None:
+    bag = record()
+    status = "planner_msgs/msg/InstructStatus"
+    bag.say("/instruct/status", status, 1.0, evidence=evidence(open_subtasks=text))
+    found = report_of(bag.close())
+    assert found.subtasks == ()
+    (fault,) = found.faults
+    assert (fault.kind, fault.source) == ("unreadable", "/instruct/status")
+
+
 def test_numbers_that_are_none_do_not_reach_the_report(record) -> None:
     bag = record()
     position = new("geometry_msgs/msg/Point", x=math.nan)

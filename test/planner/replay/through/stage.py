@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from planner.world.entity import Entity, MemoryChange, OperationKind
 from planner.world.episode import Episode
 from planner.world.geometry import Pose
 from planner.world.house import House
+from planner.world.instruct import InstructState
 from planner.world.observation import Observation
 from planner.world.picture_codec import COLOUR_FORMAT, DEPTH_FORMAT, encode_colour, encode_depth
 from planner.world.skill import SkillResult
@@ -257,7 +259,8 @@ def graph_message(belief: Belief) -> Any:
     nodes, edges = [], []
     for node in belief.nodes.values():
         age_s = max(0.0, belief.stamp_s - node.stamp_s)
-        at = Pose(node.position_m)
+        x, y, z = node.position_m
+        at = replace(Pose.planar(x, y, node.heading_rad or 0.0), position_m=(x, y, z))
         nodes.append(
             new(
                 "planner_msgs/msg/WorldGraphNode",
@@ -464,10 +467,12 @@ class Stage:
             "/memory/entities", "planner_msgs/msg/EntityList", list_message(memory), 0.0
         )
 
-    def play(self) -> RunResult:
-        """Runs to the end and closes the bag."""
+    def play(self, then: Callable[[], None] = lambda: None) -> RunResult:
+        """Runs to the end, does something `then`, and closes the bag."""
         try:
-            return self._run.run()
+            result = self._run.run()
+            then()
+            return result
         finally:
             self._tell_changes()
             self._backend.close()
@@ -478,6 +483,17 @@ class Stage:
         self._now_s = belief.stamp_s
         message = graph_message(belief)
         self.recording.put("/world_graph", "planner_msgs/msg/WorldGraph", message, self._now_s)
+
+    def tell_status(self, state: InstructState) -> None:
+        """The status of the only instruction."""
+        kind = "planner_msgs/msg/InstructStatus"
+        texts = ("planner", "model", "house", "episode_id", "goal", "text", "question", "plan")
+        fields = dict.fromkeys(texts, "") | {k: [] for k in ("dialogue", "calls", "evidence")}
+        fields |= {"header": head(self._now_s), "id": "0", "code": 0, "cycle": 0}
+        agents = [agent.uid for agent in self.episode.agents]
+        asked = self.episode.instruction
+        message = new(kind, **fields, instruction=asked, agents=agents, state=int(state))
+        self.recording.put("/instruct/status", kind, message, self._now_s)
 
     def tell_call(self, call: ModelCall) -> None:
         message = trace_message(self._now_s, call)

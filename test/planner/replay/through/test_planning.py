@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from llamar_toys import OPEN, acted, corrected, planned, verified
 from stage import Stage
 
 from planner.models.scripted import ScriptedModel
@@ -19,6 +20,7 @@ from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
+from planner.world.instruct import InstructState
 
 Through = Callable[..., Path]
 CUP_FIRST = (
@@ -160,3 +162,41 @@ def test_what_is_missing_is_said(
     del seen_bag, small_house
     with pytest.raises(FileError):
         through(tmp_path / "nowhere", "planner:=expert")
+
+
+def llamar_replies() -> list[str]:
+    """Two joint steps of LLaMAR, after which its Verifier leaves nothing open."""
+    nothing = corrected(Alice=None, Bob=None)
+    first = acted(Alice="Rotate(Right)", Bob="stay idle")
+    second = acted(Alice="stay idle", Bob="Rotate(Left)")
+    ends = (verified(), verified(OPEN))
+    return [
+        text
+        for acts, end in zip((first, second), ends, strict=True)
+        for text in (planned(OPEN), acts, nothing, end)
+    ]
+
+
+@pytest.fixture
+def llamar_bag(tmp_path: Path, small_house: House, asked: Episode) -> Path:
+    """A run of `llamar`, with the instruction's status."""
+    replies = llamar_replies()
+    stage = Stage(tmp_path / "bag", small_house, asked, make_planner=scripted("llamar", replies))
+    stage.tell_status(InstructState.RUNNING)
+    result = stage.play(then=lambda: stage.tell_status(InstructState.DONE))
+    assert result.reason == "done", result.reason
+    return tmp_path / "bag"
+
+
+def test_roles_that_decide_together_are_followed_to_their_end(
+    llamar_bag: Path, tmp_path: Path, through: Through
+) -> None:
+    path = tmp_path / "again.txt"
+    path.write_text("\n\n".join(llamar_replies()))
+    folder = through(llamar_bag, "planner:=llamar", f"model:=scripted:{path}")
+    found = summary(folder)
+    # Two joint steps, and that nothing is open, which no reply of the Actor says.
+    assert (found["decisions"], found["decisions_the_same"]) == (3, 3)
+    assert found["prompts_the_same"] == 1.0
+    assert found["decisions_not_in_own_words"] == 0
+    assert {a["live"] for a in decisions(folder)[-1]["agents"]} == {"Done[]"}
