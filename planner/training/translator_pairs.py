@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from planner.planning.llamar.actions import Action, Verb
 from planner.planning.llamar.encoder_translator import spoken_class, templates
@@ -105,6 +106,24 @@ def _drawn(count: int, ways: Mapping[Verb, Sequence[str]], rng: random.Random) -
     return tuple(pairs)
 
 
+def say(
+    verb: Verb, argument: str, rng: random.Random, *, is_trained: bool, number: str = ""
+) -> str:
+    """An action in free text, for measuring.
+
+    Args:
+        verb: of the action.
+        argument: the class in words ("floor lamp"), a direction or an angle; "" = none.
+        rng: chooses the way, and any of the catalogue's words for the class.
+        is_trained: in one of the ways that are trained, or else that are set aside.
+        number: follows the thing, such as " 2".
+    """
+    thing = rng.choice(_names().get(argument, (argument,)))
+    ways = _TRAINED if is_trained else _SET_ASIDE
+    return rng.choice(ways[verb]).format(thing + number)
+
+
+@lru_cache(maxsize=1)
 def _names() -> dict[str, tuple[str, ...]]:
     """The catalogue's words for each class, itself among them."""
     catalogue = default_catalogue()
