@@ -105,7 +105,10 @@ def request_words(request: Request) -> str:
 def _core(request: Request) -> str:
     if isinstance(request, Move):
         how = f" {_ARRANGEMENTS[request.arrangement]}" if request.arrangement else ""
-        return f"put {_all(request.things)}{_to(request.to)}{how}"
+        where = _to(request.to)
+        if len(request.things) > 1 or any(map(_is_plural, request.things)):
+            where = where.replace(_SPOTS[Spot.USUAL], "where they belong")
+        return f"put {_all(request.things)}{where}{how}"
     if isinstance(request, Make):
         said = _all(request.things)
         return " and ".join(_CHANGES.get(s, f"make {{}} {s}").format(said) for s in request.states)
@@ -146,6 +149,12 @@ def _way(place: Place) -> str:
     if isinstance(place.anchor, Spot) or place.relation not in (Relation.IN, Relation.AT):
         return _place(place)
     return f"to {words_of(place.anchor)}"
+
+
+def _is_plural(phrase: NounPhrase) -> bool:
+    return isinstance(phrase, Description) and (
+        phrase.count != 1 or phrase.kind.endswith(_ALWAYS_PLURAL)
+    )
 
 
 def _described(it: Description) -> str:

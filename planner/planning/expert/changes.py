@@ -14,6 +14,7 @@ from planner.planning.expert.choice import Cost
 from planner.planning.expert.facts import Facts, Spot
 from planner.planning.expert.job import Job
 from planner.planning.expert.notes import Notes
+from planner.planning.expert.sought import Sought
 from planner.world.belief import BeliefNode
 from planner.world.catalogue import default_catalogue, sliced_from
 from planner.world.skill import SkillName
@@ -39,6 +40,7 @@ class Changes:
     Attributes:
         jobs: what can be done now.
         missing: things that must be found first.
+        sought: what the missing things are needed as, such as "a cloth".
         stuck: for each subgoal why nothing can be done.
         in_use: things that have to stay, or get, where a skill needs them.
     """
@@ -57,6 +59,7 @@ class Changes:
         self._wanted: set[tuple[str, str, bool]] = set()
         self.jobs: list[Job] = []
         self.missing: dict[str, None] = {}
+        self.sought: dict[str, Sought] = {}
         self.stuck: dict[int, str] = {}
         self.in_use: set[str] = set()
 
@@ -206,7 +209,9 @@ class Changes:
         kinds = [c for c in need.classes if c in objects] or [
             c.name for c in objects.values() if affordances and affordances <= set(c.affordances)
         ]
-        self.missing.update(dict.fromkeys(f"{kind}_0" for kind in kinds[:MAX_KINDS_SOUGHT]))
+        names = [f"{kind}_0" for kind in kinds[:MAX_KINDS_SOUGHT]]
+        self.missing.update(dict.fromkeys(names))
+        self.sought |= dict.fromkeys(names, Sought(need.what))
         if not kinds:
             self.stuck[subgoal] = f"there is not {need.what}"
 

@@ -19,6 +19,7 @@ from planner.planning.expert.location_hints import location_hints
 from planner.planning.expert.notes import MAX_FAILURES, MAX_FAULTS, MAX_ROUNDS, Notes
 from planner.planning.expert.progress import Progress
 from planner.planning.expert.search import Likelihood, drawers_of
+from planner.planning.expert.sought import Sought, sought_words
 from planner.planning.expert.team import Distances, Team
 from planner.planning.goal import Goal, Subgoal, read_goal
 from planner.planning.planner import AgentResult, Context, Decision, Task
@@ -61,7 +62,7 @@ class Expert:
         self._jobs: dict[str, Job] = {}
         self._stand_ins = StandIns(goal.names if goal is not None else ())
         self._likelihood: Likelihood | None = None
-        self._wanted: Mapping[str, frozenset[str]] = {}
+        self._wanted: Mapping[str, Sought] = {}
         self._not_found: set[str] = set()
         self._given = self._waits = self._put_downs = 0
         self._last: tuple[object, ...] = ()
@@ -72,13 +73,12 @@ class Expert:
         """The value of the bring-up argument `planner`."""
         return "expert"
 
-    def pursue(self, goal: Goal, wanted: Mapping[str, frozenset[str]]) -> None:
+    def pursue(self, goal: Goal, wanted: Mapping[str, Sought]) -> None:
         """Replaces the goal while the task runs; what was seen, tried and achieved is kept.
 
         Args:
             goal: by the memory's names.
-            wanted: names `CLASS_...` of things to look for beyond those of the goal, each with the
-                furniture and floors where they may be; none = anywhere.
+            wanted: names `CLASS_...` of things to look for beyond those of the goal.
         """
         progress = Progress(goal)
         if self._progress is not None:
@@ -236,7 +236,8 @@ class Expert:
         if wanted and work.stuck and not work.jobs and self._notes.start_over():
             # A long search must not come before another attempt.
             return None
-        team.assign(replace(work, missing=[*work.missing, *wanted]), self._wanted)
+        sought = {**work.sought, **self._wanted}
+        team.assign(replace(work, missing=[*work.missing, *wanted], sought=sought))
         if team.calls or context.running:
             self._waits = 0 if team.calls else self._waits
             return Decision(team.calls, "; ".join(team.story))
@@ -248,7 +249,7 @@ class Expert:
         if work.stuck and self._notes.start_over():
             return None
         if work.missing:
-            names = " and ".join(work.missing)
+            names = sought_words(work.missing, work.sought)
             nowhere = {
                 -1: f"{names} found nowhere in the house: every place in reach was looked at"
             }

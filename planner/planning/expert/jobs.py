@@ -79,7 +79,8 @@ class JobMaker:
         if not self._jobs and not changes.missing:
             # Anything else may need it open.
             self._jobs = self._closing
-        return Work(self._largest_first(), list(changes.missing), changes.stuck | self._stuck)
+        stuck = changes.stuck | self._stuck
+        return Work(self._largest_first(), list(changes.missing), stuck, changes.sought)
 
     def _largest_first(self) -> list[Job]:
         """Sorts by size where space is scarce: the largest thing would not fit later."""

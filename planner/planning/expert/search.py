@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from planner.planning.expert.facts import Facts
 from planner.planning.expert.location_hints import LocationHint
 from planner.planning.expert.notes import Look, Notes
+from planner.planning.expert.sought import NOTHING_SOUGHT, Sought
 from planner.planning.expert.usual_places import closets
 from planner.world.catalogue import ObjectClass, default_catalogue
 from planner.world.house import Furniture, House
@@ -67,7 +67,6 @@ WALK_WITHIN_ROOM_M = 3.0
 SHARED_FACTOR = 0.35
 # Factor for the agent's own room: with equal rooms it would have to come back.
 HERE_FACTOR = 1.25
-NO_AREAS: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 class Place(NamedTuple):
@@ -267,9 +266,9 @@ class Search:
         notes: Notes,
         missing: Iterable[str],
         likelihood: Likelihood,
-        areas: Mapping[str, frozenset[str]] = NO_AREAS,
+        sought: Mapping[str, Sought] = NOTHING_SOUGHT,
     ) -> None:
-        """`areas`: the only furniture and floors where some of the missing may be."""
+        """`sought` says more about some of the missing."""
         self._facts, self._notes, self._places = facts, notes, likelihood.places
         self._value: dict[Look, float] = {}
         self._agent = ""
@@ -284,7 +283,7 @@ class Search:
         for name in missing:
             _, broad, long = sorted(facts.size_m(name))
             from_m = SEEN_FROM_M * math.sqrt(broad * long)
-            area = areas.get(name)
+            area = sought[name].where if name in sought else frozenset()
             for look, weight in likelihood.of(name.rpartition("_")[0]).items():
                 if area and look.furniture not in area:
                     continue

@@ -10,6 +10,7 @@ from planner.planning.expert.job import Job, Work
 from planner.planning.expert.loads import Loads
 from planner.planning.expert.notes import Look, Notes
 from planner.planning.expert.search import Likelihood, Search
+from planner.planning.expert.sought import Sought, sought_words
 from planner.planning.expert.steps import Steps
 from planner.planning.planner import Context
 from planner.planning.walking import FAR_M, WalkMap
@@ -108,17 +109,14 @@ class Team:
         name = job.thing
         return job.spot is not None and (agent, name, job.spot) in self._notes.bad_spots
 
-    def assign(self, work: Work, areas: Mapping[str, frozenset[str]]) -> None:
-        """Fills `calls` as long as there is something to do.
-
-        `areas` are the only places to look at for some of the missing names.
-        """
+    def assign(self, work: Work) -> None:
+        """Fills `calls` as long as there is something to do."""
         for agent in list(self._idle):
             if not self._goes_on_freeing_hand(agent):
                 self._go_on_with_load(agent, work)
         self._share_out(work)
         if work.missing:
-            self._search(work.missing, areas)
+            self._search(work.missing, work.sought)
         for agent in list(self._idle):
             self._free_hand(agent, work)
         self._make_way()
@@ -329,11 +327,11 @@ class Team:
 
     # ---- looking for things -------------------------------------------------------------
 
-    def _search(self, missing: list[str], areas: Mapping[str, frozenset[str]]) -> None:
+    def _search(self, missing: list[str], sought: Mapping[str, Sought]) -> None:
         if not self._idle:
             return
-        search = Search(self._facts, self._notes, missing, self._likelihood, areas)
-        words = " and ".join(dict.fromkeys(name.partition("_?")[0] for name in missing))
+        search = Search(self._facts, self._notes, missing, self._likelihood, sought)
+        words = sought_words(missing, sought)
         for agent in list(self._idle):
             taken = {look.furniture for a, look in self._notes.searching.items() if a != agent}
             look = self._kept_look(agent, search) or search.best(
@@ -350,8 +348,8 @@ class Team:
                 continue
             self.calls[agent] = call
             where = "inside" if look.inside else "at"
-            hinted = [n for n in missing if self._likelihood.is_hinted(n.rpartition("_")[0], look)]
-            why = f" (the words say so of {' and '.join(hinted)})" if hinted else ""
+            hinted = any(self._likelihood.is_hinted(n.rpartition("_")[0], look) for n in missing)
+            why = " (as the instruction says)" if hinted else ""
             self.story.append(f"{agent}: look for {words} {where} {look.furniture}{why}: {call}")
 
     def _kept_look(self, agent: str, search: Search) -> Look | None:

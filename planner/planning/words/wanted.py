@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from planner.grounding.records import Grounding, Missing, OpenEnded
+from planner.planning.expert.sought import Sought
 from planner.planning.expert.usual_places import usual_furniture
 from planner.world.belief import Belief
 from planner.world.catalogue import default_catalogue
@@ -27,20 +28,18 @@ class WantedNames:
         classes = (name for name in sought.classes or (ANY_CLASS,) if name not in furniture)
         return tuple(f"{name}_?{number}" for name in classes)
 
-    def areas(
-        self, grounding: Grounding, belief: Belief, layout: House
-    ) -> Mapping[str, frozenset[str]]:
-        """Every name with the furniture and floors to look at; none = the whole house.
+    def sought(self, grounding: Grounding, belief: Belief, layout: House) -> Mapping[str, Sought]:
+        """Every name with its description, and the furniture and floors to look at.
 
         For "all cups" these are all rooms, and where cups and the like are usually kept: to open
         everything takes ten minutes in a large house.
         """
-        found: dict[str, frozenset[str]] = {}
+        found: dict[str, Sought] = {}
         for sought in grounding.sought:
             places = _places(sought.where, belief, layout)
             if isinstance(sought, OpenEnded) and not places:
                 places = _usual(sought.classes, layout)
-            found |= dict.fromkeys(self.of(sought), places)
+            found |= dict.fromkeys(self.of(sought), Sought(sought.words, places))
         return found
 
 

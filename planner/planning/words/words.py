@@ -162,7 +162,7 @@ class Words:
         return bool(ended)
 
     def _pursue(self, context: Context, grounding: Grounding, meaning: Meaning) -> None:
-        wanted = self._names.areas(grounding, context.belief, context.layout)
+        wanted = self._names.sought(grounding, context.belief, context.layout)
         goal = bound_goal(grounding, meaning)
         if (goal, wanted) != self._pursued:
             self._pursued = (goal, wanted)

@@ -20,6 +20,12 @@ from planner.grounding.wording import request_words
         ("{go: {in: {the: kitchen}}}", "go to the kitchen"),
         ("{go: {next_to: {the: table}}}", "go next to the table"),
         ("{move: {some: knife}, to: {in: {the: sink}}}", "put some knives in the sink"),
+        ("{move: {the: cup}, to: usual}", "put the cup where it belongs"),
+        ("{move: {all: cup}, to: usual}", "put all cups where they belong"),
+        (
+            "{move: [{the: cup}, {the: pan}], to: usual}",
+            "put the cup and the pan where they belong",
+        ),
     ],
 )
 def test_requests_are_said_in_plain_english(form: str, words: str) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 from planning_toys import THINGS, Outcome, ToyWorld, play, prop, task_of
 
 from planner.planning.expert.expert import Expert
+from planner.planning.expert.sought import Sought
 from planner.planning.goal import Goal, read_goal
 from planner.planning.planner import AgentResult, Context, Decision
 from planner.world.vocabulary import Relation
 
 Make = Callable[..., ToyWorld]
 NOTHING = Goal((), {}, (), (), frozenset())
-Rule = Callable[[Context], tuple[Goal, Mapping[str, frozenset[str]]]]
+Rule = Callable[[Context], tuple[Goal, Mapping[str, Sought]]]
 
 
 def goal_of(*propositions: Any) -> Goal:
@@ -46,10 +47,10 @@ def follow(world: ToyWorld, rule: Rule) -> tuple[Outcome, Expert]:
 def test_looks_for_a_wanted_class_and_then_works_with_what_was_found(toy_world: Make) -> None:
     world = toy_world("book_0", things=THINGS)
 
-    def rule(context: Context) -> tuple[Goal, Mapping[str, frozenset[str]]]:
+    def rule(context: Context) -> tuple[Goal, Mapping[str, Sought]]:
         if "book_0" in context.belief.nodes:
             return goal_of(prop("is_on_top", ["book_0"], ["table_0"])), {}
-        return NOTHING, {"book_?0": frozenset()}
+        return NOTHING, {"book_?0": Sought("a book")}
 
     outcome, _ = follow(world, rule)
     assert outcome.done
@@ -58,7 +59,8 @@ def test_looks_for_a_wanted_class_and_then_works_with_what_was_found(toy_world: 
 
 def test_looks_only_where_a_wanted_thing_may_be_and_then_ends(toy_world: Make) -> None:
     outcome, expert = follow(
-        toy_world(things={}), lambda _: (NOTHING, {"cup_?0": frozenset({"table_1"})})
+        toy_world(things={}),
+        lambda _: (NOTHING, {"cup_?0": Sought("the cup", frozenset({"table_1"}))}),
     )
     assert outcome.done
     assert expert.not_found == {"cup_?0"}
@@ -74,7 +76,7 @@ def test_what_came_true_counts_for_the_new_goal(toy_world: Make) -> None:
     task = task_of(world, {})
     expert = Expert(task.__class__(task.instruction, task.agents))
 
-    def rule(context: Context) -> tuple[Goal, Mapping[str, frozenset[str]]]:
+    def rule(context: Context) -> tuple[Goal, Mapping[str, Sought]]:
         is_there = context.belief.nodes["apple_0"].parent == "table_1"
         seen.append(expert.achieved)
         return (goal_of(cup, apple) if is_there else goal_of(apple)), {}

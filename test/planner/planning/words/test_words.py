@@ -147,6 +147,13 @@ def test_what_must_not_be_touched_is_no_goal(toy_world: Make) -> None:
     assert not any("cup" in call for _, call in outcome.calls)
 
 
+def test_says_what_it_looks_for_in_the_words_of_the_instruction(toy_world: Make) -> None:
+    outcome = follow(toy_world(), "Put all toys on the couch.")
+    said = " ".join(decision.thought for decision in outcome.decisions)
+    assert "look for all toys at floor_living_room_0" in said
+    assert "_?" not in said
+
+
 def test_somewhere_else_is_not_where_it_was_put_before(toy_world: Make) -> None:
     world = toy_world(things={"book_0": (ON, "couch_0"), "cup_0": (ON, "couch_0")})
     outcome = follow(world, "Clear the couch.")
