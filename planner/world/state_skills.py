@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo
 from planner.world.errors import FileError, from_validation
 from planner.world.files import FileModel, read_document
 from planner.world.share import config_dir
-from planner.world.states import Name, StateRecord, load_states
+from planner.world.states import Name, StateRecord, default_states, load_states
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -152,12 +152,34 @@ def state_skill(name: str) -> StateSkill | None:
 
 
 def skills_that_make(state: str, *, value: bool) -> list[StateSkill]:
-    """The shipped skills that give a state to their target, or to the held object."""
-    return [
-        skill
-        for skill in default_state_skills().values()
-        if skill.sets.get(state) is value or skill.hand_sets.get(state) is value
-    ]
+    """The shipped skills that give a state to their target, or to the held object.
+
+    A skill that copies the state comes last, as one that needs the state in the hand.
+    """
+    skills = default_state_skills().values()
+    found = [s for s in skills if s.sets.get(state) is value or s.hand_sets.get(state) is value]
+    content = content_of(state) if value else None
+    if content is not None:
+        name, word = content
+        found += [_passing_on(s, state, word) for s in skills if name in s.copies]
+    return found
+
+
+def content_of(state: str) -> tuple[str, str] | None:
+    """Of which state with several values a name is one, and the value; None if of none."""
+    for name, flags in default_states().values.items():
+        for word, flag in flags.items():
+            if flag == state:
+                return name, word
+    return None
+
+
+def _passing_on(skill: StateSkill, state: str, value: str) -> StateSkill:
+    """A skill with the state that it copies from what the hand holds."""
+    hand = skill.needs.hand or Condition(what="")
+    source = {"what": f"something with {value} in it", "states": {**hand.states, state: True}}
+    needs = skill.needs.model_copy(update={"hand": hand.model_copy(update=source)})
+    return skill.model_copy(update={"sets": {**skill.sets, state: True}, "needs": needs})
 
 
 def single_handed(state: str, *, value: bool) -> StateSkill | None:

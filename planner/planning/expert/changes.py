@@ -21,6 +21,7 @@ from planner.world.skill import SkillName
 from planner.world.state_skills import (
     Condition,
     StateSkill,
+    content_of,
     default_state_skills,
     skills_that_make,
     state_skill,
@@ -83,7 +84,7 @@ class Changes:
         if not ways:
             self.stuck[subgoal] = f"nobody can make {thing} {word}"
             return None
-        skill = min(ways, key=lambda way: not (self._able(way.name) and self._has_places(way)))
+        skill = min(ways, key=self._unfitness)
         if not self._able(skill.name):
             self.stuck[subgoal] = f"no agent here has the skill {skill.name} to make {thing} {word}"
         elif self._notes.unusable(thing, skill.name, SkillName.NAVIGATE, SkillName.PICK):
@@ -120,6 +121,19 @@ class Changes:
                     self.stuck[-1] = f"no agent here can slice {whole}"
                 else:
                     self._do(skill, whole, -1, ())
+
+    def _unfitness(self, skill: StateSkill) -> tuple[bool, bool, bool]:
+        """What speaks against one of several skills, most important first."""
+        hand = skill.needs.hand
+        copied = hand is not None and any(map(content_of, hand.states))
+        has_source = hand is None or any(
+            hand.has_states(node.states) for node in self._things_of_kind(hand)
+        )
+        return (
+            not self._able(skill.name),
+            copied and not has_source,
+            not self._has_places(skill),
+        )
 
     def _has_places(self, skill: StateSkill) -> bool:
         """Whether the furniture that the skill needs nearby, and what it needs below, exists."""
@@ -176,7 +190,7 @@ class Changes:
         elif not need.states or not usable:
             self._seek(need, affordances, subgoal)
         elif any(state in within for state in need.states):
-            self.stuck[subgoal] = f"there is not {need.what}"
+            self.stuck[subgoal] = f"nobody knows of {need.what}"
         else:
             self._prepare(self._nearest(thing, usable), need, subgoal, within)
 
@@ -213,7 +227,7 @@ class Changes:
         self.missing.update(dict.fromkeys(names))
         self.sought |= dict.fromkeys(names, Sought(need.what))
         if not kinds:
-            self.stuck[subgoal] = f"there is not {need.what}"
+            self.stuck[subgoal] = f"nobody knows of {need.what}"
 
     # ---- what the thing has to be on or in ----------------------------------------------
 

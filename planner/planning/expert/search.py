@@ -52,9 +52,11 @@ SEEN_FROM_M = 16.0
 TOGETHER_FACTOR = 3.0
 # After a look without success: the part that an agent of another height may still see.
 SEARCHED_FACTOR = 0.4
-# The same for places under boards.
+# The same for places under boards and in basins.
 SEARCHED_LOW_FACTOR = 0.12
 LOW_M = 0.9
+# A robot sees little of what is at the near side of a hollow whose rim is higher than this.
+HIGH_RIM_M = 0.7
 # The likelihood that a hint is right: "it" may refer to another thing of the same kind.
 HINT_SHARE = 0.75
 # Factor for places that the words only mention, and not as a destination.
@@ -310,7 +312,7 @@ class Search:
     def _left_for_others(self, look: Look) -> float:
         """The part of a place already looked at that another agent may still see."""
         piece = self._places[look].piece
-        if look.inside or piece is None or not _has_low_boards(piece):
+        if look.inside or piece is None or not _hides_from_some(piece):
             return 0.0
         if all((agent, piece.name) in self._notes.looked_by for agent in self._notes.agents):
             return 0.0
@@ -404,8 +406,12 @@ class Search:
         return value * self._again(look) / effort
 
 
-def _has_low_boards(piece: Furniture) -> bool:
-    return any(s.clearance < OPEN_TOP_M and s.center[2] < LOW_M for s in piece.surfaces)
+def _hides_from_some(piece: Furniture) -> bool:
+    """Whether what an agent sees there depends on its height: low boards, high basins."""
+    boards = any(s.clearance < OPEN_TOP_M and s.center[2] < LOW_M for s in piece.surfaces)
+    open_tops = (hollow for hollow in piece.interiors if hollow.joint is None)
+    rims_m = [hollow.center[2] + hollow.size[2] / 2 for hollow in open_tops]
+    return boards or any(rim_m > HIGH_RIM_M for rim_m in rims_m)
 
 
 def _shown(piece: Furniture) -> float:

@@ -263,8 +263,9 @@ class ToyWorld:
             full = [t for t in held if self.states.get(t, {}).get("filled", False)]
             if not full:
                 return SkillResult.failure(SkillCode.SOURCE_EMPTY, "There is nothing to pour.")
-            self.states.setdefault(full[0], {})["filled"] = False
-            self.states.setdefault(target, {})["filled"] = True
+            contents = [s for s in self.states[full[0]] if s.startswith("filled")]
+            poured = {state: self.states[full[0]].pop(state) for state in contents}
+            self.states.setdefault(target, {}).update(poured)
             return SkillResult.success()
         near = self.near.get(agent)
         if skill == SkillName.FILL:

@@ -35,6 +35,18 @@ def test_what_empties_the_hand_makes_it_empty() -> None:
     assert cleaner.name == "Clean"
 
 
+def test_what_is_poured_makes_what_it_was() -> None:
+    (pour,) = skills_that_make("filled_with_milk", value=True)
+    assert pour.name == "Pour"
+    assert pour.sets == {"filled": True, "filled_with_milk": True}
+    assert pour.needs.hand is not None
+    assert pour.needs.hand.states == {"filled": True, "filled_with_milk": True}
+    assert [way.name for way in skills_that_make("filled_with_coffee", value=True)] == [
+        "Brew",
+        "Pour",
+    ]
+
+
 def test_values_are_one_name_each(tmp_path: Path) -> None:
     path = tmp_path / "states.yaml"
     path.write_text(STATES.replace("SKILL", "sets: {filled_with: tea}"))

@@ -209,6 +209,26 @@ def test_empties_one_thing_into_another_and_puts_it_down(toy_world: Make) -> Non
     assert placed(outcome, "cup_0")[0] is ON
 
 
+def test_pours_what_is_asked_for_from_what_has_it(toy_world: Make) -> None:
+    full = {"filled": True}
+    world = toy_world(
+        states={
+            "bottle_0": {**full, "filled_with_water": True},
+            "glass_0": {**full, "filled_with_milk": True},
+        }
+    )
+    world.things |= {"bottle_0": (ON, "table_0"), "glass_0": (ON, "table_1")}
+    outcome = run_goal(world, [prop("is_filled_with_milk", ["cup_0"])])
+    assert outcome.done
+    assert world.states["cup_0"]["filled_with_milk"]
+    assert not world.states["glass_0"].get("filled")
+
+
+def test_says_that_there_is_nothing_with_milk(toy_world: Make) -> None:
+    outcome = run_goal(toy_world(), [prop("is_filled_with_milk", ["cup_0"])])
+    assert "something with milk in it found nowhere in the house" in outcome.failure
+
+
 def test_groups_come_one_after_the_other(toy_world: Make) -> None:
     outcome = run_goal(
         toy_world(),

@@ -56,10 +56,11 @@ def test_fills_at_the_nearest_faucet_and_at_the_next_one_where_that_cannot_be_re
     assert str(steps.next_call("agent_0", job)) == "Fill[cup_0]"
 
 
-def test_low_boards_are_left_for_an_agent_of_another_height_until_all_have_looked(
-    house: House,
+@pytest.mark.parametrize("class_name", ["shelves", "sink"])
+def test_low_boards_and_basins_are_left_for_an_agent_of_another_height_until_all_have_looked(
+    house: House, class_name: str
 ) -> None:
-    shelves = next(p.name for p in house.furniture if p.class_name == "shelves")
+    shelves = next(p.name for p in house.furniture if p.class_name == class_name)
     look = Look(shelves, inside=False)
     notes = Notes(agents=("agent_0", "agent_1"), looked={shelves}, looked_by={("agent_1", shelves)})
 
