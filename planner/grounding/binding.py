@@ -55,11 +55,11 @@ class Binding:
 
 @dataclass(slots=True)
 class Open:
-    """What remains open."""
+    """What remains open, by the key of the description and the request that needs it."""
 
-    missing: dict[str, Missing] = field(default_factory=dict)
-    open_ended: dict[str, OpenEnded] = field(default_factory=dict)
-    questions: dict[str, Question] = field(default_factory=dict)
+    missing: dict[tuple[str, int], Missing] = field(default_factory=dict)
+    open_ended: dict[tuple[str, int], OpenEnded] = field(default_factory=dict)
+    questions: dict[tuple[str, int], Question] = field(default_factory=dict)
     unbound: list[Unbound] = field(default_factory=list)
 
 
@@ -149,7 +149,7 @@ class Bindings:
             return False
         if isinstance(phrase, Description):
             words, where = words_of(phrase), self.places_of(phrase)
-            self.open.missing[key] = Missing(
+            self.open.missing[key, request] = Missing(
                 key, request, words, classes_of(phrase.kind), where, 1, condition=True
             )
         return None
@@ -186,7 +186,7 @@ class Bindings:
         options = () if self.settle else alternatives(self._scene, self.things(names))
         if not options:
             return False
-        self.open.questions[key] = Question(key, request, words, AskReason.WHICH, options)
+        self.open.questions[key, request] = Question(key, request, words, AskReason.WHICH, options)
         return True
 
     def _one_of(
@@ -270,7 +270,7 @@ class _OneDescription:
     def _every(self, names: Sequence[str], before: Sequence[str]) -> Binding | None:
         known = tuple(dict.fromkeys([*before, *names]))
         if not self.settled and not self.quiet:
-            self.bindings.open.open_ended[self.key] = OpenEnded(
+            self.bindings.open.open_ended[self.key, self.request] = OpenEnded(
                 self.key, self.request, self._words, self._classes, self._where
             )
         if not known:
@@ -326,7 +326,7 @@ class _OneDescription:
             else:
                 self._fail(Why.NONE, self._none)
         elif not self.quiet:
-            self.bindings.open.missing[self.key] = Missing(
+            self.bindings.open.missing[self.key, self.request] = Missing(
                 self.key, self.request, self._words, self._classes, self._where, count
             )
 

@@ -131,7 +131,7 @@ class Places:
             Alternative(f"in the {word_key(room.class_name)}", (room.name,), (room.name,))
             for room in rooms
         )
-        self._bindings.open.questions["speaker"] = Question(
+        self._bindings.open.questions["speaker", request] = Question(
             "speaker", request, "are you", AskReason.WHERE, options
         )
         return None
@@ -198,7 +198,7 @@ class Places:
             return anchors
         if not self._bindings.is_settled(thing.key):
             words, where = words_of(phrase), self._bindings.places_of(phrase)
-            self._bindings.open.missing[thing.key] = Missing(
+            self._bindings.open.missing[thing.key, request] = Missing(
                 thing.key, request, words, classes_of(phrase.kind), where, lacking
             )
             return ()

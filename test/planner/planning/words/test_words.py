@@ -266,3 +266,13 @@ def test_does_not_look_into_what_must_not_be_opened(toy_world: Make) -> None:
     assert "There is no spoon" in end(outcome) or "not found: the spoon" in end(outcome)
     assert not any(call.startswith("Open[chest_of_drawers_0") for _, call in outcome.calls)
     assert any(call.startswith("Open[cabinet_0") for _, call in outcome.calls)
+
+
+def test_what_comes_later_waits_for_what_has_yet_to_be_found(toy_world: Make) -> None:
+    """The lamp is needed before and after; that it is unknown holds up both."""
+    world = toy_world("lamp_0", things=THINGS)
+    text = "Turn on the lamp, then put the apple on the couch, then turn the lamp off."
+    outcome = follow(world, text)
+    assert outcome.done
+    acts = [call for _, call in outcome.calls if call.startswith(("Power", "Place[apple"))]
+    assert [call.partition("[")[0] for call in acts] == ["PowerOn", "Place", "PowerOff"]
