@@ -284,28 +284,33 @@ class Facts:
         piece = self.layout.furniture_by_name.get(furniture)
         if piece is None and (self.layout.graph is not None or not self.is_thing(furniture)):
             return 1.0
-        width, depth, height = self.size_m(thing)
-        if piece is None:
-            spaces = self._spaces_of_thing(relation, furniture)
-        elif relation is Relation.ON:
-            spaces = [(s.size[0], s.size[1], s.clearance) for s in piece.surfaces]
-        else:
-            spaces = [i.size for i in piece.interiors]
-        fitting = [
-            s[0] * s[1]
-            for s in spaces
-            if height < s[2] and min(width, depth) <= min(s[:2]) and max(width, depth) <= max(s[:2])
-        ]
-        if not fitting:
+        if not self.fits_alone(thing, relation, furniture):
             return 0.0
+        width, depth, _ = self.size_m(thing)
         others = [
             node
             for node in self.belief.inside(furniture)
             if node.relation is relation and node.name != thing
         ]
         used = sum(1.3 * n.size_m[0] * n.size_m[1] for n in others)
-        total = sum(s[0] * s[1] for s in spaces)
+        total = sum(s[0] * s[1] for s in self._spaces(relation, furniture))
         return max(0.0, (total - used - width * depth) / total)
+
+    def fits_alone(self, thing: str, relation: Relation, holder: str) -> bool:
+        """Whether a surface or inside of furniture, or of a thing, is large enough for a thing."""
+        width, depth, height = self.size_m(thing)
+        return any(
+            height < s[2] and min(width, depth) <= min(s[:2]) and max(width, depth) <= max(s[:2])
+            for s in self._spaces(relation, holder)
+        )
+
+    def _spaces(self, relation: Relation, holder: str) -> list[Vec3]:
+        piece = self.layout.furniture_by_name.get(holder)
+        if piece is None:
+            return self._spaces_of_thing(relation, holder)
+        if relation is Relation.ON:
+            return [(s.size[0], s.size[1], s.clearance) for s in piece.surfaces]
+        return [i.size for i in piece.interiors]
 
     def relation_on(self, name: str) -> Relation:
         """How a thing is put so that it is on another entity: into what has a hollow but no top."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable
 
@@ -70,6 +71,9 @@ class JobMaker:
             elif subgoal.predicate is Predicate.IS_CLUSTERED:
                 self._clustered(subgoal)
         changes = self._changes
+        for thing, holder in list(self._notes.making_room.items()):
+            if self._facts.holder(thing) is not None:
+                self._put_elsewhere(thing, holder)
         for thing in dict.fromkeys((*self._placing, *self._neighbours)):
             if thing not in changes.in_use:
                 self._move(thing)
@@ -215,9 +219,10 @@ class JobMaker:
             if not self._notes.is_bad_spot(thing, spot)
             and (spot[1].startswith("floor_") or self._facts.free_fraction(thing, *spot) > 0)
         ]
-        if not usable:
+        if not usable and not self._make_room(thing, spots or []):
             last = self._notes.why.get(thing, "nothing there has room for it")
             self._stuck[index] = f"{thing} cannot be put where it shall be: {last}"
+        if not usable:
             return
         spot = self._choose(thing, usable, pending)
         self._notes.choice[thing] = spot
@@ -225,6 +230,48 @@ class JobMaker:
         # On the rim of a basin everything is next to it.
         beside = None if reference == spot[1] else reference
         self._jobs.append(Job(thing, SkillName.PLACE, index, spot, beside=beside, after=pending))
+
+    def _make_room(self, thing: str, spots: list[Spot]) -> bool:
+        """Takes something that the goal does not name from a place that is full.
+
+        Returns:
+            False if there is nothing like that, or the place is not right for other reasons.
+        """
+        facts, notes = self._facts, self._notes
+        for relation, holder in spots:
+            crowded = holder in notes.full or facts.free_fraction(thing, relation, holder) == 0
+            if not crowded or not facts.fits_alone(thing, relation, holder):
+                continue
+            in_the_way = [
+                node.name
+                for node in facts.belief.inside(holder)
+                if node.relation is relation
+                and node.name not in self._progress.goal.names
+                and node.name not in self._changes.in_use
+                and not facts.belief.inside(node.name)
+                and not notes.unusable(node.name, SkillName.PICK, SkillName.NAVIGATE)
+            ]
+            for name in sorted(in_the_way, key=lambda n: (-math.prod(facts.size_m(n)[:2]), n)):
+                if self._put_elsewhere(name, holder):
+                    return True
+        return False
+
+    def _put_elsewhere(self, thing: str, holder: str) -> bool:
+        """Brings a thing that is, or was, on a full holder to the nearest other furniture."""
+        spots = [
+            (Relation.ON, piece.name)
+            for piece in self._facts.layout.furniture
+            if piece.name != holder
+            and piece.name not in self._notes.full
+            and self._facts.free_fraction(thing, Relation.ON, piece.name) > 0
+            and not self._notes.is_bad_spot(thing, (Relation.ON, piece.name))
+        ]
+        if not spots:
+            return False
+        spot = min(spots, key=lambda spot: (self._spot_cost(thing, spot), spot[1]))
+        self._notes.making_room[thing] = holder
+        self._jobs.append(Job(thing, SkillName.PLACE, -1, spot))
+        return True
 
     def _settled(self, spots: list[Spot] | None) -> list[Spot] | None:
         """The spots except those in or on things that must be found or put down first."""

@@ -86,6 +86,8 @@ class Notes:
         choice: the spot chosen for a thing, kept while it can be used.
         holders: for a thing and a skill, where it is or will be put so that the skill can be used.
         freeing: what an agent is putting down in order to open something.
+        full: where there was no room at the last attempt.
+        making_room: what is in the way there and goes elsewhere, and where it was.
         value: the value chosen for a tie.
         found_in: the room in which each thing of the goal was first seen.
         seen: the goal's things that have been located since the current search of the house began.
@@ -122,6 +124,8 @@ class Notes:
     choice: dict[str, Spot] = field(default_factory=dict)
     holders: dict[tuple[str, str], str] = field(default_factory=dict)
     freeing: dict[str, str] = field(default_factory=dict)
+    full: set[str] = field(default_factory=set)
+    making_room: dict[str, str] = field(default_factory=dict)
     value: dict[int, str] = field(default_factory=dict)
     found_in: dict[str, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
@@ -186,9 +190,11 @@ class Notes:
             self.shut.add(target)
         elif call.name == SkillName.PICK:
             self.gone.pop(target, None)
+            self._made_room(self.making_room.get(target, ""))
             self.beside = {k: v for k, v in self.beside.items() if target not in k}
         elif call.name == SkillName.PLACE:
             self.choice.pop(target, None)
+            self.making_room.pop(target, None)
             furniture, reference = call.arguments[2], call.arguments[4]
             self.placed[str(call)] += 1
             if self.placed[str(call)] > MAX_TRIES:
@@ -198,6 +204,11 @@ class Notes:
                 self.beside[frozenset((target, reference))] = furniture
         if call.name in _OPENINGS or state_skill(call.name) is not None:
             self._changed(agent, call, target)
+
+    def _made_room(self, holder: str) -> None:
+        """Lets things be put where something was taken away."""
+        self.full.discard(holder)
+        self.bad_spots = {bad for bad in self.bad_spots if bad[2][1] != holder}
 
     def _changed(self, agent: str, call: SkillCall, target: str) -> None:
         """Counts a change until the memory shows it; sets it aside if that never happens."""
@@ -259,6 +270,8 @@ class Notes:
             self.gone[target] = ended.ended_s
         hopeless = code in HOPELESS or self.tries[key] >= MAX_TRIES
         if call.name == SkillName.PLACE:
+            if code is SkillCode.NO_PLACEMENT and call.arguments[2] is not None:
+                self.full.add(call.arguments[2])
             # Try that once.
             if code in _NO_ROOM and self.tries[key] > 1:
                 self._place_failed(self.agents, call, target)

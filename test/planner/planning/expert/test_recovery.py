@@ -77,6 +77,55 @@ def test_another_place_is_taken_where_nothing_fits(toy_world: Make) -> None:
     assert world.things["cup_0"][1] == "table_1"
 
 
+class Full:
+    """A couch with room for so many things."""
+
+    def __init__(self, room_for: int) -> None:
+        self.world: ToyWorld | None = None
+        self._room_for = room_for
+
+    def __call__(self, agent: str, call: SkillCall) -> SkillResult | None:
+        if self.world is None or call.name != SkillName.PLACE or call.arguments[2] != "couch_0":
+            return None
+        there = [thing for thing, spot in self.world.things.items() if spot[1] == "couch_0"]
+        if len(there) < self._room_for:
+            return None
+        return SkillResult.failure(SkillCode.NO_PLACEMENT, "No valid placements found.")
+
+
+CLUTTER = {f"book_{k}": (Relation.ON, "couch_0") for k in (1, 2)}
+ON_COUCH = [prop("is_on_top", ["cup_0"], ["couch_0"]), prop("is_on_top", ["book_1"], ["couch_0"])]
+
+
+@pytest.mark.parametrize("agents", [1, 2])
+def test_room_is_made_where_nothing_fits_any_more(toy_world: Make, agents: int) -> None:
+    fault = Full(room_for=2)
+    names = [f"agent_{k}" for k in range(agents)]
+    world = fault.world = toy_world(fault=fault)
+    world.things |= CLUTTER
+    outcome = run_goal(world, ON_COUCH, agents=names)
+    assert outcome.done, outcome.failure
+    # Only what the goal does not name, and no more than is needed.
+    assert {thing for thing, spot in world.things.items() if spot[1] == "couch_0"} == {
+        "cup_0",
+        "book_1",
+    }
+
+
+def test_what_shall_stay_is_not_moved_to_make_room(toy_world: Make) -> None:
+    fault = Full(room_for=2)
+    world = fault.world = toy_world(fault=fault)
+    world.things |= CLUTTER
+    stays = prop("is_on_top", ["book_2"], ["couch_0"])
+    outcome = run_goal(
+        world,
+        [*ON_COUCH, stays],
+        constraints=[{"type": "AlwaysConstraint", "proposition_indices": [2]}],
+    )
+    assert "No valid placements found" in outcome.failure
+    assert world.things["book_2"] == (Relation.ON, "couch_0")
+
+
 def test_another_thing_is_taken_where_one_cannot_be_picked(toy_world: Make) -> None:
     world = toy_world(fault=Failing("Pick[cup_0]", SkillCode.GRASP_FAILED, 99))
     outcome = run_goal(world, [prop("is_on_top", ["cup_0", "apple_0"], ["couch_0"])])
