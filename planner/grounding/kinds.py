@@ -23,6 +23,8 @@ _ROOMS_OF: Mapping[str, frozenset[str]] = {
     "office chair": frozenset({"office"}),
     "bathroom sink": frozenset({"bathroom"}),
 }
+# Where such furniture stands in houses without these rooms.
+_ELSE_IN: Mapping[str, frozenset[str]] = {"dining table": frozenset({"kitchen"})}
 _GENERIC = {
     "thing": EntityKind.OBJECT,
     "furniture": EntityKind.FURNITURE,
@@ -44,9 +46,13 @@ def of_kind(kind: str, scene: Scene, *, anywhere: bool = False) -> list[Thing]:
     ]
     if not found:
         found = [thing for thing in scene.slices if _means(kind, thing)]
-    rooms = _ROOMS_OF.get(kind, frozenset())
-    usual = [t for t in found if _class_of(scene.things.get(t.room or "")) in rooms]
-    return found if anywhere else usual or found
+    if anywhere:
+        return found
+    for rooms in (_ROOMS_OF.get(kind, frozenset()), _ELSE_IN.get(kind, frozenset())):
+        usual = [t for t in found if _class_of(scene.things.get(t.room or "")) in rooms]
+        if usual:
+            return usual
+    return found
 
 
 def usual_rooms(kind: str) -> frozenset[str]:

@@ -268,7 +268,7 @@ class Places:
         former = self._bindings.bind(anchor.place_of, path, request)
         if former is None:
             return
-        target = start_of(self._scene, self._scene.things[former.names[0]])
+        target = _start_of_any(self._scene, former)
         if target is None:
             self._note(request, Why.UNSAYABLE, f"Nobody knows {words_of(anchor)}.")
             return
@@ -280,6 +280,16 @@ class Places:
 
     def _note(self, request: int, why: Why, text: str) -> None:
         self._bindings.open.unbound.append(Unbound(request, "", why, text))
+
+
+def _start_of_any(scene: Scene, former: Binding) -> Target | None:
+    """Where a thing was; wherever one of several was, if any of them may be meant."""
+    starts = [start_of(scene, thing) for thing in map(scene.things.__getitem__, former.names)]
+    first = starts[0]
+    if first is None or not former.is_choice:
+        return first
+    alike = [start[1] for start in starts if start is not None and start[0] == first[0]]
+    return first[0], tuple(dict.fromkeys(name for names in alike for name in names))
 
 
 def _resting(relation: Relation, anchors: Sequence[Thing]) -> Target | None:

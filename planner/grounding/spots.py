@@ -10,7 +10,9 @@ from planner.world.catalogue import default_catalogue
 from planner.world.vocabulary import EntityKind, Relation
 
 # In which room such furniture stands says what it is for, unlike that of a table.
-_WITH_A_USE = frozenset({"sink", "cabinet", "counter"})
+_WITH_A_USE = frozenset({"sink", "cabinet", "counter", "shelves"})
+# Things that are kept in or on these are used in their room.
+_OF_A_ROOM = frozenset({"sink", "cabinet", "counter", "dishwasher", "fridge", "oven"})
 # Predicate and names of its second list.
 Target = tuple[str, tuple[str, ...]]
 
@@ -65,20 +67,28 @@ def elsewhere_for(scene: Scene, thing: Thing, room: str | None) -> Target | None
 def likely_pieces(scene: Scene, kinds: Iterable[str]) -> frozenset[str]:
     """Of furniture with a use, that which things of all these kinds usually are on or in.
 
-    "The sink" for plates is the one of the kitchen. Kinds that are found anywhere do not count.
+    "The sink" for plates is the one of the kitchen, where they are kept. Kinds that are found
+    anywhere do not count.
     """
     catalogue = default_catalogue()
     found: frozenset[str] | None = None
     for kind in kinds:
         names = [name for name in classes_of(kind) if name in catalogue.objects]
         places = [place for name in names for place in catalogue.objects[name].places]
+        rooms = {room for p in places if p.furniture in _OF_A_ROOM for room in p.rooms}
+        usable = [t for t in scene.of_kind(EntityKind.FURNITURE) if t.class_name in _WITH_A_USE]
         pieces = frozenset(
             piece.name
-            for piece in scene.of_kind(EntityKind.FURNITURE)
+            for piece in usable
             for place in places
-            if piece.class_name == place.furniture and piece.class_name in _WITH_A_USE
-            if _class_of_room(scene, piece) in place.rooms
+            if piece.class_name == place.furniture and _class_of_room(scene, piece) in place.rooms
         )
+        classes = {scene.things[name].class_name for name in pieces}
+        pieces |= {
+            piece.name
+            for piece in usable
+            if piece.class_name not in classes and _class_of_room(scene, piece) in rooms
+        }
         if pieces:
             found = pieces if found is None else found & pieces
     return found or frozenset()

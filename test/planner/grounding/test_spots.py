@@ -1,0 +1,46 @@
+"""Which furniture of several is rather meant, by what is put there."""
+
+from dataclasses import replace
+
+import pytest
+from small_house import scene_with
+
+from planner.grounding.scene import Scene
+from planner.grounding.spots import likely_pieces
+from planner.world.vocabulary import EntityKind
+
+
+def with_another(*names: str) -> Scene:
+    """The small house with the same furniture in further rooms, as ROOM/FURNITURE."""
+    scene = scene_with()
+    things = dict(scene.things)
+    for name in names:
+        room, piece = name.split("/")
+        class_name = room.rpartition("_")[0]
+        things[room] = replace(things["kitchen_0"], name=room, class_name=class_name)
+        like = next(
+            t
+            for t in things.values()
+            if t.kind is EntityKind.FURNITURE and t.class_name == piece.rpartition("_")[0]
+        )
+        things[piece] = replace(like, name=piece, room=room, parent=room)
+    return replace(scene, things=things)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "meant"),
+    [
+        (["plate"], "sink_0"),
+        # Nobody keeps cups in a sink, but in the kitchen.
+        (["mug"], "sink_0"),
+        (["mug", "plate"], "sink_0"),
+        (["hand towel"], "sink_1"),
+    ],
+)
+def test_the_sink_is_that_of_the_room_where_things_are_kept(kinds: list[str], meant: str) -> None:
+    scene = with_another("bathroom_0/sink_1")
+    assert {n for n in likely_pieces(scene, kinds) if n.startswith("sink")} == {meant}
+
+
+def test_a_table_is_as_likely_as_another() -> None:
+    assert not any(n.startswith("table") for n in likely_pieces(with_another(), ["plate"]))
