@@ -111,7 +111,8 @@ class Changes:
         """Slices the things that missing slices come from; anything else must be found."""
         for name in missing:
             whole = sliced_from(name)
-            if whole is None or self._facts.known(name):
+            divided = self._facts.is_slice_of_divided(name)
+            if whole is None or divided or self._facts.known(name):
                 self.missing[name] = None
             elif not self._facts.known(whole) or whole in self._notes.gone:
                 self.missing[whole] = None

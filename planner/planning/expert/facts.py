@@ -9,12 +9,13 @@ from dataclasses import replace
 from planner.evaluation.task import Predicate
 from planner.planning.goal import Goal, Subgoal
 from planner.world.belief import Belief, BeliefNode
-from planner.world.catalogue import default_catalogue
+from planner.world.catalogue import default_catalogue, sliced_from
 from planner.world.geometry import Box, Vec3
 from planner.world.hands import Hands, held_things
 from planner.world.house import House
 from planner.world.openness import is_open
 from planner.world.receptacle import known_shape
+from planner.world.state_skills import default_state_skills
 from planner.world.vocabulary import EntityKind, Relation, floor_name
 
 # How and where a thing rests, such as (on, table_0).
@@ -166,7 +167,16 @@ class Facts:
     def state(self, name: str, state: str) -> bool | None:
         """A state of a thing or furniture; None if unknown."""
         node = self.node(name)
-        return None if node is None else node.states.get(state)
+        if node is None:
+            return True if self.is_slice_of_divided(name) and state in _by_dividing() else None
+        return node.states.get(state)
+
+    def is_slice_of_divided(self, name: str) -> bool:
+        """Whether another slice of the same thing is known: all come into being at once."""
+        whole = sliced_from(name)
+        return whole is not None and any(
+            sliced_from(node.name) == whole for node in self.belief.of_kind(EntityKind.OBJECT)
+        )
 
     def _stands_open(self, name: str) -> bool | None:
         node = self.node(name)
@@ -325,6 +335,12 @@ class Facts:
         shape = known_shape(node.class_name if node else "", self.size_m(holder))
         part = shape.hollow if relation is Relation.WITHIN else shape.top
         return [] if part is None else [(part.size[0], part.size[1], math.inf)]
+
+
+def _by_dividing() -> frozenset[str]:
+    """The states that things get by being divided."""
+    skills = default_state_skills().values()
+    return frozenset(state for skill in skills if skill.divides for state in skill.sets)
 
 
 def planar_m(a: Vec3, b: Vec3) -> float:
