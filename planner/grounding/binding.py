@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from planner.grounding.choosing import Choice, alternatives
 from planner.grounding.fitting import Fitting
+from planner.grounding.keys import key_of
 from planner.grounding.kinds import classes_of
 from planner.grounding.records import Missing, OpenEnded, Question, Unbound, Why
 from planner.grounding.scene import Scene, Thing
@@ -16,6 +18,7 @@ from planner.language.reading import AskReason
 from planner.language.words import Amount, Bound
 
 _LEAST = {Amount.SOME: 2, Amount.FEW: 3}
+NO_PURPOSES: Mapping[str, frozenset[str]] = MappingProxyType({})
 # Of these any one is as good as another, even in another room.
 _ALIKE = frozenset({"floor", "trash_can"})
 
@@ -73,6 +76,7 @@ class Bindings:
         searched: keys of descriptions of which nothing more can be found.
         settle: never ask.
         tied: a definite description that several fit stands for the same one each time.
+        purposes: what is rather meant by definite descriptions, by key.
     """
 
     def __init__(
@@ -84,8 +88,9 @@ class Bindings:
         *,
         settle: bool,
         tied: bool = False,
+        purposes: Mapping[str, frozenset[str]] = NO_PURPOSES,
     ) -> None:
-        self._scene = scene
+        self._scene, self.purposes = scene, purposes
         self._choices = choices
         self.bound: dict[str, tuple[str, ...]] = dict(bound)
         self._searched = searched
@@ -144,7 +149,7 @@ class Bindings:
         """Whether something fits a condition; None if it is not known yet."""
         if self.fitting.names(phrase):
             return True
-        key = _key(phrase, path)
+        key = key_of(phrase, path)
         if self.is_settled(key):
             return False
         if isinstance(phrase, Description):
@@ -216,14 +221,6 @@ class Bindings:
         return self.bind(first, f"{path}.0", request, able=able, likely=likely, quiet=quiet)
 
 
-def _key(phrase: NounPhrase, path: str) -> str:
-    """The same for the same definite description wherever it stands, else for its place only."""
-    if isinstance(phrase, Description) and phrase.definite and not phrase.each:
-        same = phrase.model_copy(update={"label": None})
-        return same.model_dump_json(by_alias=True, exclude_defaults=True)
-    return path
-
-
 class _OneDescription:
     """Binds one description."""
 
@@ -238,10 +235,10 @@ class _OneDescription:
         *,
         quiet: bool,
     ) -> None:
-        self.likely = likely
         self.bindings, self.phrase, self.path = bindings, phrase, path
         self.request, self.able, self.quiet = request, able, quiet
-        self.key = _key(phrase, path)
+        self.key = key_of(phrase, path)
+        self.likely = likely or bindings.purposes.get(self.key, likely)
         self.settled = bindings.is_settled(self.key)
 
     def bind(self) -> Binding | None:

@@ -11,6 +11,7 @@ from planner.grounding.drafts import Draft, Drafts, Hold, go_criteria, predicate
 from planner.grounding.kinds import can_open
 from planner.grounding.occasions import requests_of
 from planner.grounding.places import UNMEASURED, Places
+from planner.grounding.purposes import purposes
 from planner.grounding.records import Grounding, Unbound, Why
 from planner.grounding.scene import Scene
 from planner.grounding.spots import start_of
@@ -38,7 +39,15 @@ class Grounder:
         tied: bool = False,
     ) -> None:
         self._goal, self._scene = goal, scene
-        self._bindings = Bindings(scene, choices, bound, searched, settle=settle, tied=tied)
+        self._bindings = Bindings(
+            scene,
+            choices,
+            bound,
+            searched,
+            settle=settle,
+            tied=tied,
+            purposes=purposes(goal, scene),
+        )
         self._drafts = Drafts(scene)
         self._places = Places(scene, self._bindings, self._drafts)
         self._going: list[tuple[str, ...]] = []

@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from grounded import goal, propositions
 from small_house import scene_with
 
+from planner.grounding.binder import Binder
 from planner.grounding.scene import Scene
 from planner.grounding.spots import likely_pieces
 from planner.world.vocabulary import EntityKind
@@ -40,6 +42,20 @@ def with_another(*names: str) -> Scene:
 def test_the_sink_is_that_of_the_room_where_things_are_kept(kinds: list[str], meant: str) -> None:
     scene = with_another("bathroom_0/sink_1")
     assert {n for n in likely_pieces(scene, kinds) if n.startswith("sink")} == {meant}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[{make: {the: cabinet, as: c}, be: open}, then, {move: {all: plate}, to: {in: c}}]",
+        "[{make: {the: cabinet}, be: open}, then, {move: {all: plate}, to: {in: {the: cabinet}}}]",
+    ],
+)
+def test_what_is_put_there_later_tells_which_is_meant_from_the_start(text: str) -> None:
+    binder = Binder(goal(text))
+    found = binder.update(with_another("bathroom_0/cabinet_1"))
+    assert not found.questions
+    assert propositions(found)[0] == ("is_open", "cabinet_0")
 
 
 def test_a_table_is_as_likely_as_another() -> None:
