@@ -195,8 +195,9 @@ def answer_line(stamp_s: float, answer: str) -> str:
 
 
 def outcome_line(name: str, text: str) -> str:
-    """How an instruction ended: the name of its code, and the text."""
-    return f"{name}: {one_line(text)}"
+    """How an instruction ended: the name of its code, and the text, which may begin with it."""
+    said = one_line(text)
+    return said if said.startswith(f"{name.lower()}: ") else f"{name}: {said}"
 
 
 def no_verdict_line(outcome: str, places: Mapping[str, str]) -> str:

@@ -272,7 +272,7 @@ class Expert:
         if not self._settled:
             # Some propositions count only one step after others do.
             self._settled = True
-            return self._wait(context, "all is done; one more moment for the last of it to count")
+            return self._wait(context, "everything is done; one more moment before the end")
         return Decision(dict.fromkeys(context.idle, DONE), "everything asked for is done")
 
     def _wait(self, context: Context, thought: str) -> Decision:

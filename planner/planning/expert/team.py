@@ -15,7 +15,7 @@ from planner.planning.expert.steps import Steps
 from planner.planning.planner import Context
 from planner.planning.walking import FAR_M, WalkMap
 from planner.world.skill import SkillCall, SkillName
-from planner.world.vocabulary import Relation
+from planner.world.vocabulary import Relation, floor_name
 
 # Walking that it is worth to leave a job to an agent with fewer abilities, while there are jobs
 # that only this one can do.
@@ -347,10 +347,12 @@ class Team:
             if self._frees_hand_for(agent, call):
                 continue
             self.calls[agent] = call
-            where = "inside" if look.inside else "at"
+            floors = {floor_name(room.name): room.name for room in self._facts.layout.rooms}
+            at = f"{'inside' if look.inside else 'at'} {look.furniture}"
+            where = f"in {floors[look.furniture]}" if look.furniture in floors else at
             hinted = any(self._likelihood.is_hinted(n.rpartition("_")[0], look) for n in missing)
             why = " (as the instruction says)" if hinted else ""
-            self.story.append(f"{agent}: look for {words} {where} {look.furniture}{why}: {call}")
+            self.story.append(f"{agent}: look for {words} {where}{why}: {call}")
 
     def _kept_look(self, agent: str, search: Search) -> Look | None:
         look = self._notes.searching.get(agent)

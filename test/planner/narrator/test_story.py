@@ -115,6 +115,11 @@ def test_the_last_line_has_the_words_that_scripts_look_for() -> None:
     )
 
 
+def test_the_end_says_once_that_it_is_done() -> None:
+    assert story.outcome_line("DONE", "done: put the cup away") == "done: put the cup away"
+    assert story.outcome_line("NO_GOAL", "nothing was done") == "NO_GOAL: nothing was done"
+
+
 def test_a_run_without_a_goal_ends_with_what_its_planner_says() -> None:
     outcome = story.outcome_line("DONE", "the cup is\non the table")
     assert story.no_verdict_line(outcome, {"bag": "out/bag", "picture": ""}) == (

@@ -150,7 +150,7 @@ def test_what_must_not_be_touched_is_no_goal(toy_world: Make) -> None:
 def test_says_what_it_looks_for_in_the_words_of_the_instruction(toy_world: Make) -> None:
     outcome = follow(toy_world(), "Put all toys on the couch.")
     said = " ".join(decision.thought for decision in outcome.decisions)
-    assert "look for all toys at floor_living_room_0" in said
+    assert "look for all toys in living_room_0" in said
     assert "_?" not in said
 
 
