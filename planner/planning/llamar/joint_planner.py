@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -14,13 +15,15 @@ from planner.planning.llamar.asking import Asking
 from planner.planning.llamar.right_actions import RightTeam
 from planner.planning.llamar.right_replies import right_reply
 from planner.planning.llamar.state import HORIZON, AgentView, Attempt
-from planner.planning.llamar.team import JointPlan, Team
+from planner.planning.llamar.team import JointPlan, Planned, Team
 from planner.planning.planner import AgentResult, Context, Decision, Task
-from planner.world.instruct import InstructionCode
+from planner.world.instruct import InstructionCode, one_line
 from planner.world.record import record
 from planner.world.skill import SkillCall, SkillName
 
 DONE = SkillCall(SkillName.DONE)
+# Of what a thought quotes from replies.
+_MAX_NAMED, _MAX_SHOWN = 3, 60
 
 
 @record
@@ -105,9 +108,17 @@ class JointPlanner:
     async def decide(self, context: Context) -> Decision:
         """The next joint step; no calls as long as an agent is busy.
 
+        The thought also says what of the model's replies could not be used.
+
         Raises:
             ModelError: if the model gives no reply.
         """
+        unread, dropped = self._asking.unread, len(self._asking.dropped)
+        decision = await self._decide(context)
+        unused = self._unused(unread, dropped, decision.thought)
+        return replace(decision, thought="; ".join((decision.thought, *unused)))
+
+    async def _decide(self, context: Context) -> Decision:
         if len(context.idle) < len(self._task.agents):
             return Decision()
         self._right.look(context)
@@ -136,6 +147,15 @@ class JointPlanner:
             return self._done("all agents say that the task is complete")
         self._team.begin(plan)
         return Decision(plan.calls, _words(moment, plan), evidence=self._evidence())
+
+    def _unused(self, unread: int, dropped: int, thought: str) -> list[str]:
+        """What came since so many replies could not be read and so many things were dropped."""
+        asking, notes = self._asking, []
+        if asking.unread > unread and asking.problem not in thought:
+            notes.append(f"not read: {asking.problem}")
+        if new := asking.dropped[dropped:]:
+            notes.append(f"dropped: {', '.join(new[:_MAX_NAMED])}")
+        return notes
 
     def _moment(self, context: Context) -> Moment:
         team = self._team
@@ -175,4 +195,11 @@ class JointPlanner:
 
 def _words(moment: Moment, plan: JointPlan) -> str:
     parts = zip(moment.views, plan.parts.values(), strict=True)
-    return "; ".join(f"{view.name}: {part.translation.action}" for view, part in parts)
+    return "; ".join(f"{view.name}: {_said(part)}" for view, part in parts)
+
+
+def _said(part: Planned) -> str:
+    action = str(part.translation.action)
+    if not part.translation.understood:
+        return f"{action} (not understood: {one_line(part.translation.raw)[:_MAX_SHOWN]!r})"
+    return action if part.refused is None else f"{action} (refused: {part.refused.text})"

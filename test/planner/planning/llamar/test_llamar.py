@@ -282,6 +282,7 @@ def test_a_judgement_that_cannot_be_read_changes_nothing(kitchen: Kitchen, role:
     assert subtasks(end) == ([OPEN], [])
     assert end.evidence["unread_replies"] == "2"
     assert end.evidence["last_unread_reply"] == f"{role}: the reply has no dictionary"
+    assert f"; not read: {role}: the reply has no dictionary" in kitchen.decisions[1].thought
     assert kitchen.log[2] == ("agent_0", "NavigateTo[apple_13]")
 
 
@@ -320,6 +321,9 @@ def test_an_agent_that_does_not_exist_is_named_and_left_out(kitchen: Kitchen) ->
     reply = acted(Alice="NavigateTo(Apple_1)", Bob="Idle", Zoe="Pickup(Apple_1)")
     end = play(kitchen, model(actor=[reply]), LlamarOptions(horizon=1))
     assert end.evidence["last_dropped"] == 'keys "Zoe\'s action"'
+    assert kitchen.decisions[0].thought == (
+        'Alice: NavigateTo(Apple_1); Bob: Idle; dropped: keys "Zoe\'s action"'
+    )
     assert kitchen.log == [("agent_0", "NavigateTo[apple_13]"), ("agent_1", "Wait[]")]
 
 
@@ -328,12 +332,19 @@ def test_ten_thousand_subtasks_are_cut_and_counted(kitchen: Kitchen) -> None:
     end = play(kitchen, script, LlamarOptions(horizon=1))
     assert len(subtasks(end)[0]) == 32
     assert end.evidence["last_dropped"] == "9968 of 10000 items of 'plan'"
+    assert kitchen.decisions[0].thought.endswith("; dropped: 9968 of 10000 items of 'plan'")
 
 
-def test_check_29_what_is_not_understood_is_a_failure_of_that_agent(kitchen: Kitchen) -> None:
-    script = model(actor=[acted(Alice="qwertz", Bob="NavigateTo(Fridge_1)"), WALK])
+@pytest.mark.parametrize("text", ["qwertz", "Geh zum K\u00fchlschrank", "\u51b7\u8535\u5eab"])
+def test_check_29_what_is_not_understood_is_a_failure_of_that_agent(
+    kitchen: Kitchen, text: str
+) -> None:
+    script = model(actor=[acted(Alice=text, Bob="NavigateTo(Fridge_1)"), WALK])
     play(kitchen, script, LlamarOptions(horizon=2))
     assert kitchen.log[:2] == [("agent_0", "Wait[]"), ("agent_1", "NavigateTo[fridge_0]")]
+    assert kitchen.decisions[0].thought == (
+        f"Alice: Idle (not understood: '{text}'); Bob: NavigateTo(Fridge_1)"
+    )
     second = script.fields(ACTOR)[1]
     assert "not understood" in second["Alice's previous action"]
     assert second["Bob's previous failures"] == "None"
@@ -343,6 +354,7 @@ def test_check_21_what_was_never_seen_is_a_failure_and_moves_nobody(kitchen: Kit
     script = model(actor=[acted(Alice="NavigateTo(Bread_1)", Bob="Idle"), WALK])
     play(kitchen, script, LlamarOptions(horizon=2))
     assert kitchen.log[0] == ("agent_0", "Wait[]")
+    assert "Alice: NavigateTo(Bread_1) (refused: " in kitchen.decisions[0].thought
     assert "unknown object" in script.fields(ACTOR)[1]["Alice's previous failures"]
 
 
