@@ -15,7 +15,7 @@ from planner.models.chat import ChatModel, Completion, Message, Speaker
 from planner.models.reference import Reader, Reference, ReferenceReply
 from planner.models.teacher import FAULT, NO_FAULT, PRIVILEGED
 from planner.models.trace import OnCall, ignore_call
-from planner.planning.axes import Axes, Control, MemorySource
+from planner.planning.axes import Axes, Control, MemorySource, Privilege
 from planner.planning.llamar.role import PromptingRole, ReadT, TeamRole
 from planner.planning.llamar.state import Situation
 from planner.planning.part import PlannerRequest
@@ -148,7 +148,10 @@ class Asking:
     def _count(self, completion: Completion) -> None:
         if completion.notes.get(PRIVILEGED) is None:
             return
-        self.faults = Counter() if self.faults is None else self.faults
+        if self.faults is None:
+            # Only its replies say so: any model may stand behind another one, or behind a role.
+            self.faults = Counter()
+            self.axes = replace(self.axes, privilege=Privilege.GOAL)
         fault = completion.notes.get(FAULT, NO_FAULT)
         if fault != NO_FAULT:
             self.faults[fault] += 1

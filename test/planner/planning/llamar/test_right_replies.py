@@ -77,6 +77,7 @@ def test_without_faults_every_method_does_the_task(tmp_path: Path, name: str) ->
     assert result.outcome.code is InstructionCode.DONE
     assert result.verdict.success
     assert result.evidence["privileged_model"] == "teacher (reads the goal; no faults)"
+    assert result.evidence["privilege"] == "goal"
     assert result.evidence["model_faults"] == "{}"
 
 

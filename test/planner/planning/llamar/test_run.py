@@ -48,6 +48,7 @@ def test_the_apple_is_put_away(tmp_path: Path, name: str) -> None:
     assert result.verdict.success
     assert result.evidence["joint_steps"] == "7"
     assert result.evidence["translator"] == "plain"
+    assert result.evidence["privilege"] == "perception"
 
 
 def test_check_13_done_too_early_is_a_failure(tmp_path: Path) -> None:
