@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 import rclpy
+from pydantic_core import PydanticSerializationError
 from rclpy.exceptions import InvalidHandle, ROSInterruptException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
@@ -75,10 +76,10 @@ def run_node(
         return _report(str(error), EXIT_FAILED)
     except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
         return EXIT_OK
-    except (InvalidHandle, RuntimeError, TypeError):
+    except (InvalidHandle, RuntimeError, TypeError, PydanticSerializationError):
         # The signal handler shuts ROS down at any moment, also within a callback that publishes (an
         # RCLError, which is a RuntimeError), or while a message is taken or read (pybind11's
-        # RuntimeError and TypeError).
+        # RuntimeError and TypeError), or while a record is written (Pydantic's error).
         if not _is_shutting_down():
             raise
         return EXIT_OK

@@ -57,3 +57,33 @@ def test_ctrl_c_amid_a_destructor_ends_the_node_in_silence() -> None:
     command = [sys.executable, "-c", INTERRUPTED]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+WRITING = """
+import os, signal, sys
+from pydantic import TypeAdapter
+from pydantic.functional_serializers import PlainSerializer
+from typing import Annotated
+from rclpy.node import Node
+from planner.ros.lifecycle import run_node
+
+def interrupted(_):
+    os.kill(os.getpid(), signal.SIGINT)
+    return sum(range(1000))
+
+RECORD = TypeAdapter(Annotated[int, PlainSerializer(interrupted)])
+
+def make_node():
+    node = Node("node")
+    node.create_timer(0.01, lambda: RECORD.dump_json(1) and None)
+    return node
+
+sys.exit(run_node(make_node, ["node"]))
+"""
+
+
+def test_ctrl_c_while_a_record_is_written_ends_the_node_in_silence() -> None:
+    """Pydantic raises an error of its own then."""
+    command = [sys.executable, "-c", WRITING]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
