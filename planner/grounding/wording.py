@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from planner.grounding.kinds import is_room_kind
 from planner.language.description import (
     Anchor,
     Description,
@@ -108,7 +109,10 @@ def _core(request: Request) -> str:
         where = _to(request.to)
         if len(request.things) > 1 or any(map(_is_plural, request.things)):
             where = where.replace(_SPOTS[Spot.USUAL], "where they belong")
-        return f"put {_all(request.things)}{where}{how}"
+        things = " and ".join(map(_moved, request.things))
+        if request.to and all(map(_is_left_open, request.to)):
+            return f"bring {things} {' and '.join(_way(place) for place in request.to)}{how}"
+        return f"put {things}{where}{how}"
     if isinstance(request, Make):
         said = _all(request.things)
         return " and ".join(_CHANGES.get(s, f"make {{}} {s}").format(said) for s in request.states)
@@ -141,7 +145,26 @@ def _to(places: Iterable[Place]) -> str:
 def _place(place: Place) -> str:
     if isinstance(place.anchor, Spot):
         return _SPOTS[place.anchor]
-    return f"{_PREPOSITIONS[place.relation]} {words_of(place.anchor)}"
+    anchor, preposition = place.anchor, _PREPOSITIONS[place.relation]
+    if place.relation is Relation.AT and isinstance(anchor, Description):
+        preposition = "in" if is_room_kind(anchor.kind) else preposition
+    return f"{preposition} {words_of(anchor)}"
+
+
+def _moved(phrase: NounPhrase) -> str:
+    """A thing that goes elsewhere: "the cup that is in the sink", not "the cup in the sink"."""
+    if not isinstance(phrase, Description) or not phrase.where:
+        return words_of(phrase)
+    tail = "".join(f" {_place(place)}" for place in phrase.where)
+    relative = f" that {'are' if _is_plural(phrase) else 'is'}{tail}"
+    return words_of(phrase).replace(tail, relative, 1)
+
+
+def _is_left_open(place: Place) -> bool:
+    """Whether a place says neither "on" nor "in", so that things are brought to it."""
+    if isinstance(place.anchor, Spot):
+        return place.anchor in (Spot.ME, Spot.HERE)
+    return place.relation is Relation.AT
 
 
 def _way(place: Place) -> str:

@@ -20,6 +20,15 @@ from planner.grounding.wording import request_words
         ("{go: {in: {the: kitchen}}}", "go to the kitchen"),
         ("{go: {next_to: {the: table}}}", "go next to the table"),
         ("{move: {some: knife}, to: {in: {the: sink}}}", "put some knives in the sink"),
+        (
+            "{move: {all: cup, at: {the: playroom}}, to: {at: {the: table}}}",
+            "bring all cups that are in the playroom to the table",
+        ),
+        (
+            "{move: {the: cup, on_top: {the: table}}, to: {in: {the: sink}}}",
+            "put the cup that is on the table in the sink",
+        ),
+        ("{move: {the: cup}, to: me}", "bring the cup to you"),
         ("{move: {the: cup}, to: usual}", "put the cup where it belongs"),
         ("{move: {all: cup}, to: usual}", "put all cups where they belong"),
         (
