@@ -15,6 +15,7 @@ from planner.app.backend_port import BackendPort
 from planner.app.time_steps import MAX_STEPS, Steps
 from planner.memory.hand_view import CAMERA
 from planner.models.picture import Picture
+from planner.planning.messages import TeamMessage
 from planner.planning.planner import AgentResult
 from planner.planning.session_world import Event, OnGoal, Status, ignore_goal
 from planner.skills.executor import SkillExecutor
@@ -76,6 +77,7 @@ class InProcessWorld:
         }
         self._able = {agent: one.capabilities for agent, one in self._executors.items()}
         self._running: dict[str, SkillCall] = {}
+        self.messages: tuple[TeamMessage, ...] = ()
 
     @property
     def belief(self) -> Belief:
@@ -115,6 +117,10 @@ class InProcessWorld:
         """
         frame = self._backend.observe(agent, (CAMERA,)).cameras.get(CAMERA)
         return None if frame is None else Picture.of(frame.rgb)
+
+    def say(self, message: TeamMessage) -> None:
+        """All agents hear it at once."""
+        self.messages += (message,)
 
     def start(self, agent: str, call: SkillCall) -> None:
         """Starts a call."""

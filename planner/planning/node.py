@@ -21,11 +21,13 @@ from planner.models.ledger import Account, LedgerModel
 from planner.models.trace import ModelCall
 from planner.planning import settings
 from planner.planning.instruction import Request, RequestError, task_of
+from planner.planning.messages import TeamMessage
 from planner.planning.part import needs_model
 from planner.planning.planner import Task, no_picture
 from planner.planning.planner_choice import make_planner
 from planner.planning.questions import Questions
 from planner.planning.ros_inputs import RosInputs
+from planner.planning.ros_messages import RosMessages
 from planner.planning.ros_world import RosWorld
 from planner.planning.session import Outcome, Session
 from planner.planning.session_world import Status, ignore_goal
@@ -43,6 +45,7 @@ from planner.ros.message_bounds import bounds_of
 from planner.ros.model_trace import key_values
 from planner.ros.newest_pictures import NewestPictures
 from planner.ros.skill_client import OnEnd, SkillClient
+from planner.ros.team_talk import TeamTalk
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.ros.world_clock import WorldClock
 from planner.world import topics
@@ -111,6 +114,8 @@ class TaskPlannerNode(ManagedNode):
         world = LockstepSubscriber(self, LockstepChannel.WORLD, self._on_settled)
         self._inputs = RosInputs(lambda: world.is_present)
         self._pictures = NewestPictures(self) if self._settings.wants_pictures else None
+        self._talk = TeamTalk(self, self._on_said) if self._settings.choice.part.talks else None
+        self._messages: RosMessages | None = None
         self._inputs.set_house(self._layout)
         self._world_agents: tuple[str, ...] = ()
         self._lockstep = LockstepPublisher(self, LockstepChannel.PLANNER, self._losses)
@@ -194,8 +199,18 @@ class TaskPlannerNode(ManagedNode):
                 self._hands[node.name] = SkillClient(self, node.name)
                 if self._pictures is not None:
                     self._pictures.add(node.name)
+                if self._talk is not None:
+                    self._talk.add(node.name)
         self._clock_of_world.update(stamp_seconds(message.header.stamp))
         self._loop.call(partial(self._inputs.set_graph, message))
+
+    def _on_said(self, agent: str, text: str) -> None:
+        def hear() -> None:
+            if self._messages is not None:
+                self._messages.hear(TeamMessage.of(agent, text))
+                self._inputs.notify()
+
+        self._loop.call(hear)
 
     def _on_settled(self, agent: str, stamp_s: float) -> None:
         self._loop.call(partial(self._inputs.settle, agent, stamp_s))
@@ -409,6 +424,7 @@ class TaskPlannerNode(ManagedNode):
             return Outcome(InstructionCode.BAD_REQUEST, str(error))
         ask = partial(self._ask, announce)
         asks = choice.part.asks or choice.dialogue.max_questions > 0
+        self._messages = self._made_messages(task)
         world = RosWorld(
             self._inputs,
             start=lambda *call: self._queue.post(partial(self._begin, *call)),
@@ -417,6 +433,7 @@ class TaskPlannerNode(ManagedNode):
             on_status=partial(self._show, goal, task),
             on_goal=self._on_understood if task.goal is None else ignore_goal,
             picture=self._pictures.picture if self._pictures is not None else no_picture,
+            talk=self._messages,
         )
         session = Session(
             task, planner, world, max_calls, ask if asks else None, self._publish_turn
@@ -427,6 +444,16 @@ class TaskPlannerNode(ManagedNode):
         if self._publisher.status.goal and outcome.code is not InstructionCode.CANCELED:
             await self._finish_evaluation()
         return outcome
+
+    def _made_messages(self, task: Task) -> RosMessages | None:
+        talk = self._talk
+        if talk is None:
+            return None
+
+        def send(message: TeamMessage) -> None:
+            self._queue.post(partial(talk.say, message.sender, message.text))
+
+        return RosMessages(task.agents, send, self._inputs.changed, self._log)
 
     def _on_understood(self, goal: Mapping[str, JsonValue]) -> None:
         """Publishes what the planner has understood, before anything moves for it."""

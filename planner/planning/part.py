@@ -117,6 +117,7 @@ class PlannerPart:
         reads_changes: whether it reads the changes of the memory instead of its content.
         naming: how the model refers to entities in its replies.
         bare_replies: whether a reply is only one agent's call, without a thought before it.
+        talks: whether its agents say something to each other (`Decision.messages`).
         wants_pictures: whether it reads the agents' cameras (`Context.picture`), by its options.
         options: beyond those that all planners have.
         interface: the version of this record that it was written for.
@@ -134,6 +135,7 @@ class PlannerPart:
     reads_changes: bool = False
     naming: Naming = Naming.NAMES
     bare_replies: bool = False
+    talks: bool = False
     wants_pictures: Callable[[Mapping[str, OptionValue]], bool] = no_pictures
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE

@@ -9,6 +9,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from planner.models.picture import Picture
+from planner.planning.messages import TeamMessage
 from planner.world.belief import Belief
 from planner.world.house import House
 from planner.world.instruct import InstructionCode
@@ -72,6 +73,7 @@ class Context:
         deltas: the memory's lines since a sequence number up to the belief's, net effect per
             entity (EPM-2.5).
         answers: questions to the person so far, oldest first.
+        messages: what agents of the task said to each other so far, oldest first.
         picture: what an agent's hand camera shows now; None if there is no picture. Rendered or
             decoded only when it is called.
     """
@@ -86,6 +88,7 @@ class Context:
     deltas: Callable[[int], Sequence[str]] = no_deltas
     answers: tuple[Exchange, ...] = ()
     picture: Callable[[str], Picture | None] = no_picture
+    messages: tuple[TeamMessage, ...] = ()
 
 
 @record
@@ -95,7 +98,8 @@ class Decision:
     `Done[]` of every agent ends the task. `question` asks the person instead of acting; `failure`
     ends the task with this text and the code `end`, and with `question` if that has to be answered
     first. `evidence` is added to the task's result. `goal` is what the planner has understood, for
-    others to see; None = as before.
+    others to see; None = as before. `messages` are said before the calls begin; agents
+    hear them in the next decision.
     """
 
     calls: Mapping[str, SkillCall] = field(default_factory=dict)
@@ -105,6 +109,7 @@ class Decision:
     end: InstructionCode = InstructionCode.GAVE_UP
     evidence: Mapping[str, str] = field(default_factory=dict)
     goal: Mapping[str, JsonValue] | None = None
+    messages: tuple[TeamMessage, ...] = ()
 
 
 class Planner(Protocol):

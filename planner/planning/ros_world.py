@@ -11,9 +11,12 @@ from pydantic import JsonValue
 
 from planner.models.picture import Picture
 from planner.planning.belief_wait import BeliefSource, BeliefWait
+from planner.planning.messages import TeamMessage
 from planner.planning.planner import AgentResult, no_picture
+from planner.planning.ros_messages import RosMessages
 from planner.planning.session_world import Event, OnGoal, Status, ignore_goal
 from planner.world.belief import Belief
+from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
@@ -57,11 +60,15 @@ class RosWorld:
         on_status: Callable[[Status], None],
         on_goal: OnGoal = ignore_goal,
         picture: Callable[[str], Picture | None] = no_picture,
+        talk: RosMessages | None = None,
     ) -> None:
-        """`start` and `cancel` act on an agent's skill executor; `picture` is as in `Context`."""
+        """`start` and `cancel` act on an agent's skill executor; `picture` is as in `Context`.
+
+        `talk` carries what agents say; None for planners whose agents say nothing.
+        """
         self._inputs, self._start, self._cancel = inputs, start, cancel
         self._log, self._on_status, self._on_goal = log, on_status, on_goal
-        self._picture = picture
+        self._picture, self._talk = picture, talk
         self._wait = BeliefWait(inputs, log)
         self._running: dict[str, SkillCall] = {}
         self._done: list[AgentResult] = []
@@ -94,6 +101,21 @@ class RosWorld:
     def picture(self, agent: str) -> Picture | None:
         """The newest picture of an agent's hand camera."""
         return self._picture(agent)
+
+    @property
+    def messages(self) -> tuple[TeamMessage, ...]:
+        """What agents have said, once it came back over ROS."""
+        return self._talk.heard if self._talk is not None else ()
+
+    def say(self, message: TeamMessage) -> None:
+        """Publishes what an agent says.
+
+        Raises:
+            PlannerError: for a planner whose record does not say that its agents talk.
+        """
+        if self._talk is None:
+            raise PlannerError("the planner's record has to say `talks` for its agents' messages")
+        self._talk.say(message)
 
     def start(self, agent: str, call: SkillCall) -> None:
         """Sends a call to the agent's skill executor; Done does not need one."""
@@ -142,6 +164,8 @@ class RosWorld:
         """Waits for the memory, which receives the results separately."""
         await self._wait.until_shown(ended)
         await self._wait.until_known(agents)
+        if self._talk is not None:
+            await self._talk.settle()
 
     async def stop(self) -> None:
         """Cancels every running call; returns when all agents have stopped."""

@@ -145,6 +145,7 @@ class Session:
             deltas=world.deltas,
             answers=self._answers,
             picture=world.picture,
+            messages=world.messages,
         )
 
     def _end(self, decision: Decision) -> Outcome | None:
@@ -159,6 +160,8 @@ class Session:
         if decision.calls:
             self.cycle += 1
         if not self._max_cycles or self.cycle <= self._max_cycles:
+            for message in decision.messages:
+                self._world.say(message)
             for agent, call in decision.calls.items():
                 if agent in idle:
                     self._start_call(agent, call)

@@ -9,6 +9,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from planner.models.picture import Picture
+from planner.planning.messages import TeamMessage
 from planner.planning.planner import AgentResult
 from planner.world.belief import Belief
 from planner.world.house import House
@@ -71,6 +72,13 @@ class World(Protocol):
             PlannerError: if the world makes no pictures.
         """
 
+    @property
+    def messages(self) -> tuple[TeamMessage, ...]:
+        """What agents have said so far and all have heard, oldest first."""
+
+    def say(self, message: TeamMessage) -> None:
+        """Passes on what an agent says to all others."""
+
     def start(self, agent: str, call: SkillCall) -> None:
         """Starts a call of an agent that has none running."""
 
@@ -86,6 +94,8 @@ class World(Protocol):
 
     async def settle(self, agents: Sequence[str], ended: Mapping[str, AgentResult]) -> None:
         """Waits until the belief has the agents and shows what the ended calls have changed.
+
+        What was said until then has been heard afterwards.
 
         Raises:
             PlannerError: if a known agent has disappeared from the memory.

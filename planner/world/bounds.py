@@ -239,6 +239,8 @@ _WHOLE: dict[str, dict[str, Bound]] = {
         **{f"poses[].orientation.{axis}": _NOT_READ for axis in "xyzw"},
     },
     "/instruct/answer": {"data": _TEXT},
+    # Of an agent.
+    "/says": {"data": Text(500)},
     "/lockstep": {
         "stamp": Unbounded("a time of the world, or the end of all time"),
         "frame_id": _NAME,

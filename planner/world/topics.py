@@ -44,6 +44,7 @@ RECEIPTS, SAFETY_HEARTBEAT = "safety/receipts", "safety/heartbeat"
 QUESTION, ANSWER = "safety/question", "safety/answer"
 ASKS_IMAGE, ASKS_TARGET = "safety/asks/image", "safety/asks/target"
 PRIMITIVE, SKILL, SKILL_HEARTBEAT = "primitive", "skill", "skill/heartbeat"
+SAYS = "says"
 
 
 def of_agent(agent: str, name: str) -> str:

@@ -15,6 +15,7 @@ from planner.parts.calls import parse_call
 from planner.planning.dialogues import limit_reached
 from planner.planning.effects_shown import is_shown
 from planner.planning.expert.expert import Expert
+from planner.planning.messages import TeamMessage
 from planner.planning.planner import (
     AgentResult,
     Context,
@@ -24,6 +25,7 @@ from planner.planning.planner import (
     Task,
 )
 from planner.planning.react import make_react
+from planner.planning.ros_messages import RosMessages
 from planner.planning.ros_world import RosWorld
 from planner.planning.session import Outcome, Session
 from planner.planning.session_world import Status
@@ -50,6 +52,22 @@ class Around:
         self.stopped: list[str] = []
         self._skills: dict[str, asyncio.Task[None]] = {}
         self.world = RosWorld(self, self._start, self._cancel, self.lines.append, self.shown.append)
+
+    def with_talk(self, agents: tuple[str, ...]) -> Around:
+        """The same with messages between agents, which come back somewhat later."""
+        talk = RosMessages(agents, self._send, self.changed, self.lines.append)
+        self.talk = talk
+        self.world = RosWorld(
+            self, self._start, self._cancel, self.lines.append, self.shown.append, talk=talk
+        )
+        return self
+
+    def _send(self, message: TeamMessage) -> None:
+        def hear() -> None:
+            self.talk.hear(message)
+            self.notify()
+
+        asyncio.get_running_loop().call_later(0.02, hear)
 
     @property
     def belief(self) -> Belief:
@@ -369,3 +387,38 @@ def test_a_question_that_nobody_can_hear_ends_the_session(toy_world: Make) -> No
     outcome = run(Asks(), Around(toy_world()), Task("Bring the cup.", ("agent_0",)))
     assert outcome.code is InstructionCode.QUESTION
     assert outcome.question == "which cup?"
+
+
+class Talks:
+    """Says something in its first decision, and is done in the next."""
+
+    name = "talks"
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[TeamMessage, ...]] = []
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None: ...
+
+    async def decide(self, context: Context) -> Decision:
+        self.heard.append(context.messages)
+        if len(self.heard) == 1:
+            said = tuple(TeamMessage.of(agent, f"I am {agent}.") for agent in context.idle)
+            calls = dict.fromkeys(context.idle, SkillCall(SkillName.WAIT))
+            return Decision(calls, "first", messages=said)
+        return Decision(dict.fromkeys(context.idle, SkillCall(SkillName.DONE)), "done")
+
+
+def test_what_agents_say_is_heard_in_the_next_decision(toy_world: Make) -> None:
+    agents = ("agent_0", "agent_1")
+    planner = Talks()
+    outcome = run(planner, Around(toy_world()).with_talk(agents), Task("Talk.", agents))
+    assert outcome.code is InstructionCode.DONE
+    first, second = planner.heard[0], planner.heard[-1]
+    assert first == ()
+    assert second == tuple(TeamMessage(agent, f"I am {agent}.") for agent in agents)
+
+
+def test_a_planner_that_talks_has_to_say_so_in_its_record(toy_world: Make) -> None:
+    outcome = run(Talks(), Around(toy_world()), Task("Talk.", ("agent_0",)))
+    assert outcome.code is InstructionCode.PLANNER_FAULT
+    assert "has to say `talks`" in outcome.text

@@ -46,6 +46,7 @@ TOPICS = {
     "planner_msgs/Heartbeat": Heartbeat,
     "/people": PoseArray,
     "/instruct/answer": String,
+    "/says": String,
     "/lockstep": Header,
     "nav_msgs/Odometry": Odometry,
     "sensor_msgs/JointState": JointState,
