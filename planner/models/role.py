@@ -10,7 +10,7 @@ class Role(StrEnum):
 
     PLANNER decides what agents do next. MEMORY edits the memory or searches it. ACTOR turns a plan
     into calls, CORRECTOR fixes a call that failed, VERIFIER judges whether a sub-task is complete.
-    GENERATOR writes episodes.
+    MESSENGER writes what one agent may tell the others. GENERATOR writes episodes.
     """
 
     PLANNER = "planner"
@@ -18,4 +18,5 @@ class Role(StrEnum):
     ACTOR = "actor"
     CORRECTOR = "corrector"
     VERIFIER = "verifier"
+    MESSENGER = "messenger"
     GENERATOR = "generator"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +25,7 @@ _MAX_TRIES = 8
 # Of a Python literal, which is searched for its end letter by letter.
 _MAX_LITERAL = 100_000
 _NO_TEXT = {"none", "null"}
+_NUMBER = re.compile(r"[0-9]{1,6}\b")
 _SHOWN = 60
 
 Value: TypeAlias = str | tuple[str, ...] | None
@@ -56,6 +58,17 @@ class TextsKey:
 
 
 @dataclass(frozen=True, slots=True)
+class ChoiceKey:
+    """A key whose value is the number of one of `items`, from 1; its words are read as well.
+
+    The value that is read is the item.
+    """
+
+    key: str
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class GroupKey:
     """A key whose value is a dictionary; its keys are unlike all others of the reply."""
 
@@ -63,7 +76,7 @@ class GroupKey:
     keys: tuple[TextKey, ...]
 
 
-Key: TypeAlias = TextKey | TextsKey | GroupKey
+Key: TypeAlias = TextKey | TextsKey | ChoiceKey | GroupKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +123,8 @@ class DictionaryReply:
                 item = _any_text(key.max_characters)
                 rules[f"{name}item"] = item
                 rules[name] = f'"[" ({name}item ("," {name}item){{0,{more}}})? "]"'
+            case ChoiceKey():
+                rules[name] = " | ".join(f'"{n}"' for n in range(1, len(key.items) + 1))
             case GroupKey():
                 inner = [
                     self._rule(f"{name}of{n}", inside, rules) for n, inside in enumerate(key.keys)
@@ -216,6 +231,8 @@ def _take(
                 values[key.key] = _text(key, found[name], dropped)
             case TextsKey():
                 values[key.key] = _texts(key, found[name], dropped)
+            case ChoiceKey():
+                values[key.key] = _item(key, found[name])
             case GroupKey():
                 inside = found[name]
                 if not isinstance(inside, dict):
@@ -255,6 +272,21 @@ def _texts(key: TextsKey, value: object, dropped: list[str]) -> tuple[str, ...]:
         dropped.append(f"{len(items) - key.max_items} of {len(items)} items of {key.key!r}")
     kept = items[: key.max_items]
     return tuple(_cut(item, key.max_characters, key.key, dropped) for item in kept)
+
+
+def _item(key: ChoiceKey, value: object) -> str:
+    """An item by its number, "12", "12. its words", or its words alone."""
+    text = str(value).strip() if isinstance(value, str | int) else ""
+    for item in key.items:
+        if item.casefold() == text.casefold():
+            return item
+    number = _NUMBER.match(text)
+    if number is not None and 1 <= int(number[0]) <= len(key.items):
+        return key.items[int(number[0]) - 1]
+    shown = str(value)[:_SHOWN]
+    raise ReplyError(
+        f"{json.dumps(key.key)}: expected a number from 1 to {len(key.items)}, got {shown!r}"
+    )
 
 
 def _cut(text: str, max_characters: int, key: str, dropped: list[str]) -> str:

@@ -8,7 +8,13 @@ import time
 import pytest
 
 from planner.models.gbnf import read_grammar
-from planner.models.replies.dictionary import DictionaryReply, GroupKey, TextKey, TextsKey
+from planner.models.replies.dictionary import (
+    ChoiceKey,
+    DictionaryReply,
+    GroupKey,
+    TextKey,
+    TextsKey,
+)
 from planner.models.replies.form import ReplyError
 
 FORM = DictionaryReply(
@@ -102,6 +108,35 @@ def test_a_dictionary_inside_another() -> None:
         GROUPED.read('{"Think": "t", "Action": {"Alice": "Idle"}}', ended=True)
     with pytest.raises(ReplyError, match='"Action": expected a dictionary'):
         GROUPED.read('{"Think": "t", "Action": "Idle"}', ended=True)
+
+
+CHOICE = DictionaryReply((ChoiceKey("choice", ("open it", "close it", "2nd drawer")),))
+
+
+@pytest.mark.parametrize(
+    ("written", "item"),
+    [
+        ("1", "open it"),
+        ('"2"', "close it"),
+        ('"2. close it"', "close it"),
+        ('"Close it"', "close it"),
+        # Its words, not the number in them.
+        ('"2nd drawer"', "2nd drawer"),
+    ],
+)
+def test_a_choice_is_a_number_or_its_words(written: str, item: str) -> None:
+    assert CHOICE.read(f'{{"choice": {written}}}', ended=True).text("choice") == item
+
+
+@pytest.mark.parametrize("written", ["0", "4", "-1", "1.0", "true", "null", "[1]", '"open"', '""'])
+def test_what_is_no_item_is_refused(written: str) -> None:
+    with pytest.raises(ReplyError, match='"choice": expected a number from 1 to 3, got'):
+        CHOICE.read(f'{{"choice": {written}}}', ended=True)
+    assert not read_grammar(CHOICE.grammar).accepts(f'{{"choice":{written}}}')
+
+
+def test_the_grammar_has_the_numbers_of_a_choice() -> None:
+    assert all(read_grammar(CHOICE.grammar).accepts(f'{{"choice":{n}}}') for n in (1, 2, 3))
 
 
 def test_a_long_reply_is_refused_in_no_time() -> None:
