@@ -38,8 +38,9 @@ Every topic of our nodes with its type and the QoS that it is published with, as
 and with the running graph. `A` is an agent, `C` a camera (`hand`, `body`). Latched is transient
 local: a late subscriber gets the last messages. The recorder subscribes to all of them, and
 `planner instruct` publishes `/instruct/answer`, too. A world without pictures has `/A/sightings`
-instead of the topics of cameras. Services, actions and what a topic means:
-[bridge.md](bridge.md) and the docstrings in `nodes/`.
+instead of the topics of cameras. With the planner `llamar_coela` the task planner publishes what
+agents say on `/A/says` (std_msgs/msg/String, reliable, keep last 100) and subscribes to it.
+Services, actions and what a topic means: [bridge.md](bridge.md) and the docstrings in `nodes/`.
 
 | topic | type | QoS | published by | subscribed to by |
 |---|---|---|---|---|

@@ -13,7 +13,9 @@ from node_processes import running
 from planner_harness import Instructions, script
 from planner_msgs.msg import InstructStatus, PlannerTrace, SkillReport, WorldGraph
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
 
+from planner.planning.llamar.coela_roles import SEND
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.instruct import InstructionCode
@@ -98,3 +100,56 @@ def test_a_team_works_in_joint_steps_over_ros(
         "memory 1",
         "memory 2",
     }
+
+
+def test_agents_talk_over_their_topics(
+    tmp_path: Path, small_house: House, small_episode: Episode
+) -> None:
+    path = write_world(
+        tmp_path,
+        small_house,
+        small_episode.model_copy(update={"evaluation": {"propositions": [GOAL]}}),
+    )
+    silent = json.dumps({"message": None})
+    said = [json.dumps({"message": "The cup is mine."}), silent]
+    said += [choice(SEND), choice("rotate in Left direction")]
+    # In the second step all have heard it; then both are done.
+    said += [silent, silent, choice("Done"), choice("Done")]
+    client = Client()
+    try:
+        with (
+            running("bridge", backend="embedded", episode=path, time_mode="fast"),
+            running("memory", episode=path),
+            running("skill_executor", episode=path, use_sim_time=True),
+            running(
+                "task_planner",
+                episode=path,
+                planner="llamar_coela",
+                model=script(tmp_path / "said.txt", *said),
+            ),
+        ):
+            traces = client.listen(PlannerTrace, "/planner/trace", 100)
+            heard = client.listen(String, "/agent_0/says", 100)
+            graphs = client.listen(WorldGraph, "/world_graph", ALL)
+            client.wait(lambda: any("agent_1" in str(g.nodes) for g in graphs), "the agents")
+            client.wait(
+                lambda: client.node.count_publishers("/agent_1/says") == 1, "the agents' topics"
+            )
+            result = Instructions(client).follow(agents=["agent_0", "agent_1"])
+            client.wait(lambda: len(traces) == 8 and heard, "all calls and the message")
+    finally:
+        client.close()
+    assert result.code == InstructionCode.DONE
+    assert [message.data for message in heard] == ["The cup is mine."]
+    assert [(trace.role, list(trace.agents)) for trace in traces[4:]] == [
+        ("messenger", ["agent_0"]),
+        ("messenger", ["agent_1"]),
+        ("planner", ["agent_0"]),
+        ("planner", ["agent_1"]),
+    ]
+    told = 'Messages: ["step 1, Alice: The cup is mine."]'
+    assert [told in trace.prompt for trace in traces] == [False] * 4 + [True] * 4
+
+
+def choice(words: str) -> str:
+    return json.dumps({"reason": "r", "choice": words})

@@ -22,6 +22,7 @@ import pytest
 from bridge_harness import Client, bridge, write_world
 from dds_graph import DdsGraph
 from node_processes import running
+from planner_harness import script
 from std_srvs.srv import Trigger
 from test_spot_external import StandIn
 
@@ -125,6 +126,10 @@ def what_a_robot_without_truth_has(graph: DdsGraph, client: Client, world: Path)
         stack.enter_context(bridge(episode=world))
         stack.enter_context(running("memory", updater="learned", episode=world))
         stack.enter_context(running("evaluator", world="perceived", episode=world))
+        # Agents that talk to each other, each with its camera's pictures.
+        nothing = script(world.parent / "nothing.txt", "{}")
+        talking = {"planner": "llamar_coela", "camera_pictures": True, "model": nothing}
+        stack.enter_context(running("task_planner", episode=world, **talking))
         stack.enter_context(running("narrator", attended=True, episode=world, instruction="go"))
 
         def lacks() -> bool:
@@ -132,6 +137,8 @@ def what_a_robot_without_truth_has(graph: DdsGraph, client: Client, world: Path)
             return not (
                 "rt/agent_0/camera/hand/image" in subscribed["/memory"]
                 and "rt/world_graph" in subscribed["/evaluator"]
+                and "rt/agent_0/camera/hand/image" in subscribed["/task_planner"]
+                and "rt/agent_0/says" in subscribed["/task_planner"]
                 and "rt/agent_0/safety/motion_allowed" in subscribed["/narrator"]
             )
 

@@ -73,13 +73,13 @@ class Asking:
     _asked: int = 0
 
     @staticmethod
-    def of(request: PlannerRequest) -> Asking:
-        """For a task.
+    def of(request: PlannerRequest, control: Control = Control.CENTRALIZED) -> Asking:
+        """For a task; `control` says whether one model decides for all agents.
 
         Raises:
             PlannerError: if there is no model.
         """
-        axes = replace(request.axes, control=Control.CENTRALIZED, memory_source=MemorySource.STATE)
+        axes = replace(request.axes, control=control, memory_source=MemorySource.STATE)
         return Asking(
             request.name,
             request.model,

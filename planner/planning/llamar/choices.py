@@ -13,6 +13,7 @@ from planner.planning.llamar.actions import (
     fixed_actions,
 )
 from planner.planning.llamar.team import ActionOptions
+from planner.world.vocabulary import Relation
 
 _OF_THINGS = {
     Repertoire.HOUSEHOLD: (Verb.NAVIGATE_TO, *INTERACTIONS),
@@ -23,11 +24,18 @@ _OF_THINGS = {
 def every_action(names: Sequence[str], options: ActionOptions) -> tuple[Action, ...]:
     """All combinations of actions and things, then the actions on nothing (LLAMAR-2.9).
 
+    Where Put puts things is said, since nothing else can be chosen.
+
     Args:
         names: of the things.
         options: what agents are offered.
     """
-    on_things = [Action(verb, name) for verb in _OF_THINGS[options.repertoire] for name in names]
+    on_things = [
+        Action(verb, name, relation)
+        for verb in _OF_THINGS[options.repertoire]
+        for name in names
+        for relation in ((Relation.ON, Relation.WITHIN) if verb is Verb.PUT else (None,))
+    ]
     return (*on_things, *_fixed(options))
 
 

@@ -16,6 +16,7 @@ from planner.planning.llamar.right_actions import RightTeam
 from planner.planning.llamar.right_replies import right_reply
 from planner.planning.llamar.state import HORIZON, AgentView, Attempt
 from planner.planning.llamar.team import JointPlan, Planned, Team
+from planner.planning.messages import TeamMessage
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.world.instruct import InstructionCode, one_line
 from planner.world.record import record
@@ -37,6 +38,7 @@ class Moment:
         attempts: what they did in the step before; empty before the first.
         plan: reads what was written for each agent by name; the second argument is what exploration
             looks for.
+        messages: what agents have said so far, oldest first.
         wordings: the actions that an agent may take now, by its name, as grammars list them.
     """
 
@@ -46,6 +48,7 @@ class Moment:
     attempts: tuple[Attempt, ...]
     plan: Callable[[Mapping[str, str], Sequence[str]], JointPlan]
     wordings: Callable[[str], tuple[str, ...]]
+    messages: tuple[TeamMessage, ...] = ()
 
 
 @record
@@ -81,13 +84,19 @@ class JointPlanner:
     """A planner of `planner.planning.planner.Planner`: one task of one team."""
 
     def __init__(
-        self, task: Task, mind: Mind, team: Team, asking: Asking, horizon: int = HORIZON
+        self,
+        task: Task,
+        mind: Mind,
+        team: Team,
+        asking: Asking,
+        horizon: int = HORIZON,
+        right: RightTeam | None = None,
     ) -> None:
-        """Takes at most `horizon` joint steps."""
+        """Takes at most `horizon` joint steps; `right` follows them for privileged models."""
         self._task, self._mind, self._team = task, mind, team
         self._asking, self._horizon = asking, horizon
         self._step = 0
-        self._right = RightTeam(task, team)
+        self._right = right or RightTeam(task, team)
         asking.right = partial(right_reply, self._right)
 
     @property
@@ -146,7 +155,9 @@ class JointPlanner:
             self._step += 1
             return self._done("all agents say that the task is complete")
         self._team.begin(plan)
-        return Decision(plan.calls, _words(moment, plan), evidence=self._evidence())
+        said = tuple(TeamMessage.of(agent, text) for agent, text in plan.messages.items())
+        words = _words(moment, plan)
+        return Decision(plan.calls, words, evidence=self._evidence(), messages=said)
 
     def _unused(self, unread: int, dropped: int, thought: str) -> list[str]:
         """What came since so many replies could not be read and so many things were dropped."""
@@ -166,6 +177,7 @@ class JointPlanner:
             views=team.views(context),
             attempts=team.attempts,
             plan=lambda written, subtasks: team.plan(written, context, subtasks),
+            messages=context.messages,
             wordings=lambda name: tuple(a.words for a in team.admissible(agents[name], context)),
         )
 

@@ -41,6 +41,8 @@ TEAM_OPTIONS = (
 _OF_FREE_TEXT = ("translator", "understood_from", "listed_actions")
 # For baselines whose models write actions in the paper's spelling, or a number.
 EXACT_OPTIONS = tuple(option for option in TEAM_OPTIONS if option.name not in _OF_FREE_TEXT)
+# Of agents that never know what others have seen.
+COELA_OPTIONS = tuple(option for option in EXACT_OPTIONS if option.name != "known_by")
 LLAMAR_OPTIONS = (
     Option(
         "corrector",

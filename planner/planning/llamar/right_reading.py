@@ -39,10 +39,15 @@ class Reading:
 def reading_of(role: PromptingRole, situation: Situation, instances: InstanceNames) -> Reading:
     """What the role's prompt of a situation says."""
     text = role.messages(situation)[-1].text
-    names = frozenset(_NAME.findall(text)).intersection(instances.names)
+    names = names_in(text).intersection(instances.names)
     still_open = {stem(subtask) for subtask in situation.open_subtasks}
     said_done = frozenset(stem(subtask) for subtask in situation.completed_subtasks) - still_open
     return Reading(names, said_done)
+
+
+def names_in(text: str) -> frozenset[str]:
+    """What looks like an instance name, whether or not there is one."""
+    return frozenset(_NAME.findall(text))
 
 
 def known_to(reading: Reading, belief: Belief, instances: InstanceNames) -> Belief:

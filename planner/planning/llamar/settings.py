@@ -23,7 +23,7 @@ def actions_of(request: PlannerRequest) -> ActionOptions:
     return ActionOptions(
         exploration=request.flag("exploration"),
         small_steps=request.flag("small_steps"),
-        per_robot=request.text("known_by") == ROBOT,
+        per_robot=request.options.get("known_by") == ROBOT,
         pictures=request.flag(CAMERA_PICTURES),
         repertoire=Repertoire(request.text("actions")),
     )

@@ -7,6 +7,7 @@ whether that worked is in the next prompts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 
 from planner.models.caller import Remark
 from planner.planning.llamar.action_calls import (
@@ -76,9 +77,10 @@ class Planned:
 
 @record
 class JointPlan:
-    """A joint step, by agent."""
+    """A joint step, by agent; `messages` are what some say to all others."""
 
     parts: Mapping[str, Planned]
+    messages: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def calls(self) -> Mapping[str, SkillCall]:

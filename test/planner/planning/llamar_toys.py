@@ -13,6 +13,7 @@ from planner.planning.llamar.actions import IDLE, Action, ActionError, parse_act
 from planner.planning.llamar.joint_planner import JointPlanner
 from planner.planning.llamar.prompt import read_block
 from planner.planning.llamar.translator import Translation
+from planner.planning.messages import TeamMessage
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief, BeliefNode, Source
@@ -103,6 +104,7 @@ class Kitchen:
     facing: Mapping[str, float] = field(default_factory=dict)
     log: list[tuple[str, str]] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
+    said: list[TeamMessage] = field(default_factory=list)
 
     def belief(self) -> Belief:
         nodes = {
@@ -147,6 +149,7 @@ class Kitchen:
             {},
             tuple(idle),
             float(len(self.log)),
+            messages=tuple(self.said),
         )
 
     def run(self, planner: JointPlanner, task: Task, most: int = 100) -> Decision:
@@ -158,6 +161,7 @@ class Kitchen:
             if decision.failure or (done and all(done)):
                 return decision
             assert decision.calls.keys() == set(task.agents)
+            self.said += decision.messages
             for agent, call in decision.calls.items():
                 self.log.append((agent, str(call)))
                 result = self.fault(agent, call) or SkillResult.success()
@@ -172,4 +176,4 @@ class Kitchen:
                 return None
             return SkillResult.failure(code, "apple_13 is too far away.")
 
-        return replace(self, fault=fault, log=[], decisions=[])
+        return replace(self, fault=fault, log=[], decisions=[], said=[])
