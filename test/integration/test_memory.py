@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from bridge_harness import Client, bridge, write_world
 from chat_server import chat_server
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, KeyValue
 from memory_harness import EVENTS, Listener, counts, edit
 from node_processes import running
 from planner_msgs.msg import Entity, Operation, PlannerTrace, SkillReport
@@ -22,6 +22,7 @@ from planner.ros.skill_messages import report_message
 from planner.world.belief import Source
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.reported import CHANGED
 from planner.world.skill import SkillCode, SkillResult
 from planner.world.vocabulary import EntityKind, Relation
 from planner.world.wire import graph_record
@@ -235,6 +236,8 @@ def test_what_cannot_be_read_costs_only_itself(client: Client, world: Path) -> N
             # Again and again: a memory that listens may not yet be known to listen.
             for call, code in (("rm -rf /", 0), ("Pick[cup_0]", 4711), ("Pick[]", 0), ("", 0)):
                 publisher.publish(SkillReport(agent="agent_0", call=call, code=code))
+            told = [KeyValue(key=CHANGED, value="put out")]
+            publisher.publish(SkillReport(agent="agent_0", call="UseSand[table_0]", evidence=told))
             client.idle(0.3)
             values = [
                 value.key
@@ -243,7 +246,8 @@ def test_what_cannot_be_read_costs_only_itself(client: Client, world: Path) -> N
                 if status.name == "memory: entities"
                 for value in status.values
             ]
-            return len({key for key in values if "/skills/results" in key}) >= 3
+            kinds = {key for key in values if "/skills/results" in key}
+            return len(kinds) >= 4 and any(f"evidence {CHANGED}" in key for key in kinds)
 
         client.wait(counted, "the count of what cannot be read")
         assert process.poll() is None

@@ -31,16 +31,21 @@ def visible(belief: Belief, agent: str, sightline: Sightline = no_sightline) -> 
     viewer = belief.nodes.get(agent)
     if viewer is None:
         return []
-    held = set(viewer.hands)
-    return [
+    held, half_rad = set(viewer.hands), _angle_rad(viewer.class_name) / 2
+    faced = [
         node
         for node in belief.nodes.values()
-        if (node.room == viewer.room or _is_through_a_door(viewer, node, sightline))
+        # Only what was seen is known to stand in view behind a door.
+        if (node.room == viewer.room or node.source is Source.SEEN)
         and node.name not in held
         and is_nameable(node)
-        and _faces(viewer, node)
+        and _faces(viewer, node, half_rad)
         and not _is_enclosed(node, belief)
     ]
+    others = [node for node in faced if node.room != viewer.room]
+    in_view = sightline(viewer.position_m, [node.position_m for node in others])
+    hidden = {node.name for node, is_seen in zip(others, in_view, strict=True) if not is_seen}
+    return [node for node in faced if node.name not in hidden]
 
 
 def note_seen(
@@ -77,12 +82,7 @@ def compass(heading_rad: float) -> str:
     return _COMPASS[round(heading_rad / (math.pi / 2)) % 4]
 
 
-def _is_through_a_door(viewer: BeliefNode, node: BeliefNode, sightline: Sightline) -> bool:
-    """Only what was seen is known to stand in view there."""
-    return node.source is Source.SEEN and sightline(viewer.position_m, node.position_m)
-
-
-def _faces(viewer: BeliefNode, node: BeliefNode) -> bool:
+def _faces(viewer: BeliefNode, node: BeliefNode, half_rad: float) -> bool:
     if viewer.heading_rad is None:
         return True
     dx = node.position_m[0] - viewer.position_m[0]
@@ -90,7 +90,7 @@ def _faces(viewer: BeliefNode, node: BeliefNode) -> bool:
     if math.hypot(dx, dy) <= _AT_HAND_M:
         return True
     turn_rad = math.remainder(math.atan2(dy, dx) - viewer.heading_rad, math.tau)
-    return abs(turn_rad) <= _angle_rad(viewer.class_name) / 2
+    return abs(turn_rad) <= half_rad
 
 
 def _angle_rad(kind: str) -> float:

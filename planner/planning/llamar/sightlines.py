@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import shapely
 
@@ -10,13 +10,14 @@ from planner.world.geometry import Vec3
 from planner.world.house import House
 from planner.world.reach import walls_of
 
-# Whether nothing of the house's walls is between two points of the map.
-Sightline = Callable[[Vec3, Vec3], bool]
+# Whether nothing of the house's walls is between one point of the map and each of several others.
+# All at once, since a house has hundreds of things, and a team looks in every joint step.
+Sightline = Callable[[Vec3, Sequence[Vec3]], Sequence[bool]]
 
 
-def no_sightline(_from_m: Vec3, _to_m: Vec3) -> bool:
+def no_sightline(_from_m: Vec3, to_m: Sequence[Vec3]) -> Sequence[bool]:
     """Nothing outside the own room is seen."""
-    return False
+    return [False] * len(to_m)
 
 
 def sightline_of(layout: House) -> Sightline:
@@ -26,7 +27,10 @@ def sightline_of(layout: House) -> Sightline:
     walls = walls_of(layout)
     shapely.prepare(walls)
 
-    def sees(from_m: Vec3, to_m: Vec3) -> bool:
-        return not shapely.intersects(walls, shapely.LineString([from_m[:2], to_m[:2]]))
+    def sees(from_m: Vec3, to_m: Sequence[Vec3]) -> Sequence[bool]:
+        if not to_m:
+            return []
+        lines = shapely.linestrings([(from_m[:2], point[:2]) for point in to_m])
+        return [not is_hit for is_hit in shapely.intersects(walls, lines).tolist()]
 
     return sees

@@ -60,7 +60,8 @@ def test_through_a_door_an_agent_sees_what_cameras_have_seen() -> None:
     told = node("apple_4", 2.0, 0.1, room="hall_0", source=Source.TOLD)
     behind = node("apple_5", -2.0, 0.0, room="hall_0", source=Source.SEEN)
     all_of = belief(shown, told, behind)
-    open_door = [each.name for each in visible(all_of, "agent_0", lambda _from, _to: True)]
+    shows_all = visible(all_of, "agent_0", lambda _, to_m: [True] * len(to_m))
+    open_door = [each.name for each in shows_all]
     assert open_door == ["fridge_0", "apple_3"]
     assert seen(all_of) == ["fridge_0"]
 
@@ -78,10 +79,11 @@ def test_walls_end_a_sightline_and_doors_do_not(small_house: House) -> None:
         )
         return x_m, y_m, 0.8
 
-    assert sees(beside(0.0, -0.4), beside(0.0, 0.4))
     aside_m = door.width_m / 2 + 0.3
-    assert not sees(beside(aside_m, -0.4), beside(aside_m, 0.4))
-    assert sees(beside(0.0, 0.3), beside(0.0, 0.4))
+    through, wall, here = beside(0.0, 0.4), beside(aside_m, 0.4), beside(0.0, -0.5)
+    assert sees(beside(0.0, -0.4), [through, here]) == [True, True]
+    assert sees(beside(aside_m, -0.4), [wall]) == [False]
+    assert sees(here, []) == []
 
 
 def test_an_agent_sees_what_is_before_it_in_its_room() -> None:
