@@ -22,6 +22,10 @@ from planner.language.remarks import Remarks
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
 
+_TIME_UNITS = frozenset({
+    "minute", "minutes", "hour", "hours", "day", "days", "week", "weeks", "second", "seconds",
+    "months", "years", "oclock", "pm", "am",
+})  # fmt: skip
 _LIMIT = 16
 """How many words one circumstance has at most."""
 
@@ -54,7 +58,7 @@ class Circumstances(Remarks):
             return 0
         if binds:
             return self._aim(i, stop)
-        if any(NUMBERS.get(word, 0) > 1 or word.isdecimal() for word in said):
+        if any(self._counts(k) for k in range(i, stop)):
             return 0
         kinds = [k for k in range(i, stop) if self._names(k)]
         if self._previous:
@@ -64,6 +68,15 @@ class Circumstances(Remarks):
             return 0
         self._mention(i, stop)
         return stop
+
+    def _counts(self, at: int) -> bool:
+        """Whether a number stands here that is not a time: "in five minutes"."""
+        word = self._source.word(at)
+        if NUMBERS.get(word, 0) <= 1 and not word.isdecimal():
+            return False
+        return self._source.word(at + 1) not in _TIME_UNITS and (
+            self._source.word(at - 1) not in ("at", "by", "until", "till", "since")
+        )
 
     def _about(self, at: int, stop: int) -> bool:
         """Notes what a statement is about, with where that is.
@@ -107,7 +120,8 @@ class Circumstances(Remarks):
         """Where the clause ends: at a mark, or before "so" and "and" with a command."""
         source, i = self._source, at
         while i < source.size and source.word(i) not in STOPS | {","}:
-            joins = source.word(i) in ("so", "and", "please") or source.longest(i, TO_DO | SHALL_BE)
+            asks = source.longest(i, TO_DO | SHALL_BE) > i + 1
+            joins = source.word(i) in ("so", "and", "please") or asks
             if i > at + 1 and joins and self._command_at(i + (source.word(i) in ("so", "and"))):
                 break
             i += 1

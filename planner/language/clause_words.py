@@ -43,6 +43,7 @@ TO_DO = (
         "for you|to ask you|",
         "to",
     )
+    | products("would you|could you|will you", "please|kindly|", "see that", "you|")
     | products("could|can|may|might", "i", "trouble|bother|ask|get|persuade", "you", "to")
     | products(
         "be",
@@ -140,7 +141,7 @@ SHALL_BE = (
     | products(
         "can you|could you|will you|would you|please|can i|could i|may i|can we|could we",
         "please|just|quickly|",
-        "check|double check|make sure|make certain|see to it",
+        "check|double check|make sure|make certain|see to it|see",
         "that|",
     )
     | phrases(
@@ -252,6 +253,8 @@ MAY_BE = products("may|should|must|can|shall|ought to|are to|is to", "be|stay|re
 HAS_BEEN = phrases("has been | have been")
 GUESSED = phrases("there should be | there must be | there ought to be")
 """A wish, or where something is that is spoken of next."""
+PRESUMED = phrases("should be|must be|ought to be|should all be|should still be")
+"""They wish for a state of things, or suppose it."""
 WEAK_WISHES = phrases("can | could | let")
 BINDING = MODALS - phrases(
     """

@@ -228,6 +228,9 @@ class Clauses(Statements):
             done = self.verb_phrase(end, {Form.PAST}, self.attach(parts))
             if done and all(do.act is Act.MOVE and do.to for do in done[0]):
                 return done
+            if done and all(do.act is Act.MENTION and do.taken for do in done[0]):
+                # "I would like the globe moved".
+                raise source.ask(AskReason.WHERE, at, done[1])
         from_there = all(
             w.way is Way.FROM or (p.wheres[0].way is Way.FROM and belongs(p.wheres[0], w))
             for p in parts for w in p.wheres

@@ -80,6 +80,7 @@ class Discourse(Pronouns):
         own = [thing for thing in do.things if isinstance(thing, Noun)]
         for thing in own if do.act is Act.MAKE and self._room is not None else ():
             self._into_context(thing, [])
+        self._swap_places(do, own)
         for where in do.to:
             if isinstance(where.anchor, Noun) and where.anchor.other:
                 self._other_place(where.anchor, own)
@@ -121,6 +122,16 @@ class Discourse(Pronouns):
             self._spoken.append(Spoken(own, targets, anchors, places, topics))
         if do.act is Act.MAKE and "sliced" in do.states:
             self._sliced += own
+
+    def _swap_places(self, do: Do, own: list[Noun]) -> None:
+        """Reads "bring me the vase and put the orchid in its place": where the vase was."""
+        last = self._spoken[-1] if self._spoken else None
+        if last is None or len(last.things) != 1 or last.things[0] in own or not own:
+            return
+        for where in do.to:
+            said = self._source.starts(where.start, "in its place", "in their place")
+            if where.anchor is Spot.USUAL and said and self._source.word(where.start - 1) != "back":
+                where.anchor = PlaceWhere(last.things[0])
 
     def _check_any(self, do: Do) -> None:
         """Reads "any lamp that is on" as all of them, unless one is fetched; may have to ask."""
@@ -200,10 +211,12 @@ class Discourse(Pronouns):
             before = self._noun_before(noun)
             noun.kind = before.kind
             counted = isinstance(noun.count, int) and not noun.definite and several(before)
-            if (noun.pick or counted) and not noun.where:
+            told = noun.color or noun.size or noun.material or noun.states
+            chosen = noun.pick or counted or (told and noun.definite and several(before))
+            if chosen and not noun.where:
                 # "There are two boxes in the hall. Take the bigger one", "take one".
                 noun.where = list(before.where)
-            noun.part_of = before if counted else None
+            noun.part_of = before if counted or (chosen and several(before)) else None
         if noun.kind == "thing" and noun.count == 1 and not noun.described:
             raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
         that = self._source.word(noun.start) == "that"
@@ -318,7 +331,8 @@ class Discourse(Pronouns):
             if n.kind not in ("", "floor") and not is_room(n) and n not in inner
         ]
         for earlier in sorted(known, key=is_furniture):
-            return earlier
+            # "Put the black one in the closet and bring me the red one": of the same.
+            return earlier.part_of or earlier
         raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
 
     def _repeated(self, noun: Noun) -> Noun | None:

@@ -143,6 +143,7 @@ class Do:
         guess: it may only say where things are ("there should be a pot on the stove").
         told: its places and states say how the things are.
         stated: it says how things shall be ("the cup goes on the shelf"), not what to do.
+        presumed: it may say where things are instead ("the pills should be in the cabinet").
         complaint: it says that things are where they should not be.
         tools: what it is done with.
         later: which of the things come after those before them ("the cup, then the plate").
@@ -166,6 +167,7 @@ class Do:
     guess: bool = False
     told: bool = False
     stated: bool = False
+    presumed: bool = False
     complaint: bool = False
     tools: list[Phrase] = field(default_factory=list)
     later: list[int] = field(default_factory=list)
@@ -174,7 +176,13 @@ class Do:
 
 def several(noun: Noun) -> bool:
     """Whether "they" can stand for it."""
-    return noun.plural or noun.count != 1 or noun.kind in _SURFACE_PLURAL
+    return noun.plural or noun.count != 1 or noun.kind in _SURFACE_PLURAL or only_plural(noun)
+
+
+def only_plural(noun: Noun) -> bool:
+    """Whether one thing has a name in the plural, such as "jeans", which "it" is not."""
+    word = noun.kind.split()[-1] if noun.kind else ""
+    return word.endswith("s") and not word.endswith(("ss", "us", "is", "as", "os", "ens"))
 
 
 def single(noun: Noun) -> bool:
@@ -199,4 +207,5 @@ def nouns_within(phrase: object) -> list[Noun]:
             found.append(inner)
             waiting += [where.anchor for where in inner.where]
             waiting += [*inner.holding, *inner.but, *inner.instead_of, *inner.other_than]
+            waiting += [inner.part_of] if inner.part_of else []
     return found

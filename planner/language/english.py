@@ -204,7 +204,7 @@ FILLERS = FOR_SOMEBODY | phrases(
     "|simultaneously|at the latest"
 )
 """Phrases between clauses that change nothing."""
-_CHOICE = (
+CHOICE = (
     products(
         "i|we|it|",
         "really|honestly|",
@@ -235,7 +235,7 @@ _CHOICE = (
     )
 )
 """That any of several will do says no more than "a" does."""
-_LENGTHS = products(
+LENGTHS = products(
     "all|all of|the whole|the entire", "day|week|month|morning|night|afternoon|evening|weekend"
 ) | products(
     "for|in",
@@ -252,7 +252,11 @@ _TIMES = products(
 )
 """When, as far as nobody can measure it."""
 INTERJECTIONS = phrases(
-    "like ,|shall we|do not ask me why|do not ask why|do not ask|for some reason|god knows why"
+    "if it is all the same to you|if it is all the same|let us split the work|let us share the work"
+    "|let us divide the work|here is the plan|here is what we do|here is what i need"
+    "|here is what i want you to do|here is what you do|this is what i need|the plan is|two things"
+    "|three things|a few things|a couple of things|here is the list|here is your list|to do list"
+    "|like ,|shall we|do not ask me why|do not ask why|do not ask|for some reason|god knows why"
     "|who knows why|believe it or not|bloody|damn it|dammit|for goodness sake|for heaven s sake"
     "|for god s sake|for crying out loud"
     "|for pity s sake|goodness|gosh|oh dear|oh my|oh my god|my goodness|good grief|jeez|yikes"
@@ -300,7 +304,7 @@ INTERJECTIONS = phrases(
 _ANYWHERE = phrases(
     "up|down|over|around|there|a bit|a little|a moment|better|right|still|so|in a row"
 )
-FILLERS |= _CHOICE | _LENGTHS | _TIMES | INTERJECTIONS
+FILLERS |= CHOICE | LENGTHS | _TIMES | INTERJECTIONS
 EDGE_FILLERS = FILLERS - _ANYWHERE | {("so",)}
 
 THEN = phrases(
@@ -339,6 +343,17 @@ FIRST = phrases(
 )
 BEFORE_THAT = phrases(
     "before that|but first|beforehand|but before that|before this|before doing so"
+)
+THEN |= products(
+    "and|",
+    "when|once|after|as soon as|only when|only once",
+    "both|all|everything|that|this|it"
+    "|they"
+    "|all that|all this|it all|all of that|all of this|both of those|all of it|that all|the rest"
+    "|those|these|those two|that bit|that part",
+    "is|are|has been|have been",
+    "all|both|",
+    "done|finished|complete|completed|ready|over|sorted|taken care of|sorted out|out of the way",
 )
 MEANWHILE = phrases(
     "meanwhile|at the same time|in the meantime|simultaneously|besides|in addition|while"

@@ -246,9 +246,10 @@ class Frames(MovingFrames):
     def vague(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """VAGUE: what would be a success is not said."""
         segments = self._segments(i, given)
-        if segments is None or not self._ends(segments[1]):
+        end = segments[1] + (self._source.word(segments[1]) in ("out", "up")) if segments else 0
+        if segments is None or not self._ends(end):
             return None
-        raise self._source.ask(AskReason.DONE, start, segments[1])
+        raise self._source.ask(AskReason.DONE, start, end)
 
 
 _Rule = Callable[[Frames, Verb, int, int, "list[Phrase] | None"], "Dos | None"]

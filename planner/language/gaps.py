@@ -10,7 +10,7 @@ from planner.language.discourse import Discourse
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Where
 from planner.language.english import phrases
 from planner.language.ordering import Order
-from planner.language.places import is_furniture, is_room
+from planner.language.places import belongs, is_furniture, is_room
 from planner.language.reading import AskReason
 from planner.language.sentence import Source
 from planner.language.state_frames import Dos, is_light
@@ -86,14 +86,16 @@ class Gaps(Clauses):
             return ([do], wheres[1]) if self._then else None
         if last is not None and last.act is Act.LEAVE and source.word(i) == "off":
             i += 1
+        tidies = last is not None and last.occasion is Occasion.TIDY
+        i += tidies and source.word(i) == "do"
         found = self.objects(i)
         if found is None:
             return None
         parts, end = found
         if (
             last is not None
-            and self._sentence
-            and last.occasion is Occasion.TIDY
+            and (self._sentence or self._then)
+            and tidies
             and self._no_targets(parts)
         ):
             rooms = self.attach(parts)
@@ -123,7 +125,8 @@ class Gaps(Clauses):
             ones = all(
                 isinstance(t, Noun) and not (t.kind or t.described or t.other) for t in things
             )
-            if ones and last is not None and last.to and len(parts) == 1:
+            one_place = len(parts) == 1 and _one_place(parts[0].wheres)
+            if ones and last is not None and last.to and one_place:
                 # "Take the plates to the kitchen, and the ones on the desk."
                 return [self._like(last, self.attach(parts), i, end)], end
             if too and last is not None and last.to and not self._sentence:
@@ -152,7 +155,10 @@ class Gaps(Clauses):
             end + 1 if source.word(end) == "," and source.longest(end + 1, TOO) else 0
         )
         before = (
-            self._then or source.word(at - 1) in ("and", ",", "also") or source.word(at) == "also"
+            self._then
+            or self._reverse
+            or source.word(at - 1) in ("and", ",", "also")
+            or source.word(at) == "also"
         )
         trails = isinstance(things[0], Pronoun) and source.word(end).isalnum()
         if too or (before and not trails):
@@ -248,6 +254,11 @@ def _share_origin(earlier: list[Phrase], things: list[Phrase]) -> None:
     for thing in things:
         if isinstance(thing, Noun) and not thing.where:
             thing.where = list(origin)
+
+
+def _one_place(wheres: list[Where]) -> bool:
+    """Whether places are one: where the things are, and not also where they go."""
+    return len(wheres) == 1 or (len(wheres) == 2 and bool(belongs(*wheres)))
 
 
 def _same_place(one: Where, other: Where) -> bool:

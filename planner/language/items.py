@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Either, Noun, Phrase, Pronoun, Way
-from planner.language.english import FILLERS, NUMBERS, PREPOSITION_WORDS, THE
+from planner.language.english import CHOICE, FILLERS, NUMBERS, PREPOSITION_WORDS, THE
 from planner.language.fitness import includes
 from planner.language.modifiers import EXCEPT, Modified
 from planner.language.places import grouped
@@ -66,6 +66,8 @@ class Items(Modified):
         """The position after "and" or a comma in a list; 0 if the list ends."""
         source = self._source
         i = at + (source.word(at) == ",")
+        if source.longest(i, CHOICE):
+            return 0
         for word in (" too", " as well", " also"):
             if end := source.starts(i, word.strip()):
                 i = end + (source.word(end) == ",")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Noun, Phrase, Pronoun
-from planner.language.english import PREPOSITIONS, phrases
+from planner.language.english import LENGTHS, PREPOSITIONS, phrases
 from planner.language.lexicon import Part
 from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture, is_room
 from planner.language.reading import AskReason
@@ -30,6 +30,8 @@ _LEFT = frozenset({
     "laid",
     "find", "see", "used", "hid", "store", "leave", "found", "forgotten", "seen",
 })  # fmt: skip
+_OWNED = frozenset({"bought", "borrowed", "wore", "like", "love", "ordered", "wear", "use", "got"})
+_BE = frozenset({"is", "are", "was", "were", "should", "must", "needs", "goes"})
 _HOLDING = phrases(
     """
     with | that has | which has | that have | that holds | that contains | which contains | holding
@@ -188,12 +190,13 @@ class Modified(Places):
             return 0
         if singular and noun.plural and noun.kind != "thing":
             return 0
-        if word in ("has", "have"):
-            if source.word(i + 1) != "been":
-                return 0
+        if source.word(i + 1) == "been":
             i += 1
+        elif word in ("has", "have"):
+            return 0
         known = len(noun.states)
         end = self._predicate(i + 1, noun, negated=False)
+        end = source.longest(end, LENGTHS) or end
         if len(noun.states) > known:
             noun.clause = (at, end)
         return end
@@ -204,7 +207,7 @@ class Modified(Places):
         i = at
         if source.word(i) == "not":
             negated, i = True, i + 1
-        while source.word(i) in _ADVERBS and source.word(i) not in _POSITIONS:
+        while source.word(i) in _ADVERBS - _POSITIONS and not source.starts(i, "next to"):
             i += 1
         if source.word(i) in _POSITIONS:
             return self._participle(i, noun)
@@ -275,6 +278,13 @@ class Modified(Places):
             "might",
         ):
             i += 1
+        going_on = source.word(i) in ("was", "were", "am", "are") and (
+            source.word(i + 1).endswith("ing") and source.word(i + 1) not in _POSITIONS
+        )
+        if going_on or source.word(i) in _OWNED:
+            # "The novel I was reading": which one that is nobody else knows.
+            i += 1 + going_on
+            return i if source.word(i) in CLAUSE_ENDS | _BE or self.place(i) else 0
         if source.word(i) not in _LEFT:
             return 0
         i += 1

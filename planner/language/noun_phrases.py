@@ -49,6 +49,9 @@ _PRONOUN_NUMBERS = {
         ("the latter", 0),
         ("the former", 0),
         ("every one of them", 2),
+        ("the whole thing", 1),
+        ("the whole lot", 2),
+        ("the lot", 2),
         ("those two", 2),
         ("these two", 2),
         ("all of that", 0),
@@ -102,6 +105,8 @@ class NounPhrases(Quantities):
         if pronoun and pronoun[0].word.endswith(("items", "objects")):
             # "These items from the table" are described.
             return pronoun if self._source.word(pronoun[1]) not in ("from", "on", "in") else noun
+        if pronoun and pronoun[0].word.startswith("the whole"):
+            return pronoun
         return noun or pronoun
 
     def noun(self, at: int) -> tuple[Noun, int] | None:

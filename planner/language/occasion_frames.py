@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way
-from planner.language.english import NUMBERS, THE, words
+from planner.language.english import NUMBERS, THE, VAGUE_RESULTS, words
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos, StateFrames
@@ -160,6 +160,8 @@ class OccasionFrames(StateFrames):
         ):
             j += 1
         word = source.word(j)
+        if word in VAGUE_RESULTS and source.word(j + 1) in ("feel", "look", "touch", "vibe"):
+            raise source.ask(AskReason.DONE, j, j + 2)
         if word in CHORES:
             return self._make(self.attach(parts), [CHORES[word]], start, j + 1)
         if word in ("tidy", "clean up", "tidying"):

@@ -59,6 +59,8 @@ class Order:
         if self.repeated(do):
             return
         self._drop_limit(do)
+        if not then:
+            self._presume(do)
         depends = any(_depends(do, earlier) for earlier in self.steps[-1])
         if depends and not then:
             self._check(do)
@@ -67,6 +69,23 @@ class Order:
         else:
             self._except(do)
         self.steps[-1].append(do)
+
+    def _presume(self, do: Do) -> None:
+        """Reads "my pills should be in the cabinet; fetch them": says where they are."""
+        for step in self.steps:
+            for earlier in list(step):
+                if not earlier.presumed or do.presumed or do.act is not Act.MOVE:
+                    continue
+                fetched = bool(do.to) and all(w.anchor in (Spot.ME, Spot.HERE) for w in do.to)
+                if not (fetched or apart(earlier, do)):
+                    continue
+                if not all(any(a is b for b in do.things) for a in earlier.things):
+                    continue
+                step.remove(earlier)
+                for thing in earlier.things:
+                    if isinstance(thing, Noun):
+                        thing.where = [*thing.where, *earlier.to]
+        self.steps = [step for step in self.steps if step] or [[]]
 
     def _drop_limit(self, do: Do) -> None:
         """Reads "no more than two bottles should be in the fridge, so put two in there"."""

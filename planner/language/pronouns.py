@@ -12,6 +12,7 @@ from planner.language.drafts import (
     Pronoun,
     Way,
     Where,
+    only_plural,
     several,
     single,
 )
@@ -240,6 +241,8 @@ class Pronouns:
 
     def _said_plural(self, noun: Noun) -> bool:
         """Whether one thing is named by a plural, such as "the keys", which "it" is not."""
+        if only_plural(noun):
+            return True
         plural = plural_of(noun.kind)
         return plural != noun.kind and plural in self._source.words[noun.start : noun.end]
 
@@ -266,6 +269,12 @@ class Pronouns:
             if single(n) and fits(n) and not self._said_plural(n)
             and (n.kind not in LIQUIDS or not self._changing)
         ]  # fmt: skip
+        if len(things) > 1 and len(fitting) == 1:
+            # "Put the shirts and the belt in the bag and take it to the hall": hardly the belt.
+            held = [noun for noun in anchors if single(noun) and fits(noun)]
+            if len(held) != 1:
+                raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
+            return held
         if len(fitting) > 1:
             raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
         if fitting:

@@ -58,6 +58,11 @@ _STOP = english.products(
     "cancel that|stop working|stop now|wait a minute|wait a moment|never mind|forget it",
     "please|now|robot|at once|immediately|",
 )
+_STOPPING = english.words("stop halt freeze abort cancel enough quit")
+_BESIDE_STOP = english.words(
+    "whoa woah hey robot please now right there it that this is no wait just what you are doing "
+    "everything at once immediately oh god ok i said moving"
+)
 _ENGLISH = english.words(
     "the a an my and to on in it is of for with them you i from all that please put"
 )
@@ -95,7 +100,7 @@ def no_command(text: str, tokens: tuple[Token, ...]) -> Reading | None:
         return NoCommand(
             reason=NoCommandReason.EMPTY if not text.strip() else NoCommandReason.NOISE
         )
-    if tuple(words) in _STOP:
+    if tuple(words) in _STOP or _only_stops(words):
         return NoCommand(reason=NoCommandReason.STOP)
     if _CODE.search(text):
         return NoCommand(reason=NoCommandReason.CODE)
@@ -116,6 +121,11 @@ def no_command(text: str, tokens: tuple[Token, ...]) -> Reading | None:
     if len(unknown) == len(words) or (len(unknown) * 3 > len(words) * 2 and len(words) > 3):
         return NoCommand(reason=NoCommandReason.NOISE)
     return None
+
+
+def _only_stops(words: list[str]) -> bool:
+    """Whether a text is made of nothing but words that end things: "whoa, stop, that's enough!"."""
+    return bool(_STOPPING & set(words)) and set(words) <= _STOPPING | _BESIDE_STOP
 
 
 def _pronounceable(word: str) -> bool:
@@ -173,10 +183,11 @@ def respelled(word: str) -> str:
     swapped = {word[:k] + word[k + 1] + word[k] + word[k + 2 :] for k in range(len(word) - 1)}
     found = {other for other in swapped if other in vocabulary() or _lexical(other)}
     if not found and len(word) >= 6:
-        shorter = {word[:k] + word[k + 1 :] for k in range(len(word))}
+        # The first letter is hardly ever wrong: "asleep" is not "sleep".
+        shorter = {word[:k] + word[k + 1 :] for k in range(1, len(word))}
         longer = {
             word[:k] + c + word[k:]
-            for k in range(len(word) + 1)
+            for k in range(1, len(word) + 1)
             for c in "abcdefghijklmnopqrstuvwxyz"
         }
         found = {other for other in shorter | longer if other in vocabulary()}

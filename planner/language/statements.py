@@ -17,6 +17,7 @@ from planner.language.clause_words import (
     NEEDS,
     NONE,
     OWNERS,
+    PRESUMED,
     SHALL_BE,
     STATING,
     STAYS,
@@ -164,6 +165,8 @@ class Statements(Frames):
         source = self._source
         i = source.starts(at, "nothing")
         modal = source.longest(i, _SHALL if wish else _MAY) if i else 0
+        if source.word(modal or i) in ("left", "lying", "standing"):
+            modal = (modal or i) + 1
         wheres, end = self.located(modal or i) if modal or (wish and i) else ([], i)
         if not wheres:
             return None
@@ -238,7 +241,7 @@ class Statements(Frames):
         if (found := self._becomes(i, things, at)) is None:
             return None
         for do in found[0]:
-            do.stated = True
+            do.stated, do.presumed = True, modal in PRESUMED
         if not binding:
             if negated:
                 return self._told_not(found, things) if modal in STATING | GUESSING else None

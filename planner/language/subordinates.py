@@ -239,11 +239,19 @@ class Subordinates(Gaps):
         others = [
             do for do in self._sentence if do is not last and any(do in step for step in steps)
         ]
+        if not others:
+            # "The plates should be on the table. Wash them first."
+            others = [do for step in steps for do in step if self._together(do, last)]
         if not others or last not in steps[at]:
             return
         steps[at].remove(last)
         self.order.steps = steps = [step for step in steps if step]
         steps.insert(min(self.order.step_of(do) for do in others), [last])
+
+    @staticmethod
+    def _together(do: Do, last: Do) -> bool:
+        """Whether two requests have a thing in common."""
+        return do is not last and any(a is b for a in do.things for b in last.things)
 
     def _condition(self, at: int, start: int, word: str) -> int:
         """Reads "If the lamp is on", "if you find my keys"."""

@@ -181,6 +181,9 @@ class Text(FollowUps):
         if source.longest(at, ALSO) or (self._complete and word in ("up", "down", "around")):
             # "Bring the suitcases up": to another floor.
             return 0
+        if word == "only" and not self._sentence and self.verb_phrase(at + 1, {Form.BASE}):
+            # "Only bring the red plates".
+            return at + 1
         if end := self._numbered(at) or self._not_otherwise(at):
             return end
         if end := source.starts(at, "yourself", "by yourself"):
@@ -357,6 +360,12 @@ class Text(FollowUps):
         source = self._source
         if found := self._see_to_it(at) or self._fronted(at) or self._my_part(at):
             return found
+        last = self._previous[-1] if self._previous else None
+        if last is not None and last.occasion is Occasion.TIDY and (
+            source.word(at) == "do" and source.word(at + 1) != "not"
+        ):  # fmt: skip
+            # "Tidy up the bedroom. Next, do the bathroom".
+            return self._gap(at)
         if self._wishing and (found := self.statement(at, wish=True)):
             return found
         given = list(self._given) if self._sentence else []

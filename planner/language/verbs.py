@@ -87,7 +87,7 @@ _FRAMES: Mapping[Frame, str] = {
     "lay|stick|pop|drop|deposit|store|stow|stash|hide|position|stand|rest|"
     "hang|arrange|shove|slide|tuck|chuck|throw|toss|pack|dump|park|insert|"
     "drop off|slip|plop|plonk|lean|put down|set down|lay down|put in|line up|"
-    "organize|organise|group|squeeze|balance|prop|sit|display|file|shelve|"
+    "set out|lay out|organize|organise|group|squeeze|balance|prop|sit|display|file|shelve|"
     "install",
     Frame.CARRY: "move|ferry|pull|bring back|take over|take back|bring up|bring down|"
     "carry|transfer|relocate|shift|transport|deliver|haul|lug|drag|push|"
@@ -95,7 +95,7 @@ _FRAMES: Mapping[Frame, str] = {
     Frame.FETCH: "bring over|bring|fetch|get|go get|go and get|go fetch|retrieve|go grab|"
     "go and fetch|go and grab",
     Frame.PICK: "pick up|get out|pull out|fish out|dig out|fetch out|grab|collect|gather|"
-    "gather up|lift|pick|round up|scoop up|take out",
+    "gather up|lift|pick|round up|scoop up|take out|collect up|get hold of|gather together",
     Frame.GIVE: "give|hand|pass|hand over",
     Frame.TRASH: "throw away|throw out|get rid of|dispose of|toss out|discard|trash|"
     "chuck out|chuck away|toss away|dump out|ditch",
@@ -134,16 +134,16 @@ _STATES: Mapping[str, str] = {
     "wipe clean|clean out|wash out|cleanse|give a wash",
     "dusted": "dust|dust off|dust down",
     "powered on": "start|activate|start up|boot|boot up|turn on|switch on|power on|"
-    "power up|run|fire up",
+    "power up|run|fire up|preheat",
     "powered off": "deactivate|shut down|power down|turn off|switch off|power off|shut off|"
     "kill|stop|turn out",
     "open": "open|open up",
     "closed": "close|shut|close up",
     "watered": "water",
-    "sliced": "slice|cut|cut up|slice up|chop|chop up",
+    "sliced": "slice|cut|cut up|slice up|chop|chop up|dice",
     "toasted": "toast",
     "boiled": "boil",
-    "cooked": "cook",
+    "cooked": "cook|fry|bake|roast|grill",
 }  # fmt: skip
 _PARTICLES = frozenset({"up", "down", "over", "out", "back", "off", "away", "around", "on", "in"})
 _IRREGULAR: Mapping[str, tuple[str, ...]] = {

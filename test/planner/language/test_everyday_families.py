@@ -128,6 +128,72 @@ MEANINGS = [
         "Wash the cups and put two on the table.",
         "[{make: {all: cup}, be: clean}, then, {move: {a: cup, n: 2}, to: {on_top: {the: table}}}]",
     ),
+    # Plurals of one thing, and what "it" is after a list
+    (
+        "Put my jeans in the suitcase and take it to the entryway.",
+        (
+            "[{move: {the: jeans}, to: {in: {the: suitcase}}}, then, "
+            "{move: {the: suitcase}, to: {in: {the: entryway}}}]"
+        ),
+    ),
+    (
+        "Put two jumpers and the hair dryer into the suitcase and take it to the entryway.",
+        (
+            "[{move: [{a: jumper, n: 2}, {the: hair dryer}], to: {in: {the: suitcase}}}, then, "
+            "{move: {the: suitcase}, to: {in: {the: entryway}}}]"
+        ),
+    ),
+    (
+        "My spectacles are on the bookcase. Would you bring them to me?",
+        "[{move: {the: spectacles, on_top: {the: bookcase}}, to: me}]",
+    ),
+    # Supposed to be somewhere
+    (
+        "My pills should be in the bathroom cabinet; fetch them.",
+        "[{move: {the: pills, in: {the: cabinet, in: {the: bathroom}}}, to: me}]",
+    ),
+    (
+        "The plates should be on the table. Wash them first.",
+        (
+            "[{make: {all: plate}, be: clean}, then, "
+            "{move: {all: plate}, to: {on_top: {the: table}}}]"
+        ),
+    ),
+    # One of those
+    (
+        (
+            "There are two jackets on the couch. Put the black one in the wardrobe and bring me the "
+            "red one."
+        ),
+        (
+            "[{move: {the: jacket, color: black, on_top: {the: couch}}, to: {in: {the: wardrobe}}},"
+            " {move: {the: jacket, color: red, on_top: {the: couch}}, to: me}]"
+        ),
+    ),
+    (
+        "The book on the bed belongs on the shelf and the one on the couch on the desk.",
+        (
+            "[{move: {the: book, on_top: {the: bed}}, to: {on_top: {the: shelf}}}, "
+            "{move: {the: book, on_top: {the: couch}}, to: {on_top: {the: desk}}}]"
+        ),
+    ),
+    (
+        "Bring me the vase and put the orchid in its place.",
+        ("[{move: {the: vase}, to: me}, {move: {the: orchid}, to: {at: {place_of: {the: vase}}}}]"),
+    ),
+    (
+        "Tidy up the bedroom. Next, do the bathroom.",
+        ("[{prepare: tidy, at: {the: bedroom}}, then, {prepare: tidy, at: {the: bathroom}}]"),
+    ),
+    (
+        "Bring me my laptop, but first my phone.",
+        "[{move: {the: phone}, to: me}, then, {move: {the: laptop}, to: me}]",
+    ),
+    ("Don't turn on the radio, the baby's asleep.", "[{never: {the: radio}, be: powered on}]"),
+    (
+        "Take the vase that's next to the TV to the dining table.",
+        "[{move: {the: vase, next_to: {the: tv}}, to: {at: {the: dining table}}}]",
+    ),
     # Told, and what to do about it
     ("the toaster's still on can you get that", "[{make: {the: toaster}, be: powered off}]"),
     (
