@@ -15,13 +15,16 @@ from planner.language.circumstance_words import (
 )
 from planner.language.clause_words import SHALL_BE, TO_DO
 from planner.language.drafts import Act, Do, Noun
-from planner.language.english import FILLERS, NUMBERS, PEOPLE, PREPOSITION_WORDS
+from planner.language.english import FILLERS, NUMBERS, PEOPLE, PREPOSITION_WORDS, products
 from planner.language.lexicon import Part
 from planner.language.objects import Segment
 from planner.language.remarks import Remarks
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
 
+_THERE_ARE = products(
+    "there will be|there are|there is|we are|we will be|it is|it will be|that is", "just|only|"
+)
 _TIME_UNITS = frozenset({
     "minute", "minutes", "hour", "hours", "day", "days", "week", "weeks", "second", "seconds",
     "months", "years", "oclock", "pm", "am",
@@ -37,6 +40,30 @@ class Circumstances(Remarks):
         if not self._sentence and (end := self._circumstance(at)):
             return end
         return super()._rest(at) or self._circumstance(at)
+
+    def _people_said(self, at: int) -> int:
+        """Reads "there will be four of us", "it is just me": for how many a table is set."""
+        source = self._source
+        i = source.longest(at, _THERE_ARE)
+        if not i:
+            return 0
+        number = NUMBERS.get(source.word(i), 0)
+        alone = source.starts(i, "me", "just me", "only me", "the one of us")
+        end = alone or (i + 1)
+        stop = self._clause_end(end)
+        said = source.words[end:stop]
+        counted = {"us", "people", "guests", "persons", "visitors"} & set(said)
+        if not alone and (not number or not (counted or len(said) <= 2)):
+            return 0
+        if any(map(self._names, range(end, stop))):
+            return 0
+        people = 1 if alone else number
+        last = self._previous[-1] if self._previous else None
+        if last is not None and last.act is Act.PREPARE and not last.people:
+            last.people = people
+        else:
+            self._said_number = (people, at, stop)
+        return stop
 
     def _circumstance(self, at: int) -> int:
         """The position after a statement that no request depends on; 0 if there is none."""
@@ -108,7 +135,11 @@ class Circumstances(Remarks):
     def _note(self, parts: list[Segment], at: int, stop: int) -> bool:
         """Makes things what "it" and "them" can mean."""
         things = self.attach(parts)
+        last = things[-1]
         for thing in things:
+            if isinstance(thing, Noun) and isinstance(last, Noun) and not thing.where:
+                # "He left his cap and his gloves on the bed".
+                thing.where = list(last.where)
             if isinstance(thing, Noun) and isinstance(thing.count, int):
                 thing.definite = True
         if not all(isinstance(thing, Noun) and thing.kind for thing in things):

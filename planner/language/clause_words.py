@@ -5,7 +5,8 @@ from __future__ import annotations
 from planner.language.english import phrases, products
 
 TO_DO = (
-    products(
+    products("would|will|can|could", "somebody|someone|anybody|anyone", "please|kindly|", "")
+    | products(
         "i was|i am|i have been",
         "just|",
         "wondering|hoping|asking",
@@ -256,6 +257,7 @@ GUESSED = phrases("there should be | there must be | there ought to be")
 PRESUMED = phrases("should be|must be|ought to be|should all be|should still be")
 """They wish for a state of things, or suppose it."""
 WEAK_WISHES = phrases("can | could | let")
+MODALS |= phrases("can all be|can now be|can also be|may now be|is meant to be|are meant to be")
 BINDING = MODALS - phrases(
     """
     were | was | are | is | will be | would be | has been | have been | are all | is all | be | to

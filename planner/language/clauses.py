@@ -23,7 +23,7 @@ from planner.language.places import belongs
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos
 from planner.language.statements import Statements, forbidden
-from planner.language.verbs import Form, Frame, verbs_at
+from planner.language.verbs import Form, Frame, Verb, verbs_at
 from planner.language.words import (
     Actor,
     Relation,
@@ -208,6 +208,9 @@ class Clauses(Statements):
             return found
         if found := self.statement(i, wish=True):
             return found
+        if words in TO_ME and (drink := self.brew(Verb("make", Frame.BREW), at, i, None)):
+            # "I would like coffee for two"; not "... a cup of coffee: fill one".
+            return drink if source.word(drink[1]) != ":" else None
         guess = words in GUESSED
         if words in WEAK_WISHES:
             return None

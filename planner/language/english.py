@@ -252,7 +252,9 @@ _TIMES = products(
 )
 """When, as far as nobody can measure it."""
 INTERJECTIONS = phrases(
-    "if it is all the same to you|if it is all the same|let us split the work|let us share the work"
+    "thanks ever so much|in that order|in this order|in that order please|everything else can wait"
+    "|the rest can wait|all else can wait|if it is all the same to you|if it is all the same"
+    "|let us split the work|let us share the work"
     "|let us divide the work|here is the plan|here is what we do|here is what i need"
     "|here is what i want you to do|here is what you do|this is what i need|the plan is|two things"
     "|three things|a few things|a couple of things|here is the list|here is your list|to do list"

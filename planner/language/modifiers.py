@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.language.drafts import Noun, Phrase, Pronoun
+from planner.language.drafts import Noun, Phrase, Pronoun, Way
 from planner.language.english import LENGTHS, PREPOSITIONS, phrases
 from planner.language.lexicon import Part
 from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture, is_room
@@ -94,6 +94,9 @@ class Modified(Places):
                 return end
         end = source.starts(at, ", the one", ", the ones")
         wheres, after = self.located(end) if end else ([], at)
+        if end and not wheres and (one := self.place(end)) and one[0][0].way is Way.FROM:
+            # ", the ones from the sideboard,".
+            wheres, after = one
         if not wheres:
             return 0
         noun.where += grouped(wheres, unsure=True)

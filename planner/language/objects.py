@@ -12,7 +12,7 @@ from planner.language.english import THE
 from planner.language.fitness import can_be, drapes
 from planner.language.items import PREDICATES, Items
 from planner.language.noun_phrases import describe
-from planner.language.places import belongs, grouped, is_furniture, is_room
+from planner.language.places import BY_SIDE, belongs, grouped, is_furniture, is_room
 from planner.language.reading import Ask, AskReason
 from planner.language.sentence import Refused
 from planner.language.tokens import STOPS
@@ -513,6 +513,7 @@ def _settled(groups: list[Where]) -> list[Where]:
         if (
             isinstance(room.anchor, Noun) and is_room(room.anchor) and room.relation is Relation.IN
             and isinstance(other.anchor, Noun) and is_furniture(other.anchor)
+            and not (other.comma and other.relation in BY_SIDE)
         ):  # fmt: skip
             other.anchor.where.append(room)
             return [other]

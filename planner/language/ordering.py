@@ -32,6 +32,7 @@ class Order:
         self.throughout: list[Do] = []
         self.mentions: list[Do] = []
         self.reasons: list[Do] = []
+        self._early: list[Do] = []
 
     @property
     def requests(self) -> list[Do]:
@@ -156,13 +157,19 @@ class Order:
                 return repeats(do, earlier)
         return False
 
-    def add_before(self, do: Do, step: int) -> None:
-        """Adds a request as a step before one that there is already."""
+    def add_before(self, do: Do, step: int, *, then: bool = False) -> None:
+        """Adds a request before a step that there is already; `then` after others added so."""
         if do.act in (Act.LEAVE, Act.NEVER, Act.MENTION):
             self.add(do, then=False)
             return
         self._drop_taken(do)
-        self.steps.insert(min(step, len(self.steps) - 1), [do])
+        before = self.steps[step - 1] if 0 < step <= len(self.steps) else []
+        early = bool(before) and all(any(d is e for e in self._early) for d in before)
+        self._early.append(do)
+        if early and not then and not any(_depends(do, earlier) for earlier in before):
+            before.append(do)
+        else:
+            self.steps.insert(min(step, len(self.steps) - 1), [do])
 
     def step_of(self, do: Do) -> int:
         """The step of a request."""

@@ -202,9 +202,12 @@ class Pronouns:
         """Asks what is washed in "take the spoon out of the mug and wash it"."""
         if not self._changing or pronoun.number != 1 or len(found) != 1:
             return
-        for where in found[0].where:
+        origins = [where for where in found[0].where if where.way is Way.FROM]
+        last = self._spoken[-1]
+        put = last.places if found[0] in last.things and len(last.places) == 1 else []
+        for where in (*origins, *(w for w in put if w not in found[0].where)):
             vessel = where.anchor
-            if where.way is not Way.FROM or not isinstance(vessel, Noun) or not single(vessel):
+            if not isinstance(vessel, Noun) or not single(vessel):
                 continue
             if fits(vessel) and not (is_furniture(vessel) or is_room(vessel)):
                 raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)

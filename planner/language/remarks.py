@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from planner.language.clause_words import TO_DO
+from planner.language.clause_words import TO_DO, TO_ME
 from planner.language.drafts import Act, Do, Noun, Way, Where
 from planner.language.english import LIQUIDS, NUMBERS, PEOPLE, THE, phrases, words
 from planner.language.lexicon import Part
@@ -130,6 +130,9 @@ class Remarks(Subordinates):
         word = source.word(at)
         if word not in CHAT_STARTS and not self._exclaimed(at):
             return 0
+        if (wish := source.longest(at, TO_ME)) and source.word(wish) != "to":
+            # "I would like coffee": asked for, and not understood.
+            return 0
         end = self._clause_end(at, frozenset({"so"}))
         while (
             source.word(end) == ","
@@ -173,9 +176,13 @@ class Remarks(Subordinates):
         self._mention(at, end)
         for k in range(at, end):
             number = NUMBERS.get(source.word(k))
-            if number and source.word(k) != "one":
+            if number and (source.word(k) != "one" or source.starts(k + 1, "of us")):
                 people = source.word(k - 1) in ("for", "are", "be") or source.starts(k + 1, "of us")
                 self._said_number = (number if people else None, k, k + 1)
+                last = self._previous[-1] if self._previous else None
+                if people and last is not None and last.act is Act.PREPARE and not last.people:
+                    # "Would you brew coffee? There are five of us".
+                    last.people, self._said_number = number, None
         return end
 
     def _only_remarks(self, at: int, end: int) -> bool:
@@ -203,7 +210,8 @@ class Remarks(Subordinates):
         pointing = any(
             source.word(k + 1) in ("here", "there") for k in range(at, end) if self._is_thing(k)
         )
-        if pointing or self._unknown_thing(at, end):
+        vague = {"anything", "nothing", "everything", "something"} & set(source.words[at:end])
+        if vague or pointing or self._unknown_thing(at, end):
             # "The lamp here flickers".
             return
         nouns: list[Noun] = []

@@ -377,7 +377,11 @@ class Statements(Frames):
         ):
             return None
         things = self.attach(segments[0])
+        last = things[-1]
         for thing in things:
+            if isinstance(thing, Noun) and isinstance(last, Noun) and not thing.where:
+                # "He left his cap and his gloves on the bed".
+                thing.where = list(last.where)
             if isinstance(thing, Noun) and isinstance(thing.count, int):
                 thing.definite = True
         return [Do(Act.MENTION, things, at, segments[1])], segments[1]

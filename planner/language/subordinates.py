@@ -334,15 +334,16 @@ class Subordinates(Gaps):
                 getattr(do, word).extend(phrases)
             if self._within is not None and do.act in (Act.MOVE, Act.MAKE):
                 self._place_within(self._within, do)
-            if do.occasion is Occasion.SET_TABLE:
+            if do.occasion in (Occasion.SET_TABLE, Occasion.MAKE_COFFEE, Occasion.MAKE_TEA):
                 self._count_people(do)
             states = list(do.states) if do.told else []
             self._discourse.accept(do)
             self._told_states = (do, states) if states else None
             if self._before_do is None and self._reverse and self._previous:
                 self._before_do = self._previous[-1]
-            if self._before_do is not None and not self._then:
-                self.order.add_before(do, self.order.step_of(self._before_do))
+            if self._before_do is not None:
+                at = self.order.step_of(self._before_do)
+                self.order.add_before(do, at, then=self._then)
                 self._reverse = False
             else:
                 then = self._then or do is self._force_then

@@ -62,6 +62,9 @@ class Text(FollowUps):
 
     def _part(self, at: int) -> int:
         """A word between clauses, or a clause; no clause follows another without such a word."""
+        if end := self._passing(at, self._people_said(at)):
+            self._complete = True
+            return end
         if end := self._passing(at, self._so(at) or self._announcement(at)):
             self._complete = False
             return end
@@ -197,7 +200,11 @@ class Text(FollowUps):
                 and not (word == "next" and source.word(at + 1) == "to")
                 and not self._reads_on(at, end)
             ):
-                if self._sentence and (self._ends(end) and source.word(end) != ","):
+                trails = self._ends(end) and (
+                    source.word(end) != "," or source.starts(end, ", please")
+                    or (self._complete and word == "afterwards")
+                )  # fmt: skip
+                if self._sentence and trails:
                     self._move_to_end(self._sentence[-1])
                 else:
                     self._then = True
@@ -217,7 +224,7 @@ class Text(FollowUps):
                 raise source.unknown(at, end)
             return end
         if end := source.longest(at, BEFORE_THAT):
-            self._reverse = True
+            self._reverse, self._then = True, False
             return end
         if (end := source.longest(at, MEANWHILE)) and word not in ("while", "besides"):
             return end

@@ -162,8 +162,8 @@ MEANINGS = [
     # One of those
     (
         (
-            "There are two jackets on the couch. Put the black one in the wardrobe and bring me the "
-            "red one."
+            "There are two jackets on the couch. Put the black one in the wardrobe and bring me "
+            "the red one."
         ),
         (
             "[{move: {the: jacket, color: black, on_top: {the: couch}}, to: {in: {the: wardrobe}}},"
@@ -193,6 +193,33 @@ MEANINGS = [
     (
         "Take the vase that's next to the TV to the dining table.",
         "[{move: {the: vase, next_to: {the: tv}}, to: {at: {the: dining table}}}]",
+    ),
+    # For how many
+    (
+        "There'll be five of us for lunch; lay the table in the kitchen.",
+        "[{prepare: set_table, people: 5, at: {the: table, in: {the: kitchen}}}]",
+    ),
+    ("Make some tea, there'll be four of us.", "[{prepare: make_tea, people: 4}]"),
+    ("It's just me tonight, so set the table for one.", "[{prepare: set_table, people: 1}]"),
+    (
+        "First the cups have to be washed, and then I'd like coffee for two.",
+        "[{make: {all: cup}, be: clean}, then, {prepare: make_coffee, people: 2}]",
+    ),
+    # Before that
+    (
+        (
+            "Lights out at the very end, please; before that, put the laptop on the desk and the "
+            "phone on the bed."
+        ),
+        (
+            "[{move: {the: laptop}, to: {on_top: {the: desk}}}, "
+            "{move: {the: phone}, to: {on_top: {the: bed}}}, then, "
+            "{make: {all: light}, be: powered off}]"
+        ),
+    ),
+    (
+        "My brother left his cap and his shoes on the bed; put the cap on the shelf.",
+        "[{move: {the: cap, on_top: {the: bed}}, to: {on_top: {the: shelf}}}]",
     ),
     # Told, and what to do about it
     ("the toaster's still on can you get that", "[{make: {the: toaster}, be: powered off}]"),
@@ -316,6 +343,7 @@ def test_the_meaning(text: str, meaning: str) -> None:
     [
         ("Put the cup, er, the glass on the table.", "the cup, er, the glass"),
         ("Take the spoon out of the mug and wash it.", "it"),
+        ("Put the knife next to the plate and clean it.", "it"),
         ("Turn off everything but the fridge in the kitchen.", "in the kitchen"),
         ("In the box, put the cup in the sink.", "In the box"),
     ],
