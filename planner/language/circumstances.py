@@ -22,6 +22,7 @@ from planner.language.remarks import Remarks
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
 
+_ASKING = TO_DO | SHALL_BE
 _THERE_ARE = products(
     "there will be|there are|there is|we are|we will be|it is|it will be|that is", "just|only|"
 )
@@ -151,7 +152,7 @@ class Circumstances(Remarks):
         """Where the clause ends: at a mark, or before "so" and "and" with a command."""
         source, i = self._source, at
         while i < source.size and source.word(i) not in STOPS | {","}:
-            asks = source.longest(i, TO_DO | SHALL_BE) > i + 1
+            asks = source.longest(i, _ASKING) > i + 1
             joins = source.word(i) in ("so", "and", "please") or asks
             if i > at + 1 and joins and self._command_at(i + (source.word(i) in ("so", "and"))):
                 break

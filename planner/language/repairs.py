@@ -33,6 +33,7 @@ _BREAKS = frozenset({",", "...", "…", "-", "--", ".", ";", "(", "!"})
 _OPEN = THE | frozenset({"a", "an", "to", "into", "onto", "of", "on", "in", "with", "and", "some"})
 """After these something has to follow."""
 _PRONOUNS = frozenset({"it", "them", "that", "one", "ones", "there"})
+_OPENING = FIRST | THEN | TO_DO | SHALL_BE | DOING
 _PAUSES = frozenset({",", "-", "--"})
 _KEPT_BACK = 3
 """How many edits one text may have."""
@@ -238,7 +239,7 @@ class _Repair:
         """Reads "wash the pan, no, wash the plates": a whole command is replaced."""
         source = self._source
         i = start
-        while end := source.longest(i, FIRST | THEN) or source.longest(i, TO_DO | SHALL_BE | DOING):
+        while end := source.longest(i, _OPENING):
             i = end
             if source.word(i) == ",":
                 i += 1

@@ -17,13 +17,13 @@ def _split(phrase: str) -> Words:
 
 
 @lru_cache(maxsize=256)
-def _by_first_word(phrases: frozenset[Words]) -> dict[str, tuple[Words, ...]]:
-    """The phrases of a set by their first word, the longest first."""
-    found: dict[str, list[Words]] = {}
-    for phrase in sorted(phrases, key=len, reverse=True):
+def _lengths(phrases: frozenset[Words]) -> dict[str, tuple[int, ...]]:
+    """How long the phrases of a set are, by their first word, the longest first."""
+    found: dict[str, set[int]] = {}
+    for phrase in phrases:
         if phrase:
-            found.setdefault(phrase[0], []).append(phrase)
-    return {word: tuple(several) for word, several in found.items()}
+            found.setdefault(phrase[0], set()).add(len(phrase))
+    return {word: tuple(sorted(several, reverse=True)) for word, several in found.items()}
 
 
 class Refused(Exception):  # noqa: N818 an outcome, not an error
@@ -71,10 +71,10 @@ class Source:
         """The position after the longest phrase of a set at a word; 0 if none is there."""
         if not 0 <= at < self.size:
             return 0
-        for phrase in _by_first_word(phrases).get(self.words[at], ()):
-            end = at + len(phrase)
-            if self.words[at:end] == phrase:
-                return end
+        for length in _lengths(phrases).get(self.words[at], ()):
+            # A slice at the end of the text is shorter, and then equals no phrase that is longer.
+            if self.words[at : at + length] in phrases and at + length <= self.size:
+                return at + length
         return 0
 
     def quote(self, start: int, end: int) -> str:
