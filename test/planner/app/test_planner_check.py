@@ -1,0 +1,21 @@
+"""`planner check planner NAME` on planners whose model is the teacher."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner import cli
+
+
+@pytest.mark.parametrize("name", ["llamar_smart_llm", "llamar_coela"])
+def test_baselines_that_plan_once_or_separately_pass(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["check", "planner", name, "--model", "teacher"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines] == [
+        ["passed", "is_named_as_asked_for"],
+        ["passed", "ends_an_episode"],
+        ["passed", "decides_for_idle_agents_with_whole_calls"],
+        ["passed", "takes_free_text"],
+    ]
