@@ -49,6 +49,8 @@ _UNSUPPORTED = words(
 )
 # Adjectives that only praise or blame, unless the other stands beside them.
 _CONTRASTS = {"old": "new", "new": "old"}
+_OBLIGING = words("should must ought shall please never except unless instead")
+_WISHING = words("want wants prefer")
 _RELATIONS = {
     "under": Relation.UNDER, "underneath": Relation.UNDER, "beneath": Relation.UNDER,
     "below": Relation.UNDER, "behind": Relation.BEHIND, "beside": Relation.NEXT_TO,
@@ -71,11 +73,15 @@ class Accounting:
         source: the words.
         goal: what they were read as.
         passed: positions of words that ask for nothing, such as reasons.
+        remarks: those of them that were passed over.
     """
 
-    def __init__(self, source: Source, goal: Goal, passed: frozenset[int]) -> None:
+    def __init__(
+        self, source: Source, goal: Goal, passed: frozenset[int], remarks: frozenset[int]
+    ) -> None:
         self._source = source
         self._passed = passed
+        self._remarks = remarks
         self._requests = goal.requests
         self._steps = goal.steps
         found = tuple(goal.phrases())
@@ -102,6 +108,7 @@ class Accounting:
             Refused: naming the first words that the goal ignores.
         """
         source, i = self._source, 0
+        self._check_remarks()
         for place in (p for it in self._described for p in it.where):
             if place.anchor in (Spot.USUAL, Spot.BACK, Spot.ELSEWHERE):
                 # "..., that is where it belongs" describes nothing.
@@ -138,6 +145,32 @@ class Accounting:
             if length == 1 and not self._means(i):
                 raise source.unknown(i, i + 1)
             i += length
+
+    def _check_remarks(self) -> None:
+        """Refuses what was passed over although it wishes for or forbids something.
+
+        Raises:
+            Refused: naming the words.
+        """
+        source = self._source
+        for at in sorted(self._remarks):
+            word = source.word(at)
+            binds = word in _OBLIGING or (word in _WISHING and source.word(at + 1) != "to")
+            if not binds or source.longest(at, FILLERS) or source.longest(at - 1, FILLERS):
+                continue
+            start = end = at
+            while start - 1 in self._remarks and source.tokens[start - 1].is_word:
+                start -= 1
+            while end + 1 in self._remarks and source.tokens[end + 1].is_word:
+                end += 1
+            if any(self._names_thing(k) for k in range(start, end + 1)):
+                raise source.unknown(start, end + 1)
+
+    def _names_thing(self, at: int) -> bool:
+        match = self._source.match(at)
+        if match is None or self._source.word(at) in _IDLE:
+            return False
+        return any(sense.part is Part.KIND for sense in match.senses)
 
     def _is_label(self, at: int) -> bool:
         """Whether a number only names a step, or what one is chosen from: "one of the two"."""

@@ -289,6 +289,12 @@ OWNERS = phrases(
     they | my kids | people | my wife | my husband | our guests | the guests
     """
 )
+OWNERS |= products(
+    "my|our|the|his|her|",
+    "brother|sister|mother|father|mum|mom|dad|son|daughter|wife|husband"
+    "|partner|friend|neighbour|neighbor|guest|guests|boy|girl|boys|girls|kid|child|baby|dog|cat"
+    "|grandma|grandpa|aunt|uncle|flatmate|roommate|boyfriend|girlfriend|cleaner",
+)
 HAVE = phrases(
     """
     keeps | keep | always | have just | has just | have | has | just | must have | might have |

@@ -330,6 +330,12 @@ class Discourse(Pronouns):
             for n in reversed(self._nouns)
             if n.kind not in ("", "floor") and not is_room(n) and n not in inner
         ]
+        fresh = self._before is not None and len(self._nouns) == self._before
+        counted = isinstance(noun.count, int) and not noun.definite and not noun.described
+        if fresh and counted and self._spoken:
+            # "Put a spoon in each cup and one on the table".
+            things = [n for n in self._spoken[-1].things if n in known]
+            known = things or known
         for earlier in sorted(known, key=is_furniture):
             # "Put the black one in the closet and bring me the red one": of the same.
             return earlier.part_of or earlier

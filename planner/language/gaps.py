@@ -9,6 +9,7 @@ from planner.language.clauses import Clauses
 from planner.language.discourse import Discourse
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Where
 from planner.language.english import phrases
+from planner.language.fitness import includes
 from planner.language.ordering import Order
 from planner.language.places import belongs, is_furniture, is_room
 from planner.language.reading import AskReason
@@ -238,6 +239,10 @@ class Gaps(Clauses):
         things = segments[0][0].things
         place = things[0]
         if last.to and isinstance(place, Noun) and (is_room(place) or is_furniture(place)):
+            targets = [where.anchor for where in last.to]
+            if any(isinstance(t, Noun) and includes(t.kind, place.kind) for t in targets):
+                # "On the table, but not the dining table".
+                raise self._source.unknown(at - 1, segments[1])
             return [Do(Act.MENTION, [], at, segments[1])], segments[1]
         if self._source.word(at - 1) == "not" and last.act in (Act.MOVE, Act.MAKE):
             for thing in last.things:

@@ -102,7 +102,7 @@ def _read(text: str, tokens: tuple[Token, ...]) -> Reading:
     except ValidationError:
         # What the form cannot say is not done.
         return NotUnderstood(words=(text.strip(),))
-    Accounting(reader.source, goal, reader.passed).check()
+    Accounting(reader.source, goal, reader.passed, reader.remarks).check()
     return goal
 
 

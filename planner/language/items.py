@@ -84,6 +84,11 @@ class Items(Modified):
         """Reads "Except the red one", added to what it is an exception from."""
         source = self._source
         i = at + (source.word(at) == ",")
+        if also := source.starts(i, "not just", "not only", "and not just", "and not only"):
+            # "All of the books, not just the new ones".
+            more = self.item(also)
+            every = all(isinstance(t, Noun) and t.count is Amount.ALL for t in things)
+            return more[1] + (source.word(more[1]) == ",") if more and things and every else at
         free = self._freely(i, things)
         i += free
         end = source.starts(i, *EXCEPT, "all but", "all except")

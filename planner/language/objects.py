@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
 from planner.language.drafts import Pronoun as _Pronoun
 from planner.language.english import THE
-from planner.language.fitness import can_be, drapes
+from planner.language.fitness import can_be, drapes, includes
 from planner.language.items import PREDICATES, Items
 from planner.language.noun_phrases import describe
 from planner.language.places import BY_SIDE, belongs, grouped, is_furniture, is_room
@@ -258,7 +258,7 @@ class Objects(Items):
             if where.anchor is None and len(groups) > 1:
                 # "The notebook from the desk in there".
                 raise self._source.ask(AskReason.WHICH, where.start, where.end)
-            targets = things if where in origins else things[-1:]
+            targets = things if where in origins else self._of_one_article(things)
             for thing in targets:
                 if isinstance(thing, Noun) and (
                     where not in origins or not thing.where or thing is things[-1]
@@ -270,6 +270,20 @@ class Objects(Items):
                     and where.way is not Way.FROM
                 ):
                     raise self._source.unknown(where.start, where.end)
+
+    def _of_one_article(self, things: list[Phrase]) -> list[Phrase]:
+        """The last of a list with those that share its article: "the cups and glasses there"."""
+        k = len(things) - 1
+        while k > 0:
+            last, before = things[k], things[k - 1]
+            own = self._source.word(last.start) in THE | {"a", "an", "all", "both", "every"}
+            if own or not isinstance(last, Noun) or not isinstance(before, Noun):
+                break
+            if isinstance(last.count, int) and last.count > 1:
+                break
+            k -= 1
+        shared = things[k:]
+        return shared if all(isinstance(t, Noun) and not t.where for t in shared) else things[-1:]
 
     def placed(self, segments: list[Segment], *, static: bool) -> list[Placed]:
         """Where the things of each segment go; a segment without a place goes with the next."""
@@ -397,6 +411,13 @@ class Objects(Items):
             placed.to = named
         for where in placed.to:
             anchor = where.anchor
+            for out in (o for t in placed.things if isinstance(t, Noun) for o in t.instead_of):
+                narrower = isinstance(out, Noun) and isinstance(anchor, Noun) and out.kind and (
+                    includes(anchor.kind, out.kind) and not out.described
+                )  # fmt: skip
+                if narrower:
+                    # "On the table, but not the dining table".
+                    raise self._source.unknown(out.start, out.end)
             own = any(isinstance(thing, Noun) and thing.each for thing in placed.things)
             word = self._source.word(placed.things[0].start)
             several = any(isinstance(t, Noun) and _some_number(t) for t in placed.things)

@@ -282,11 +282,15 @@ class Pronouns:
             raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
         if fitting:
             return fitting
+        whole = [n for n in things if n.kind == "thing" and n.count is Amount.ALL and fits(n)]
         for anchor in anchors:
             if single(anchor) and fits(anchor):
+                if whole and any(w.way is Way.FROM and w.anchor is anchor for w in whole[0].where):
+                    # "Take everything out of the box and put it on the shelf".
+                    raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
                 return [anchor]
         # "Take everything out and put it on the counter".
-        return [n for n in things if n.kind == "thing" and n.count is Amount.ALL and fits(n)]
+        return whole
 
 
 def _is_beside(where: Where) -> bool:

@@ -113,6 +113,11 @@ class Text(FollowUps):
         return frozenset(self._ignored.union(*spans))
 
     @property
+    def remarks(self) -> frozenset[int]:
+        """The positions of words that were passed over."""
+        return frozenset(self._ignored)
+
+    @property
     def source(self) -> Source:
         """The words that were read, without what was taken back."""
         return self._source

@@ -8,7 +8,7 @@ import yaml
 from planner.language.equivalence import same_meaning
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret
-from planner.language.reading import Ask
+from planner.language.reading import Ask, NotUnderstood
 
 MEANINGS = [
     # Corrections and hesitation
@@ -218,8 +218,27 @@ MEANINGS = [
         ),
     ),
     (
-        "My brother left his cap and his shoes on the bed; put the cap on the shelf.",
-        "[{move: {the: cap, on_top: {the: bed}}, to: {on_top: {the: shelf}}}]",
+        (
+            "My brother left his cap and his phone on the bed; put the cap on the shelf and "
+            "bring the "
+            "phone to me."
+        ),
+        (
+            "[{move: {the: cap, on_top: {the: bed}}, to: {on_top: {the: shelf}}}, "
+            "{move: {the: phone, on_top: {the: bed}}, to: me}]"
+        ),
+    ),
+    # One article for two things, and what "one" is
+    (
+        "Wash the cups and glasses in the sink.",
+        "[{make: [{all: cup, in: {the: sink}}, {all: glass, in: {the: sink}}], be: clean}]",
+    ),
+    (
+        "Put a spoon in each cup and one on the table.",
+        (
+            "[{move: {a: spoon, each: true}, to: {in: {all: cup}}}, "
+            "{move: {a: spoon}, to: {on_top: {the: table}}}]"
+        ),
     ),
     # Told, and what to do about it
     ("the toaster's still on can you get that", "[{make: {the: toaster}, be: powered off}]"),
@@ -344,6 +363,7 @@ def test_the_meaning(text: str, meaning: str) -> None:
         ("Put the cup, er, the glass on the table.", "the cup, er, the glass"),
         ("Take the spoon out of the mug and wash it.", "it"),
         ("Put the knife next to the plate and clean it.", "it"),
+        ("Take everything out of the box and put it on the shelf.", "it"),
         ("Turn off everything but the fridge in the kitchen.", "in the kitchen"),
         ("In the box, put the cup in the sink.", "In the box"),
     ],
@@ -351,4 +371,20 @@ def test_the_meaning(text: str, meaning: str) -> None:
 def test_what_has_two_readings_is_asked(text: str, words: str) -> None:
     found = interpret(text)
     assert isinstance(found, Ask), found
+    assert found.words == (words,)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("I want the hammock put up, and bring me the cup.", "hammock"),
+        ("My wazzle is on the bed, bring it to me.", "wazzle"),
+        ("Put the vase on the table, but not the dining table.", "the dining table"),
+        ("Bring me the cup, my sister wants the plate.", "my"),
+        ("Put the cups away, I don't want them on the table.", "I"),
+    ],
+)
+def test_what_is_wished_is_not_passed_over(text: str, words: str) -> None:
+    found = interpret(text)
+    assert isinstance(found, NotUnderstood), found
     assert found.words == (words,)
