@@ -296,6 +296,11 @@ class _OneDescription:
             number = 1
         if choice is not None and choice.every:
             number = max(number, len(names))
+        elif choice is not None and phrase.definite and len(names) < number:
+            others = self._others(names, number - len(names))
+            if others is None:
+                return None
+            names = [*names, *others]
         if phrase.definite:
             known = tuple(dict.fromkeys([*before, *names])) if len(before) < number else (*before,)
         else:
@@ -315,6 +320,26 @@ class _OneDescription:
                 return None
         loose = phrase.definite and number < len(known) and not self.bindings.tied
         return Binding(self.key, known, number, loose)
+
+    def _others(self, chosen: Sequence[str], count: int) -> Sequence[str] | None:
+        """More of what fits, where an answer named too few; None if it is asked which."""
+        rest = [
+            name
+            for name in self.bindings.fitting.names(self.phrase)
+            if name not in chosen and name not in self.able
+        ]
+        if len(rest) <= count:
+            return rest
+        key = f"{self.key} other than {' '.join(chosen)}"
+        left, choice = self.bindings.chosen(key, rest)
+        words = words_of(self.phrase.model_copy(update={"count": count, "elsewhere": True}))
+        may_ask = choice is None and not self.quiet
+        if may_ask and self.bindings.differ(rest, key, self.request, words):
+            return None
+        if choice is None or len(left) >= count:
+            return left[:count]
+        more = self._others([*chosen, *left], count - len(left))
+        return None if more is None else [*left, *more]
 
     def _lack(self, count: int, known: int) -> None:
         if self.settled:

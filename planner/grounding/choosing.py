@@ -63,8 +63,9 @@ def alternatives(scene: Scene, things: Sequence[Thing]) -> tuple[Alternative, ..
 
 def choice_of(question: Question, text: str, scene: Scene) -> Choice | None:
     """What an answer chooses; None if it is not clear."""
-    ask = Ask(words=(question.words,), reason=question.reason)
-    answer = read_answer(question.words, ask, _SELF.sub("", text))
+    # In an answer "the blue one" stands for "the other bowl", too.
+    words = question.words.replace("the other ", "the ", 1)
+    answer = read_answer(words, Ask(words=(words,), reason=question.reason), _SELF.sub("", text))
     offered = question.alternatives
     everything = tuple(name for one in offered for name in one.names)
     if answer.sort is AnswerSort.ANY:

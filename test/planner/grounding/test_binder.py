@@ -179,3 +179,20 @@ def test_where_the_speaker_is_can_be_answered(answer):
     assert question.text == "Where are you: in the bedroom, in the kitchen or in the living room?"
     assert binder.answered(question, answer)
     assert propositions(binder.update(scene)) == [("is_in_room", "glass_0", "kitchen_0")]
+
+
+def test_an_answer_that_names_too_few_is_followed_by_another_question():
+    colors = ("green", "white", "blue")
+    bowls = [thing(f"bowl_{k}", "table_0", color=color) for k, color in enumerate(colors)]
+    scene = scene_with(*bowls)
+    binder = Binder(goal("[{move: {the: bowl, n: 2}, to: {on_top: {the: couch}}}]"))
+    (question,) = binder.update(scene).questions
+    assert question.text == "Which 2 bowls: the green one, the white one or the blue one?"
+    assert binder.answered(question, "the green one")
+    (question,) = binder.update(scene).questions
+    assert question.text == "Which other bowl: the white one or the blue one?"
+    assert binder.answered(question, "the blue one")
+    assert propositions(binder.update(scene)) == [
+        ("is_on_top", "bowl_0", "couch_0"),
+        ("is_on_top", "bowl_2", "couch_0"),
+    ]
