@@ -40,11 +40,18 @@ class WordsEvaluator:
             return
         start_s, mode = self._states[0].stamp_s, Mode.STRICT
         try:
-            self._evaluator = judged(
-                understood, self._states, start_s, self._house, mode, self._robot
+            evaluator = judged(
+                understood, self._states[:1], start_s, self._house, mode, self._robot
             )
+            at_first = evaluator.progress
+            for state in self._states[1:]:
+                evaluator.update(state)
+            self._evaluator = evaluator
         except PlannerError as error:
             self._evaluator, self._problem = None, str(error)
+        else:
+            if self._trace is not None:
+                self._trace.count_anew(evaluator.propositions, self._states[0], at_first)
         self._add_to_trace()
 
     def update(self, state: WorldState) -> None:
@@ -58,7 +65,6 @@ class WordsEvaluator:
 
     def _add_to_trace(self) -> None:
         if self._trace is not None and self._evaluator is not None:
-            self._trace.propositions = self._evaluator.propositions
             self._trace.state(self._states[-1], self._evaluator.progress)
 
     def keeps(self, reach: Mapping[str, Box]) -> bool:  # noqa: ARG002 - the goal may change

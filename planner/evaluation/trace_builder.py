@@ -116,6 +116,15 @@ class TraceBuilder:
                 self._progress.append(ProgressLine(state.step, share, counted))
         self._last = progress
 
+    def count_anew(
+        self, propositions: tuple[Proposition, ...], first: WorldState, progress: Progress
+    ) -> None:
+        """Counts other propositions from the first state on; `progress` is theirs in it."""
+        self.propositions = propositions
+        counted = tuple(p.satisfied for p in progress.propositions)
+        self._progress = [ProgressLine(first.step, progress.percent_complete, counted)]
+        self._last = None
+
     def add_call(
         self,
         agent: str,
