@@ -25,7 +25,7 @@ from planner.language.goal_form import (
     Request,
 )
 from planner.language.plurals import plural_of
-from planner.language.words import Amount, Arrangement, Bound, Occasion, Relation, Spot
+from planner.language.words import Actor, Amount, Arrangement, Bound, Occasion, Relation, Spot
 
 _PREPOSITIONS = {
     Relation.ON_TOP: "on",
@@ -94,7 +94,7 @@ def words_of(phrase: NounPhrase | Anchor) -> str:
 
 def request_words(request: Request) -> str:
     """A request in English: "put the cup in the sink"."""
-    said = _core(request)
+    said = f"you {_core(request)}" if request.who is Actor.SPEAKER else _core(request)
     if isinstance(request, Move | Make | Leave | Never | Prepare | Find | Go):
         if request.only_if:
             said += f" if there is {_all(request.only_if)}"

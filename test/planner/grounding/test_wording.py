@@ -28,6 +28,7 @@ from planner.grounding.wording import request_words
             "{move: {the: cup, on_top: {the: table}}, to: {in: {the: sink}}}",
             "put the cup that is on the table in the sink",
         ),
+        ("{make: {the: stove}, be: powered on, who: speaker}", "you switch on the stove"),
         ("{move: {the: cup}, to: me}", "bring the cup to you"),
         ("{move: {the: cup}, to: usual}", "put the cup where it belongs"),
         ("{move: {all: cup}, to: usual}", "put all cups where they belong"),
