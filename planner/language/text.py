@@ -6,7 +6,7 @@ import copy
 
 from planner.language.circumstance_words import AUXILIARIES
 from planner.language.clause_words import TO_DO
-from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
+from planner.language.drafts import Act, Do, Noun, Pronoun
 from planner.language.english import (
     BEFORE_THAT,
     FILLERS,
@@ -14,23 +14,21 @@ from planner.language.english import (
     MEANWHILE,
     THEN,
 )
-from planner.language.fitness import includes
-from planner.language.follow_ups import FollowUps
 from planner.language.items import PREDICATES
-from planner.language.places import is_room
 from planner.language.reading import AskReason
 from planner.language.screening import known
 from planner.language.sentence import Source
+from planner.language.shares import Shares
 from planner.language.state_frames import Dos
 from planner.language.text_words import ALSO, STARTING, TOO
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
-from planner.language.words import Actor, Amount, Occasion, Relation, Spot
+from planner.language.words import Actor, Occasion, Relation
 
 _ORDER_SAID = {"before": frozenset({"after", "once"}), "after": frozenset({"before"})}
 
 
-class Text(FollowUps):
+class Text(Shares):
     """Reads the sentences of a text into an order of requests."""
 
     def read(self) -> int | None:
@@ -303,70 +301,6 @@ class Text(FollowUps):
             raise self._source.ask(AskReason.WHERE, at, end)
         self._accept(dos)
         return end
-
-    def _share_place(self, do: Do) -> None:
-        """Reads "I will bring the knives to the table, you bring the forks": there as well."""
-        last = self._previous[-1] if self._sentence and self._previous else None
-        if last is None or not do.taken or not last.to or do.who is last.who or do.who is None:
-            return
-        if last.act is Act.MOVE and all(where.anchor is Spot.ME for where in do.to):
-            do.to, do.act, do.taken = list(last.to), Act.MOVE, False
-
-    def _take_from_there(self, do: Do) -> None:
-        """Reads "go to the bedroom and get my slippers": those that are there."""
-        going = self._previous[-1] if self._sentence and self._previous else None
-        if going is not None and self._source.word(going.start) == "come":
-            # "Come to the kitchen and bring the mug": where the speaker is.
-            return
-        room = going.to[0].anchor if going and going.act is Act.GO and going.to else None
-        things = [thing for thing in do.things if isinstance(thing, Noun) and not thing.where]
-        if going is None or not isinstance(room, Noun) or not is_room(room):
-            return
-        if do.act in (Act.GO, Act.LEAVE, Act.NEVER) or do.who is Actor.SPEAKER:
-            return
-        there = do.act is Act.MAKE or (do.taken and all(w.anchor is Spot.ME for w in do.to))
-        if not there or len(things) != len(do.things):
-            # "Go to the kitchen and put the cup in the sink": the one there, or another.
-            if do.act in (Act.MOVE, Act.MAKE):
-                raise self._source.ask(AskReason.WHICH, going.start, do.end)
-            return
-        for thing in things:
-            thing.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
-        for step in self.order.steps:
-            step[:] = [other for other in step if other is not going]
-
-    def _is_share(self, do: Do) -> bool:
-        """Reads "I will set the table, you bring the plates": to the speaker, or to the table."""
-        last = self._previous[-1] if self._previous else None
-        if last is None or not do.taken or any(w.anchor is not Spot.ME for w in do.to):
-            return False
-        shared = do.who is Actor.ROBOT and last.who is Actor.SPEAKER
-        return bool(do.to) and (shared or last.occasion is Occasion.SET_TABLE)
-
-    def _nowhere_said(self, do: Do) -> bool:
-        """Reads "bring the pot as well": to the speaker, or to where the others were brought."""
-        before = [w.anchor for earlier in self._previous for w in earlier.to]
-        return do.taken and bool(before) and before[-1] is not Spot.ME
-
-    def _spell_out(self, do: Do, vague: Do) -> None:
-        """Reads "Move some toys from the bed to the table. Move the ball, then the doll."""
-        for step in self.order.steps:
-            step[:] = [other for other in step if other is not vague]
-        origins = [w for some in vague.things if isinstance(some, Noun) for w in some.where]
-        for thing in do.things:
-            if isinstance(thing, Noun) and not thing.where:
-                thing.where = list(origins)
-
-    def _vague_before(self, _things: list[Phrase]) -> Do | None:
-        last = self._previous[-1] if self._previous else None
-        if last is None or last.act is not Act.MOVE or not last.to or len(last.things) != 1:
-            return None
-        some = last.things[0]
-        if not isinstance(some, Noun) or some.count not in (Amount.SOME, Amount.FEW):
-            return None
-        kinds = [thing.kind for thing in _things if isinstance(thing, Noun)]
-        named = len(kinds) == len(_things) and all(includes(some.kind, kind) for kind in kinds)
-        return last if named else None
 
     def _next_clause(self, at: int) -> Dos | None:
         source = self._source
