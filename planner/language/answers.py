@@ -19,7 +19,7 @@ from planner.language.fitness import includes
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret, spelled
 from planner.language.lexicon import default_lexicon
-from planner.language.noun_phrases import describe
+from planner.language.nouns import describe
 from planner.language.places import grouped, is_furniture, is_room
 from planner.language.reading import Ask, AskReason, NotUnderstood
 from planner.language.sentence import Refused, Source

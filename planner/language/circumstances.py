@@ -17,7 +17,7 @@ from planner.language.clause_words import SHALL_BE, TO_DO
 from planner.language.drafts import Act, Do, Noun
 from planner.language.english import FILLERS, NUMBERS, PEOPLE, PREPOSITION_WORDS, products
 from planner.language.lexicon import Part
-from planner.language.objects import Segment
+from planner.language.lists import Segment
 from planner.language.remarks import Remarks
 from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from planner.language.clause_words import GONE, LEFT, OWNERS
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.english import PRIVATE_ADJECTIVES, VAGUE_RESULTS
+from planner.language.lists import Segment
 from planner.language.moving_frames import MovingFrames
-from planner.language.objects import Segment
 from planner.language.places import grouped, is_room
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos

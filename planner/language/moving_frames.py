@@ -7,7 +7,8 @@ import itertools
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.english import THE
 from planner.language.fitness import is_hollow
-from planner.language.objects import Placed, Segment
+from planner.language.lists import Segment
+from planner.language.objects import Placed
 from planner.language.occasion_frames import OccasionFrames
 from planner.language.places import BY_SIDE, grouped, is_furniture, is_room
 from planner.language.reading import AskReason

@@ -1,35 +1,19 @@
-"""Lists of things, and which of the places that follow are where they go."""
+"""Which of the places behind things are where they go."""
 
 from __future__ import annotations
 
-import copy
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
-from planner.language.drafts import Pronoun as _Pronoun
-from planner.language.english import THE
-from planner.language.fitness import can_be, drapes, includes
-from planner.language.items import PREDICATES, Items
-from planner.language.noun_phrases import describe
+from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
+from planner.language.fitness import drapes, includes
+from planner.language.lists import Lists, Segment
 from planner.language.places import BY_SIDE, belongs, grouped, is_furniture, is_room
 from planner.language.reading import Ask, AskReason
 from planner.language.sentence import Refused
-from planner.language.tokens import STOPS
 from planner.language.words import Amount, Arrangement, Relation, Spot
 
-LATTER = ("the latter first", "the former last", "the second one first")
 _ON_IN = (Relation.ON_TOP, Relation.IN, Relation.AT)
-
-
-@dataclass(slots=True)
-class Segment:
-    """Things that are named together, with the places that follow them; `later` as in `Do`."""
-
-    things: list[Phrase]
-    wheres: list[Where] = field(default_factory=list)
-    arrangement: Arrangement | None = None
-    later: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -42,248 +26,8 @@ class Placed:
     later: list[int]
 
 
-class Objects(Items):
+class Objects(Lists):
     """Reads the objects of verbs."""
-
-    def objects(self, at: int, *, subject: bool = False) -> tuple[list[Segment], int] | None:
-        """A list of noun phrases, each with its places; a predicate follows only a subject."""
-        pair = self._shared_noun(at)
-        first = self.item(at)
-        if pair is not None:
-            segments, i = [Segment(pair[0])], pair[1]
-        elif first is not None:
-            segments, i = [Segment([first[0]])], first[1]
-        else:
-            return None
-        i = self._places_of(segments[-1], i)
-        while joined := self._in_turn(i, segments[-1]) or self._joined(i):
-            found = self.item(joined)
-            if found is None or (not subject and self._source.word(found[1]) in PREDICATES):
-                break
-            if self._source.starts(joined, *LATTER):
-                break
-            if self._source.word(found[1]) == "'s":
-                break
-            if isinstance(found[0], _Pronoun) and self._source.word(joined - 1) == ",":
-                break
-            if self._source.word(joined) == "any" and isinstance(found[0], Noun):
-                same_kind = [
-                    t
-                    for t in segments[-1].things
-                    if isinstance(t, Noun) and t.kind == found[0].kind
-                ]
-                if same_kind and found[0].count == 1:
-                    # "A book, any book".
-                    i = found[1]
-                    continue
-            if self._source.word(joined - 1) == "," and _narrows(
-                segments[-1].things[-1:], found[0]
-            ):
-                # "A spoon, the small one".
-                i = self._places_of(segments[-1], found[1])
-                continue
-            if there := self._same_there(segments[-1], found[0]):
-                if there.things:
-                    segments.append(there)
-                more, i = self.places(found[1])
-                segments[-1].wheres += more
-                continue
-            again = not segments[-1].wheres and len(segments) == 1
-            if again and any(_names_again(found[0], thing) for thing in segments[0].things):
-                # "The cup and the plate, the cup to the kitchen".
-                raise self._source.ask(AskReason.WHICH, found[0].start, found[1])
-            if segments[-1].wheres or segments[-1].arrangement:
-                segments.append(Segment([]))
-            if {"then", "finally", "lastly"} & set(self._source.words[i:joined]):
-                segments[-1].later.append(len(segments[-1].things))
-                if isinstance(found[0], Noun):
-                    found[0].in_turn = True
-            segments[-1].things.append(found[0])
-            i = self._places_of(segments[-1], found[1])
-        _share_article(segments, plural_the=self._source.word(at) in THE)
-        self._check_shared(segments[0].things)
-        return segments, i
-
-    def _check_shared(self, things: list[Phrase]) -> None:
-        """Asks how far a number or adjective goes: "three plates and cups"."""
-        first = things[0]
-        if not isinstance(first, Noun) or not first.plural or first.bare:
-            return
-        for thing in things[1:]:
-            if not isinstance(thing, Noun) or not thing.bare or not thing.plural:
-                continue
-            said = first.states or first.color or first.size or isinstance(first.count, int)
-            if said and not thing.described:
-                raise self._source.ask(AskReason.WHICH, first.start, thing.end)
-
-    def _shared_noun(self, at: int) -> tuple[list[Phrase], int] | None:
-        """Reads "the red and the blue cup"."""
-        source = self._source
-        sense = self._adjective(at + 1) if source.word(at) == "the" else None
-        if sense is None or source.word(at + 2) != "and" or source.word(at + 3) != "the":
-            return None
-        found = self.described(at + 3)
-        if found is None or not isinstance(found[0], Noun) or not found[0].kind:
-            return None
-        second = found[0]
-        first = Noun(
-            second.kind, at, found[1], second.plural, second.count, definite=second.definite
-        )
-        describe(first, sense)
-        return [first, second], found[1]
-
-    def _same_there(self, before: Segment, room: Phrase) -> Segment | None:
-        """The same things in a second room: "the lamps in the hall and the kitchen"."""
-        if not isinstance(room, Noun) or len(before.wheres) != 1:
-            return None
-        where = before.wheres[0]
-        fixed = is_room(room) or room.kind == "floor"
-        both = isinstance(where.anchor, Noun) and is_furniture(where.anchor) and is_furniture(room)
-        if both and where.way is not Way.TO and not any(
-            isinstance(t, Noun) and is_furniture(t) for t in before.things
-        ):  # fmt: skip
-            # "The cushions from the armchair and the couch": from both, or the couch as well.
-            raise self._source.ask(AskReason.WHICH, where.start, room.end)
-        if not fixed or where.way is Way.TO or not isinstance(where.anchor, Noun):
-            return None
-        if is_room(where.anchor) is not is_room(room):
-            return None
-        if any(isinstance(t, Noun) and is_room(t) for t in before.things):
-            return None
-        if where.way is Way.FROM:
-            # "The cup and the plate from the hall and the kitchen": each from either.
-            where.anchor = Either([where.anchor, room], where.start, room.end)
-            return Segment([])
-        again = [copy.copy(thing) for thing in before.things]
-        for thing in again:
-            if isinstance(thing, Noun):
-                thing.where = list(thing.where)
-        return Segment(again, [Where(where.relation, room, where.way, room.start, room.end)])
-
-    def _places_of(self, segment: Segment, at: int) -> int:
-        i = self._exceptions(at, segment.things)
-        if (polite := self._source.starts(i, ", please ,", ", please")) and self.place(polite):
-            i = polite
-        segment.wheres, i = self.places(i)
-        i = self._whose_clause(i, segment)
-        j = i + (self._source.word(i) == ",")
-        j += self._source.word(j) in ("sitting", "standing", "lying", "all", "both")
-        if spread := self.arrangement(j):
-            segment.arrangement, i = spread
-            if not segment.wheres:
-                j = i + (self._source.word(i) == ",")
-                j += self._source.word(j) in ("both", "all")
-                segment.wheres, after = self.places(j)
-                i = after if segment.wheres else i
-        everywhere: list[Phrase] = [
-            w.anchor
-            for w in segment.wheres
-            if isinstance(w.anchor, Noun) and w.anchor.count is Amount.ALL
-        ]
-        after = self._exceptions(i, everywhere or segment.things)
-        if after > i:
-            more, end = self.places(after)
-            if more and (not segment.wheres or more[0].way is Way.TO):
-                segment.wheres += more
-                return end
-        return after
-
-    def _whose_clause(self, at: int, segment: Segment) -> int:
-        """Reads "the cups on the table that are dirty"; asks where it may be the table."""
-        head = segment.things[-1]
-        wheres = segment.wheres
-        if not isinstance(head, Noun) or not wheres:
-            return at
-        for where in wheres:
-            anchor = where.anchor
-            if not isinstance(anchor, Noun) or anchor.clause is None:
-                continue
-            if not all(can_be(head.kind, state) for state in anchor.states):
-                continue
-            if head.kind != "thing":
-                raise self._source.ask(AskReason.WHICH, *anchor.clause)
-            head.states, anchor.states = [*head.states, *anchor.states], []
-        settled = self._source.word(at) not in ("that", "which") or wheres[-1].way is Way.TO
-        if settled or not (end := self._relative(at, head)):
-            return at
-        self._describe([head], wheres)
-        segment.wheres, end = self.places(end)
-        return end
-
-    def _in_turn(self, at: int, segment: Segment) -> int:
-        """Reads "the cup, then the plate, and finally the fork" as one list."""
-        if segment.wheres or segment.arrangement:
-            return 0
-        i = at + (self._source.word(at) == ",")
-        end = self._source.starts(i, "and then", "then", "and finally", "finally", "and lastly")
-        found = self.item(end) if end else None
-        last = found is not None and self._source.word(found[1]) in STOPS
-        return end if found is not None and not last else 0
-
-    def attach(self, segments: list[Segment]) -> list[Phrase]:
-        """All things, with the places behind each as part of its description."""
-        things: list[Phrase] = []
-        for segment in segments:
-            things += segment.things
-            excepted = self._place_of_exception(segment)
-            self._describe([excepted] if excepted else segment.things, segment.wheres)
-        return things
-
-    def _place_of_exception(self, segment: Segment) -> Noun | None:
-        """What is left out, if the place behind it is said of that: "but the lamp in the hall".
-
-        Raises:
-            Refused: asks where it may as well be said of "everything".
-        """
-        thing, wheres = segment.things[-1], segment.wheres
-        out = thing.but[-1] if isinstance(thing, Noun) and thing.but else None
-        if not isinstance(out, Noun) or not wheres or wheres[0].start != out.end:
-            return None
-        if not isinstance(thing, Noun) or wheres[0].way is not Way.STATIC or thing.where:
-            return None
-        if thing.kind == "thing" or not out.definite:
-            raise self._source.ask(AskReason.WHICH, wheres[0].start, wheres[-1].end)
-        return out
-
-    def _describe(self, things: list[Phrase], wheres: list[Where]) -> None:
-        """Adds places to descriptions: origins to all things, others to the last."""
-        origins = [w for w in wheres if w.way is Way.FROM]
-        groups = grouped(wheres, unsure=True)
-        for where in groups:
-            if isinstance(where.anchor, Spot):
-                raise self._source.unknown(where.start, where.end)
-            if self._above(where):
-                # "The picture over the couch".
-                raise self._source.unknown(where.start, where.start + 1)
-            if where.anchor is None and len(groups) > 1:
-                # "The notebook from the desk in there".
-                raise self._source.ask(AskReason.WHICH, where.start, where.end)
-            targets = things if where in origins else self._of_one_article(things)
-            for thing in targets:
-                if isinstance(thing, Noun) and (
-                    where not in origins or not thing.where or thing is things[-1]
-                ):
-                    thing.where.append(where)
-                elif (
-                    isinstance(thing, _Pronoun)
-                    and where.anchor is not None
-                    and where.way is not Way.FROM
-                ):
-                    raise self._source.unknown(where.start, where.end)
-
-    def _of_one_article(self, things: list[Phrase]) -> list[Phrase]:
-        """The last of a list with those that share its article: "the cups and glasses there"."""
-        k = len(things) - 1
-        while k > 0:
-            last, before = things[k], things[k - 1]
-            own = self._source.word(last.start) in THE | {"a", "an", "all", "both", "every"}
-            if own or not isinstance(last, Noun) or not isinstance(before, Noun):
-                break
-            if isinstance(last.count, int) and last.count > 1:
-                break
-            k -= 1
-        shared = things[k:]
-        return shared if all(isinstance(t, Noun) and not t.where for t in shared) else things[-1:]
 
     def placed(self, segments: list[Segment], *, static: bool) -> list[Placed]:
         """Where the things of each segment go; a segment without a place goes with the next."""
@@ -332,9 +76,6 @@ class Objects(Items):
             sided = where.relation in (Relation.LEFT_OF, Relation.RIGHT_OF)
             if whose or (sided and any(noun.pick for noun in nouns)):
                 raise self._source.ask(AskReason.WHICH, where.start, where.end)
-
-    def _above(self, where: Where) -> bool:
-        return self._source.word(where.start) == "over" and where.relation is Relation.ON_TOP
 
     def _on_side(self, where: Where) -> bool:
         on = self._source.starts(
@@ -457,31 +198,8 @@ def _any_one(noun: Noun) -> bool:
     return noun.count == 1 and not (noun.definite or noun.each or noun.elsewhere or noun.other)
 
 
-def _narrows(before: list[Phrase], phrase: Phrase) -> bool:
-    """Adds "the small one" to the one thing before it; whether it could."""
-    thing = before[0] if before else None
-    if not isinstance(thing, Noun) or not isinstance(phrase, Noun) or thing.described:
-        return False
-    alone = thing.count == 1 and phrase.count == 1 and not (thing.plural or phrase.plural)
-    if phrase.kind or phrase.other or not alone or not phrase.described:
-        return False
-    thing.color, thing.material, thing.size = phrase.color, phrase.material, phrase.size
-    thing.pick, thing.states, thing.where = phrase.pick, phrase.states, phrase.where
-    thing.definite = True
-    return True
-
-
 def _is_beside(where: Where) -> bool:
     return where.relation is Relation.NEXT_TO
-
-
-def _names_again(phrase: Phrase, thing: Phrase) -> bool:
-    """Whether a list names one thing twice."""
-    return (
-        isinstance(phrase, Noun) and isinstance(thing, Noun) and bool(phrase.kind)
-        and phrase.kind == thing.kind and phrase.definite and thing.definite
-        and not phrase.described and not thing.described
-    )  # fmt: skip
 
 
 def _beside_thing(to: list[Where]) -> bool:
@@ -491,21 +209,6 @@ def _beside_thing(to: list[Where]) -> bool:
 
 def _next_to(thing: Phrase) -> Where:
     return Where(Relation.NEXT_TO, thing, Way.STATIC, thing.start, thing.end, comma=True)
-
-
-def _share_article(segments: list[Segment], *, plural_the: bool) -> None:
-    """Reads "the cup, fork and knife": one article for all of a list."""
-    things = [thing for segment in segments for thing in segment.things]
-    first = things[0]
-    if isinstance(first, Noun) and not first.bare and (first.definite or plural_the):
-        for thing in things[1:]:
-            if isinstance(thing, Noun) and thing.bare and thing.count == 1:
-                thing.definite, thing.bare = True, False
-    if isinstance(first, Noun) and first.count is Amount.ALL and not first.plural:
-        # "Every plate and cup".
-        for thing in things[1:]:
-            if isinstance(thing, Noun) and thing.bare and thing.count == 1:
-                thing.count = Amount.ALL
 
 
 def _place_of_anchor(thing: Phrase) -> Where | None:

@@ -6,7 +6,8 @@ from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import LIQUIDS, VAGUE_RESULTS
 from planner.language.fitness import affords
 from planner.language.lexicon import Part
-from planner.language.objects import Objects, Segment
+from planner.language.lists import Segment
+from planner.language.objects import Objects
 from planner.language.reading import (
     AskReason,
 )
