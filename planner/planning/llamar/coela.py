@@ -81,7 +81,7 @@ class Deciding:
         return said or ""
 
     async def _choose(self, moment: Moment, view: AgentView, draft: str) -> str | None:
-        options = [action.words for action in every_action(view.observation, self._options)]
+        options = [action.words for action in every_action(names_in_view(view), self._options)]
         if draft:
             options.append(SEND)
         role = ChoosingRole(self._knowledge(view), draft, options)
@@ -98,7 +98,7 @@ class Deciding:
 
     def _knowledge(self, view: AgentView) -> Knowledge:
         """Of one agent."""
-        seen_by, now = self._team.instances.was_seen_by, set(view.observation)
+        seen_by, now = self._team.instances.was_seen_by, set(names_in_view(view))
         known = self._team.instances.names
         return Knowledge(
             view.name,
@@ -115,6 +115,11 @@ class Deciding:
             step=moment.step,
             setting=setting_of(self._options),
         )
+
+
+def names_in_view(view: AgentView) -> tuple[str, ...]:
+    """The instance names of what an agent sees, without what rescuers are told of each thing."""
+    return tuple(seen.partition(" ")[0] for seen in view.observation)
 
 
 def make_coela(

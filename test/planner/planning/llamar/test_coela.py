@@ -13,12 +13,13 @@ from llamar_toys import Kitchen, RoleScript
 from planner.models.gbnf import read_grammar
 from planner.models.role import Role
 from planner.models.trace import ModelCall
-from planner.planning.llamar.actions import INTERACTIONS
+from planner.planning.llamar.actions import INTERACTIONS, Repertoire, parse_action
 from planner.planning.llamar.asking import Asking
 from planner.planning.llamar.choices import every_action
-from planner.planning.llamar.coela import make_coela
+from planner.planning.llamar.coela import make_coela, names_in_view
 from planner.planning.llamar.coela_roles import SEND
 from planner.planning.llamar.joint_planner import JointPlanner
+from planner.planning.llamar.state import AgentView
 from planner.planning.llamar.team import ActionOptions
 from planner.planning.planner import Task
 from planner.world.instruct import InstructionCode
@@ -141,6 +142,19 @@ def test_the_list_has_every_action_on_everything_in_view(kitchen: Kitchen) -> No
     grammar = read_grammar(next(r for r in script.requests if r.role is PLANNER).grammar)
     assert grammar.accepts(f'{{"reason":"r","choice":{len(options) + 1}}}')
     assert not grammar.accepts(f'{{"reason":"r","choice":{len(options) + 2}}}')
+
+
+@pytest.mark.parametrize("repertoire", Repertoire)
+def test_every_option_is_read_as_what_it_says(repertoire: Repertoire) -> None:
+    options = every_action(["Fire_1", "Deposit_2"], ActionOptions(repertoire=repertoire))
+    assert [parse_action(option.words) for option in options] == list(options)
+    assert len({option.words for option in options}) == len(options)
+
+
+def test_what_rescuers_are_told_of_a_thing_is_not_in_its_name() -> None:
+    seen = ("Fire_1 (chemical fire, low heat, near)", "Deposit_2")
+    view = AgentView("agent_0", "Alice", seen, "(0.00, 0.00)")
+    assert names_in_view(view) == ("Fire_1", "Deposit_2")
 
 
 def test_an_impossible_choice_fails_and_costs_the_step(kitchen: Kitchen) -> None:
