@@ -1,0 +1,1 @@
+"""A second reading of instructions, by other means, that only checks a goal."""
