@@ -9,12 +9,12 @@ from planner.language.cross_reading.clauses import TextFacts
 from planner.language.cross_reading.closed_words import NUMBERS, word_set
 from planner.language.cross_reading.findings import Contradiction, Subject
 from planner.language.cross_reading.matching import chunks_for
+from planner.language.cross_reading.meanings import meaning
 from planner.language.cross_reading.occurrences import GoalFacts, Occurrence, Role
 from planner.language.description import Description
 from planner.language.reading import AskReason
 from planner.language.words import Amount
 from planner.world.catalogue import default_catalogue
-from planner.world.word_meanings import default_word_meanings
 
 _ROLES = (Role.THING, Role.TARGET, Role.WHERE)
 _PRESENTED = word_set(
@@ -22,6 +22,10 @@ _PRESENTED = word_set(
 )
 _WISHED = word_set("need want like should must love if not no")
 _TAKEN_UP = word_set("it them those that these both")
+_UNCOUNTED = word_set(
+    "mail bread cheese butter milk rice cereal salt sugar soap detergent paper toast juice water "
+    "coffee tea popcorn pasta flour honey jam ketchup mustard bleach chicken salmon"
+)
 _ONES = word_set("one ones other others another rest remaining same")
 
 
@@ -63,7 +67,11 @@ def _fits(text: TextFacts, chunk: Chunk, it: Description, occurrence: Occurrence
         return it.count is Amount.ALL
     match chunk.amount:
         case Amounts.NUMBER:
-            return number == chunk.number or _counted_elsewhere(text, chunk)
+            return (
+                number == chunk.number
+                or _counted_elsewhere(text, chunk)
+                or _stands_alone(text, number)
+            )
         case Amounts.BOTH:
             return number == 2 or not chunk.plural
         case Amounts.VAGUE:
@@ -84,7 +92,8 @@ def _fits(text: TextFacts, chunk: Chunk, it: Description, occurrence: Occurrence
         case Amounts.BARE:
             if not chunk.singular and thing and not _named_in_plural(it.kind):
                 return it.count is Amount.ALL or number > 1 or chunk.joined
-            if thing and number == 1 and not it.definite and not chunk.joined:
+            counted = it.definite or chunk.joined or _named_in_plural(it.kind)
+            if thing and number == 1 and not counted:
                 return bool({"a", "an", "one", "any", "another"} & text.vocabulary)
             return number <= 1 or _number_elsewhere(text, number)
 
@@ -92,7 +101,7 @@ def _fits(text: TextFacts, chunk: Chunk, it: Description, occurrence: Occurrence
 def _fits_the(text: TextFacts, chunk: Chunk, it: Description, *, thing: bool) -> bool:
     """As in "The cup" is one; "the cups" are all."""
     if chunk.singular and not chunk.plural and it.count is Amount.ALL:
-        return _is_group(it.kind) or _all_said(text)
+        return _is_group(it.kind) or it.kind in _UNCOUNTED or _all_said(text)
     if chunk.plural and not chunk.singular and thing and not _named_in_plural(it.kind):
         return (
             it.count is Amount.ALL
@@ -173,6 +182,13 @@ def _number_elsewhere(text: TextFacts, number: int) -> bool:
     return not spoken.isdisjoint(text.vocabulary)
 
 
+def _stands_alone(text: TextFacts, number: int) -> bool:
+    """Whether a number is said without a noun: "there are three cups, bring me two"."""
+    inside = {i for c in text.chunks for i in range(c.start, c.end)}
+    free = [word for i, word in enumerate(text.words) if i not in inside]
+    return number > 0 and any(NUMBERS.get(word) == number or word == str(number) for word in free)
+
+
 def _said_again(text: TextFacts, it: Description) -> bool:
     return sum(it.kind in chunk.kinds for chunk in text.chunks) > 1
 
@@ -183,5 +199,5 @@ def _all_said(text: TextFacts) -> bool:
 
 def _is_group(kind: str) -> bool:
     """Whether a singular word means several classes: "the fruit"."""
-    found = default_word_meanings().find(kind)
+    found = meaning(kind)
     return found is None or len(found.objects) > 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from planner.language.cross_reading.closed_words import (
     BETWEEN,
@@ -29,9 +30,9 @@ from planner.language.cross_reading.closed_words import (
     Words,
     word_set,
 )
+from planner.language.cross_reading.meanings import is_room, meaning
 from planner.language.lexicon import Lexicon, Match, Part
 from planner.language.tokens import STOPS
-from planner.world.word_meanings import default_word_meanings
 
 _MAX_ADJECTIVES = 4
 # Kinds that are more often another word: "can you", "light it", "a good read".
@@ -60,7 +61,7 @@ class Amounts(StrEnum):
     BARE = "bare"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
     """A noun of the text.
 
@@ -168,6 +169,8 @@ class _Scanner:
     ) -> Chunk | None:
         bare = start == head and counted[0] is Amounts.BARE
         word, end = self._word(head), head + match.length
+        if word == "can" and (self._word(end) in VERBS or self._word(end) in SUBJECTS):
+            return None
         if bare and match.length == 1 and (word in _RARELY_NOUNS or self._is_verb(head, end)):
             return None
         kinds = [sense for sense in match.senses if sense.part is Part.KIND]
@@ -267,22 +270,18 @@ class _Scanner:
 
     def _room(self, match: Match) -> str:
         for sense in match.senses:
-            if sense.part is Part.KIND and _is_room(sense.word):
+            if sense.part is Part.KIND and is_room(sense.word):
                 return sense.word
         return ""
 
 
-def _is_room(word: str) -> bool:
-    found = default_word_meanings().find(word)
-    return found is not None and bool(found.rooms)
-
-
+@lru_cache(maxsize=4096)
 def _split_room(words: str) -> tuple[str, str] | None:
     """The room and the furniture of one phrase: "kitchen table"."""
     for cut, letter in enumerate(words):
         if letter == " ":
-            piece = default_word_meanings().find(words[cut + 1 :])
-            if _is_room(words[:cut]) and piece and piece.furniture:
+            piece = meaning(words[cut + 1 :])
+            if is_room(words[:cut]) and piece and piece.furniture:
                 return words[:cut], words[cut + 1 :]
     return None
 

@@ -66,6 +66,7 @@ class TextFacts:
         self.tokens = tuple(tokens)
         self.words: Words = tuple(token.word for token in tokens)
         self.chunks = chunks_of(self.words, default_lexicon())
+        self.chunks_by_kind: dict[str, tuple[Chunk, ...]] = {}
         self._clause_of: list[int] = []
         self.clauses = self._cut()
 

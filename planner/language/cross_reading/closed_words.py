@@ -114,7 +114,8 @@ NEGATIVE = word_set(
     "forbidden allowed stop ignore remain remains stays"
 )
 CORRECTIONS = _phrases(
-    "no wait|no , wait|i mean|i meant|scratch that|correction|make that|or rather|wait no"
+    "no wait|no , wait|oh wait|wait ,|hang on ,|oh no|i mean|i meant|scratch that"
+    "|correction|make that|or rather|wait no"
     "|wait , no|sorry|rather|actually|no ,|no no|on second thought|strike that|um|uh|er|instead"
 )
 CONDITIONS = word_set(

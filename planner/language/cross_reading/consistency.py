@@ -9,14 +9,14 @@ from itertools import combinations
 from planner.language.cross_reading.clauses import TextFacts
 from planner.language.cross_reading.closed_words import CHANGING, ORDER_WORDS, word_set
 from planner.language.cross_reading.findings import Contradiction, Subject
-from planner.language.cross_reading.matching import words_of
+from planner.language.cross_reading.matching import chunks_for, words_of
+from planner.language.cross_reading.meanings import meaning
 from planner.language.cross_reading.occurrences import GoalFacts, Occurrence, Role
 from planner.language.description import Anchor, Description, Mention, NounPhrase, OneOf, Place
 from planner.language.goal_form import Find, Go, Leave, Make, Move, Never, Prepare
 from planner.language.reading import AskReason
 from planner.language.words import Amount, Relation, Spot
 from planner.world.catalogue import default_catalogue
-from planner.world.word_meanings import default_word_meanings
 
 _OPPOSITES = frozenset({
     frozenset({"powered on", "powered off"}), frozenset({"open", "closed"}),
@@ -61,7 +61,7 @@ def _same_twice(text: TextFacts, goal: GoalFacts) -> Iterator[Contradiction]:
             continue
         for first in goal.things(i):
             for second in goal.things(j):
-                if not same_things(first, second):
+                if not same_things(first, second) or _is_named_twice(text, first):
                     continue
                 if isinstance(one, Make) and isinstance(other, Make):
                     same = one.states == other.states
@@ -77,6 +77,10 @@ def _same_twice(text: TextFacts, goal: GoalFacts) -> Iterator[Contradiction]:
                 if same:
                     words = _about(text, first)
                     yield Contradiction(Subject.CONSISTENCY, words, AskReason.DONE)
+
+
+def _is_named_twice(text: TextFacts, thing: Occurrence) -> bool:
+    return len(chunks_for(text, thing.description.kind)) > 1
 
 
 def _target(goal: GoalFacts, place: Place) -> object:
@@ -174,7 +178,7 @@ def _impossible_places(text: TextFacts, goal: GoalFacts) -> Iterator[Contradicti
 
 
 def _possible(relation: Relation, kind: str) -> bool:
-    found = default_word_meanings().find(kind)
+    found = meaning(kind)
     if found is None or kind in ("thing", "furniture", "room", "floor"):
         return True
     if kind.split()[-1] in _HOLLOW:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from planner.language.cross_reading.chunks import Chunk
 from planner.language.cross_reading.clauses import TextFacts
 from planner.language.cross_reading.closed_words import word_set
@@ -11,9 +13,12 @@ from planner.language.plurals import plural_of
 _ANYTHING = word_set("everything anything whatever things stuff all it")
 
 
+_plural = lru_cache(maxsize=4096)(plural_of)
+
+
 def is_called(chunk: Chunk, kind: str) -> bool:
     """Whether a noun of the text has that very name, in the singular or plural."""
-    return kind in chunk.kinds or any(plural_of(name) == kind for name in chunk.kinds)
+    return kind in chunk.kinds or any(_plural(name) == kind for name in chunk.kinds)
 
 
 def kinds_match(chunk: Chunk, kind: str) -> bool:
@@ -23,8 +28,12 @@ def kinds_match(chunk: Chunk, kind: str) -> bool:
 
 def chunks_for(text: TextFacts, kind: str) -> tuple[Chunk, ...]:
     """All nouns of the text that are called that, those with the very name if there are any."""
-    exact = tuple(chunk for chunk in text.chunks if is_called(chunk, kind))
-    return exact or tuple(chunk for chunk in text.chunks if kinds_match(chunk, kind))
+    known = text.chunks_by_kind.get(kind)
+    if known is None:
+        exact = tuple(chunk for chunk in text.chunks if is_called(chunk, kind))
+        known = exact or tuple(chunk for chunk in text.chunks if kinds_match(chunk, kind))
+        text.chunks_by_kind[kind] = known
+    return known
 
 
 def words_of(text: TextFacts, it: Description) -> tuple[str, ...]:

@@ -9,13 +9,13 @@ from planner.language.cross_reading.clauses import TextFacts
 from planner.language.cross_reading.closed_words import DEFINITE, POSSESSIVE, STATE_WORDS, word_set
 from planner.language.cross_reading.findings import Contradiction, Subject
 from planner.language.cross_reading.matching import chunks_for, kinds_match
+from planner.language.cross_reading.meanings import is_room, meaning
 from planner.language.cross_reading.occurrences import GoalFacts
 from planner.language.goal_form import Make, Never, Prepare
 from planner.language.lexicon import default_lexicon
 from planner.language.plurals import plural_of
 from planner.language.reading import AskReason
 from planner.language.words import GENERIC_KINDS
-from planner.world.word_meanings import default_word_meanings
 
 _ANYTHING = word_set(
     "everything anything whatever something all any things thing stuff what whichever those "
@@ -69,12 +69,12 @@ def _has_unknown_noun(text: TextFacts) -> bool:
 
 
 def _same_class(text: TextFacts, kind: str) -> bool:
-    meant = default_word_meanings().find(kind)
+    meant = meaning(kind)
     if meant is None:
         return False
     for chunk in text.chunks:
         for name in chunk.kinds:
-            found = default_word_meanings().find(name)
+            found = meaning(name)
             if found is not None and (found.objects | found.furniture) & (
                 meant.objects | meant.furniture
             ):
@@ -137,12 +137,11 @@ _IDIOMS = word_set(
 
 def _covers(chunk: Chunk, kind: str) -> bool:
     """Whether a kind of the goal is another word for a noun, or has it as a part."""
-    meanings = default_word_meanings()
-    meant = meanings.find(kind)
+    meant = meaning(kind)
     for name in chunk.kinds:
         if set(name.split()) & set(kind.split()):
             return True
-        found = meanings.find(name)
+        found = meaning(name)
         if (
             found
             and meant
@@ -171,7 +170,7 @@ def _owned(text: TextFacts, goal: GoalFacts) -> Iterator[Contradiction]:
         if (
             text.words[chunk.start] != "'s"
             or not chunk.start
-            or _is_room(text.words[chunk.start - 1])
+            or is_room(text.words[chunk.start - 1])
         ):
             continue
         name = f"{text.words[chunk.start - 1]} {' '.join(text.words[chunk.head : chunk.end])}"
@@ -179,11 +178,6 @@ def _owned(text: TextFacts, goal: GoalFacts) -> Iterator[Contradiction]:
             continue
         if not any(o.description.kind == name for o in goal.occurrences):
             yield Contradiction(Subject.THING, (text.quoted(chunk),), AskReason.WHICH)
-
-
-def _is_room(word: str) -> bool:
-    found = default_word_meanings().find(word)
-    return found is not None and bool(found.rooms)
 
 
 def _is_kind(name: str) -> bool:

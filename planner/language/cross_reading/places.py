@@ -18,13 +18,14 @@ from planner.language.words import Relation
 _PARTICLES = word_set("on off in up down out over to by")
 _BEFORE_PARTICLE = word_set(
     "turn turned turning switch switched switching put putting power powered flick flip bring "
-    "leave set get keep take took pick start shut dust drop wipe wash hand heat light finish "
+    "leave set get keep take took pick start shut dust drop wipe wash hand heat light finish hands "
     "top"
 )
 _RELATIVE = word_set(
     "where that which who whose there here it them one ones its other others same else this "
     "those these between back inside"
 )
+_BESIDE = frozenset({Relation.LEFT_OF, Relation.RIGHT_OF})
 _SIDES = frozenset({Relation.LEFT_OF, Relation.RIGHT_OF, Relation.BEHIND, Relation.IN_FRONT_OF})
 _STATIVE = frozenset({Role.TARGET, Role.WHERE})
 
@@ -162,6 +163,8 @@ def _relation_fits(occurrence: Occurrence, word: Words) -> bool:
 
 def _is_said_of_pronoun(text: TextFacts, relation: Relation) -> bool:
     """As in "The fork left of the plate, the knife to its right"."""
+    if relation in _BESIDE and {"left", "right"} <= text.vocabulary:
+        return True  # "On the right of the plate, and the fork on the left".
     if not {"it", "its", "them", "their", "there"} & text.vocabulary:
         return False
     return any(

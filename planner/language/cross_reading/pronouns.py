@@ -9,10 +9,10 @@ from planner.language.cross_reading.clauses import TextFacts
 from planner.language.cross_reading.closed_words import CHANGING, ORIGINS
 from planner.language.cross_reading.findings import Contradiction, Subject
 from planner.language.cross_reading.matching import chunks_for
+from planner.language.cross_reading.meanings import meaning
 from planner.language.cross_reading.occurrences import GoalFacts
 from planner.language.goal_form import Make, Move
 from planner.language.reading import AskReason
-from planner.world.word_meanings import default_word_meanings
 
 
 def check(text: TextFacts, goal: GoalFacts) -> Iterator[Contradiction]:
@@ -23,7 +23,7 @@ def check(text: TextFacts, goal: GoalFacts) -> Iterator[Contradiction]:
 
 def _is_thing(chunk: Chunk) -> bool:
     """Whether a noun is one movable thing."""
-    found = [default_word_meanings().find(name) for name in chunk.kinds]
+    found = [meaning(name) for name in chunk.kinds]
     return not chunk.plural and all(
         f is not None and f.objects and not f.furniture and not f.rooms for f in found
     )

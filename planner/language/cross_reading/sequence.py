@@ -9,13 +9,15 @@ from planner.language.cross_reading.clauses import Clause, TextFacts
 from planner.language.cross_reading.closed_words import ORDER_WORDS, SEQUENCE
 from planner.language.cross_reading.consistency import same_things
 from planner.language.cross_reading.findings import Contradiction, Subject
-from planner.language.cross_reading.occurrences import GoalFacts
+from planner.language.cross_reading.matching import chunks_for
+from planner.language.cross_reading.occurrences import GoalFacts, Role
 from planner.language.cross_reading.requests_of import requests_in
 from planner.language.goal_form import Make, Move
 from planner.language.reading import AskReason
 from planner.language.tokens import STOPS
 
 _SENTENCE = STOPS - {"-", "--", ":", "(", ")"}
+_DONE = frozenset({"done", "finished", "ready", "complete", "over"})
 _LATER = frozenset({"before", "until", "till"})
 _EARLIER = frozenset({"after", "once"})
 
@@ -26,6 +28,7 @@ def check(text: TextFacts, goal: GoalFacts) -> Iterator[Contradiction]:
         return
     yield from _sequences(text, goal)
     yield from _subordinate(text, goal)
+    yield from _all_done(text, goal)
     yield from _ends(text, goal)
     yield from _unordered(text, goal)
 
@@ -57,6 +60,25 @@ def _sequences(text: TextFacts, goal: GoalFacts) -> Iterator[Contradiction]:
         (_, earlier), (_, later) = before[-1], after[0]
         if earlier == later or _wrong(goal, earlier, later):
             yield _report(text, at)
+
+
+def _all_done(text: TextFacts, goal: GoalFacts) -> Iterator[Contradiction]:
+    """As in "when all that's finished, X": X is later than all that is named before."""
+    for clause in text.clauses:
+        words = text.words[clause.start : clause.end]
+        if clause.subordinator not in ("when", "once", "after") or not _DONE & set(words):
+            continue
+        if any(clause.start <= c.start < clause.end for c in text.chunks):
+            continue
+        after = requests_in(text, goal, clause.end, len(text.words))
+        named = {c for c in text.chunks if c.start < clause.start}
+        before = [
+            o.request
+            for o in goal.occurrences
+            if o.role is Role.THING and set(chunks_for(text, o.description.kind)) <= named
+        ]
+        if after and any(_wrong(goal, index, after[0][1]) for index in before):
+            yield _report(text, clause.start)
 
 
 def _sentences_back(text: TextFacts, at: int) -> int:
