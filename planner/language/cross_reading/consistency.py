@@ -125,6 +125,8 @@ def _two_places(text: TextFacts, goal: GoalFacts) -> Iterator[Contradiction]:
         for first in goal.things(i):
             if _changed_between(goal, first, i, j) or _is_narrower(one, other):
                 continue
+            if [_target(goal, p) for p in one.to] == [_target(goal, p) for p in other.to]:
+                continue
             if any(same_things(first, second) for second in goal.things(j)):
                 yield Contradiction(Subject.CONSISTENCY, _about(text, first), AskReason.WHERE)
 

@@ -15,6 +15,7 @@ from planner.language.cross_reading import (
     places,
     pronouns,
     sequence,
+    support,
 )
 from planner.language.cross_reading.clauses import TextFacts
 from planner.language.cross_reading.findings import Contradiction
@@ -35,6 +36,7 @@ CHECKS: Mapping[str, Check] = {
     "actors": actors.check,
     "limits": limits.check,
     "pronouns": pronouns.check,
+    "support": support.check,
 }
 
 

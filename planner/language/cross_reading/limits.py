@@ -26,7 +26,9 @@ _EXCEPTING = (
     ("except",), ("except", "for"), ("apart", "from"), ("aside", "from"), ("other", "than"),
     ("excluding",), ("besides",), ("save", "for"), ("but", "not"), ("everything", "but"),
 )  # fmt: skip
-_SPARING = word_set("but except apart aside other besides without save instead bar excluding minus")
+_SPARING = word_set(
+    "but except apart aside other besides without exception save instead bar excluding minus"
+)
 _PRONOUNS = word_set(
     "it they them one ones that so any there those these some not yes necessary needed"
 )
