@@ -107,9 +107,8 @@ def _descriptions(text: TextFacts, goal: GoalFacts) -> Iterator[Contradiction]:
         wrong = (
             (it.bound is not Bound.EXACTLY and _lacks(text, _BOUNDS[it.bound]))
             or (
-                it.count in (Amount.SOME, Amount.FEW)
-                and isinstance(it.count, Amount)
-                and _lacks(text, _AMOUNTS[it.count])
+                isinstance(it.count, Amount)
+                and _lacks(text, _AMOUNTS.get(it.count, text.vocabulary))
             )
             or (it.other_than and _lacks(text, _OTHERS))
             or (it.elsewhere and _lacks(text, _OTHER_PLACE))
