@@ -106,6 +106,8 @@ def _exceptions(text: TextFacts, goal: GoalFacts) -> Iterator[Contradiction]:
             behind = [c for c in text.chunks if at + len(phrase) <= c.start <= at + len(phrase) + 1]
             if not behind or text.has_correction:
                 continue
+            if text.clause(at).subject == "i" or text.words[0] == "i":
+                continue  # "I'm all packed apart from the brush" asks for nothing.
             if not any(kinds_match(behind[0], o.description.kind) for o in spared):
                 words = (text.quoted(behind[0]),)
                 yield Contradiction(Subject.EXCEPTION, words, AskReason.WHICH)
