@@ -8,10 +8,8 @@ from pydantic import ValidationError
 
 from planner.language.accounting import Accounting
 from planner.language.checks import check
-from planner.language.cross_reading.confirmation import confirmed
 from planner.language.emission import Emission
 from planner.language.english import THE
-from planner.language.goal_form import Goal
 from planner.language.lexicon import default_lexicon
 from planner.language.reading import (
     Ask,
@@ -36,15 +34,8 @@ _ASKED = frozenset({("did",), ("is",), ("are",), ("was",), ("were",), ("have",),
 def interpret(text: str) -> Reading:
     """The meaning of an instruction.
 
-    It asks or refuses rather than guesses: every word must be covered by some rule, and a second,
-    independent reading of the words must not contradict the goal.
+    It asks or refuses rather than guesses: every word must be covered by some rule.
     """
-    reading = interpret_alone(text)
-    return confirmed(text, reading, spelled(text)) if isinstance(reading, Goal) else reading
-
-
-def interpret_alone(text: str) -> Reading:
-    """The meaning of an instruction by the grammar alone, without the second reading."""
     raw = without_hesitation(tokens_of(text))
     if screened := no_command(text, raw):
         return screened

@@ -1,1 +1,0 @@
-"""A second reading of instructions, by other means, that only checks a goal."""
