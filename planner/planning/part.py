@@ -95,6 +95,11 @@ class PlannerRequest:
         return value
 
 
+def reads_no_goal(_options: Mapping[str, OptionValue]) -> bool:
+    """The goal of an episode is not read, whatever the options."""
+    return False
+
+
 def no_pictures(_options: Mapping[str, OptionValue]) -> bool:
     """For planners that read no pictures."""
     return False
@@ -111,6 +116,7 @@ class PlannerPart:
         takes_model: whether it can use a language model, but works without one, too.
         needs_goal: whether it reads the structured goal of an episode.
         needs_primitives: what each agent of the task must be able to do.
+        reads_goal: whether it does so with these options, although it does not need to.
         for_text: the planner to use instead where an instruction has no structured goal; "" = none.
         asks: whether it may ask the person questions whatever `max_questions` is.
         needs_full_memory: whether the memory must be complete from the start.
@@ -137,6 +143,7 @@ class PlannerPart:
     bare_replies: bool = False
     talks: bool = False
     wants_pictures: Callable[[Mapping[str, OptionValue]], bool] = no_pictures
+    reads_goal: Callable[[Mapping[str, OptionValue]], bool] = reads_no_goal
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE
 

@@ -103,7 +103,11 @@ def _named(*words: str) -> Callable[[Run], bool]:
 
 
 def _is_whole(run: Run) -> bool:
-    return run.settings.planner == "llamar" and run.option("corrector", "separate") != "off"
+    return (
+        run.settings.planner == "llamar"
+        and run.option("corrector", "separate") != "off"
+        and run.option("verifier", "model") == "model"
+    )
 
 
 def _whole(agents: int = _PAPER_AGENTS) -> Callable[[Run], bool]:
@@ -123,12 +127,14 @@ def _whole_with(*, pictures: bool, exploration: bool | None = None) -> Callable[
 
 def _without_corrector(run: Run) -> bool:
     off = run.option("corrector", "separate") == "off"
-    return run.settings.planner == "llamar" and off and run.agents == _PAPER_AGENTS
+    model = run.option("verifier", "model") == "model"
+    return run.settings.planner == "llamar" and off and model and run.agents == _PAPER_AGENTS
 
 
-def _never(_run: Run) -> bool:
-    """No option of ours has the checker in the Verifier's place; `--as` names such a run."""
-    return False
+def _oracle_verifies(run: Run) -> bool:
+    corrected = run.option("corrector", "separate") != "off"
+    oracle = run.option("verifier", "model") == "oracle"
+    return run.settings.planner == "llamar" and corrected and oracle and run.agents == _PAPER_AGENTS
 
 
 _ACT = ((0.33, 0.19, 0.49), (0.67, 0.59, 0.76), (0.91, 0.86, 0.95), (0.59, 0.52, 0.66), (24.92, 22.12, 27.73))  # noqa: E501  # fmt: skip
@@ -149,7 +155,7 @@ MODULES = PaperTable(
             "oracle_verifier",
             "Planner + Actor + Corrector, oracle as Verifier",
             ((0.67, 0.51, 0.80), (0.91, 0.83, 0.96), (0.97, 0.94, 0.99), (0.84, 0.79, 0.89), (22.81, 19.95, 25.76)),  # noqa: E501
-            _never,
+            _oracle_verifies,
         ),
         PaperRow(
             "llamar",

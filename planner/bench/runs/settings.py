@@ -215,7 +215,8 @@ class RunSettings(FileModel):
                 privilege=Privilege.GOAL,
                 memory_source=MemorySource.BELIEF,
             )
-        if self.model and self.model_choice.part.reads_goal:
+        by_model = bool(self.model) and self.model_choice.part.reads_goal
+        if by_model or self.part.reads_goal(self.options):
             axes = replace(axes, privilege=Privilege.GOAL)
         return replace(axes, control=Control.SINGLE) if agents == 1 else axes
 

@@ -109,6 +109,7 @@ class Expert:
         """Whether each proposition holds in a belief by itself; None where too little is known."""
         if self._progress is None:
             return {}
+        self._name_as(context.belief, self._progress)
         facts = self._facts(context)
         return {w.index: facts.judged(w) for w in self._progress.goal.subgoals}
 
@@ -149,8 +150,7 @@ class Expert:
             return self._give_up(progress, {})
         if self._notes.faults >= MAX_FAULTS:
             return Decision(failure=f"the world does not answer: {self._notes.last_fault}")
-        if self._stand_ins.update(context.belief) and self._goal is not None:
-            progress.goal = in_memory_names(self._goal, self._stand_ins.given)
+        self._name_as(context.belief, progress)
         self._notes.agents = context.task.agents
         self._notes.not_to_open = frozenset(
             name
@@ -180,6 +180,10 @@ class Expert:
             if decision is not None:
                 return decision
         return self._give_up(progress, {})
+
+    def _name_as(self, belief: Belief, progress: Progress) -> None:
+        if self._stand_ins.update(belief) and self._goal is not None:
+            progress.goal = in_memory_names(self._goal, self._stand_ins.given)
 
     def _facts(self, context: Context) -> Facts:
         notes, counts = self._notes, {a: c.hands for a, c in context.capabilities.items()}

@@ -38,8 +38,9 @@ class Moment:
         attempts: what they did in the step before; empty before the first.
         plan: reads what was written for each agent by name; the second argument is what exploration
             looks for.
-        messages: what agents have said so far, oldest first.
         wordings: the actions that an agent may take now, by its name, as grammars list them.
+        context: the moment as planners get it.
+        messages: what agents have said so far, oldest first.
     """
 
     task: str
@@ -48,6 +49,7 @@ class Moment:
     attempts: tuple[Attempt, ...]
     plan: Callable[[Mapping[str, str], Sequence[str]], JointPlan]
     wordings: Callable[[str], tuple[str, ...]]
+    context: Context
     messages: tuple[TeamMessage, ...] = ()
 
 
@@ -179,6 +181,7 @@ class JointPlanner:
             plan=lambda written, subtasks: team.plan(written, context, subtasks),
             messages=context.messages,
             wordings=lambda name: tuple(a.words for a in team.admissible(agents[name], context)),
+            context=context,
         )
 
     def _done(self, why: str) -> Decision:

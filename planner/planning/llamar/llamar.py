@@ -12,8 +12,9 @@ from planner.planning.llamar.actor_role import ActorRole, JointAction, any_text
 from planner.planning.llamar.asking import Asking
 from planner.planning.llamar.corrector_role import CorrectorRole, Remedies
 from planner.planning.llamar.joint_planner import JointPlanner, Moment
+from planner.planning.llamar.oracle import Oracle
 from planner.planning.llamar.planner_role import PlannerRole
-from planner.planning.llamar.state import HORIZON, Correction, Situation
+from planner.planning.llamar.state import HORIZON, Correction, Situation, VerifiedBy
 from planner.planning.llamar.team import ActionOptions, JointPlan, Team, as_remark, setting_of
 from planner.planning.llamar.translator import Translator
 from planner.planning.llamar.verifier_role import VerifierRole
@@ -27,6 +28,7 @@ class LlamarOptions:
 
     Attributes:
         correction: who finds out why an action failed.
+        verified_by: who says which subtasks are complete.
         skip_on_success: whether the Corrector is left out after a step without failures.
         confirm_empty: whether the Planner is asked again where the Verifier leaves nothing open.
         listed_actions: whether the Actor's grammar lists the actions of the moment.
@@ -35,6 +37,7 @@ class LlamarOptions:
     """
 
     correction: Correction = Correction.SEPARATE
+    verified_by: VerifiedBy = VerifiedBy.MODEL
     skip_on_success: bool = False
     confirm_empty: bool = False
     listed_actions: bool = False
@@ -50,8 +53,15 @@ class FourRoles:
         memory_versions: the Actor's texts with the step of each, oldest first.
     """
 
-    def __init__(self, asking: Asking, team: Team, options: LlamarOptions) -> None:
-        """Nothing is open, completed or remembered."""
+    def __init__(
+        self,
+        asking: Asking,
+        team: Team,
+        options: LlamarOptions,
+        oracle: Oracle | None = None,
+    ) -> None:
+        """Nothing is open, completed or remembered; `oracle` says what is complete, if given."""
+        self._oracle = oracle
         self._asking, self._options, self._names = asking, options, team.names
         self._list = action_list(options.actions)
         self.open_subtasks: tuple[str, ...] = ()
@@ -126,13 +136,23 @@ class FourRoles:
 
     async def _verify(self, moment: Moment) -> None:
         """Completes what was open; what was completed stays so (LLAMAR-D8)."""
-        said = await self._asking.ask(VerifierRole(), self._situation(moment, judging=True))
-        if said is None:
+        if self._oracle is not None:
+            # Its words are the goal's; the Planner reads them as any completed subtasks.
+            self._complete(self._oracle.completed(moment.context))
             return
-        named = {_folded(text) for text in said.subtasks}
-        done = tuple(s for s in self.open_subtasks if _folded(s) in named)
-        self.completed_subtasks += done
-        self.open_subtasks = tuple(s for s in self.open_subtasks if s not in done)
+        if self._options.verified_by is VerifiedBy.OFF:
+            return
+        said = await self._asking.ask(VerifierRole(), self._situation(moment, judging=True))
+        if said is not None:
+            named = {_folded(text) for text in said.subtasks}
+            self._complete(tuple(s for s in self.open_subtasks if _folded(s) in named))
+
+    def _complete(self, done: tuple[str, ...]) -> None:
+        before, now = (
+            {_folded(text) for text in texts} for texts in (self.completed_subtasks, done)
+        )
+        self.completed_subtasks += tuple(s for s in done if _folded(s) not in before)
+        self.open_subtasks = tuple(s for s in self.open_subtasks if _folded(s) not in now)
 
     def _actor(self, moment: Moment) -> ActorRole:
         wordings = moment.wordings if self._options.listed_actions else any_text
@@ -168,8 +188,10 @@ def make_llamar(
     """The planner for one task.
 
     Raises:
-        PlannerError: for a team that is too large.
+        PlannerError: for a team that is too large, or an oracle without a goal.
     """
     options = options or LlamarOptions()
     team = Team(task.agents, translator, options.actions)
-    return JointPlanner(task, FourRoles(asking, team, options), team, asking, options.horizon)
+    oracle = Oracle(task) if options.verified_by is VerifiedBy.ORACLE else None
+    mind = FourRoles(asking, team, options, oracle)
+    return JointPlanner(task, mind, team, asking, options.horizon)

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from planner.parts.option import Option, OptionValue
 from planner.planning.llamar.actions import Repertoire
-from planner.planning.llamar.state import HORIZON, Correction
+from planner.planning.llamar.state import HORIZON, Correction, VerifiedBy
 
 TEAM, ROBOT = "team", "robot"
 CAMERA_PICTURES = "camera_pictures"
+VERIFIER = "verifier"
 
 TEAM_OPTIONS = (
     Option("horizon", HORIZON, "joint steps of a task, at most", min_value=1, max_value=1000),
@@ -50,6 +51,12 @@ LLAMAR_OPTIONS = (
         "who finds out why an action failed: a role of its own, the Actor, or nobody",
         choices=tuple(mode.value for mode in Correction),
     ),
+    Option(
+        VERIFIER,
+        VerifiedBy.MODEL.value,
+        "who says what is complete: a role of its own, the structured goal, or nobody",
+        choices=tuple(each.value for each in VerifiedBy),
+    ),
     Option("skip_on_success", False, "whether the Corrector is left out where nothing failed"),
     Option(
         "confirm_empty_with_planner",
@@ -63,3 +70,8 @@ LLAMAR_OPTIONS = (
 def wants_pictures(options: Mapping[str, OptionValue]) -> bool:
     """Whether the prompts have pictures."""
     return options.get(CAMERA_PICTURES) is True
+
+
+def reads_goal(options: Mapping[str, OptionValue]) -> bool:
+    """Whether the goal of the episode is read in the Verifier's place."""
+    return options.get(VERIFIER) == VerifiedBy.ORACLE

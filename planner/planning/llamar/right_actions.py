@@ -187,7 +187,7 @@ class RightTeam:
         return expert
 
     def _texts(self, expert: Expert) -> dict[int, str]:
-        return {subgoal.index: self._words(subgoal) for subgoal in expert.subgoals}
+        return {subgoal.index: subtask_words(subgoal) for subgoal in expert.subgoals}
 
     async def _decide(self, reading: Reading | None) -> RightActions:
         expert, context = self._followed(), self._known(reading)
@@ -326,13 +326,14 @@ class RightTeam:
             own = proposed.call
         return AgentResult(ended.agent, own, ended.result, ended.ended_s)
 
-    def _words(self, subgoal: Subgoal) -> str:
-        """A proposition as a subtask; the same text as long as the task runs."""
-        things = " or ".join(dict.fromkeys(_plain(name) for name in subgoal.first))
-        places = " or ".join(dict.fromkeys(_plain(name) for name in subgoal.second))
-        words = str(subgoal.predicate).replace("_", " ")
-        count = f"{subgoal.number} of " if subgoal.number > 1 else ""
-        return f"{subgoal.index + 1}: {count}{things} {words} {places}".strip()
+
+def subtask_words(subgoal: Subgoal) -> str:
+    """A proposition as a subtask; the same text as long as the task runs."""
+    things = " or ".join(dict.fromkeys(_plain(name) for name in subgoal.first))
+    places = " or ".join(dict.fromkeys(_plain(name) for name in subgoal.second))
+    words = str(subgoal.predicate).replace("_", " ")
+    count = f"{subgoal.number} of " if subgoal.number > 1 else ""
+    return f"{subgoal.index + 1}: {count}{things} {words} {places}".strip()
 
 
 def _noted(name: str, node: BeliefNode, team: Team) -> str:

@@ -11,8 +11,8 @@ from planner.planning.llamar.asking import Asking
 from planner.planning.llamar.encoder_translator import make_translator
 from planner.planning.llamar.joint_planner import JointPlanner
 from planner.planning.llamar.llamar import LlamarOptions
-from planner.planning.llamar.options import CAMERA_PICTURES, ROBOT
-from planner.planning.llamar.state import Correction
+from planner.planning.llamar.options import CAMERA_PICTURES, ROBOT, VERIFIER
+from planner.planning.llamar.state import Correction, VerifiedBy
 from planner.planning.llamar.team import ActionOptions
 from planner.planning.llamar.translator import Translator
 from planner.planning.part import PlannerRequest
@@ -38,6 +38,7 @@ def llamar_options(request: PlannerRequest) -> LlamarOptions:
     """How the roles work together."""
     return LlamarOptions(
         correction=Correction(request.text("corrector")),
+        verified_by=VerifiedBy(request.text(VERIFIER)),
         skip_on_success=request.flag("skip_on_success"),
         confirm_empty=request.flag("confirm_empty_with_planner"),
         listed_actions=request.flag("listed_actions"),

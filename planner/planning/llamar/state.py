@@ -33,6 +33,17 @@ class Correction(StrEnum):
     OFF = "off"
 
 
+class VerifiedBy(StrEnum):
+    """Who says which subtasks are complete (LLAMAR-D83).
+
+    MODEL: the Verifier. ORACLE: the goal itself, without a call. OFF: nobody.
+    """
+
+    MODEL = "model"
+    ORACLE = "oracle"
+    OFF = "off"
+
+
 @record
 class AgentView:
     """One agent's part of a prompt.

@@ -1,6 +1,6 @@
 """Planner `llamar`: a team that plans, acts, corrects and verifies."""
 
-from planner.planning.llamar.options import LLAMAR_OPTIONS, wants_pictures
+from planner.planning.llamar.options import LLAMAR_OPTIONS, reads_goal, wants_pictures
 from planner.planning.part import PlannerPart, PlannerRequest
 from planner.planning.planner import Planner
 
@@ -19,5 +19,6 @@ PLANNER = PlannerPart(
     make=_make,
     needs_model=True,
     wants_pictures=wants_pictures,
+    reads_goal=reads_goal,
     options=LLAMAR_OPTIONS,
 )

@@ -11,11 +11,12 @@ import pytest
 from planner.app.graph_run import prepare_graph
 from planner.app.run import RunResult
 from planner.models.chat import ChatModel, Completion, Request
-from planner.models.reference import Fault
+from planner.models.reference import Fault, Knows
 from planner.models.role import Role
 from planner.models.teacher import Skill, Teacher
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import PlannerChoice, make_planner
+from planner.world.errors import PlannerError
 from planner.world.house_checks import load_house
 from planner.world.instruct import InstructionCode
 from sim_bridge.graph.backend import GraphBackend
@@ -85,6 +86,38 @@ def test_without_faults_every_method_does_the_task(tmp_path: Path, name: str) ->
 def test_every_way_to_correct_runs_whole(tmp_path: Path, corrector: str) -> None:
     result = play(tmp_path, Teacher(Skill()), corrector=corrector, confirm_empty_with_planner=True)
     assert result.verdict.success
+
+
+@pytest.mark.parametrize(
+    ("verifier", "corrector", "roles"),
+    [
+        ("oracle", "separate", {Role.PLANNER, Role.ACTOR, Role.CORRECTOR}),
+        ("off", "separate", {Role.PLANNER, Role.ACTOR, Role.CORRECTOR}),
+        ("off", "off", {Role.PLANNER, Role.ACTOR}),
+        ("model", "off", {Role.PLANNER, Role.ACTOR, Role.VERIFIER}),
+    ],
+)
+def test_roles_can_be_left_out(
+    tmp_path: Path, verifier: str, corrector: str, roles: set[Role]
+) -> None:
+    model = Once(Fault.EARLY_DONE, Role.GENERATOR)
+    result = play(tmp_path, model, verifier=verifier, corrector=corrector)
+    assert result.verdict.success
+    assert {role for role, _ in model.texts} == roles
+    done = json.loads(result.evidence["completed_subtasks"])
+    assert done == ([] if verifier == "off" else ["1: apple 13 is inside fridge 10"])
+
+
+def test_an_oracle_that_has_no_goal_is_refused() -> None:
+    choice = PlannerChoice("llamar", options={"verifier": "oracle"})
+    with pytest.raises(PlannerError, match="verifier:=oracle reads a structured goal"):
+        make_planner(choice, Task("Tidy up.", ("agent_0",)), Teacher(Skill()))
+
+
+@pytest.mark.parametrize("knows", Knows)
+@pytest.mark.parametrize("name", ["llamar", "llamar_act"])
+def test_it_does_the_task_whatever_it_knows(tmp_path: Path, name: str, knows: Knows) -> None:
+    assert play(tmp_path, Teacher(Skill(knows=knows)), name).verdict.success
 
 
 @pytest.mark.parametrize("fault", HARMLESS)
