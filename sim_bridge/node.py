@@ -203,6 +203,8 @@ class BridgeNode(Node):
         """Runs the ticks that are due and publishes what is due; returns seconds until the next."""
         wall_s, busy = time.monotonic(), self._active()
         self._take_heartbeats()
+        if self._lockstep is not None:
+            self._lockstep.take()
         held = self._holds()
         for _ in range(0 if held else self._pacer.due(wall_s, busy)):
             self._tick(TICK_S)

@@ -74,6 +74,10 @@ BACKWARDS_S = 0.5
 
 # A memory that has just started publishes the agents one after another.
 AGENTS_WAIT_S = 3.0
+# A planner that has just started may not be connected to the world yet.
+LOCKSTEP_WAIT_S = 3.0
+# As the bridge says them in WorldInfo: such a world waits for planners.
+LOCKSTEP_TIME = ("fast", "hold")
 
 
 def _agents_of(episode: Episode | None) -> tuple[str, ...]:
@@ -111,13 +115,14 @@ class TaskPlannerNode(ManagedNode):
         self._heartbeat = HeartbeatPublisher(
             self, through_skills=True, is_alive=self._loop.is_responsive
         )
-        world = LockstepSubscriber(self, LockstepChannel.WORLD, self._on_settled)
-        self._inputs = RosInputs(lambda: world.is_present)
+        self._settled = LockstepSubscriber(self, LockstepChannel.WORLD, self._on_settled)
+        self._inputs = RosInputs(lambda: self._settled.is_present)
         self._pictures = NewestPictures(self) if self._settings.wants_pictures else None
         self._talk = TeamTalk(self, self._on_said) if self._settings.choice.part.talks else None
         self._messages: RosMessages | None = None
         self._inputs.set_house(self._layout)
         self._world_agents: tuple[str, ...] = ()
+        self._time_of_world: tuple[str, str] | None = None
         self._lockstep = LockstepPublisher(self, LockstepChannel.PLANNER, self._losses)
         model = self._settings.model
         self._publisher = StatusPublisher(
@@ -230,6 +235,7 @@ class TaskPlannerNode(ManagedNode):
     def _on_world(self, info: WorldInfo) -> None:
         """Switches to the house and episode that the bridge has loaded."""
         self._world_agents = tuple(info.agents)
+        self._time_of_world = (info.time_mode, info.idle_time)
         self._follow(info.layout, info.episode_id)
 
     def _watch_world(self) -> None:
@@ -390,12 +396,31 @@ class TaskPlannerNode(ManagedNode):
                 return
             await asyncio.sleep(0.1)
 
+    async def _join_lockstep(self) -> None:
+        """Waits a moment until a world in lockstep hears this planner.
+
+        It would not wait for the calls of agents of which it has not heard.
+        """
+        for _ in range(round(LOCKSTEP_WAIT_S / 0.02)):
+            if self._is_in_step():
+                return
+            await asyncio.sleep(0.02)
+        self._log("the world does not wait for this planner")
+
+    def _is_in_step(self) -> bool:
+        if self._time_of_world is None:
+            return self.count_publishers(topics.WORLD_INFO) == 0
+        if self._time_of_world != LOCKSTEP_TIME:
+            return True
+        return self._lockstep.is_heard and self._settled.is_present
+
     async def _follow_instruction(self, goal: Goal, episode: Episode | None) -> Outcome:
         request = _request_of(goal)
         if not await self._ready():
             text = f"no memory published a house and an agent within {self._wait_s:.0f} s"
             return Outcome(InstructionCode.NOT_READY, text)
         await self._know_agents(request.agents or _agents_of(episode) or self._world_agents)
+        await self._join_lockstep()
         try:
             task = task_of(request, episode, self._inputs.agents)
         except RequestError as error:

@@ -162,9 +162,11 @@ class Session:
         if not self._max_cycles or self.cycle <= self._max_cycles:
             for message in decision.messages:
                 self._world.say(message)
-            for agent, call in decision.calls.items():
-                if agent in idle:
-                    self._start_call(agent, call)
+            calls = {agent: call for agent, call in decision.calls.items() if agent in idle}
+            # Before any begins: time must not advance until all have.
+            self._set_turns(tuple(calls), True)
+            for agent, call in calls.items():
+                self._start_call(agent, call)
             # Some calls end immediately.
             self._collect()
             if decision.calls:
@@ -175,7 +177,6 @@ class Session:
         self.calls += call.name != SkillName.DONE
         self._running[agent] = call
         self._world.on_event(Event(self._world.now_s, agent, call))
-        self._set_turns((agent,), True)
         self._world.start(agent, call)
 
     def _report(self, plan: str) -> None:

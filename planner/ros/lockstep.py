@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from enum import StrEnum
+from typing import Any
 
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
@@ -27,6 +28,8 @@ from planner.world.memory_wire import stamp_seconds
 _LATEST = Time(sec=2**31 - 1)
 # A planner may take long: it repeats its message so that the world keeps waiting for it.
 _REPEAT_S = 2.0
+# How long a message that an agent acts from now on may take to the world, wall seconds.
+_ACKNOWLEDGED_S = 0.5
 
 
 class LockstepChannel(StrEnum):
@@ -42,16 +45,29 @@ class LockstepPublisher:
     """Publishes one node's messages, only while a world in lockstep subscribes."""
 
     def __init__(self, node: Node, channel: LockstepChannel, losses: Counter[str]) -> None:
+        self._node = node
         self._publisher = SafePublisher(node, Header, channel.value, qos.EVENTS, losses)
         self._busy_since_s: dict[str, float] = {}
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether a world in lockstep subscribes."""
+        return self._publisher.has_subscribers
+
     def publish(self, agent: str, until_s: float) -> None:
-        """Publishes a time for an agent; infinity means that nothing is pending for it."""
+        """Publishes a time for an agent; infinity means that nothing is pending for it.
+
+        If something was not pending before, returns when a world that waits for agents has the
+        message: a goal that is sent next must not arrive before it, and time advance.
+        """
+        begins = math.isfinite(until_s) and agent not in self._busy_since_s
         if math.isinf(until_s):
             self._busy_since_s.pop(agent, None)
         else:
             self._busy_since_s[agent] = time.monotonic()
         self._send(agent, until_s)
+        if begins and self._node.count_publishers(topics.LOCKSTEP_WORLD) > 0:
+            self._publisher.wait_for_acks(_ACKNOWLEDGED_S)
 
     def repeat(self) -> None:
         """Repeats the message for every agent that the node is still working on."""
@@ -61,7 +77,7 @@ class LockstepPublisher:
                 self.publish(agent, 0.0)
 
     def _send(self, agent: str, until_s: float) -> None:
-        if self._publisher.has_subscribers:
+        if self.is_heard:
             stamp = _LATEST if math.isinf(until_s) else time_message(until_s)
             self._publisher.publish(Header(stamp=stamp, frame_id=agent))
 
@@ -82,8 +98,20 @@ class LockstepSubscriber:
             forever = message.stamp.sec == _LATEST.sec
             on_message(message.frame_id, math.inf if forever else stamp_seconds(message.stamp))
 
-        self._node, self._topic = node, channel.value
-        node.create_subscription(Header, channel.value, receive, qos.EVENTS)
+        self._node, self._topic, self._receive = node, channel.value, receive
+        self._subscription = node.create_subscription(Header, channel.value, receive, qos.EVENTS)
+
+    def take(self) -> None:
+        """Handles all messages that have arrived, ahead of the executor.
+
+        Which serves one of each topic, and goals, in turn. Must be called in its thread.
+        """
+        while True:
+            with self._subscription.handle:
+                found: Any = self._subscription.handle.take_message(Header, False)
+            if found is None:
+                return
+            self._receive(found[0])
 
     @property
     def is_present(self) -> bool:

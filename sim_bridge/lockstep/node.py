@@ -25,6 +25,11 @@ class LockstepGate:
             LockstepPublisher(node, LockstepChannel.WORLD, losses) if wait_for_agents else None
         )
 
+    def take(self) -> None:
+        """Handles what the nodes have sent, before time advances."""
+        for channel in (self._memory, self._skills, self._planner):
+            channel.take()
+
     def holds(self, runtime: Runtime, wall_s: float) -> bool:
         """Whether time has to wait for a node that has not finished with this moment."""
         held = self.waiting.holds(runtime.now_s(), wall_s, runtime.busy_agents)

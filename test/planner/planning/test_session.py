@@ -219,6 +219,33 @@ def test_cancelling_stops_every_agent_before_it_returns(toy_world: Make) -> None
     assert sorted(around.stopped) == ["agent_0", "agent_1"]
 
 
+def test_a_world_in_lockstep_hears_of_all_calls_before_the_first_begins(toy_world: Make) -> None:
+    around = Around(toy_world())
+    waits = {agent: SkillCall(SkillName.WAIT) for agent in ("agent_0", "agent_1")}
+    task = Task("wait", tuple(waits))
+    happened: list[str] = []
+
+    def on_turn(agent: str, is_ours: bool) -> None:
+        happened.append(f"{agent} {'acts' if is_ours else 'idles'}")
+
+    original = around.world.start
+
+    def start(agent: str, call: SkillCall) -> None:
+        happened.append(f"{agent} begins")
+        original(agent, call)
+
+    around.world.start = start  # type: ignore[method-assign]
+    session = Session(task, Says(Decision(waits)), around.world, 1, on_turn=on_turn)
+    asyncio.run(asyncio.wait_for(session.run(), 20))
+    first = happened.index("agent_0 begins")
+    assert happened[first - 2 : first + 2] == [
+        "agent_0 acts",
+        "agent_1 acts",
+        "agent_0 begins",
+        "agent_1 begins",
+    ]
+
+
 class Slow:
     """Thinks for ever."""
 
