@@ -21,6 +21,7 @@ from planner.models.ledger import Account, LedgerModel
 from planner.models.trace import ModelCall
 from planner.planning import settings
 from planner.planning.instruction import Request, RequestError, task_of
+from planner.planning.lockstep_wait import LOCKSTEP_TIME, is_soon
 from planner.planning.messages import TeamMessage
 from planner.planning.part import needs_model
 from planner.planning.planner import Task, no_picture
@@ -74,10 +75,6 @@ BACKWARDS_S = 0.5
 
 # A memory that has just started publishes the agents one after another.
 AGENTS_WAIT_S = 3.0
-# A planner that has just started may not be connected to the world yet.
-LOCKSTEP_WAIT_S = 3.0
-# As the bridge says them in WorldInfo: such a world waits for planners.
-LOCKSTEP_TIME = ("fast", "hold")
 
 
 def _agents_of(episode: Episode | None) -> tuple[str, ...]:
@@ -396,17 +393,6 @@ class TaskPlannerNode(ManagedNode):
                 return
             await asyncio.sleep(0.1)
 
-    async def _join_lockstep(self) -> None:
-        """Waits a moment until a world in lockstep hears this planner.
-
-        It would not wait for the calls of agents of which it has not heard.
-        """
-        for _ in range(round(LOCKSTEP_WAIT_S / 0.02)):
-            if self._is_in_step():
-                return
-            await asyncio.sleep(0.02)
-        self._log("the world does not wait for this planner")
-
     def _is_in_step(self) -> bool:
         if self._time_of_world is None:
             return self.count_publishers(topics.WORLD_INFO) == 0
@@ -420,7 +406,8 @@ class TaskPlannerNode(ManagedNode):
             text = f"no memory published a house and an agent within {self._wait_s:.0f} s"
             return Outcome(InstructionCode.NOT_READY, text)
         await self._know_agents(request.agents or _agents_of(episode) or self._world_agents)
-        await self._join_lockstep()
+        if not await is_soon(self._is_in_step):
+            self._log("the world does not wait for this planner")
         try:
             task = task_of(request, episode, self._inputs.agents)
         except RequestError as error:

@@ -13,7 +13,17 @@ from planner.language.reading import AnnotatedInstruction, read_instructions
 from planner.world.files import read_document
 
 FOLDER = Path(__file__).parents[2] / "data" / "everyday"
-BLIND = ("blind", "blind_2", "blind_3", "blind_4", "blind_5", "blind_6", "blind_7", "final", "set_aside")
+BLIND = (
+    "blind",
+    "blind_2",
+    "blind_3",
+    "blind_4",
+    "blind_5",
+    "blind_6",
+    "blind_7",
+    "final",
+    "set_aside",
+)
 NO_GOAL = {"ask", "unknown", "impossible", "no_command"}
 
 
