@@ -25,7 +25,7 @@ from planner.evaluation.statistics import Estimate, rate
 
 RATES = (0.0, 0.1, 0.2, 0.35, 0.5)
 FLAWLESS = ("--planner-faults", "0", "--corrector-faults", "0", "--verifier-faults", "0")
-CONFIRM = ("--confirm-empty-with-planner", "true")
+CONFIRM = ("--confirm-empty-with-planner", "true", "--confirm-done-with-subtasks", "true")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Method:
 METHODS = (
     Method("Act", "llamar_act", (), (36, 92, 171)),
     Method("LLaMAR, faults in all roles", "llamar", (), (200, 80, 30)),
-    Method("LLaMAR, faults in all roles, empty list confirmed", "llamar", CONFIRM, (40, 130, 70)),
+    Method("LLaMAR, faults in all roles, ends confirmed", "llamar", CONFIRM, (40, 130, 70)),
     Method("LLaMAR, faults in the Actor only", "llamar", FLAWLESS, (130, 60, 150)),
 )
 

@@ -27,6 +27,7 @@ ValueT = TypeVar("ValueT")
 MAX_ATTEMPTS = 3
 # Of a refused reply, when it is shown to the model again.
 _MAX_SHOWN = 2000
+_WHOLE = "Write all of it in the form that was asked, nothing else."
 
 
 class RightReplies(Protocol):
@@ -97,11 +98,13 @@ class Asking:
         situation: Situation,
         remark: Callable[[ValueT], Remark] | None = None,
         agents: tuple[str, ...] = (),
+        refuse: Callable[[ValueT], str] = lambda _: "",
     ) -> ValueT | None:
-        """What the role says; None after `MAX_ATTEMPTS` replies that cannot be read.
+        """What the role says; None after `MAX_ATTEMPTS` replies that cannot be read or are refused.
 
         `remark` is what the trace records about an accepted reply, besides what was dropped of it;
-        `agents` are those that the call is about, all if empty.
+        `agents` are those that the call is about, all if empty; `refuse` says why a reply that can
+        be read is not taken, "" = it is.
 
         Raises:
             ModelError: if there is no reply.
@@ -112,7 +115,11 @@ class Asking:
 
         def noted(entries: ReadT) -> Remark:
             note = remark(role.value(entries)) if remark is not None else Remark()
-            return replace(note, error="; ".join(f"dropped {what}" for what in entries.dropped))
+            why = refuse(role.value(entries))
+            errors = ([f"refused: {why}"] if why else []) + [
+                f"dropped {w}" for w in entries.dropped
+            ]
+            return replace(note, error="; ".join(errors))
 
         for attempt in range(1, MAX_ATTEMPTS + 1):
             reply = await caller.ask(
@@ -126,11 +133,18 @@ class Asking:
                 reference=self._reference(role, situation),
             )
             self._count(reply.completion)
-            if reply.value is not None:
+            if reply.value is None:
+                error = str(reply.error)
+                words = f"That cannot be read: {error}. {_WHOLE}"
+            else:
                 self.dropped += reply.value.dropped
-                return role.value(reply.value)
-            self.problem = f"{role.role}: {reply.error}"
-            messages = (*messages, *_again(reply.completion.text, str(reply.error)))
+                value = role.value(reply.value)
+                error = refuse(value)
+                if not error:
+                    return value
+                words = f"That is not taken: {error}. {_WHOLE}"
+            self.problem = f"{role.role}: {error}"
+            messages = (*messages, *_again(reply.completion.text, words))
         self.unread += 1
         return None
 
@@ -177,8 +191,5 @@ def _digest(task: Task) -> str:
     return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
 
-def _again(said: str, error: str) -> tuple[Message, Message]:
-    words = (
-        f"That cannot be read: {error}. Write all of it in the form that was asked, nothing else."
-    )
+def _again(said: str, words: str) -> tuple[Message, Message]:
     return Message(Speaker.ASSISTANT, said[:_MAX_SHOWN]), Message(Speaker.USER, words)

@@ -150,7 +150,7 @@ class JointPlanner:
             return Decision(failure=plan.why, evidence=self._evidence())
         if plan is None:
             self._team.begin(plan := self._team.idle())
-            words = f"all agents wait, for no reply could be read: {self._asking.problem}"
+            words = f"all agents wait, for no reply could be used: {self._asking.problem}"
             return Decision(plan.calls, words, evidence=self._evidence())
         if plan.is_done:
             # It was decided as any other step (LLAMAR-D13).

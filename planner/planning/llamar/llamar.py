@@ -31,6 +31,8 @@ class LlamarOptions:
         verified_by: who says which subtasks are complete.
         skip_on_success: whether the Corrector is left out after a step without failures.
         confirm_empty: whether the Planner is asked again where the Verifier leaves nothing open.
+        confirm_done: whether `Done` of all agents ends the task only where nothing is open; it is
+            asked for again else.
         listed_actions: whether the Actor's grammar lists the actions of the moment.
         horizon: joint steps.
         actions: what agents are offered.
@@ -40,6 +42,7 @@ class LlamarOptions:
     verified_by: VerifiedBy = VerifiedBy.MODEL
     skip_on_success: bool = False
     confirm_empty: bool = False
+    confirm_done: bool = False
     listed_actions: bool = False
     horizon: int = HORIZON
     actions: ActionOptions = field(default_factory=ActionOptions)
@@ -93,7 +96,7 @@ class FourRoles:
 
     async def act(self, moment: Moment) -> JointPlan | None:
         """Plans, unless that was done to confirm that nothing is open, and acts."""
-        if not (self._is_planned or await self._plan(moment)):
+        if not (self._is_planned or await self._plan_twice_if_empty(moment)):
             return None
         self._is_planned = False
         planned: list[JointPlan] = []
@@ -103,7 +106,13 @@ class FourRoles:
             number = str(len(self.memory_versions) + 1)
             return as_remark(planned[-1], memory=said.memory, memory_version=number)
 
-        said = await self._asking.ask(self._actor(moment), self._situation(moment), read)
+        def refusal() -> str:
+            if not (self._options.confirm_done and self.open_subtasks and planned[-1].is_done):
+                return ""
+            return f"all agents are done, but subtasks are open: {', '.join(self.open_subtasks)}"
+
+        actor, situation = self._actor(moment), self._situation(moment)
+        said = await self._asking.ask(actor, situation, read, refuse=lambda _: refusal())
         if said is None:
             return None
         self._subtask = said.subtask
@@ -122,6 +131,13 @@ class FourRoles:
         done = {_folded(text) for text in self.completed_subtasks}
         self.open_subtasks = tuple(s for s in plan.subtasks if _folded(s) not in done)
         return True
+
+    async def _plan_twice_if_empty(self, moment: Moment) -> bool:
+        if not await self._plan(moment):
+            return False
+        if self.open_subtasks or not self._options.confirm_empty:
+            return True
+        return await self._plan(moment)
 
     async def _correct(self, moment: Moment) -> None:
         self._remedies = Remedies()

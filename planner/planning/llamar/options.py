@@ -63,6 +63,11 @@ LLAMAR_OPTIONS = (
         False,
         "whether the Planner is asked again before a task ends because nothing is open",
     ),
+    Option(
+        "confirm_done_with_subtasks",
+        False,
+        "whether a task in which a subtask is open goes on where all agents are done",
+    ),
     *TEAM_OPTIONS,
 )
 

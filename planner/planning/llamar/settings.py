@@ -41,6 +41,7 @@ def llamar_options(request: PlannerRequest) -> LlamarOptions:
         verified_by=VerifiedBy(request.text(VERIFIER)),
         skip_on_success=request.flag("skip_on_success"),
         confirm_empty=request.flag("confirm_empty_with_planner"),
+        confirm_done=request.flag("confirm_done_with_subtasks"),
         listed_actions=request.flag("listed_actions"),
         horizon=horizon_of(request),
         actions=actions_of(request),

@@ -170,6 +170,40 @@ def test_the_planner_may_confirm_that_nothing_is_open(kitchen: Kitchen) -> None:
     assert subtasks(end) == ([], [OPEN, "find a cup"])
 
 
+def test_a_plan_of_nothing_may_have_to_be_confirmed(kitchen: Kitchen) -> None:
+    # With the second plan the task goes on; the third, of the next step, is confirmed by a fourth.
+    script = model(planner=[planned(), planned(OPEN), planned()], actor=[WALK, PICK])
+    end = play(kitchen, script, LlamarOptions(confirm_empty=True))
+    assert script.roles == [
+        *(PLANNER, PLANNER, ACTOR, CORRECTOR, VERIFIER),
+        *(PLANNER, PLANNER, ACTOR, CORRECTOR, VERIFIER),
+        PLANNER,
+    ]
+    assert (end.thought, end.evidence["joint_steps"]) == ("no subtask is open", "2")
+
+
+def test_done_of_all_may_be_refused_while_something_is_open(kitchen: Kitchen) -> None:
+    script = model(actor=[WALK, DONE, PICK, DONE], verifier=[verified(), verified(OPEN)])
+    calls: list[ModelCall] = []
+    asking = Asking("llamar", script, TASK.agents, on_call=calls.append)
+    options = LlamarOptions(confirm_done=True)
+    end = kitchen.run(make_llamar(TASK, asking, Literal(), options), TASK)
+    assert kitchen.log[2] == ("agent_0", "PickupObject[apple_13]")
+    assert (end.thought, end.evidence["joint_steps"]) == ("no subtask is open", "2")
+    # The refused reply is in the trace, and the Actor was told why it was asked again.
+    why = f"all agents are done, but subtasks are open: {OPEN}"
+    refused = [call.error for call in calls if call.role == ACTOR]
+    assert refused == ["", f"refused: {why}", ""]
+    assert f"That is not taken: {why}." in script.messages(ACTOR)[2][-1].text
+
+
+def test_an_actor_that_only_says_done_makes_all_wait(kitchen: Kitchen) -> None:
+    end = play(kitchen, model(actor=[DONE]), LlamarOptions(confirm_done=True, horizon=2))
+    assert end.end is InstructionCode.CALL_LIMIT
+    assert end.evidence["unread_replies"] == "2"
+    assert {call for _, call in kitchen.log} == {"Wait[]"}
+
+
 def test_check_12_the_horizon_is_thirty_joint_steps(kitchen: Kitchen) -> None:
     end = play(kitchen, model())
     assert end.end is InstructionCode.CALL_LIMIT
@@ -266,7 +300,7 @@ def test_check_19_three_replies_that_cannot_be_read_idle_all(kitchen: Kitchen, r
     assert kitchen.log[2] == ("agent_0", "NavigateTo[apple_13]")
     first = kitchen.decisions[0]
     assert first.thought == (
-        f"all agents wait, for no reply could be read: {role}: the reply has no dictionary"
+        f"all agents wait, for no reply could be used: {role}: the reply has no dictionary"
     )
     assert first.evidence["unread_replies"] == "1"
     # The model is told what was wrong.
