@@ -1,0 +1,1 @@
+"""Programs of a household robot: statements that are read, checked and carried out as skills."""
