@@ -1,1 +1,0 @@
-"""Maps that a robot builds from its own depth images: floor and objects."""
