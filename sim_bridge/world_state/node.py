@@ -17,6 +17,10 @@ from sim_bridge.runtime import Runtime
 
 # Wall seconds after the last change until a keyframe repeats it, for readers that missed it.
 KEYFRAME_WAIT_S = 1.0
+# Wall seconds after a state until it is repeated for a reader that has not acknowledged it, and how
+# often. A message that was lost on the way is sent again only when its reader learns of a newer
+# one, or after seconds: the last state of a run might come too late for a bag.
+ACKNOWLEDGE_WAIT_S, MAX_REPEATS = 0.4, 5
 
 
 class WorldStateTopic:
@@ -30,6 +34,9 @@ class WorldStateTopic:
         self._revision = -1
         # When the first change after the newest keyframe was sent, wall seconds.
         self._changed_since_s: float | None = None
+        # When the newest message was sent, wall seconds, and how often its state may be repeated.
+        self._sent_s = 0.0
+        self._repeats_left = 0
 
     def begin(self) -> None:
         """Publishes the world that was just loaded.
@@ -51,14 +58,26 @@ class WorldStateTopic:
             return
         if state.revision != self._revision:
             self._revision = state.revision
+            self._repeats_left = MAX_REPEATS
             self._send(self._encoder.encode(state, keyframe=begins or joined))
         elif joined:
             self._repeat()
 
     def keep_readable(self, wall_s: float) -> None:
-        """Repeats the newest state as a keyframe if none has followed a change for a while."""
+        """Repeats the newest state as a keyframe for readers that may not have it.
+
+        That is, if no keyframe has followed a change for a while, or if a reader has not
+        acknowledged the state.
+        """
         since_s = self._changed_since_s
         if since_s is not None and wall_s - since_s >= KEYFRAME_WAIT_S:
+            self._repeat()
+        elif self._repeats_left and wall_s - self._sent_s >= ACKNOWLEDGE_WAIT_S:
+            # A reader that died is listed for a while, hence the limit.
+            if self._publisher.wait_for_acks(0.0):
+                self._repeats_left = 0
+                return
+            self._repeats_left -= 1
             self._repeat()
 
     def _repeat(self) -> None:
@@ -68,6 +87,7 @@ class WorldStateTopic:
 
     def _send(self, update: StateUpdate) -> None:
         sent = self._publisher.publish(self._messages.message(update))
+        self._sent_s = time.monotonic()
         if sent and update.keyframe:
             self._changed_since_s = None
         elif self._changed_since_s is None:
