@@ -208,7 +208,10 @@ def _judge_bag(path: Path, request: Request) -> Judged | Unjudged:
         last.evaluator.start_step = _start_step(bag, last)
     if last.builder is not None:
         add_calls(last.builder, bag, last.first.stamp_s, last.last.stamp_s)
-    judged = _ended(last, cut_short=cut_short, recorded_gaps=bag.recorded_gaps(topic))
+    gaps = bag.recorded_gaps(topic)
+    if topic == STATES and (at_end := last.gap_at_end()) is not None:
+        gaps = (*gaps, at_end)
+    judged = _ended(last, cut_short=cut_short, recorded_gaps=gaps)
     if isinstance(judged, PlannerError):
         raise judged
     return judged

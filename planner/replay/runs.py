@@ -16,6 +16,7 @@ from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.replay.gaps import Gap, merged
 from planner.replay.live import LiveVerdict
+from planner.replay.states import STATES
 from planner.replay.words import RecordedGoal
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
@@ -178,6 +179,16 @@ class Run:
             and (end is None or gap.from_ns < end)
         ]
         return tuple(self._state_gap(gap) for gap in merged([*self.missing, *within]))
+
+    def gap_at_end(self) -> Gap | None:
+        """What lies between the last state and the live verdict's own, if that is missing.
+
+        No jump in the numbers shows it: nothing follows.
+        """
+        live = self.live
+        if live is None or self.until_ns is not None or self.last.step >= live.step:
+            return None
+        return Gap(STATES, self.received[-1], max(live.received_ns, self.received[-1] + 1), 0)
 
     def _state_gap(self, gap: Gap) -> StateGap:
         before = bisect.bisect_right(self.received, gap.from_ns) - 1

@@ -116,7 +116,8 @@ def test_two_stacks_move_and_judge_their_own_worlds(
         assert [verdict.success for verdict in live_verdicts(bag)] == [success]
         (judged,) = judge(bag.folder, Request())
         assert isinstance(judged, Judged)
-        assert judged.agrees
+        assert judged.final, f"the bag lacks states: {judged.gaps}"
+        assert judged.agrees, f"live: {judged.live}\nby the bag: {judged.verdict}"
         assert judged.verdict.success == success
 
 

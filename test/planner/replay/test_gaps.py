@@ -19,14 +19,27 @@ ONE = "- history: unknown\n  depth: 0\n"
 
 
 def numbered(
-    film, messages, numbers, *, qos="", noted=(), live_at=None, name="bag", library="planner"
+    film,
+    messages,
+    numbers,
+    *,
+    qos="",
+    noted=(),
+    live_at=None,
+    unsent=0,
+    name="bag",
+    library="planner",
 ):
-    """A bag of states with such sequence numbers, one a second; the live verdict after one."""
+    """A bag of states with such sequence numbers, one a second; the live verdict after one.
+
+    The last states, `unsent` of them, were judged live and are not in the bag.
+    """
     bag = messages.bag(film.folder / name, library=library)
     text = messages.store.generate_msgdef("planner_msgs/msg/WorldState", ros_version=2)[0]
     bag.channel(TOPIC, "planner_msgs/msg/WorldState", text, qos=qos)
     second = 10**9
-    for n, (number, state) in enumerate(zip(numbers, film.states, strict=True)):
+    sent = list(zip(numbers, film.states, strict=True))[: len(numbers) - unsent]
+    for n, (number, state) in enumerate(sent):
         bag.put(TOPIC, messages.world(state), number, time_ns=(n + 1) * second)
     if live_at is not None:
         states, film.states = film.states, film.states[: live_at + 1]
@@ -145,6 +158,19 @@ def test_only_what_is_missing_within_the_run_matters(film, messages, capsys) -> 
     assert judged(capsys, film, within) == (2, False)
     # Without a live verdict, all of it is the run.
     assert judged(capsys, film, numbered(film, messages, [1, 2, 3, 9], name="all")) == (2, False)
+
+
+def test_states_missing_between_the_last_one_and_the_live_verdict_are_a_gap(
+    film, messages, capsys
+) -> None:
+    film.put("cup_0").put("apple_0", 0.2).put("cup_0", -0.2)
+    whole = numbered(film, messages, [1, 2, 3, 4], live_at=3, name="whole")
+    assert judged(capsys, film, whole) == (0, True)
+    # The bridge ended before the recorder had the last state, at which the verdict was given.
+    bag = numbered(film, messages, [1, 2, 3, 4], live_at=3, unsent=1, name="tail")
+    status, out, document = evaluate(capsys, bag, "--episode", film.path)
+    assert (status, document["results"][0]["final"]) == (2, False)
+    assert "gap in small: states missing between 0.667 s and the end" in out
 
 
 def test_what_was_missed_before_a_run_began_does_not_matter(film, messages, capsys) -> None:
