@@ -65,6 +65,7 @@ GRAPH_IMPORT = (
     "test/planner/episodes/et_plan/test_graph_import.py"
     "::test_the_command_takes_the_environments_graphs_or_makes_them"
 )
+DIALOGUES = "test/planner/episodes/teach/test_tasks.py::"
 TEAM_TASKS = "test/planner/episodes/llamar/test_tasks.py::"
 GENERATE = (
     "test/planner/episodes/generation/test_generating.py"
@@ -76,6 +77,12 @@ RESUME_IN_PROCESSES = f"{RESUMING}test_several_processes_and_an_interruption_cha
 ELSEWHERE: Mapping[str, str] = {
     "planner episodes generate llamar -o FILE.json.gz": (
         f"{TEAM_TASKS}test_the_pack_is_what_its_source_makes"
+    ),
+    "planner episodes generate teach -o FILE.json.gz": (
+        f"{DIALOGUES}test_the_whole_pack_is_what_its_source_makes"
+    ),
+    "planner episodes generate teach --tasks tasks.yaml -o DIR": (
+        f"{DIALOGUES}test_tasks_of_ones_own_become_episodes"
     ),
     "planner episodes import llamar config_type1.json --checkers TASKS -o DIR": (
         "test/planner/episodes/llamar/test_public_import.py"

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 from planner.episodes import cli
 
 if TYPE_CHECKING:
+    from planner.episodes.teach.middle import Moment
     from planner.language.goal_form import Goal
+    from planner.world.episode import Episode
+    from planner.world.house import House
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +28,19 @@ def run(args: argparse.Namespace) -> int:
     """As `planner.episodes.cli`; the simulator is imported only where something is solved."""
     play = play_with_body if getattr(args, "body", False) else play_in_graph_world
     return cli.run(
-        args, solve=solve_with_expert, play=play, find=_files_of_suite, understand=_understand
+        args,
+        solve=solve_with_expert,
+        play=play,
+        find=_files_of_suite,
+        understand=_understand,
+        find_middle=_find_middle,
     )
+
+
+def _find_middle(episode: Episode, house: House) -> Moment:
+    from planner.app.episode_middle import middle_of
+
+    return middle_of(episode, house)
 
 
 def _files_of_suite(name: str) -> list[Path]:

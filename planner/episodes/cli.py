@@ -15,8 +15,10 @@ from planner.episodes.lint.arguments import Solve, add_lint_arguments
 from planner.episodes.llamar.arguments import add_team_arguments
 from planner.episodes.pack import opened
 from planner.episodes.suite_finder import FindSuite
+from planner.episodes.teach.arguments import add_dialogue_arguments
 
 if TYPE_CHECKING:
+    from planner.episodes.teach.middle import FindMiddle
     from planner.language.goal_form import Goal
 
 
@@ -91,6 +93,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_team_arguments(
         recipes.add_parser("llamar", help="our tasks of LLaMAR's four types, each in its houses")
     )
+    add_dialogue_arguments(
+        recipes.add_parser("teach", help="our tasks of TEACh's twelve types, with dialogues")
+    )
     add_lint_arguments(
         actions.add_parser("lint", help="check episodes against rules, each with an id")
     )
@@ -155,6 +160,7 @@ def run(
     play: Solve | None = None,
     find: FindSuite | None = None,
     understand: Callable[[str], Goal] | None = None,
+    find_middle: FindMiddle | None = None,
 ) -> int:
     """Runs one action.
 
@@ -164,6 +170,7 @@ def run(
         play: used by `lint` for reference plans.
         find: the files of a suite; without it, only paths are taken.
         understand: reads an instruction for `draw`.
+        find_middle: finds the middle of an episode for `generate teach`.
 
     Returns:
         0; 1 if nothing could be imported, a listed file is invalid, or a rule found an error.
@@ -199,6 +206,10 @@ def run(
         from planner.episodes.llamar.generate_cli import run_generate_tasks
 
         return run_generate_tasks(args)
+    if args.action == "generate" and args.format == "teach" and find_middle is not None:
+        from planner.episodes.teach.generate_cli import run_generate_dialogues
+
+        return run_generate_dialogues(args, find_middle)
     if args.action == "generate":
         from planner.episodes.generation.cli import run_generate
 

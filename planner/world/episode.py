@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from planner.world.checklist import Checklist
+from planner.world.dialogue import Dialogue
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel
 from planner.world.house import EntityName, ObjectPlacement
@@ -115,6 +116,7 @@ class Episode(FileModel):
     evaluation: dict[str, JsonValue] | None = None
     criteria: Criteria | None = None
     checklist: Checklist | None = None
+    dialogue: Dialogue | None = None
     source: Source | None = None
 
     @property

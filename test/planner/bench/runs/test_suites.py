@@ -27,7 +27,7 @@ def test_suites_are_folders_files_and_names() -> None:
 def test_an_unknown_suite_names_the_known_ones() -> None:
     with pytest.raises(
         PlannerError,
-        match=r"no suite 'nothing'.*all, heldout, llamar, partnr_test, partnr_val, rescue, train",
+        match=r"'nothing'.*all, heldout, llamar, partnr_test, partnr_val, rescue, teach, train",
     ):
         find_suite("nothing")
 

@@ -1,0 +1,1 @@
+"""TEACh's tasks: dialogues in our houses, and games of the published data set."""
