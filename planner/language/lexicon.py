@@ -83,7 +83,8 @@ class Lexicon:
         for primitive in default_state_skills():
             self._add(primitive, Sense(Part.ACTION, primitive))
         self._longest = max(map(len, self._senses))
-        self._vocabulary = sorted({word for phrase in self._senses for word in phrase})
+        self.words = frozenset(word for phrase in self._senses for word in phrase)
+        self._vocabulary = sorted(self.words)
 
     def at(self, words: Sequence[str], start: int) -> Match | None:
         """The longest phrase that begins at a word; None if there is none."""

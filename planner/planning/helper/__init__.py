@@ -1,0 +1,1 @@
+"""A planner that writes programs from dialogue, with a memory of programs (HELPER)."""
