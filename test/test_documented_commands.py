@@ -58,6 +58,9 @@ RUN: Mapping[str, Says] = {
     '--before "Open[fridge_0]"': Says("passed   does_to_the_world_what_the_memory_notes"),
     "planner keystore DIR": Says("identities for ROS domain", {"DIR": "keystore"}),
     "planner houses --help": Says("generate"),
+    "planner programs list": Says("newspapers"),
+    "planner programs show 1": Says("CoffeeMachine"),
+    'planner programs find "Water the plant, please."': Says("distance"),
     "planner evaluate --help": Says("bag"),
 }
 # `file::test`.
@@ -74,7 +77,19 @@ GENERATE = (
 RESUMING = "test/planner/episodes/generation/test_resuming.py::"
 RESUME = f"{RESUMING}test_a_killed_run_goes_on_to_the_same_bytes"
 RESUME_IN_PROCESSES = f"{RESUMING}test_several_processes_and_an_interruption_change_nothing"
+PROGRAMS = "test/planner/planning/helper/test_programs_cli.py::"
+EXCHANGE = f"{PROGRAMS}test_export_import_and_forget"
 ELSEWHERE: Mapping[str, str] = {
+    "planner programs list --memory programs.sqlite --person Ann": f"{PROGRAMS}test_list_and_show",
+    **dict.fromkeys(
+        (
+            "planner programs export --memory programs.sqlite -o programs.yaml",
+            "planner programs import --memory other.sqlite programs.yaml",
+            "planner programs forget --memory programs.sqlite 1001",
+            "planner programs forget --memory programs.sqlite --person Ann",
+        ),
+        EXCHANGE,
+    ),
     "planner episodes generate llamar -o FILE.json.gz": (
         f"{TEAM_TASKS}test_the_pack_is_what_its_source_makes"
     ),

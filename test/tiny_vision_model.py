@@ -151,3 +151,34 @@ def make_tiny_siglip(folder: Path) -> Path:
     _words_tokenizer(16).save_pretrained(folder)  # type: ignore[attr-defined]
     SiglipImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
     return folder
+
+
+def make_tiny_align(folder: Path) -> Path:
+    """Writes an ALIGN class model with its processor; returns the folder."""
+    import torch
+    from transformers import (
+        AlignConfig,
+        AlignModel,
+        AlignProcessor,
+        BertTokenizer,
+        EfficientNetImageProcessor,
+    )
+
+    torch.manual_seed(4)
+    config = AlignConfig(
+        text_config={**_SMALL, "vocab_size": 10, "max_position_embeddings": 64},
+        vision_config={
+            "image_size": 32,
+            "width_coefficient": 0.1,
+            "depth_coefficient": 0.1,
+            "hidden_dim": 32,
+        },
+        projection_dim=32,
+    )
+    AlignModel(config).save_pretrained(folder)
+    known = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "photo", "of", "cup", "red", "ball"]
+    vocabulary = {word: number for number, word in enumerate(known)}
+    tokenizer = BertTokenizer(vocab=vocabulary, model_max_length=64)
+    pictures = EfficientNetImageProcessor(size={"height": 32, "width": 32}, crop_size=None)
+    AlignProcessor(pictures, tokenizer).save_pretrained(folder)
+    return folder

@@ -113,7 +113,7 @@ def write_records(path: Path, records: Iterable[ProgramRecord]) -> int:
     Raises:
         FileError: if it cannot be written.
     """
-    entries = [_Entry(**_fields(record)).model_dump(mode="json") for record in records]
+    entries = [_Entry.model_validate(_fields(record)).model_dump(mode="json") for record in records]
     text = yaml.dump(
         {"version": 1, "records": entries},
         Dumper=_BlockText,
