@@ -10,7 +10,8 @@ class Role(StrEnum):
 
     PLANNER decides what agents do next. MEMORY edits the memory or searches it. ACTOR turns a plan
     into calls, CORRECTOR fixes a call that failed, VERIFIER judges whether a sub-task is complete.
-    MESSENGER writes what one agent may tell the others. GENERATOR writes episodes.
+    MESSENGER writes what one agent may tell the others. LOCATOR says near what a thing may be.
+    GENERATOR writes episodes.
     """
 
     PLANNER = "planner"
@@ -19,4 +20,5 @@ class Role(StrEnum):
     CORRECTOR = "corrector"
     VERIFIER = "verifier"
     MESSENGER = "messenger"
+    LOCATOR = "locator"
     GENERATOR = "generator"

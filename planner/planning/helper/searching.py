@@ -1,0 +1,137 @@
+"""Looks for a thing that nobody has seen yet: near what is suggested, then anywhere (HELPER-D45).
+
+Furniture that was looked at stays known to the memory, so no search looks at it twice.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from planner.planning.planner import Context
+from planner.world.belief import Belief, BeliefNode
+from planner.world.hands import free_hand
+from planner.world.openness import is_open
+from planner.world.skill import SkillCall, SkillName, SkillResult
+from planner.world.vocabulary import EntityKind
+
+# Whether a known thing or piece of furniture is of a category of programs.
+IsOf = Callable[[str, BeliefNode], bool]
+
+
+@dataclass
+class Search:
+    """What one agent has looked at in a task.
+
+    Attributes:
+        agent: who looks.
+        is_of: reads the categories of suggestions.
+        random: draws the order in which rooms and furniture are taken where nothing is suggested.
+    """
+
+    agent: str
+    is_of: IsOf
+    random: Random
+    _looked: set[str] = field(default_factory=set)
+    _opened: set[str] = field(default_factory=set)
+    _rooms: set[str] = field(default_factory=set)
+    _queue: deque[SkillCall] = field(default_factory=deque)
+    _running: SkillCall | None = None
+
+    def next(self, context: Context, suggested: Sequence[str]) -> SkillCall | None:
+        """The next look; None if nothing is left to look at.
+
+        Args:
+            context: of the decision.
+            suggested: categories near which the thing may be, the likeliest first.
+        """
+        if not self._queue:
+            self._queue.extend(self._near(context, suggested) or self._anywhere(context))
+        self._running = self._queue.popleft() if self._queue else None
+        return self._running
+
+    def observe(self, result: SkillResult) -> None:
+        """Takes the result of the last look; where one fails, the rest of that place is left."""
+        call, self._running = self._running, None
+        if call is None:
+            return
+        target = call.arguments[0] or ""
+        if call.name == SkillName.EXPLORE:
+            self._rooms.add(target)
+        elif call.name == SkillName.OPEN:
+            self._opened.add(target)
+        elif call.name == SkillName.EXPLORE_FURNITURE:
+            self._looked.add(target)
+        if result.succeeded:
+            return
+        # A place that cannot be reached, opened or seen is not tried again either.
+        self._looked.add(target)
+        self._opened.add(target)
+        closing = [one for one in self._queue if one.name == SkillName.CLOSE]
+        self._queue = deque(closing if call.name == SkillName.EXPLORE_FURNITURE else ())
+
+    def found(self) -> None:
+        """The thing is known now: what was planned next is not needed."""
+        self._queue.clear()
+        self._running = None
+
+    def _near(self, context: Context, suggested: Sequence[str]) -> list[SkillCall]:
+        for category in suggested:
+            for place in _places(context, category, self.is_of):
+                calls = list(self._looks(context, place))
+                if calls:
+                    return calls
+        return []
+
+    def _anywhere(self, context: Context) -> list[SkillCall]:
+        """A room that was not explored, the agent's own first; else furniture that is closed."""
+        here = context.belief.nodes.get(self.agent)
+        rooms = [room.name for room in context.layout.rooms if room.name not in self._rooms]
+        if here is not None and here.room in rooms:
+            return [SkillCall(SkillName.EXPLORE, (here.room,))]
+        if rooms:
+            return [SkillCall(SkillName.EXPLORE, (self.random.choice(rooms),))]
+        left = [calls for place in _openable(context) if (calls := [*self._looks(context, place)])]
+        return self.random.choice(left) if left else []
+
+    def _looks(self, context: Context, place: str) -> Iterator[SkillCall]:
+        """What has to be done to see all of a piece of furniture; nothing if that was done."""
+        shuts = place in _openable(context) and place not in self._opened
+        closed = is_open(_openness(context.belief, place)) is not True
+        if shuts and closed and _has_free_hand(context.belief.nodes.get(self.agent)):
+            yield SkillCall(SkillName.NAVIGATE, (place,))
+            yield SkillCall(SkillName.OPEN, (place,))
+            yield SkillCall(SkillName.EXPLORE_FURNITURE, (place,))
+            yield SkillCall(SkillName.CLOSE, (place,))
+        elif place not in self._looked:
+            yield SkillCall(SkillName.EXPLORE_FURNITURE, (place,))
+
+
+def _places(context: Context, category: str, is_of: IsOf) -> Iterable[str]:
+    """The furniture of a category, or that things of it are on or in, as it became known."""
+    belief = context.belief
+    for node in belief.nodes.values():
+        if node.kind not in (EntityKind.FURNITURE, EntityKind.OBJECT) or not is_of(category, node):
+            continue
+        place = node.name
+        if node.kind is EntityKind.OBJECT:
+            place = belief.base_of(node).parent or ""
+        if place in context.layout.furniture_by_name:
+            yield place
+
+
+def _openable(context: Context) -> tuple[str, ...]:
+    """The furniture with doors, drawers or lids."""
+    return tuple(piece.name for piece in context.layout.furniture if piece.joints)
+
+
+def _openness(belief: Belief, name: str) -> float | None:
+    node = belief.nodes.get(name)
+    return None if node is None else node.openness
+
+
+def _has_free_hand(agent: BeliefNode | None) -> bool:
+    """Whether something can be opened; an agent of whom nothing is known may try."""
+    return agent is None or not agent.hands or free_hand(agent.hands) is not None
