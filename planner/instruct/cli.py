@@ -29,6 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="answer to a question of the planner, repeatable; default: ask on the terminal",
     )
     parser.add_argument(
+        "--simulated-person",
+        action="store_true",
+        help="answer questions by what the evaluator says is not as the episode's goal wants it",
+    )
+    parser.add_argument(
         "--max-calls", type=int, default=0, help="planner calls allowed; 0 = the planner's default"
     )
     parser.add_argument(
@@ -82,7 +87,8 @@ def read_request(args: argparse.Namespace, *, interactive: bool) -> InstructRequ
         max_calls=args.max_calls,
         timeout_s=args.timeout,
         wait_s=args.wait,
-        interactive=interactive,
+        simulated_person=args.simulated_person,
+        interactive=interactive and not args.simulated_person,
         namespace=args.namespace,
     )
 

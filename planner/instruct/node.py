@@ -23,6 +23,7 @@ from std_msgs.msg import String
 
 from planner.evaluation.progress import is_understood
 from planner.evaluation.task_start import verdict_steps
+from planner.instruct.evaluated_person import answer_from
 from planner.instruct.request import CancelReason, InstructionEnd, InstructRequest
 from planner.narrator import story
 from planner.narrator.live.node import StorySubscriber
@@ -133,6 +134,9 @@ class _InstructClient:
         self._client = InstructClient(node, self._story.follow)
         self._mouth = node.create_publisher(String, topics.INSTRUCT_ANSWER, qos.EVENTS)
         # Volatile: a latched verdict belongs to an earlier instruction.
+        self._satisfied: list[bool] | None = None
+        if request.simulated_person:
+            node.create_subscription(Evaluation, topics.EVALUATION, self._on_progress, qos.STATE)
         node.create_subscription(Evaluation, topics.EVALUATION_RESULT, self._on_verdict, qos.EVENTS)
 
     def run(self) -> InstructionEnd:
@@ -217,8 +221,22 @@ class _InstructClient:
             return
         if self._answers:
             self._send_answer(self._answers.popleft())
+        elif self._request.simulated_person:
+            answer = self._simulated_answer()
+            if answer is not None:
+                self._send_answer(answer)
         elif self._request.interactive and _has_input():
             self._send_answer(sys.stdin.readline())
+
+    def _simulated_answer(self) -> str | None:
+        """What the simulated person says; None if it cannot know, which is told once."""
+        standing = self._story.standing
+        try:
+            return answer_from("" if standing is None else str(standing.goal), self._satisfied)
+        except PlannerError as error:
+            self._emit(Kind.STATE, str(error))
+            self._asked = ""
+            return None
 
     def _send_answer(self, answer: str) -> None:
         begun_s = time.monotonic()
@@ -243,6 +261,8 @@ class _InstructClient:
         )
         if self._answers:
             return self._answers.popleft()
+        if self._request.simulated_person:
+            return self._simulated_answer()
         while self._request.interactive and not self._stop_requested():
             if _has_input():
                 return sys.stdin.readline().strip() or None
@@ -256,7 +276,8 @@ class _InstructClient:
         standing = self._story.standing
         if event.kind is Kind.QUESTION:
             self._asked = str(event.fields["question"])
-            if not self._answers and not self._request.interactive:
+            answers = self._answers or self._request.simulated_person
+            if not answers and not self._request.interactive:
                 self._emit(Kind.STATE, "all --answer are used up, and there is no terminal")
         elif standing is not None and standing.question != self._asked:
             self._asked = ""
@@ -265,6 +286,9 @@ class _InstructClient:
         if began_anew:
             self._story.forget()
         self._emit(Kind.STATE, f"{why}; sending the instruction again")
+
+    def _on_progress(self, message: Evaluation) -> None:
+        self._satisfied = [bool(item.satisfied) for item in message.propositions]
 
     def _on_verdict(self, message: Evaluation) -> None:
         self._verdict = message

@@ -20,6 +20,8 @@ class InstructRequest:
         max_calls: planner calls allowed; 0 = the planner's default.
         timeout_s: wall seconds after which it is canceled; 0 = never.
         wait_s: wall seconds until a task planner has to answer.
+        simulated_person: whether questions are answered from the evaluator's progress once
+            `answers` are used up.
         interactive: whether to prompt on the terminal once `answers` are used up.
         namespace: of the stack.
     """
@@ -30,6 +32,7 @@ class InstructRequest:
     max_calls: int = 0
     timeout_s: float = 0.0
     wait_s: float = 10.0
+    simulated_person: bool = False
     interactive: bool = False
     namespace: str = "/"
 

@@ -17,7 +17,10 @@ from typing import Any
 import pytest
 from bridge_harness import TIMEOUT_S, Client
 from planner_harness import Process, Start, script
+from planner_msgs.msg import Evaluation, PropositionState
 
+from planner.ros import qos
+from planner.world import topics
 from planner.world.instruct import InstructionCode
 
 GO, DONE = "Navigate[Object.100]\nAssigned!", "Done[]\nAssigned!"
@@ -222,3 +225,26 @@ def test_the_narrator_ends_without_a_verdict_where_there_is_no_goal(
     assert last.endswith(f"picture: {tmp_path / 'out' / 'run.png'}")
     assert ("begins  Navigate[Object.100]" in narrator.log) == (status == 0)
     assert status == 0 or '"Gronk" is not understood' in last
+
+
+def test_a_simulated_person_answers_from_the_evaluators_progress(
+    alone: Start, client: Client, instruct: Callable[..., Instruct], tmp_path: Path
+) -> None:
+    """HELPER-D83."""
+    model = script(tmp_path / "script", "Ask[is it right]", DONE)
+    alone(planner="react", model=model, max_questions=1, answer_wait=60.0, episode="night_light_0")
+    progress = Evaluation(propositions=[PropositionState(satisfied=n > 0) for n in range(4)])
+    publisher = client.node.create_publisher(Evaluation, topics.EVALUATION, qos.STATE)
+    one = instruct("", "--simulated-person", "--json")
+
+    def is_over() -> bool:
+        publisher.publish(progress)
+        one.read()
+        return one.process.poll() is not None
+
+    client.wait(is_over, "the end of planner instruct")
+    one.read()
+    (answer,) = (event for event in one.events if event["kind"] == "answer")
+    assert answer["answer"] == (
+        'The subtask "make the lamp powered off" failed: the lamp should be powered off.'
+    )

@@ -48,6 +48,13 @@ class InProcess(StrEnum):
     RESCUE = "rescue"
 
 
+class Person(StrEnum):
+    """Who answers a planner's questions: nobody, or a simulated person who sees the truth."""
+
+    NOBODY = "nobody"
+    SIMULATED = "simulated"
+
+
 def memory_names() -> tuple[str, ...]:
     """The values of a run's `memory`: a kind, or an updater's name."""
     return tuple(dict.fromkeys([*(kind.value for kind in MemoryKind), *UPDATERS.names()]))
@@ -68,6 +75,7 @@ class RunSettings(FileModel):
         memory: one of `memory_names`.
         memory_model, memory_url, memory_second: the models of an updater that reads images.
         memory_options: of the updater, values that differ from the defaults.
+        person: who answers questions; a question to nobody ends the episode.
         options: of the planner, values that differ from the defaults; model_options likewise.
         prompt_price, cached_price, reply_price: price per million tokens.
     """
@@ -91,6 +99,7 @@ class RunSettings(FileModel):
     show_states: bool = False
     model_deadline_s: Annotated[float, Field(gt=0)] = 60.0
     model_wait_s: Annotated[float, Field(ge=0)] = 600.0
+    person: Person = Person.NOBODY
     options: Mapping[str, OptionValue] = Field(default_factory=dict)
     prompt_price: Price = 0.0
     cached_price: Price = 0.0

@@ -12,12 +12,13 @@ from functools import partial
 from planner.app.embedded_run import backend_agents
 from planner.app.prepared_run import InProcessBackend, prepare_run
 from planner.app.run import EpisodeRun, RunResult
+from planner.app.simulated_person import SimulatedPerson, attended
 from planner.app.trace import decision_record, traced
 from planner.bench.runs.house_caches import clear_house_caches
 from planner.bench.runs.manifest import versions
 from planner.bench.runs.models import Models, trace_stem
 from planner.bench.runs.rows import Fault, Row, RowAxes, RowCost, RowError, RowVerdict
-from planner.bench.runs.settings import InProcess, RunSettings
+from planner.bench.runs.settings import InProcess, Person, RunSettings
 from planner.bench.runs.suites import Job
 from planner.evaluation.metrics.metric import Metric, MetricRecord
 from planner.evaluation.metrics.table import metrics
@@ -129,6 +130,7 @@ class EpisodeWorker:
         make = partial(self._planner, model=ledger_model, listener=listener)
         run = self._prepared(job, episode, house, make, builder)
         listener.run = run
+        person = attended(run) if settings.person is Person.SIMULATED else None
         result = await run.play()
         trace = traced(
             builder,
@@ -145,7 +147,7 @@ class EpisodeWorker:
                 "axes": self._axes(acting, result.evidence),
                 "verdict": _verdict(result),
                 "cost": _cost(account),
-                "evidence": _evidence(result),
+                "evidence": _evidence(result) | _asked(person),
                 "trace": trace_stem(job),
                 "metrics": measured.metrics,
                 "portions": measured.portions,
@@ -296,6 +298,14 @@ def _cost(account: Account) -> RowCost:
 def _evidence(result: RunResult) -> dict[str, str]:
     known = set(RowAxes.model_fields)
     return {key: text for key, text in result.evidence.items() if key not in known and text}
+
+
+def _asked(person: SimulatedPerson | None) -> dict[str, str]:
+    """How often the person was asked, and what was said last."""
+    if person is None:
+        return {}
+    last = person.exchanges[-1].answer if person.exchanges else None
+    return {"questions": str(len(person.exchanges)), "last_answer": last or ""}
 
 
 @dataclass(slots=True)
