@@ -99,15 +99,30 @@ class ProgramVocabulary:
         found = self._by_fold.get(_folded(word))
         if found is not None:
             return found
-        spaced = word_key(word)
-        own = self._catalogue.object_name(spaced) or self._catalogue.furniture_name(spaced)
-        return None if own is None else self._by_class.get(own)
+        return self._by_class.get(self.catalogue_class(word))
 
     def suggestions(self, word: str) -> tuple[str, ...]:
         """The names that are spelt most like a word."""
         folded = {name.lower(): name for name in self.by_name}
         near = difflib.get_close_matches(word.lower()[:40], folded, _MAX_SUGGESTIONS)
         return tuple(folded[one] for one in near)
+
+    def catalogue_class(self, word: str) -> str:
+        """A class of the catalogue for one of another data set, such as `kitchentable`."""
+        if word in self._catalogue.objects or word in self._catalogue.furniture:
+            return word
+        return self._class_by_fold.get(_folded(word), word)
+
+    @cached_property
+    def _class_by_fold(self) -> dict[str, str]:
+        """The catalogue's names and aliases without spaces; things rather than furniture."""
+        kinds = (self._catalogue.furniture, self._catalogue.objects)
+        return {
+            _folded(word): item.name
+            for kind in kinds
+            for item in kind.values()
+            for word in (item.name, *item.aliases)
+        }
 
     def name_of(self, class_name: str) -> str | None:
         """The name of a class of the catalogue."""

@@ -213,8 +213,8 @@ def programs(draw: st.DrawFn) -> Program:
             landmark = draw(st.one_of(st.just(""), CLASSES))
             words = ATTRIBUTES if bread else ATTRIBUTES[1:]
             wanted = tuple(draw(st.lists(st.sampled_from(words), unique=True)))
-            statements.append(Instance(draw(NAMES), name, landmark, wanted))
-            bound.append(statements[-1].variable)
+            bound.append(draw(NAMES))
+            statements.append(Instance(bound[-1], name, landmark, wanted))
         elif kind is Invocation:
             method = draw(st.sampled_from([one for one in Method if one is not Method.TOAST]))
             variable, other = draw(st.sampled_from(bound)), draw(st.sampled_from(bound))
