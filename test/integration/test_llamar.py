@@ -11,7 +11,7 @@ import llamar_scripts
 from bridge_harness import Client, write_world
 from node_processes import running
 from planner_harness import Instructions, script
-from planner_msgs.msg import InstructStatus, PlannerTrace, SkillReport, WorldGraph
+from planner_msgs.msg import Evaluation, InstructStatus, PlannerTrace, SkillReport, WorldGraph
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
@@ -153,3 +153,29 @@ def test_agents_talk_over_their_topics(
 
 def choice(words: str) -> str:
     return json.dumps({"reason": "r", "choice": words})
+
+
+def test_a_privileged_model_does_the_episodes_task_over_ros(
+    tmp_path: Path, small_house: House, small_episode: Episode
+) -> None:
+    episode = small_episode.model_copy(update={"evaluation": {"propositions": [GOAL]}})
+    path = write_world(tmp_path, small_house, episode)
+    client = Client()
+    try:
+        with (
+            running("bridge", backend="graph", episode=path, time_mode="fast"),
+            running("memory", episode=path),
+            running("skill_executor", episode=path, use_sim_time=True),
+            running("evaluator", episode=path),
+            running("task_planner", episode=path, planner="llamar", model="teacher"),
+        ):
+            judged = client.listen(Evaluation, "/evaluation")
+            result = Instructions(client).follow(agents=["agent_0", "agent_1"])
+            client.wait(lambda: judged and judged[-1].percent_complete == 1.0, "the verdict")
+    finally:
+        client.close()
+    assert (result.code, result.text) == (InstructionCode.DONE, "no subtask is open")
+    evidence = {item.key: item.value for item in result.evidence}
+    assert evidence["privilege"] == "goal"
+    assert evidence["privileged_model"].startswith("teacher (reads the goal")
+    assert evidence["model_faults"] == "{}"

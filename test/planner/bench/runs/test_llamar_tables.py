@@ -105,6 +105,10 @@ def test_a_row_says_the_numbers_their_intervals_the_model_and_the_settings() -> 
             ],
         ),
         (made_run("llamar", options={"corrector": "off"}), [("TABLE 1", "Planner + Actor + Ver")]),
+        (
+            made_run("llamar", options={"verifier": "oracle"}),
+            [("TABLE 1", "Planner + Actor + C")],
+        ),
         (made_run("llamar", agents=4), [("TABLE 6", "4 agents")]),
         (made_run("llamar", suite="imported/tasks"), [("TABLE 1", "LLaMAR")]),
         # Another team size, another kind of task, another planner.

@@ -11,6 +11,7 @@ import pytest
 from planner.app.graph_run import prepare_graph
 from planner.app.run import RunResult
 from planner.models.chat import ChatModel, Completion, Request
+from planner.models.model_choice import ModelChoice, make_model
 from planner.models.reference import Fault, Knows
 from planner.models.role import Role
 from planner.models.teacher import Skill, Teacher
@@ -212,3 +213,21 @@ def test_who_heeds_the_open_subtasks_is_not_done_by_a_remedy(tmp_path: Path) -> 
     assert play(tmp_path, model).verdict.success
     first = next(text for role, text in model.texts if role is Role.CORRECTOR)
     assert json.loads(first)["Alice's corrective action"] == "Done"
+
+
+def test_a_role_may_have_a_teacher_that_errs(tmp_path: Path) -> None:
+    path = tmp_path / "roles.yaml"
+    path.write_text(
+        "version: 1\ndefault: {model: teacher}\n"
+        "roles:\n  verifier: {model: teacher, options: {early_done: 1.0}}\n"
+    )
+    model = make_model(ModelChoice(f"roles:{path}"))
+    assert model is not None
+    result = play(tmp_path, model)
+    # The Verifier takes everything for complete after the first step; nobody else errs.
+    assert not result.verdict.success
+    assert json.loads(result.evidence["model_faults"]) == {"early_done": 1}
+    assert result.evidence["privileged_model"] == (
+        "teacher (reads the goal and its prompt; no faults), "
+        "verifier teacher (reads the goal and its prompt; early_done 1)"
+    )
