@@ -247,7 +247,7 @@ TEAMS = PaperTable(
 )  # fmt: skip
 
 TABLES = (MODULES, METHODS, TEAMS)
-_HEAD = ("ROW", "", "MODEL", "AGENTS", *COLUMNS, "N", "SETTINGS")
+_HEAD = ("ROW", "", "MODEL", "AGENTS", *COLUMNS, "N")
 
 
 def row_keys() -> tuple[str, ...]:
@@ -282,6 +282,10 @@ def table_lines(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list
     if rest:
         words = [_run_words(run.settings.planner, run) for run in rest]
         lines += ["OTHER RUNS", *aligned([_HEAD, *words]), ""]
+    if runs:
+        lines += ["WHAT STOOD BEHIND THE RUNS"]
+        lines += [f"{run.name}: {_settings_words(run)}; model {run.models}" for run in runs]
+        lines += [""]
     lines.append("intervals of 95 %: exact binomial for SR, Student's t for the others")
     return lines
 
@@ -294,7 +298,7 @@ def _is_beside(run: Run, row: PaperRow, named: Mapping[str, Sequence[str]]) -> b
 
 def _paper_words(row: PaperRow) -> tuple[str, ...]:
     numbers = (f"{value:.2f} ({low:.2f}, {high:.2f})" for value, low, high in row.values)
-    return (row.label, "paper", row.model, str(row.agents), *numbers, "", "")
+    return (row.label, "paper", row.model, str(row.agents), *numbers, "")
 
 
 def _run_words(label: str, run: Run) -> tuple[str, ...]:
@@ -303,7 +307,9 @@ def _run_words(label: str, run: Run) -> tuple[str, ...]:
     count = str(len(judged))
     if len(judged) < len(run.rows):
         count += f" of {len(run.rows)}"
-    return (label, run.name, run.models, str(run.agents), *numbers, count, _settings_words(run))
+    # A model's name may hold all its settings; they stand below the tables.
+    model = run.models.partition(" (")[0]
+    return (label, run.name, model, str(run.agents), *numbers, count)
 
 
 def _words(estimate: Estimate) -> str:

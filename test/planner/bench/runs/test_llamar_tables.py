@@ -18,13 +18,18 @@ NUMBERS = {"transport_rate": 0.5, "coverage": 0.75, "balance": 0.25, "joint_step
 
 
 def made_run(
-    planner: str, suite: str = "llamar", agents: int = 2, successes: int = 23, **settings: object
+    planner: str,
+    suite: str = "llamar",
+    agents: int = 2,
+    successes: int = 23,
+    model: str = "teacher:flawless",
+    **settings: object,
 ) -> Run:
     """45 episodes of which some succeed."""
     team = tuple(f"agent_{i}" for i in range(agents))
     rows = [
         made_row(f"e{n}", {**NUMBERS, "llamar_success": float(n < successes)}).model_copy(
-            update={"agents": team, "model": "teacher:flawless"}
+            update={"agents": team, "model": model}
         )
         for n in range(45)
     ]
@@ -36,7 +41,7 @@ def beside(lines: list[str], name: str) -> list[tuple[str, str]]:
     """The table and printed row below which a run stands."""
     table = row = ""
     found = []
-    for line in lines:
+    for line in lines[: lines.index("WHAT STOOD BEHIND THE RUNS")]:
         if line.startswith(("TABLE", "OTHER")):
             table = line
         elif "  paper  " in line:
@@ -72,14 +77,24 @@ def test_the_tables_are_the_papers() -> None:
 
 def test_a_row_says_the_numbers_their_intervals_the_model_and_the_settings() -> None:
     run = made_run("llamar_act", model_options={}, options={"horizon": 20})
-    (line, again) = [text for text in table_lines([run], {}) if run.name in text]
+    (line, again, behind) = [text for text in table_lines([run], {}) if run.name in text]
     assert line.split("  ")[0] == ""
     for words in (
         "teacher:flawless", "0.51 (0.36, 0.66)", "0.50 (0.50, 0.50)", "0.25 (0.25, 0.25)",
-        "12.00 (12.00, 12.00)", "45", "planner llamar_act, suite llamar", "horizon 20",
+        "12.00 (12.00, 12.00)", "45",
     ):  # fmt: skip
         assert words in line
         assert words in again
+    for words in ("planner llamar_act, suite llamar", "horizon 20", "model teacher:flawless"):
+        assert words in behind
+
+
+def test_a_models_settings_stand_below_the_tables() -> None:
+    run = made_run("llamar_act", model="teacher (reads the goal; malformed 0.05)")
+    (line, _, behind) = [text for text in table_lines([run], {}) if run.name in text]
+    assert "teacher  " in line
+    assert "malformed" not in line
+    assert behind.endswith("model teacher (reads the goal; malformed 0.05)")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +161,7 @@ def test_episodes_without_a_verdict_are_counted_and_left_out() -> None:
 def test_one_agent_has_no_balance() -> None:
     run = made_run("expert", agents=1)
     alone = [row.model_copy(update={"metrics": {"llamar_success": 1.0}}) for row in run.rows]
-    line = table_lines([Run(run.name, run.suite, run.settings, alone)], {})[-3]
+    line = table_lines([Run(run.name, run.suite, run.settings, alone)], {})[-6]
     assert run.name in line
     assert "1.00 (0.92, 1.00)" in line
     assert "  -  " in line
@@ -165,10 +180,10 @@ def test_the_command_prints_the_tables_and_what_stood_behind_a_run(folder, capsy
     assert main(["bench", "table", "llamar", str(folder)]) == 0
     out = capsys.readouterr().out
     assert out.index("TABLE 1") < out.index("TABLE 2") < out.index("TABLE 6") < out.index("OTHER")
-    (line,) = [text for text in out.splitlines() if str(folder) in text]
+    (line, behind) = [text for text in out.splitlines() if str(folder) in text]
     assert line.startswith("expert")
     assert "no model" in line
-    assert "planner expert, suite llamar" in line
+    assert "planner expert, suite llamar" in behind
     named = f"agents_3={folder}"
     assert main(["bench", "table", "llamar", "--as", named]) == 0
     assert "OTHER" not in capsys.readouterr().out
