@@ -48,11 +48,13 @@ class Bindings:
         by_variable: the newest binding of each.
         taken: of each class of the program, the entities that variables stood for, newest last.
         put: entities that the program has put somewhere.
+        picked_as: the variable with which each thing was picked up last.
     """
 
     by_variable: dict[str, Binding] = field(default_factory=dict)
     taken: dict[str, list[str]] = field(default_factory=dict)
     put: set[str] = field(default_factory=set)
+    picked_as: dict[str, str] = field(default_factory=dict)
 
     def declare(self, instance: Instance, following: Sequence[Work]) -> None:
         """A variable is bound anew; `following` are the statements after it."""
@@ -94,6 +96,13 @@ class Bindings:
         if variable is not None:
             return self.by_variable[variable].instance.class_name
         return situation.vocabulary.name_of(situation.class_of(entity)) or ""
+
+    def held_label(self, entity: str, situation: Situation) -> str:
+        """The class of something in the hand, as it was called when it was picked up."""
+        picked = self.by_variable.get(self.picked_as.get(entity, ""))
+        if picked is not None and picked.entity == entity:
+            return picked.instance.class_name
+        return self.label(entity, situation)
 
     def _slice_of(self, entity: str, situation: Situation) -> str:
         """The first known slice of a thing that was divided; "" if there is none."""

@@ -13,16 +13,10 @@ from dataclasses import dataclass
 
 from planner.planning.expert.facts import planar_m
 from planner.planning.planner import Context
-from planner.planning.programs.bindings import Bindings
+from planner.planning.programs.bindings import Bindings, is_own
 from planner.planning.programs.calls import call_of, is_done_already
-from planner.planning.programs.macros import (
-    METHOD_OF,
-    NoWayError,
-    aftermath,
-    changing,
-    emptying,
-    pouring,
-)
+from planner.planning.programs.expanding import renamed, steps_of, wanted_states
+from planner.planning.programs.macros import NoWayError, aftermath
 from planner.planning.programs.preconditions import Scene, missing_before, missing_before_skill
 from planner.planning.programs.program import (
     Correction,
@@ -63,10 +57,6 @@ _MOVES = {
 }
 _OUT_OF_REACH = (SkillCode.TOO_FAR, SkillCode.NOT_VISIBLE)
 _WALKS = (SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE)
-_UNCHANGING = (Method.GO_TO, Method.SLICE, Method.OPEN, Method.CLOSE)
-_BY_MACRO = frozenset(
-    {Method.CLEAN, Method.COOK, Method.TOAST, Method.FILL_UP, Method.POUR, Method.EMPTY}
-)
 
 
 @dataclass
@@ -76,12 +66,14 @@ class _Frame:
     Attributes:
         work: the statement or step.
         origin: the program's statement that it serves.
+        is_stated: whether it is that statement itself.
         insertions: how often something was put before it.
         walked_again: whether the agent has walked to it once more.
     """
 
     work: Work
     origin: Statement
+    is_stated: bool = False
     insertions: int = 0
     walked_again: bool = False
 
@@ -104,8 +96,9 @@ class Interpreter:
         """`checks_preconditions` off sends each statement as it is."""
         self._agent, self._checks = agent, checks_preconditions
         self._vocabulary = vocabulary or default_vocabulary()
-        self._queue = deque(_Frame(one, one) for one in program.statements)
+        self._queue = deque(_Frame(one, one, is_stated=True) for one in program.statements)
         self._bindings = Bindings()
+        self._repairs = 0
         self._repairing: tuple[str, ...] = ()
         self._running: tuple[_Frame, SkillCall, tuple[str, ...]] | None = None
         self._failed: Failed | None = None
@@ -190,7 +183,11 @@ class Interpreter:
             return
         self._repairing = self._failed.entities if self._failed is not None else ()
         self._failed = None
-        self._queue.extendleft(reversed([_Frame(one, one) for one in program.statements]))
+        self._repairs += 1
+        statements = renamed(program.statements, f"repair{self._repairs}")
+        repair = zip(statements, program.statements, strict=True)
+        frames = [_Frame(one, stated, is_stated=True) for one, stated in repair]
+        self._queue.extendleft(reversed(frames))
 
     def skip(self) -> None:
         """Gives up the current statement, with all that was put before it."""
@@ -256,7 +253,8 @@ class Interpreter:
         return Scene(situation, self._bindings, work.variable, found[0], argument, place, self._at)
 
     def _entity(self, variable: str, situation: Situation) -> str:
-        return self._bindings.entity(variable, situation, self._repairing)
+        preferred = self._repairing if is_own(variable) else ()
+        return self._bindings.entity(variable, situation, preferred)
 
     def _missing(self, frame: _Frame, variable: str) -> Missing | Failed:
         instance = self._bindings.by_variable[variable].instance
@@ -297,45 +295,14 @@ class Interpreter:
     ) -> tuple[Work, ...]:
         if isinstance(work, SkillStep):
             return missing_before_skill(scene)
-        wanted = self._wanted_states(work, scene) if frame.work is frame.origin else ()
+        wanted = wanted_states(work, scene) if frame.is_stated else ()
         return wanted or missing_before(work.method, scene)
-
-    def _wanted_states(self, work: Invocation, scene: Scene) -> tuple[Work, ...]:
-        """The methods for end states that a used instance is wanted in, and is not yet."""
-        if work.method in _UNCHANGING or work.method in METHOD_OF.values():
-            return ()
-        for variable, entity in ((work.argument, scene.place), (work.variable, scene.thing)):
-            binding = self._bindings.by_variable.get(variable)
-            if binding is None:
-                continue
-            for word in binding.instance.attributes:
-                planned = METHOD_OF[word] in binding.methods
-                if not planned and not scene.situation.state(entity, word):
-                    return (Invocation(variable, METHOD_OF[word]),)
-        return ()
 
     def _expanded(
         self, frame: _Frame, work: Invocation, scene: Scene
     ) -> tuple[Work, ...] | Failed | None:
-        """The steps of a method that is several; None for one that is a single call."""
-        if work.method is Method.PICKUP_AND_PLACE:
-            return (
-                Invocation(work.variable, Method.GO_TO),
-                Invocation(work.variable, Method.PICKUP),
-                Invocation(work.argument, Method.GO_TO),
-                Invocation(work.variable, Method.PLACE, work.argument),
-            )
-        known = scene.situation.affordances(scene.thing)
-        if work.method is Method.TOGGLE_ON and "faucet" in known and "powerable" not in known:
-            return (Aftermath(work.variable, runs=True),)
-        if work.method not in _BY_MACRO:
-            return None
         try:
-            if work.method is Method.POUR:
-                return pouring(scene)
-            if work.method is Method.EMPTY:
-                return emptying(scene)
-            return changing(work.method, scene)
+            return steps_of(work, scene)
         except NoWayError as error:
             return self._fail(frame, SkillCode.NO_AFFORDANCE, error.sentence, (scene.thing,))
 
@@ -385,13 +352,16 @@ class Interpreter:
         work = frame.work
         if not isinstance(work, Invocation):
             return
+        if work.method is Method.PICKUP:
+            self._bindings.picked_as[entities[0]] = work.variable
         if work.method is Method.TOGGLE_ON:
             self._push(frame.origin, (Aftermath(work.variable, runs=True),))
         if work.method is not Method.PLACE:
             return
         self._push(frame.origin, (Aftermath(work.argument, runs=False),))
         origin = frame.origin
-        if isinstance(origin, Invocation) and origin.variable == work.variable and origin.argument:
+        is_composite = isinstance(origin, Invocation) and origin.method is Method.PICKUP_AND_PLACE
+        if frame.is_stated or is_composite:
             self._bindings.put.add(entities[0])
 
     def _look_where_it_stands(self, situation: Situation) -> None:

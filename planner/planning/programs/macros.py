@@ -7,6 +7,7 @@ a device that is on, a faucet within reach, a tool in the hand.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from planner.planning.programs.preconditions import Scene
 from planner.planning.programs.program import Instance, Invocation, Method
@@ -117,11 +118,19 @@ def aftermath(scene: Scene, *, runs: bool) -> tuple[Work, ...]:
 
 def emptying(scene: Scene) -> tuple[Work, ...]:
     """Takes everything from the thing of a scene, one after the other, to the nearest place."""
-    situation = scene.situation
-    direct = [one for one in situation.contents(scene.thing) if _is_directly(one, scene)]
-    return tuple(
-        work for one in direct for work in scene.calls(one, Method.PICKUP, Method.PUT_DOWN)
-    )
+    situation, steps = scene.situation, list[Work]()
+    for one in situation.contents(scene.thing):
+        if not _is_directly(one, scene):
+            continue
+        steps += scene.calls(one, Method.PICKUP)
+        place = situation.place_to_put_down(one, besides=scene.thing)
+        if situation.piece(place) is None:
+            steps += scene.calls(one, Method.PUT_DOWN)
+        else:
+            (placing,) = scene.calls(one, Method.PLACE)
+            (going,) = scene.calls(place, Method.GO_TO)
+            steps += [going, replace(placing, argument=going.variable)]
+    return tuple(steps)
 
 
 def _is_directly(thing: str, scene: Scene) -> bool:

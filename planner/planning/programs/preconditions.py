@@ -35,7 +35,7 @@ class Scene:
     place: str = ""
     at: str = ""
 
-    def calls(self, entity: str, *methods: Method) -> tuple[Work, ...]:
+    def calls(self, entity: str, *methods: Method) -> tuple[Invocation, ...]:
         """Statements about something known."""
         name = self.bindings.variable_of(entity) or self.bindings.preset(
             entity, self.bindings.label(entity, self.situation)
@@ -157,7 +157,7 @@ def _holds_a_knife(scene: Scene) -> tuple[Work, ...]:
         return ()
     situation, bindings = scene.situation, scene.bindings
     names = [situation.vocabulary.name_of(word) or "" for word in need.classes]
-    if any(bindings.label(held, situation) in names for held in situation.held):
+    if any(bindings.held_label(held, situation) in names for held in situation.held):
         return ()
     variable = f"_{names[0].lower()}"
     return (

@@ -151,8 +151,11 @@ class Situation:
             if holder in self.facts.holders(node.name)
         ]
 
-    def place_to_put_down(self, thing: str) -> str:
-        """The nearest furniture of the room with room on it; the floor if there is none."""
+    def place_to_put_down(self, thing: str, besides: str = "") -> str:
+        """The nearest furniture of the room with room on it; the floor if there is none.
+
+        `besides` is not considered.
+        """
         node = self.facts.node(self.agent)
         room = (node.room if node is not None else None) or self._room_at()
         pieces = [p for p in self.layout.furniture if p.surfaces or self.layout.graph is not None]
@@ -164,7 +167,7 @@ class Situation:
                 piece.name,
             )
             for piece in pieces
-            if self.fits(thing, Relation.ON, piece.name)
+            if piece.name != besides and self.fits(thing, Relation.ON, piece.name)
         )
         if ranked and ranked[0][0] <= _FLOOR_M:
             return ranked[0][1]

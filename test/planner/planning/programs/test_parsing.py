@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import get_args
 
 import pytest
@@ -188,6 +189,16 @@ def test_a_variable_that_is_an_agent_is_no_thing() -> None:
     text = f"{MUG}mug = AgentCorrective()\nmug.pickup()"
     with pytest.raises(ProgramError, match="AgentCorrective has only"):
         parse_program(text, corrective=True)
+
+
+def test_200_statements_are_read_in_under_5_ms() -> None:
+    text = "".join(f"{MUG}mug.pickup()  # again\n" for _ in range(100))
+    took_s: list[float] = []
+    for _ in range(8):
+        began_s = time.process_time()
+        parse_program(text)
+        took_s.append(time.process_time() - began_s)
+    assert min(took_s) < 0.005
 
 
 def test_a_limit_of_characters() -> None:
