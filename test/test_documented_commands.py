@@ -96,6 +96,9 @@ ELSEWHERE: Mapping[str, str] = {
     "planner episodes generate teach -o FILE.json.gz": (
         f"{DIALOGUES}test_the_whole_pack_is_what_its_source_makes"
     ),
+    "planner episodes generate routines -o FILE.json.gz": (
+        "test/planner/episodes/teach/test_routines.py::test_the_whole_pack_is_what_its_source_makes"
+    ),
     "planner episodes generate teach --tasks tasks.yaml -o DIR": (
         f"{DIALOGUES}test_tasks_of_ones_own_become_episodes"
     ),

@@ -96,6 +96,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_dialogue_arguments(
         recipes.add_parser("teach", help="our tasks of TEACh's twelve types, with dialogues")
     )
+    add_dialogue_arguments(
+        recipes.add_parser("routines", help="ten personal routines, each taught and asked for")
+    )
     add_lint_arguments(
         actions.add_parser("lint", help="check episodes against rules, each with an id")
     )
@@ -206,6 +209,10 @@ def run(
         from planner.episodes.llamar.generate_cli import run_generate_tasks
 
         return run_generate_tasks(args)
+    if args.action == "generate" and args.format == "routines":
+        from planner.episodes.teach.generate_cli import run_generate_routines
+
+        return run_generate_routines(args)
     if args.action == "generate" and args.format == "teach" and find_middle is not None:
         from planner.episodes.teach.generate_cli import run_generate_dialogues
 

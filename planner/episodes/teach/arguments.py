@@ -1,4 +1,4 @@
-"""The arguments of `planner episodes generate teach`."""
+"""The arguments of `planner episodes generate teach` and `routines`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Plans of personal routines: what they would bring about, and whether that is what is wanted."""
