@@ -20,7 +20,7 @@ from planner.world.embedding import Vectors
 DIMENSIONS = 512
 _TAG = re.compile(r"<\w+>")
 _WORD = re.compile(r"[a-z]+|\d+")
-_FUNCTION = words(
+FUNCTION_WORDS = words(
     """
     a about again all also am an and another any are as at back be because been before both but
     by can could d did do does done each eight else every everything few first five for four from
@@ -84,7 +84,7 @@ def stem_of(word: str) -> str:
 
 
 def _weight(word: str, stem: str) -> float:
-    if word in _FUNCTION or word.isdecimal():
+    if word in FUNCTION_WORDS or word.isdecimal():
         return _FUNCTION_WEIGHT
     return _KNOWN_WEIGHT if {word, stem} & _known_words() else _NAME_WEIGHT
 

@@ -1,0 +1,287 @@
+"""What a request says of things: which, how many, and whether they are left out (HELPER-D30).
+
+Only nouns that programs know are found, with the words around them; a sentence as a whole is not
+understood. `planner.language` reads single instructions, not changes of a routine that was taught.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from planner.language.english import NUMBERS, phrases, words
+from planner.planning.helper.dialogue_words import stem_of
+from planner.planning.programs.vocabulary import ProgramVocabulary, default_vocabulary
+
+COFFEE = "coffee"
+"""A mug of coffee, in place of a class."""
+SLICED = "Sliced"
+
+_TURN = re.compile(r"<(\w+)>([^<]*)")
+_TOKEN = re.compile(r"[a-z']+|\d+|[.,;:!?]")
+_OWNERS = re.compile(r"'s?\b(?=\s|$)")
+_STOPS = frozenset(".;:!?")
+_LONGEST = 3
+_NO = phrases(
+    "no | not | without | without any | leave out | leave off | leave away | skip | omit | drop"
+    " | hold | forget | forget about | except | except for | minus | remove | neither"
+    " | don't include | do not include | don't clean | don't bring | don't add | don't use"
+    " | don't want"
+)
+_INSTEAD = phrases("instead of | rather than | in place of")
+_ADD = phrases(
+    "add | adding | plus | also | extra | an extra | additional | an additional | another"
+    " | one more | include | bring | as well as | in addition | along with | and also"
+    " | together with"
+)
+_ONE_MORE = words("another extra additional more")
+_RESET = words("but with use make put place clean wash bring add plus then want like only just")
+_SWITCHING = words("switch switching turn turning")
+_PLACES = words("on onto in into at upon to inside")
+_ALL = words("everything all them it those these both")
+_ONLY = words("only just")
+_ARTICLES = words("a an")
+_DETERMINERS = words("the my your some any this that its our of and or with directly all")
+_PIECES = words("slice slices piece pieces")
+_BEFORE_VERBS = words("you please to then and")
+_AFTER_VERBS = words("the my all this that these those some a an me us away up down out")
+_LOOKS = words(
+    "clean washed cooked boiled toasted warm fresh sliced cut dirty whole new other same"
+)
+_CLEAN, _COOKED = words("clean washed"), words("cooked boiled fried heated")
+
+
+class Role(StrEnum):
+    """How a request names something."""
+
+    THING = "thing"
+    PLACE = "place"
+    ABSENT = "absent"
+    REPLACED = "replaced"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A thing that a request names.
+
+    Attributes:
+        name: a class of programs, or `COFFEE`.
+        role: a place follows "on", "in", "to"; what is replaced follows "instead of".
+        count: as said; 0 = no number, and "a" counts 1.
+        adds: whether so many are wanted beside what there is.
+        only: whether nothing else of its kind is wanted.
+        sliced: whether slices are meant.
+        clean: whether it is called clean, or is to be washed.
+        cooked: whether it is called cooked.
+        toasted: whether it is called toast.
+        water: whether it is wanted with water in it.
+        clause: which part of the sentence it is in.
+        everything: of a place, whether all things go there.
+        directly: of a place, whether without a plate or bowl.
+    """
+
+    name: str
+    role: Role = Role.THING
+    count: int = 0
+    adds: bool = False
+    only: bool = False
+    sliced: bool = False
+    clean: bool = False
+    cooked: bool = False
+    toasted: bool = False
+    water: bool = False
+    clause: int = 0
+    everything: bool = False
+    directly: bool = False
+
+
+def said_by_the_person(dialogue: str) -> str:
+    """What the Commander says; all of it where nobody is named."""
+    turns = _TURN.findall(dialogue)
+    if not turns:
+        return dialogue
+    return " . ".join(words for speaker, words in turns if speaker.casefold() == "commander")
+
+
+class Reader:
+    """Reads one request.
+
+    Attributes:
+        mentions: what it names, in order.
+        unknown: nouns after a number, "a", "no" or "add" that no program knows.
+    """
+
+    def __init__(self, text: str, vocabulary: ProgramVocabulary | None = None) -> None:
+        """Reads it.
+
+        Args:
+            text: a dialogue or an instruction.
+            vocabulary: None = the shipped one.
+        """
+        self._vocabulary = vocabulary or default_vocabulary()
+        said = said_by_the_person(text).lower().replace("\u2019", "'")
+        self._tokens: list[str] = _TOKEN.findall(_OWNERS.sub("", said))
+        self.mentions: list[Mention] = []
+        self.unknown: list[str] = []
+        self._clause = 0
+        self._clear()
+        place = 0
+        while place < len(self._tokens):
+            place += self._step(place)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The stems of all words."""
+        return frozenset(stem_of(token) for token in self._tokens)
+
+    def _clear(self) -> None:
+        """Forgets what was said before the next thing."""
+        self._role, self._count, self._adds, self._only = Role.THING, 0, False, False
+        self._looks: set[str] = set()
+        self._pieces = self._everything = self._directly = self._expects = False
+
+    def _step(self, place: int) -> int:
+        """Reads the words at a place; returns how many."""
+        word = self._tokens[place]
+        if word in _STOPS or word == ",":
+            self._clause += word != ","
+            keeps = word == "," and self._role is Role.ABSENT
+            self._clear()
+            self._role = Role.ABSENT if keeps else Role.THING
+            return 1
+        if self._tokens[place : place + 2] == ["no", ","]:
+            return 1
+        for group, role in ((_INSTEAD, Role.REPLACED), (_NO, Role.ABSENT)):
+            if length := self._length(place, group):
+                self._begin(role)
+                self._expects = word == "no"
+                return length
+        if length := self._length(place, _ADD):
+            self._begin(Role.THING)
+            self._adds = True
+            if self._tokens[place + length - 1] in _ONE_MORE:
+                self._count, self._expects = 1, True
+            return length
+        if word in ("on", "in") and place and self._tokens[place - 1] in _SWITCHING:
+            return 1
+        return self._noun(place) or self._word(word)
+
+    def _begin(self, role: Role) -> None:
+        self._clear()
+        self._role = role
+
+    def _word(self, word: str) -> int:
+        """A word that is no thing."""
+        if word in NUMBERS or word.isdecimal():
+            if self._role in (Role.ABSENT, Role.PLACE):
+                self._begin(Role.THING)
+            self._count, self._expects = NUMBERS.get(word) or int(word[:6]), True
+        elif word in _ARTICLES:
+            if self._role is Role.ABSENT and not self._expects:
+                self._begin(Role.THING)
+            self._count, self._expects = self._count or 1, True
+        elif word in _PLACES:
+            self._place(word)
+        elif word in _RESET:
+            self._begin(Role.THING)
+            self._only = word in _ONLY
+            self._adds = word == "bring"
+            self._looks |= {"clean"} if word in ("clean", "wash") else set()
+        elif word == "more":
+            self._adds = True
+        elif word in _ALL:
+            self._everything = True
+        elif word in _PIECES:
+            self._pieces = True
+        elif word in _LOOKS:
+            self._looks.add(word)
+        elif word == "directly":
+            self._directly = True
+        elif word not in _DETERMINERS:
+            if self._expects and word.isalpha():
+                self.unknown.append(word)
+            self._expects = False
+        return 1
+
+    def _place(self, word: str) -> None:
+        everything, directly = self._everything, self._directly
+        if word == "to" and self.mentions and self.mentions[-1].clause != self._clause:
+            return
+        role = self._role if self._role is Role.REPLACED else Role.PLACE
+        self._clear()
+        self._role, self._everything, self._directly = role, everything, directly
+
+    def _noun(self, place: int) -> int:
+        """Notes the longest known noun at a place; returns how many words it has, 0 = none."""
+        before = self._tokens[place - 1] if place else "."
+        if (
+            before in _STOPS | _BEFORE_VERBS
+            and set(self._tokens[place + 1 : place + 2]) & _AFTER_VERBS
+        ):
+            return 0
+        if self._tokens[place] in _LOOKS | _RESET | _PLACES | _DETERMINERS | _ARTICLES:
+            return 0
+        for length in range(min(_LONGEST, len(self._tokens) - place), 0, -1):
+            name = self._named(self._tokens[place : place + length])
+            if name is not None:
+                said = self._tokens[place : place + length]
+                self._note(name, said, self._tokens[place + length : place + length + 5])
+                return length
+        return 0
+
+    def _named(self, tokens: Sequence[str]) -> str | None:
+        if any(not word.isalpha() for word in tokens) or tokens == ["can"]:
+            return None
+        said = " ".join(stem_of(word) for word in tokens)
+        if said in (COFFEE, f"cup of {COFFEE}", f"mug of {COFFEE}"):
+            return COFFEE
+        if said == "water":
+            return None
+        return self._vocabulary.nearest(said) or self._vocabulary.nearest(" ".join(tokens))
+
+    def _note(self, name: str, said: Sequence[str], after: Sequence[str]) -> None:
+        sliced = self._pieces or name.endswith(SLICED) or bool(set(after[:1]) & _PIECES)
+        water = "water" in after[:4] and after[0] in ("of", "filled", "with", "full")
+        self.mentions.append(
+            Mention(
+                name,
+                self._role,
+                self._count,
+                adds=self._adds,
+                only=self._only,
+                sliced=sliced,
+                clean=bool(self._looks & _CLEAN),
+                cooked=bool(self._looks & _COOKED),
+                toasted="toast" in map(stem_of, said),
+                water=water,
+                clause=self._clause,
+                everything=self._everything,
+                directly=self._directly,
+            )
+        )
+        role, adds = self._role, self._adds
+        self._clear()
+        if role is Role.ABSENT:
+            self._role = role
+        self._adds = adds
+
+    def _length(self, place: int, group: frozenset[tuple[str, ...]]) -> int:
+        following = tuple(self._tokens[place : place + _LONGEST])
+        for length in range(len(following), 0, -1):
+            if following[:length] in group:
+                return length
+        return 0
+
+
+def family(name: str) -> str:
+    """What slices and the whole have in common: `Tomato` of `TomatoSliced`."""
+    return name.removesuffix(SLICED)
+
+
+def as_slices(mention: Mention, vocabulary: ProgramVocabulary | None = None) -> Mention:
+    """The mention of a class that exists: the slices where it means slices."""
+    known = vocabulary or default_vocabulary()
+    name = family(mention.name) + SLICED
+    return replace(mention, name=name) if mention.sliced and name in known.by_name else mention
