@@ -80,6 +80,9 @@ RESUME_IN_PROCESSES = f"{RESUMING}test_several_processes_and_an_interruption_cha
 PROGRAMS = "test/planner/planning/helper/test_programs_cli.py::"
 EXCHANGE = f"{PROGRAMS}test_export_import_and_forget"
 ELSEWHERE: Mapping[str, str] = {
+    "planner houses explore train_0 -o explored.png": (
+        "test/planner/commands/test_houses.py::test_a_house_is_explored_and_drawn"
+    ),
     "planner programs list --memory programs.sqlite --person Ann": f"{PROGRAMS}test_list_and_show",
     **dict.fromkeys(
         (

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sim_bridge.habitat.dataset.records import HabitatDataset
 
 _HSSD = "hssd-"
+_PX_PER_M = 80.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """As `planner.houses.cli`; a simulator's writer is imported only where it is asked for."""
-    return cli.run(args, exporters={"habitat": _habitat, "mujoco": _mujoco})
+    return cli.run(args, {"habitat": _habitat, "mujoco": _mujoco}, _explore)
 
 
 def _habitat(house: House, directory: Path, scenes: Path | None) -> str:
@@ -52,6 +53,34 @@ def _mujoco(house: House, directory: Path, scenes: Path | None) -> str:
     if scenes is not None:
         raise PlannerError("--scenes: MuJoCo shows a house of HSSD by our recipes only")
     return f"{export_mujoco(house, directory)}: MJCF"
+
+
+def _explore(house: House, output: Path | None) -> str:
+    from planner.app.house_survey import survey
+    from planner.houses.drawing import draw_floor_plan
+    from planner.houses.explored import draw_explored
+    from planner.houses.map_frame import MapFrame
+    from planner.narrator.picture import save
+    from sim_bridge.embedded.backend import EmbeddedBackend
+    from sim_bridge.embedded.options import default_options
+
+    options = default_options().model_copy(update={"instances": False})
+    backend = EmbeddedBackend(options)
+    try:
+        found = survey(backend, house)
+    finally:
+        backend.close()
+    if not found.result.succeeded:
+        raise PlannerError(f"{house.name}: {found.result.text}")
+    if output is not None:
+        plan = draw_floor_plan(house, pixels_per_m=_PX_PER_M)
+        frame = MapFrame.of(house, _PX_PER_M)
+        save(draw_explored(plan, frame, found.floor, found.path_m), output)
+    return (
+        f"{house.name}: {found.coverage:.1%} of the floor that can be reached is in the map, "
+        f"after {found.seconds:.0f} s, {found.walked_m:.0f} m and {found.pictures} pictures; of "
+        f"the floor that the map lets a robot stand on, {found.agreement:.1%} is truly free"
+    )
 
 
 def export_hssd(house: House, scenes: Path, directory: Path) -> HabitatDataset:

@@ -46,6 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     draw.add_argument("--scale", type=float, default=80.0, metavar="PX", help="pixels per metre")
     draw.add_argument("--object-names", action="store_true", help="label the objects")
 
+    explore = actions.add_parser(
+        "explore", help="let a simulated robot explore a house by its camera, without a map"
+    )
+    explore.add_argument("house", metavar="FILE_OR_NAME")
+    explore.add_argument("-o", "--output", type=Path, metavar="PNG", help="draws the built map")
+
     export = actions.add_parser("export", help="write a house in a simulator's own format")
     export.add_argument(
         "format",
@@ -76,8 +82,15 @@ Exporter = Callable[[House, Path, Path | None], str]
 """Writes a house into a folder, with a downloaded HSSD if given; returns what it wrote."""
 
 
-def run(args: argparse.Namespace, exporters: Mapping[str, Exporter]) -> int:
+Explorer = Callable[[House, Path | None], str]
+"""Explores a house, draws the built map into a file if given, and returns what it came to."""
+
+
+def run(args: argparse.Namespace, exporters: Mapping[str, Exporter], explorer: Explorer) -> int:
     """Runs one action and returns the exit status; `exporters` by the format's name."""
+    if args.action == "explore":
+        print(explorer(load_house(args.house), args.output))
+        return 0
     if args.action == "export":
         print(exporters[args.format](load_house(args.house), args.output, args.scenes))
         return 0

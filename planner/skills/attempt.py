@@ -31,6 +31,7 @@ from planner.world.vocabulary import AgentKind
 if TYPE_CHECKING:
     from planner.skills.eye import Eye
     from planner.skills.find_model import FindModel
+    from planner.skills.house_exploring import FloorSource
     from planner.skills.part import SkillPart
 
 # Yields (phase, progress) while time must pass.
@@ -65,6 +66,7 @@ class Scene:
     report: Report
     find_model: FindModel | None = None
     eye: Eye | None = None
+    floor: FloorSource | None = None
 
     @property
     def agent(self) -> str:

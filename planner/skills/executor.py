@@ -16,6 +16,7 @@ from planner.skills.attempt import Attempt, CanceledError, Routine, Scene, TookT
 from planner.skills.eye import Eye
 from planner.skills.find_model import FindModel
 from planner.skills.ground import ground_of
+from planner.skills.house_exploring import FloorSource
 from planner.skills.options import SkillOptions
 from planner.skills.port import PrimitivePort
 from planner.skills.preconditions import check
@@ -59,6 +60,7 @@ class SkillExecutor:
         report: Report = _no_report,
         find_model: FindModel | None = None,
         eye: Eye | None = None,
+        floor: FloorSource | None = None,
     ) -> None:
         """Creates the executor of the port's agent.
 
@@ -73,6 +75,7 @@ class SkillExecutor:
             find_model: answers the Find tools; None = they answer by rule.
             eye: compares pictures with words for ExploreByView; None = it goes where it has not
                 been for longest.
+            floor: the map that the robots build, for ExploreHouse; None = they build none.
         """
         capabilities = port.capabilities()
         self._scene = Scene(
@@ -86,6 +89,7 @@ class SkillExecutor:
             report=report,
             find_model=find_model,
             eye=eye,
+            floor=floor,
         )
         self._attempt: Attempt | None = None
         self._routine: Routine | None = None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from planner.cli import main
+from planner.world.house import House, write_house
 
 
 def test_a_shipped_house_is_exported_for_both_simulators(
@@ -17,6 +19,18 @@ def test_a_shipped_house_is_exported_for_both_simulators(
     assert "scene scenes/train_0.scene_instance.json" in capsys.readouterr().out
     assert main(["houses", "export", "mujoco", "train_0", "-o", str(tmp_path / "m")]) == 0
     assert (tmp_path / "m/train_0.xml").is_file()
+
+
+def test_a_house_is_explored_and_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], small_house: House
+) -> None:
+    house, picture = tmp_path / "small.json", tmp_path / "explored.png"
+    write_house(small_house, house)
+    assert main(["houses", "explore", str(house), "-o", str(picture)]) == 0
+    said = re.search(r"small: ([\d.]+)% of the floor", capsys.readouterr().out)
+    assert said is not None
+    assert float(said[1]) >= 95.0
+    assert picture.stat().st_size > 1000
 
 
 def test_an_unknown_house_and_a_full_folder_are_one_line(

@@ -1,0 +1,1 @@
+"""Maps that a robot builds from its own depth images: floor and objects."""

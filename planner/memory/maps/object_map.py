@@ -1,0 +1,221 @@
+"""A semantic map: the objects that detections in depth images make (HELPER-2.8.3).
+
+An object is at the median depth inside its mask. A detection of the same class near a known object
+is the same object; of both the one with the higher score stays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.memory.camera import unproject
+from planner.memory.maps.attributes import AttributeSource, DefaultAttributes
+from planner.world.errors import PlannerError
+from planner.world.geometry import Vec3
+from planner.world.observation import CameraFrame
+
+# Detections of a class this near a known object of it are that object; detections with a lower
+# score are not believed (HELPER-D63).
+SAME_M = 0.5
+LEAST_SCORE = 0.4
+# Fewer pixels say nothing about where an object is.
+_LEAST_PIXELS = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Detection:
+    """One object in a picture: its class, its mask (h, w) and the detector's score, 0 to 1."""
+
+    label: str
+    mask: NDArray[np.bool_]
+    score: float
+
+
+class Detector(Protocol):
+    """Finds objects in pictures."""
+
+    def detect(self, frame: CameraFrame) -> Sequence[Detection]:
+        """The objects that a frame shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectStates:
+    """What actions change of an object.
+
+    Attributes:
+        holding: whether the agent holds it.
+        can_use: whether it may still be used for the task.
+    """
+
+    holding: bool = False
+    can_use: bool = True
+    sliced: bool = False
+    toasted: bool = False
+    clean: bool = False
+    cooked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRecord:
+    """One object: its class, its place in `map`, the detection's score (0 to 1), its states."""
+
+    label: str
+    centroid_m: Vec3
+    score: float = 1.0
+    states: ObjectStates = ObjectStates()
+
+    def state(self) -> dict[str, str | float | bool | Vec3]:
+        """The published dictionary of an object's state."""
+        states = self.states
+        return {
+            "category label": self.label,
+            "centroid location": self.centroid_m,
+            "holding": states.holding,
+            "detection score": self.score,
+            "can use": states.can_use,
+            "sliced": states.sliced,
+            "toasted": states.toasted,
+            "clean": states.clean,
+            "cooked": states.cooked,
+        }
+
+
+CHANGEABLE = tuple(field.name for field in fields(ObjectStates))
+
+
+class ObjectMap:
+    """The objects of one house as one agent has seen them."""
+
+    def __init__(
+        self,
+        attributes: AttributeSource | None = None,
+        *,
+        same_m: float = SAME_M,
+        least_score: float = LEAST_SCORE,
+    ) -> None:
+        """Begins empty; without a source, attributes have their defaults."""
+        self._attributes = attributes or DefaultAttributes()
+        self._same_m, self._least_score = same_m, least_score
+        self._records: list[ObjectRecord] = []
+
+    @property
+    def records(self) -> tuple[ObjectRecord, ...]:
+        """All objects, the first seen first."""
+        return tuple(self._records)
+
+    def of_class(self, label: str) -> tuple[ObjectRecord, ...]:
+        """The objects of a class, the best detected first."""
+        found = [each for each in self._records if each.label == label]
+        return tuple(sorted(found, key=lambda each: -each.score))
+
+    def update(self, frame: CameraFrame, detections: Sequence[Detection]) -> None:
+        """Adds what was detected in a frame.
+
+        Raises:
+            PlannerError: for a mask of another size than the picture, or a score beyond 0 to 1.
+        """
+        for detection in detections:
+            _check(frame, detection)
+            if detection.score < self._least_score:
+                continue
+            centroid_m = centroid(frame, detection.mask)
+            if centroid_m is not None:
+                self._merge(frame, detection, centroid_m)
+
+    def change(self, record: ObjectRecord, **states: bool) -> ObjectRecord:
+        """Notes what an action has done to an object.
+
+        Raises:
+            PlannerError: for an object that is not in the map, or a state that it does not have.
+        """
+        unknown = sorted(set(states) - set(CHANGEABLE))
+        if unknown:
+            raise PlannerError(f"no state {unknown[0]!r}; there are {', '.join(CHANGEABLE)}")
+        if record not in self._records:
+            raise PlannerError(f"the {record.label} at {record.centroid_m} is not in the map")
+        changed = replace(record, states=replace(record.states, **states))
+        self._records[self._records.index(record)] = changed
+        return changed
+
+    def _merge(self, frame: CameraFrame, detection: Detection, centroid_m: Vec3) -> None:
+        known = self._nearest(detection.label, centroid_m)
+        if known is None:
+            seen = self._attributes.attributes(detection.label, frame.rgb, detection.mask)
+            states = replace(ObjectStates(), **seen)
+            record = ObjectRecord(detection.label, centroid_m, detection.score, states)
+            self._records.append(record)
+        elif detection.score > self._records[known].score:
+            # What was done to it stays true.
+            self._records[known] = replace(
+                self._records[known], centroid_m=centroid_m, score=detection.score
+            )
+
+    def _nearest(self, label: str, centroid_m: Vec3) -> int | None:
+        gaps = [
+            (math.dist(record.centroid_m, centroid_m), index)
+            for index, record in enumerate(self._records)
+            if record.label == label
+        ]
+        near = min(gaps, default=(math.inf, 0))
+        return near[1] if near[0] <= self._same_m else None
+
+
+def centroid(frame: CameraFrame, mask: NDArray[np.bool_]) -> Vec3 | None:
+    """The point of `map` at the median depth inside a mask; None with hardly any depth there."""
+    rows, columns = np.nonzero(mask)
+    depths_m = frame.depth_m[rows, columns]
+    measured = np.isfinite(depths_m) & (depths_m > 0)
+    if int(measured.sum()) < _LEAST_PIXELS:
+        return None
+    pixel = (float(np.median(columns[measured])), float(np.median(rows[measured])))
+    return unproject(frame.intrinsics, frame.pose, pixel, float(np.median(depths_m[measured])))
+
+
+def true_detections(
+    frame: CameraFrame, class_of: Callable[[int], str | None]
+) -> tuple[Detection, ...]:
+    """The detections of a flawless detector, from a simulator's instance ids.
+
+    Raises:
+        PlannerError: for a frame without instance ids.
+    """
+    if frame.instances is None:
+        raise PlannerError("there are no instance ids in this picture")
+    found = []
+    for number in np.unique(frame.instances):
+        label = class_of(int(number))
+        if label is not None:
+            found.append(Detection(label, frame.instances == number, 1.0))
+    return tuple(found)
+
+
+def states_after(method: str) -> Mapping[str, bool]:
+    """The states that a successful call of a program's method gives its object; none: no change."""
+    return _STATES_AFTER.get(method, {})
+
+
+_STATES_AFTER: dict[str, dict[str, bool]] = {
+    "pickup": {"holding": True},
+    "place": {"holding": False},
+    "put_down": {"holding": False},
+    "slice": {"sliced": True},
+    "clean": {"clean": True},
+    "cook": {"cooked": True},
+    "toast": {"toasted": True},
+}
+
+
+def _check(frame: CameraFrame, detection: Detection) -> None:
+    if detection.mask.shape != frame.depth_m.shape:
+        raise PlannerError(
+            f"the mask of a {detection.label} has the shape {detection.mask.shape}, the picture "
+            f"{frame.depth_m.shape}"
+        )
+    if not 0 <= detection.score <= 1:
+        raise PlannerError(f"the score of a {detection.label} is {detection.score}, not 0 to 1")

@@ -1,0 +1,172 @@
+"""A map of the floor from depth images (HELPER-2.8.2): what stands where, at several heights.
+
+Each depth image adds its points to the cells under them, by their height. A cell is explored after
+enough points, occupied where enough of them, summed over the levels, are as high as a body, and
+free where they are on the floor only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.memory.maps.depth_points import points_in_map
+from planner.world.errors import PlannerError
+from planner.world.floor_map import FREE, OCCUPIED, UNKNOWN, FloorMap, disc
+from planner.world.geometry import Vec3
+from planner.world.observation import CameraFrame
+
+Counts = NDArray[np.int32]
+
+# Cells by which a map grows.
+_BLOCK = 64
+
+
+@dataclass(frozen=True, slots=True)
+class OccupancyOptions:
+    """Sizes and thresholds, of which the paper states none (HELPER-D60).
+
+    Attributes:
+        cell_m: the side of a cell.
+        levels_m: heights that separate the levels, rising: points below the first are floor; those
+            at the last or above pass over the body's head.
+        below_m: points further below the floor than this are errors of the sensor.
+        range_m: depth beyond which nothing is believed; further away, the pixels' rows are further
+            apart on the floor than cells are.
+        explored_points: with so many points a cell counts as explored.
+        occupied_points: with so many points on the levels above the floor it is occupied.
+        side_m: of the map at the beginning; it grows.
+        most_m: the side that it cannot grow beyond.
+    """
+
+    cell_m: float = 0.05
+    levels_m: tuple[float, ...] = (0.1, 0.4, 0.8, 1.2)
+    below_m: float = 0.1
+    range_m: float = 4.0
+    explored_points: int = 3
+    occupied_points: int = 3
+    side_m: float = 12.8
+    most_m: float = 409.6
+
+    def __post_init__(self) -> None:
+        """Checks the levels.
+
+        Raises:
+            PlannerError: if they do not rise, or a size is not positive.
+        """
+        if len(self.levels_m) < 2 or list(self.levels_m) != sorted(set(self.levels_m)):
+            raise PlannerError(f"levels_m: expected two or more rising heights: {self.levels_m}")
+        if not (self.cell_m > 0 and self.range_m > 0 and self.side_m >= self.cell_m):
+            raise PlannerError("an occupancy map needs positive sizes")
+
+
+class OccupancyMap:
+    """What the depth images of one house have shown of its floor."""
+
+    def __init__(self, start_m: Vec3, options: OccupancyOptions | None = None) -> None:
+        """Begins with nothing explored; `start_m` is in the middle."""
+        self.options = options or OccupancyOptions()
+        side = math.ceil(self.options.side_m / self.options.cell_m)
+        half_m = side * self.options.cell_m / 2
+        self._origin_m = (start_m[0] - half_m, start_m[1] - half_m)
+        # One layer for the floor, then one for each level.
+        layers = len(self.options.levels_m)
+        self._counts: Counts = np.zeros((layers, side, side), np.int32)
+        self._stood = np.zeros((side, side), np.bool_)
+        self._stamp_s = 0.0
+
+    def update(self, frame: CameraFrame, stamp_s: float = 0.0) -> None:
+        """Adds the points of a depth image.
+
+        Raises:
+            PlannerError: if the map would become too large.
+        """
+        options, self._stamp_s = self.options, stamp_s
+        depth_m = frame.depth_m.reshape(-1)
+        x, y, z = points_in_map(frame)
+        # Comparisons with NaN are false.
+        believed = (depth_m > 0) & (depth_m < options.range_m)
+        believed &= (z > -options.below_m) & (z < options.levels_m[-1])
+        at = np.flatnonzero(believed)
+        if not len(at):
+            return
+        x, y, z = x[at], y[at], z[at]
+        self._cover((float(x.min()), float(y.min())), (float(x.max()), float(y.max())))
+        row = ((y - self._origin_m[1]) / options.cell_m).astype(np.intp)
+        column = ((x - self._origin_m[0]) / options.cell_m).astype(np.intp)
+        layer = np.zeros(len(at), np.intp)
+        for height_m in options.levels_m[:-1]:
+            layer += z >= height_m
+        self._add(layer, row, column)
+
+    def _add(
+        self, layer: NDArray[np.intp], row: NDArray[np.intp], column: NDArray[np.intp]
+    ) -> None:
+        """Counts points in the part of the map that has them: the whole map is far larger."""
+        top, left = int(row.min()), int(column.min())
+        rows, columns = int(row.max()) + 1 - top, int(column.max()) + 1 - left
+        layers = len(self._counts)
+        index = (layer * rows + (row - top)) * columns + (column - left)
+        counts = np.bincount(index, minlength=layers * rows * columns)
+        part = self._counts[:, top : top + rows, left : left + columns]
+        part += counts.reshape(layers, rows, columns).astype(np.int32)
+
+    def stand(self, base_m: Vec3, radius_m: float) -> None:
+        """Notes where a body is: the floor under it is free."""
+        x, y, _ = base_m
+        reach_m = radius_m + self.options.cell_m
+        self._cover((x - reach_m, y - reach_m), (x + reach_m, y + reach_m))
+        row = math.floor((y - self._origin_m[1]) / self.options.cell_m)
+        column = math.floor((x - self._origin_m[0]) / self.options.cell_m)
+        rows, columns = (disc(radius_m / self.options.cell_m) + np.array([row, column])).T
+        self._stood[rows, columns] = True
+
+    def floor(self) -> FloorMap:
+        """What is known now."""
+        options = self.options
+        obstacles = self._counts[1:].sum(axis=0)
+        explored = obstacles + self._counts[0] >= options.explored_points
+        cells = np.full(explored.shape, UNKNOWN, np.int8)
+        cells[explored] = FREE
+        cells[explored & (obstacles >= options.occupied_points)] = OCCUPIED
+        cells[self._stood] = FREE
+        return FloorMap(cells, self._origin_m, options.cell_m, self._stamp_s)
+
+    def _cover(self, low_m: tuple[float, float], high_m: tuple[float, float]) -> None:
+        """Grows the map, by whole blocks, until it has these corners.
+
+        Raises:
+            PlannerError: beyond the largest side.
+        """
+        cell_m, origin = self.options.cell_m, self._origin_m
+        rows, columns = self._stood.shape
+        high = (origin[0] + columns * cell_m, origin[1] + rows * cell_m)
+        # x before y, each below and above.
+        missing = [
+            (
+                _blocks(origin[axis] - low_m[axis], cell_m),
+                _blocks(high_m[axis] - high[axis], cell_m),
+            )
+            for axis in (0, 1)
+        ]
+        if not any(map(any, missing)):
+            return
+        (left, right), (below, above) = missing
+        if max(rows + below + above, columns + left + right) * cell_m > self.options.most_m:
+            raise PlannerError(
+                f"the map would be larger than {self.options.most_m:g} m: {low_m} to {high_m}"
+            )
+        sides = ((below, above), (left, right))
+        self._counts = np.pad(self._counts, ((0, 0), *sides))
+        self._stood = np.pad(self._stood, sides)
+        self._origin_m = (origin[0] - left * cell_m, origin[1] - below * cell_m)
+
+
+def _blocks(missing_m: float, cell_m: float) -> int:
+    """Cells to add where so much is missing; none where it is not."""
+    if missing_m < 0:
+        return 0
+    return math.ceil((missing_m / cell_m + 1) / _BLOCK) * _BLOCK
