@@ -88,7 +88,7 @@ class Teacher:
         if reference is None:
             raise ModelError(
                 "the model teacher needs a planner that tells it the right replies: llamar, "
-                "llamar_act, llamar_react, llamar_cot, llamar_smart_llm or llamar_coela"
+                "llamar_act, llamar_react, llamar_cot, llamar_smart_llm, llamar_coela or helper"
             )
         random = Random(reference.key)
         number, heeds = random.random(), random.random() < skill.heeding

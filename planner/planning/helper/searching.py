@@ -5,7 +5,7 @@ Furniture that was looked at stays known to the memory, so no search looks at it
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -17,6 +17,9 @@ from planner.world.openness import is_open
 from planner.world.skill import SkillCall, SkillName, SkillResult
 from planner.world.vocabulary import EntityKind
 
+# Pieces of furniture that nobody suggested and that are opened for one thing, at most: all of a
+# large house take longer than most tasks.
+MAX_OPENED = 4
 # Whether a known thing or piece of furniture is of a category of programs.
 IsOf = Callable[[str, BeliefNode], bool]
 
@@ -39,16 +42,18 @@ class Search:
     _rooms: set[str] = field(default_factory=set)
     _queue: deque[SkillCall] = field(default_factory=deque)
     _running: SkillCall | None = None
+    _opened_for: Counter[str] = field(default_factory=Counter)
 
-    def next(self, context: Context, suggested: Sequence[str]) -> SkillCall | None:
+    def next(self, context: Context, target: str, suggested: Sequence[str]) -> SkillCall | None:
         """The next look; None if nothing is left to look at.
 
         Args:
             context: of the decision.
+            target: the category that is looked for.
             suggested: categories near which the thing may be, the likeliest first.
         """
         if not self._queue:
-            self._queue.extend(self._near(context, suggested) or self._anywhere(context))
+            self._queue.extend(self._near(context, suggested) or self._anywhere(context, target))
         self._running = self._queue.popleft() if self._queue else None
         return self._running
 
@@ -85,7 +90,7 @@ class Search:
                     return calls
         return []
 
-    def _anywhere(self, context: Context) -> list[SkillCall]:
+    def _anywhere(self, context: Context, target: str) -> list[SkillCall]:
         """A room that was not explored, the agent's own first; else furniture that is closed."""
         here = context.belief.nodes.get(self.agent)
         rooms = [room.name for room in context.layout.rooms if room.name not in self._rooms]
@@ -94,7 +99,10 @@ class Search:
         if rooms:
             return [SkillCall(SkillName.EXPLORE, (self.random.choice(rooms),))]
         left = [calls for place in _openable(context) if (calls := [*self._looks(context, place)])]
-        return self.random.choice(left) if left else []
+        if not left or self._opened_for[target] >= MAX_OPENED:
+            return []
+        self._opened_for[target] += 1
+        return self.random.choice(left)
 
     def _looks(self, context: Context, place: str) -> Iterator[SkillCall]:
         """What has to be done to see all of a piece of furniture; nothing if that was done."""
