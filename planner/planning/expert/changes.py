@@ -188,10 +188,9 @@ class Changes:
         if ready:
             source = self._nearest(thing, ready)
             self.jobs.append(Job(source, skill.name, subgoal, beside=thing))
-        elif not need.states or not usable:
+        elif not usable or any(state in within for state in need.states):
+            # What it would be filled from has to have it already.
             self._seek(need, affordances, subgoal)
-        elif any(state in within for state in need.states):
-            self.stuck[subgoal] = f"nobody knows of {need.what}"
         else:
             self._prepare(self._nearest(thing, usable), need, subgoal, within)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
 from planner.evaluation.task import Predicate, Tie, TieKind
@@ -111,22 +111,23 @@ def _failure_cost(subgoal: Subgoal, argument: int, value: str, notes: Notes) -> 
     return _BAD * len(spoilt & set(subgoal.first))
 
 
+def excludes(one: Subgoal, other: Subgoal, facts: Facts) -> bool:
+    """Whether no spot fulfils both of two placement subgoals."""
+    meets = any(fulfils(spot, other, facts) for spot in spots_of(one, facts))
+    return not meets and not any(fulfils(spot, one, facts) for spot in spots_of(other, facts))
+
+
 def _clash(narrow: Subgoal, subgoals: list[Subgoal], facts: Facts) -> float:
     """The cost if no spot of a narrowed subgoal also fulfils another subgoal of the same thing."""
     if narrow.predicate not in PLACING:
         return 0.0
-    mine = spots_of(narrow, facts)
     cost = 0.0
     for other in subgoals:
         if other.index == narrow.index or other.predicate not in PLACING:
             continue
         if other.first != narrow.first or len(other.first) > 1:
             continue
-        theirs = spots_of(other, facts)
-        meets = any(fulfils(s, other, facts) for s in mine) or any(
-            fulfils(s, narrow, facts) for s in theirs
-        )
-        cost += 0.0 if meets else _BAD
+        cost += _BAD if excludes(narrow, other, facts) else 0.0
     return cost
 
 
@@ -180,9 +181,17 @@ def _representatives(costs: Sequence[dict[str, float]]) -> list[str] | None:
 
 
 def things_for(
-    subgoal: Subgoal, facts: Facts, progress: Progress, notes: Notes, cost: Cost
+    subgoal: Subgoal,
+    facts: Facts,
+    progress: Progress,
+    notes: Notes,
+    cost: Cost,
+    taken: Set[str] = frozenset(),
 ) -> tuple[list[str], list[str]]:
-    """The things of a subgoal that can be worked on, and those that must be found first."""
+    """The things of a subgoal that can be worked on, and those that must be found first.
+
+    `taken` are those that other subgoals need elsewhere, used only if there are no others.
+    """
     serving = {a for a, _ in facts.pairs(subgoal)}
     lacking = subgoal.number - len(serving)
     if lacking <= 0:
@@ -190,7 +199,7 @@ def things_for(
     left = [name for name in subgoal.first if name not in serving]
     known = [name for name in left if facts.known(name) and name not in notes.gone]
     unknown = [name for name in left if name not in known]
-    promised = _promised(subgoal, progress)
+    spoken_for = _promised(subgoal, progress) | taken
 
     def cost_of(name: str) -> tuple[float, int]:
         target = subgoal.second[0] if subgoal.second else name
@@ -198,11 +207,13 @@ def things_for(
         held = -50.0 if facts.holder(name) is not None else 0.0
         begun = _BEGUN if notes.has_begun(name) else 0.0
         return (
-            cost(name, target) + spoilt + held + begun + _UNKNOWN * (name in promised),
+            cost(name, target) + spoilt + held + begun + _UNKNOWN * (name in spoken_for),
             subgoal.first.index(name),
         )
 
     chosen = sorted(known, key=cost_of)[:lacking]
+    if unknown:
+        chosen = [name for name in chosen if name not in taken]
     return chosen, unknown if len(chosen) < lacking else []
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from planner.evaluation.task import Predicate
 from planner.planning.expert.changes import Changes
-from planner.planning.expert.choice import Cost, things_for
+from planner.planning.expert.choice import Cost, excludes, things_for
 from planner.planning.expert.facts import Facts, Spot, fulfils, spots_of
 from planner.planning.expert.job import Job, Work
 from planner.planning.expert.notes import Notes
@@ -110,7 +110,9 @@ class JobMaker:
         return sum(s.size[0] * s.size[1] for s in piece.surfaces) < TIGHT_M2
 
     def _things(self, subgoal: Subgoal) -> list[str]:
-        chosen, missing = things_for(subgoal, self._facts, self._progress, self._notes, self._cost)
+        chosen, missing = things_for(
+            subgoal, self._facts, self._progress, self._notes, self._cost, self._taken(subgoal)
+        )
         self._missing.update(dict.fromkeys(missing))
         usable = []
         for thing in chosen:
@@ -119,6 +121,23 @@ class JobMaker:
             else:
                 usable.append(thing)
         return usable
+
+    def _taken(self, subgoal: Subgoal) -> set[str]:
+        """Things that other subgoals need, or have, where this one cannot have them."""
+        if len(subgoal.first) == subgoal.number:
+            return set()
+        found = {
+            thing
+            for thing, others in self._placing.items()
+            if any(excludes(subgoal, other, self._facts) for other in others)
+        }
+        for other in self._progress.kept():
+            if other.index == subgoal.index or other.predicate not in PLACING:
+                continue
+            serving = {thing for thing, _ in self._facts.pairs(other)}
+            if len(serving) <= other.number and excludes(subgoal, other, self._facts):
+                found |= serving
+        return found
 
     def _change(self, subgoal: Subgoal, state: str, value: bool) -> None:
         chosen, missing = things_for(subgoal, self._facts, self._progress, self._notes, self._cost)

@@ -224,6 +224,18 @@ def test_pours_what_is_asked_for_from_what_has_it(toy_world: Make) -> None:
     assert not world.states["glass_0"].get("filled")
 
 
+def test_looks_for_what_has_milk_where_nothing_known_has_any(toy_world: Make) -> None:
+    states = {
+        "bottle_0": {"filled": True, "filled_with_water": True},
+        "jug_0": {"filled": True, "filled_with_milk": True},
+    }
+    world = toy_world("jug_0", states=states)
+    world.things |= {"bottle_0": (ON, "table_0"), "jug_0": (WITHIN, "cabinet_0")}
+    outcome = run_goal(world, [prop("is_filled_with_milk", ["cup_0"])])
+    assert outcome.done
+    assert world.states["cup_0"]["filled_with_milk"]
+
+
 def test_says_that_there_is_nothing_with_milk(toy_world: Make) -> None:
     outcome = run_goal(toy_world(), [prop("is_filled_with_milk", ["cup_0"])])
     assert "something with milk in it found nowhere in the house" in outcome.failure
@@ -420,6 +432,22 @@ def test_an_or_list_spares_what_another_wish_needs(toy_world: Make) -> None:
     )
     assert outcome.done
     assert placed(outcome, "apple_0")[1] == "couch_0"
+
+
+@pytest.mark.parametrize("hidden", [(), ("cup_1",)])
+def test_each_of_two_wishes_gets_a_thing_of_its_own(
+    toy_world: Make, hidden: tuple[str, ...]
+) -> None:
+    cups = {"cup_0": (ON, "table_0"), "cup_1": (ON, "table_1")}
+    world = toy_world(*hidden, things=cups, agents={"agent_0": AgentKind.ROBOT})
+    either = ["cup_0", "cup_1"]
+    outcome = run_goal(
+        world,
+        [prop("is_on_top", either, ["couch_0"]), prop("is_inside", either, ["sink_0"])],
+    )
+    assert outcome.done
+    assert set(world.things.values()) == {(ON, "couch_0"), (WITHIN, "sink_0")}
+    assert sum(call.startswith("Pick") for _, call in outcome.calls) == 2
 
 
 def test_on_the_floor_and_clustered(toy_world: Make) -> None:
