@@ -27,6 +27,8 @@ from sim_bridge.embedded.world import KinematicWorld
 # tolerance.
 POINT_TOLERANCE_M = 0.15
 SUPPORT_TOLERANCE_M = 0.3
+# Higher above a hollow than any board that covers one is thick.
+ABOVE_RIM_M = 0.06
 
 
 class RefusalError(Exception):
@@ -196,8 +198,22 @@ def check_place(
         points = [middle, top, *view_points(holder)]
         check_view(rays, agent, points, frozenset({holder.instance_id}))
     else:
-        check_view(rays, agent, [middle, top], frozenset())
+        check_view(rays, agent, [middle, top, *_from_above(rays, spot, top)], frozenset())
     return spot, hand
+
+
+def _from_above(rays: Rays, spot: Spot, top_m: Vec3) -> list[Vec3]:
+    """The point over a spot in what is open at the top; none below boards and lids.
+
+    A hand comes down into a laundry basket: it is enough to see its opening.
+    """
+    support = spot.support
+    if support.relation is not Relation.WITHIN or support.owner is None:
+        return []
+    x, y, z = support.center
+    _, _, rim_m = support.owner.to_map((x, y, z + support.clearance_m))
+    over_m = (top_m[0], top_m[1], max(rim_m, top_m[2]) + ABOVE_RIM_M)
+    return [over_m] if rays.sees(over_m, [top_m], frozenset()) else []
 
 
 def _support(
