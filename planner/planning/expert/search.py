@@ -286,11 +286,12 @@ class Search:
             _, broad, long = sorted(facts.size_m(name))
             from_m = SEEN_FROM_M * math.sqrt(broad * long)
             area = sought[name].where if name in sought else frozenset()
+            by_one = name in sought and sought[name].by_one
             for look, weight in likelihood.of(name.rpartition("_")[0]).items():
                 if area and look.furniture not in area:
                     continue
                 if self._seen(look):
-                    weight *= self._left_for_others(look)
+                    weight *= 0.0 if by_one else self._left_for_others(look)
                 if weight:
                     together = self._places[look].room in found_in
                     self._add(look, weight * (TOGETHER_FACTOR if together else 1.0), from_m)

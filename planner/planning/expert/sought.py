@@ -17,10 +17,12 @@ class Sought:
     Attributes:
         words: what it is, in English: "all toys on the couch".
         where: the only furniture and floors where it may be; none = the whole house.
+        by_one: a look by one agent is enough, also where one of another height may see more.
     """
 
     words: str
     where: frozenset[str] = frozenset()
+    by_one: bool = False
 
 
 NOTHING_SOUGHT: Mapping[str, Sought] = MappingProxyType({})

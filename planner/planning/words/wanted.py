@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from planner.grounding.records import Grounding, Missing, OpenEnded
 from planner.planning.expert.sought import Sought
-from planner.planning.expert.usual_places import usual_furniture
+from planner.planning.expert.usual_places import usual_furniture_of
 from planner.world.belief import Belief
 from planner.world.catalogue import default_catalogue
 from planner.world.house import House
@@ -37,14 +37,16 @@ class WantedNames:
         found: dict[str, Sought] = {}
         for sought in grounding.sought:
             places = _places(sought.where, belief, layout)
-            if isinstance(sought, OpenEnded) and not places:
+            is_open = isinstance(sought, OpenEnded)
+            if is_open and not places:
                 places = _usual(sought.classes, layout)
-            found |= dict.fromkeys(self.of(sought), Sought(sought.words, places))
+            wanted = Sought(sought.words, places, by_one=is_open)
+            found |= dict.fromkeys(self.of(sought), wanted)
         return found
 
 
 def _usual(classes: Iterable[str], layout: House) -> frozenset[str]:
-    usual = {furniture for name in classes for furniture in usual_furniture(name)}
+    usual = usual_furniture_of(tuple(classes))
     pieces = {piece.name for piece in layout.furniture if piece.class_name in usual}
     return frozenset(pieces | {floor_name(room.name) for room in layout.rooms})
 

@@ -8,6 +8,7 @@ from planner.planning.expert.facts import Facts
 from planner.planning.expert.job import Job
 from planner.planning.expert.notes import MAX_TRIES, Look, Notes
 from planner.planning.expert.search import Likelihood, Search
+from planner.planning.expert.sought import Sought
 from planner.planning.expert.steps import Steps
 from planner.planning.planner import AgentResult
 from planner.world.belief import Belief, BeliefNode, Source
@@ -73,6 +74,15 @@ def test_low_boards_and_basins_are_left_for_an_agent_of_another_height_until_all
     assert search().best("agent_1", lambda _: 1.0, others) is None
     notes.looked_by.add(("agent_0", shelves))
     assert search().best("agent_0", lambda _: 1.0, others) is None
+
+
+def test_for_all_of_a_kind_one_look_is_enough(house: House) -> None:
+    """To look everywhere twice for things that may not exist takes longer than a task may."""
+    shelves = next(p.name for p in house.furniture if p.class_name == "shelves")
+    notes = Notes(agents=("agent_0", "agent_1"), looked={shelves}, looked_by={("agent_1", shelves)})
+    sought = {"vase_0": Sought("all vases", frozenset({shelves}), by_one=True)}
+    search = Search(facts_of(house), notes, ["vase_0"], Likelihood(house), sought)
+    assert search.best("agent_0", lambda _: 1.0, set()) is None
 
 
 def test_agents_look_in_different_rooms(house: House) -> None:
