@@ -8,7 +8,8 @@ first alternative.
 With --ros each sentence is a `planner demo` of its own, as fast as it goes, with live verdict and
 the bag's; the answers are those of the same sentence in one process.
 
-Repeat with: python benchmarks/bench_free_text.py [FILE ...] [--count N] [--seed N] [--show] [--ros]
+Repeat with: python benchmarks/bench_free_text.py [FILE ...] [--count N] [--seed N] [--only WORDS]
+    [--show] [--ros]
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import math
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +67,9 @@ TOOLS = (
     ObjectRequest(("pot",)),
     ObjectRequest(("knife",)),
     ObjectRequest(("kettle",), states={"filled": True, "filled_with_water": True}),
-    ObjectRequest(("milk_carton",), states={"filled": True, "filled_with_milk": True}),
+    # Nothing can be poured from cartons.
+    ObjectRequest(("jug",), states={"filled": True, "filled_with_milk": True}),
+    ObjectRequest(("bottle",), states={"filled": True, "filled_with_juice": True}),
 )
 
 
@@ -107,9 +111,15 @@ def furniture_at(place: Place, house: House) -> tuple[str, ...]:
 def things_of(goal: Goal, house: House) -> Iterator[tuple[Description, ObjectRequest]]:
     """What a goal's descriptions name, a request for each thing."""
     each = for_each(goal, house)
+    several: set[str] = set()
     for phrase in goal.phrases():
         if not isinstance(phrase, Description):
             continue
+        if phrase.definite and phrase.pick is not None and phrase.kind in several:
+            # "Both bowls ... the bigger one": one of these.
+            continue
+        if phrase.count != 1:
+            several.add(phrase.kind)
         meant = default_word_meanings().find(phrase.kind)
         classes = tuple(sorted(meant.objects)) if meant is not None else ()
         named = phrase.kind.replace(" ", "_") in classes
@@ -124,6 +134,15 @@ def things_of(goal: Goal, house: House) -> Iterator[tuple[Description, ObjectReq
         count = phrase.count if isinstance(phrase.count, int) else COUNTS[phrase.count]
         for _ in range(count * each.get(phrase, 1)):
             yield phrase, ObjectRequest(classes[:1], relation, at, states)
+
+
+def every_class(goal: Goal) -> set[str]:
+    """Classes of which every thing is meant, so that the house gets only those with room."""
+    kinds = (
+        p.kind for p in goal.phrases() if isinstance(p, Description) and isinstance(p.count, Amount)
+    )
+    found = (default_word_meanings().find(kind) for kind in kinds)
+    return {name for meaning in found if meaning is not None for name in meaning.objects}
 
 
 def for_each(goal: Goal, house: House) -> dict[NounPhrase, int]:
@@ -162,12 +181,12 @@ def furnished(goal: Goal, house: House, rng: np.random.Generator) -> House | Non
         looks = {"color": phrase.color, "material": phrase.material}
         given = {name: str(word) for name, word in looks.items() if word is not None}
         things.append(ObjectPlacement.model_validate({**item.model_dump(), **given}))
-    tools = [tool for tool in TOOLS if not {*tool.classes} & {item.class_name for item in things}]
+    meant = {item.class_name for item in things} | every_class(goal)
+    tools = [tool for tool in TOOLS if not {*tool.classes} & meant]
     extra = place_objects(house, tools, rng, things)
     things += [item for item in extra if isinstance(item, ObjectPlacement)]
-    named = {item.class_name for item in things}
-    tool_classes = {cls for tool in TOOLS for cls in tool.classes}
-    others = [cls for cls in default_catalogue().objects if cls not in named | tool_classes]
+    unfit = meant | {cls for tool in TOOLS for cls in tool.classes}
+    others = [cls for cls in default_catalogue().objects if cls not in unfit]
     drawn = [ObjectRequest((str(cls),)) for cls in rng.choice(others, CLUTTER)]
     clutter = [
         item
@@ -194,26 +213,27 @@ def fits(goal: Goal, house: House) -> bool:
 
 def has_room(evaluation: Evaluation, state: WorldState, house: House) -> bool:
     """Whether nothing is asked to be in or on what is too small for it, or for it and another."""
-    together: dict[tuple[Relation, str], set[str]] = {}
+    together: dict[tuple[Relation, tuple[str, ...]], set[str]] = {}
     for wanted in evaluation.propositions:
         relation = RELATIONS.get(wanted.predicate)
         if relation is None:
             continue
-        things, holders = wanted.lists
-        things = [name for name in things if name in state.entities]
+        listed, holders = wanted.lists
+        things = [name for name in listed if name in state.entities]
         for name in things:
             size_m = state.entities[name].size_m
             if not any(
                 stands(size_m, s) for h in holders for s in spaces(h, relation, state, house)
             ):
                 return False
-        if len(holders) == 1 and len(things) == wanted.number:
-            together.setdefault((relation, holders[0]), set()).update(things)
+        if len(things) == wanted.number:
+            together.setdefault((relation, tuple(holders)), set()).update(things)
     return all(
         pack(
-            [state.entities[name].size_m for name in names], spaces(holder, relation, state, house)
+            [state.entities[name].size_m for name in names],
+            [space for holder in holders for space in spaces(holder, relation, state, house)],
         )
-        for (relation, holder), names in together.items()
+        for (relation, holders), names in together.items()
     )
 
 
@@ -241,15 +261,15 @@ def stands(size_m: Vec3, space: Vec3) -> bool:
 
 
 def pack(sizes: Sequence[Vec3], places: Sequence[Vec3]) -> bool:
-    """Whether things may fit side by side: by area, and each two if there is one space."""
+    """Whether things may fit side by side: by area, and those two in one space that have to."""
     if sum(w * d for w, d, _ in sizes) > sum(w * d for w, d, _ in places):
         return False
-    if len(places) != 1:
+    if len(sizes) <= len(places):
         return True
-    return all(
-        any(min(a[:2]) + min(b[:2]) <= side for side in places[0][:2])
-        for a, b in itertools.combinations(sizes, 2)
-    )
+    sides = [side for place in places for side in place[:2]]
+    pairs = itertools.combinations(sizes, 2)
+    fit = (any(min(a[:2]) + min(b[:2]) <= side for side in sides) for a, b in pairs)
+    return all(fit) if len(places) == 1 else any(fit)
 
 
 RELATIONS = {Predicate.IS_ON_TOP: Relation.ON, Predicate.IS_INSIDE: Relation.WITHIN}
@@ -264,6 +284,11 @@ def placed(entry: AnnotatedInstruction, rng: np.random.Generator) -> House | Non
         if house is not None and fits(entry.goal, house):
             return house
     return None
+
+
+def own_rng(text: str, seed: int) -> np.random.Generator:
+    """A sentence's own randomness, so that it gets the same house among any others."""
+    return np.random.default_rng([seed, zlib.crc32(text.encode())])
 
 
 def first_alternative(question: str) -> str | None:
@@ -317,16 +342,19 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ros", action="store_true", help="over ROS, about a minute each")
     parser.add_argument("--show", action="store_true", help="print what was not done right")
+    parser.add_argument("--only", metavar="WORDS", help="only instructions that have these words")
     args = parser.parse_args()
     rng = np.random.default_rng(args.seed)
     entries = [e for path in args.files for e in read_instructions(path) if e.goal is not None]
+    if args.only is not None:
+        entries = [entry for entry in entries if args.only in entry.text]
     trials: list[Trial] = []
     unplaced = 0
     for index in rng.permutation(len(entries)):
         if len(trials) == args.count:
             break
         entry = entries[index]
-        house = placed(entry, rng)
+        house = placed(entry, own_rng(entry.text, args.seed))
         if house is None:
             unplaced += 1
             continue
