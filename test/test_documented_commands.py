@@ -82,6 +82,7 @@ EXCHANGE = f"{PROGRAMS}test_export_import_and_forget"
 ELSEWHERE: Mapping[str, str] = {
     "planner houses explore train_0 -o explored.png": (
         "test/planner/commands/test_houses.py::test_a_house_is_explored_and_drawn"
+    ),
     'planner instruct "<Driver> What can I do? <Commander> Make a coffee, please."': (
         "test/planner/planning/helper/test_run.py::test_a_dialogue_is_carried_out"
     ),
