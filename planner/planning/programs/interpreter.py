@@ -39,6 +39,7 @@ from planner.planning.programs.steps import (
     SkillStep,
     Step,
     Work,
+    variables_of,
 )
 from planner.planning.programs.vocabulary import ProgramVocabulary, default_vocabulary
 from planner.world.errors import PlannerError
@@ -48,6 +49,8 @@ from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 # How often statements may be put before one, and how many steps one decision may look at.
 _MAX_INSERTIONS = 24
 _MAX_TURNS = 400
+# How many places without room are passed over for what is put down anywhere.
+_MAX_FULL = 12
 # An agent that is this far from where it ended its last step stands somewhere else.
 _MOVED_M = 0.6
 _MOVES = {
@@ -105,6 +108,7 @@ class Interpreter:
         self._at = ""
         self._at_m: Vec3 | None = None
         self._has_moved = False
+        self._full: set[str] = set()
         self.executed: tuple[Executed, ...] = ()
 
     @property
@@ -166,12 +170,22 @@ class Interpreter:
             self._drop(frame)
             return True
         walked = call.name in _WALKS
+        if self._is_full(frame, call, result):
+            self._full.add(call.arguments[2] or "")
+            self._note(frame, Outcome.FAILED, call, result.text, entities)
+            return True
         if not self._checks or walked or frame.walked_again or result.code not in _OUT_OF_REACH:
             return False
         frame.walked_again = True
         self._at = ""
         self._note(frame, Outcome.FAILED, call, result.text, entities)
         return True
+
+    def _is_full(self, frame: _Frame, call: SkillCall, result: SkillResult) -> bool:
+        put_down = isinstance(frame.work, Invocation) and frame.work.method is Method.PUT_DOWN
+        if not put_down or result.code is not SkillCode.NO_PLACEMENT:
+            return False
+        return call.arguments[2] not in self._full and len(self._full) < _MAX_FULL
 
     def insert(self, program: Program) -> None:
         """Puts a repair before the failed statement, which is then tried again.
@@ -205,7 +219,7 @@ class Interpreter:
             return
         situation = Situation(context, self._agent, self._vocabulary)
         frame = self._queue[0]
-        for variable in _variables(frame.work):
+        for variable in variables_of(frame.work):
             binding = self._bindings.by_variable.get(variable)
             if binding is None or self._entity(variable, situation):
                 continue
@@ -243,14 +257,23 @@ class Interpreter:
         self, frame: _Frame, work: Invocation | SkillStep | Aftermath, situation: Situation
     ) -> Scene | Missing | Failed:
         found: list[str] = []
-        for variable in _variables(work):
+        for variable in variables_of(work):
             entity = self._entity(variable, situation)
             if not entity:
                 return self._missing(frame, variable)
             found.append(entity)
         argument = work.argument if isinstance(work, Invocation) else ""
         place = found[1] if argument else ""
-        return Scene(situation, self._bindings, work.variable, found[0], argument, place, self._at)
+        return Scene(
+            situation,
+            self._bindings,
+            work.variable,
+            found[0],
+            argument,
+            place,
+            self._at,
+            frozenset(self._full),
+        )
 
     def _entity(self, variable: str, situation: Situation) -> str:
         preferred = self._repairing if is_own(variable) else ()
@@ -265,6 +288,9 @@ class Interpreter:
         return Missing(instance.class_name, instance.landmark, classes, frame.origin)
 
     def _act(self, frame: _Frame, work: Invocation | SkillStep, scene: Scene) -> Step | None:
+        if scene.place == scene.thing:
+            sentence = f"{scene.thing} cannot be put on or into itself."
+            return self._fail(frame, SkillCode.WRONG_ARGUMENTS, sentence, (scene.thing,))
         if is_done_already(work, scene):
             self._note(frame, Outcome.ALREADY_TRUE, entities=(scene.thing,))
             self._drop(frame)
@@ -373,9 +399,3 @@ class Interpreter:
         elif planar_m(here, self._at_m) > _MOVED_M:
             self._at = ""
         self._at_m, self._has_moved = here, False
-
-
-def _variables(work: Work) -> tuple[str, ...]:
-    if isinstance(work, Invocation):
-        return (work.variable, work.argument) if work.argument else (work.variable,)
-    return (work.variable,) if isinstance(work, SkillStep | Aftermath) else ()

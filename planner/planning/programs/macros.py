@@ -123,7 +123,7 @@ def emptying(scene: Scene) -> tuple[Work, ...]:
         if not _is_directly(one, scene):
             continue
         steps += scene.calls(one, Method.PICKUP)
-        place = situation.place_to_put_down(one, besides=scene.thing)
+        place = situation.place_to_put_down(one, besides={scene.thing, *scene.full})
         if situation.piece(place) is None:
             steps += scene.calls(one, Method.PUT_DOWN)
         else:

@@ -25,6 +25,7 @@ class Scene:
         thing: what the method is called on.
         place: its argument; "" if it has none.
         at: what the agent stands at; "" if that is not known.
+        full: where something could not be put down.
     """
 
     situation: Situation
@@ -34,6 +35,7 @@ class Scene:
     argument: str = ""
     place: str = ""
     at: str = ""
+    full: frozenset[str] = frozenset()
 
     def calls(self, entity: str, *methods: Method) -> tuple[Invocation, ...]:
         """Statements about something known."""
@@ -192,10 +194,10 @@ def receptacle_for(scene: Scene) -> str:
     if at and situation.piece(at) is None and situation.facts.node(at) is not None:
         spot = situation.facts.base_spot(at)
         at = spot[1] if spot is not None else ""
-    piece = situation.piece(at)
+    piece = situation.piece(at) if at not in scene.full else None
     if piece is not None and piece.surfaces and situation.fits(scene.thing, Relation.ON, at):
         return at
-    return situation.place_to_put_down(scene.thing)
+    return situation.place_to_put_down(scene.thing, besides=scene.full)
 
 
 _TABLE: Mapping[Method, tuple[Condition, ...]] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from planner.planning.expert.facts import Facts, planar_m
 from planner.planning.planner import Context
 from planner.planning.programs.vocabulary import ProgramVocabulary
@@ -151,10 +153,10 @@ class Situation:
             if holder in self.facts.holders(node.name)
         ]
 
-    def place_to_put_down(self, thing: str, besides: str = "") -> str:
+    def place_to_put_down(self, thing: str, besides: Collection[str] = ()) -> str:
         """The nearest furniture of the room with room on it; the floor if there is none.
 
-        `besides` is not considered.
+        What is in `besides` is not considered.
         """
         node = self.facts.node(self.agent)
         room = (node.room if node is not None else None) or self._room_at()
@@ -167,7 +169,7 @@ class Situation:
                 piece.name,
             )
             for piece in pieces
-            if piece.name != besides and self.fits(thing, Relation.ON, piece.name)
+            if piece.name not in besides and self.fits(thing, Relation.ON, piece.name)
         )
         if ranked and ranked[0][0] <= _FLOOR_M:
             return ranked[0][1]

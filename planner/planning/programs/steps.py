@@ -123,3 +123,14 @@ def work_text(work: Work) -> str:
             return f"what {variable} does"
         case Instance() | Invocation() | Correction() | DoNothing():
             return statement_text(work)
+
+
+def variables_of(work: Work) -> tuple[str, ...]:
+    """The variables that a step uses: what it is called on, then its argument."""
+    match work:
+        case Invocation(variable, _, argument) if argument:
+            return (variable, argument)
+        case Invocation(variable) | SkillStep(variable) | Aftermath(variable):
+            return (variable,)
+        case _:
+            return ()

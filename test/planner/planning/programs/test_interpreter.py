@@ -408,3 +408,19 @@ def test_what_is_wanted_clean_is_cleaned_before_it_is_used(
     assert played.run() == Finished()
     assert played.calls.index("Clean[plate_0]") < len(played.calls) - 1
     assert played.calls[-1].startswith("Place[plate_0, on, table_")
+
+
+def test_what_has_no_room_is_passed_over_for_what_is_put_down(
+    kitchen: Callable[..., Kitchen],
+) -> None:
+    played = kitchen('plate = InteractionObject("Plate")\nplate.pickup()\nplate.put_down()\n')
+    full = "No valid placements found for entity table_0."
+
+    def no_room(_agent: str, call: SkillCall) -> SkillResult | None:
+        is_full = call.name == "Place" and call.arguments[2] == "table_0"
+        return SkillResult.failure(SkillCode.NO_PLACEMENT, full) if is_full else None
+
+    played.world.fault = no_room
+    assert played.run() == Finished()
+    assert played.world.things["plate_0"] == (ON, "cabinet_0")
+    assert played.calls.count("Place[plate_0, on, table_0, None, None]") == 1
