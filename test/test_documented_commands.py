@@ -229,6 +229,9 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/bench/runs/test_solved.py"
         "::test_samples_are_the_successful_actions_and_the_end"
     ),
+    "planner bench table helper RUN_A RUN_B --as smaller_model=RUN_C": (
+        "test/planner/bench/runs/test_teach_tables.py::test_the_command_puts_a_run_into_the_tables"
+    ),
     "planner bench table llamar RUN_A RUN_B --as oracle_verifier=RUN_C": (
         "test/planner/bench/runs/test_llamar_tables.py"
         "::test_the_command_prints_the_tables_and_what_stood_behind_a_run"

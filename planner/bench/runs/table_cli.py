@@ -1,16 +1,21 @@
-"""`planner bench table llamar RUN...`: a paper's tables, row by row with our runs."""
+"""`planner bench table PAPER RUN...`: a paper's tables, row by row with our runs."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from planner.bench.runs.llamar_tables import Run, row_keys, table_lines
+from planner.bench.runs import llamar_tables, teach_tables
+from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.manifest import read_manifest
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.world.errors import PlannerError
 
-PAPERS = ("llamar",)
+# By paper: the names of its rows, and its tables with runs beside them.
+PAPERS = {
+    "helper": (teach_tables.row_keys, teach_tables.table_lines),
+    "llamar": (llamar_tables.row_keys, llamar_tables.table_lines),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         dest="named",
         metavar="ROW=RUN",
-        help=f"puts a run beside a row whatever its settings: {', '.join(row_keys())}",
+        help=f"puts a run beside a row whatever its settings: {_rows()}",
     )
 
 
@@ -39,8 +44,13 @@ def run(args: argparse.Namespace) -> int:
         named.setdefault(row, []).append(folder)
     others = [folder for folders in named.values() for folder in folders]
     folders = dict.fromkeys([*map(str, args.runs), *others])
+    _, table_lines = PAPERS[args.paper]
     print("\n".join(table_lines([_read(folder) for folder in folders], named)))
     return 0
+
+
+def _rows() -> str:
+    return "; ".join(f"of {paper} {', '.join(keys())}" for paper, (keys, _) in PAPERS.items())
 
 
 def _read(folder: str) -> Run:

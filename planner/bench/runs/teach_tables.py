@@ -1,0 +1,262 @@
+"""The results that HELPER's paper prints, row by row with ours (HELPER-T1 to HELPER-T4).
+
+A run of ours is beside the row whose variant it is by its planner, its options, its memory and who
+answers. Our training houses stand for rooms that were seen, the held-out ones for unseen rooms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from planner.bench.runs.llamar_tables import Run
+from planner.bench.runs.rows import Row
+from planner.bench.runs.settings import MemoryKind, Person
+from planner.bench.runs.table import estimated
+from planner.bench.runs.teach_results import (
+    CHANGES,
+    GROUPS,
+    METHODS,
+    OTHER_SPLIT,
+    SPLITS,
+    SYSTEM_COLUMNS,
+    SYSTEMS,
+    VARIANTS,
+    Pair,
+)
+from planner.command_line import aligned
+from planner.evaluation.metrics.table import metrics
+from planner.parts.option import OptionValue
+from planner.world.dialogue import Setting
+from planner.world.errors import PlannerError
+
+PLANNER, RETRIEVAL = "helper", "helper_retrieval"
+_UNSEEN_HOUSES = "heldout"
+_METRICS = (("success", "weighted_success"), ("goal_condition_success", "weighted_goal_conditions"))
+# Of the planner: what an option is where the run does not say.
+_DEFAULTS: Mapping[str, OptionValue] = {
+    "memory_examples": "retrieved",
+    "preconditions": True,
+    "rectifier": True,
+    "locator": True,
+    "percept": "perceived",
+    "feedback_rounds": 0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A row of the ablations.
+
+    Attributes:
+        key: its name on the command line.
+        label: the paper's.
+        switches: the options that differ from the planner's defaults.
+        memory: whether a run's memory is of this row; None = any.
+    """
+
+    key: str
+    label: str
+    switches: Mapping[str, OptionValue] = field(default_factory=dict)
+    memory: Callable[[str], bool] | None = None
+    is_by_name_only: bool = False
+
+    def fits(self, run: Run) -> bool:
+        """Whether a run of ours is of this variant."""
+        if run.settings.planner != PLANNER or self.is_by_name_only:
+            return False
+        wanted = {**_DEFAULTS, **self.switches}
+        if any(run.option(name, _DEFAULTS[name]) != value for name, value in wanted.items()):
+            return False
+        asks = bool(wanted["feedback_rounds"])
+        if asks and run.settings.person is not Person.SIMULATED:
+            return False
+        return self.memory is None or self.memory(run.settings.memory)
+
+
+def _is_true_masks(memory: str) -> bool:
+    return memory in (MemoryKind.RAYS.value, MemoryKind.PICTURES.value)
+
+
+def _is_seen_by_camera(memory: str) -> bool:
+    return memory not in {kind.value for kind in MemoryKind}
+
+
+ROWS = (
+    Variant("helper", "HELPER"),
+    Variant("no_memory", "w/o Mem Aug", {"memory_examples": "fixed"}),
+    Variant("no_preconditions", "w/o Pre Check", {"preconditions": False}),
+    Variant("no_rectifier", "w/o Correction", {"rectifier": False}),
+    Variant("no_locator", "w/o LOCATOR", {"locator": False}),
+    Variant("smaller_model", "w/ GPT-3.5", is_by_name_only=True),
+    # Our cameras measure depth.
+    Variant("gt_depth", "w/ GT depth", memory=_is_seen_by_camera),
+    Variant("gt_masks", "w/ GT depth, seg", memory=_is_true_masks),
+    Variant("gt_percept", "w/ GT percept", {"percept": "true"}),
+    Variant("feedback_1", "w/ Feedback 1", {"feedback_rounds": 1}),
+    Variant("feedback_2", "w/ Feedback 2", {"feedback_rounds": 2}),
+    Variant(
+        "gt_percept_feedback_2",
+        "w/ GT percept, Feedback 2",
+        {"percept": "true", "feedback_rounds": 2},
+    ),
+)
+
+
+def row_keys() -> tuple[str, ...]:
+    """The names of all rows."""
+    return tuple(row.key for row in ROWS)
+
+
+def table_lines(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
+    """The paper's tables with ours beside them, as text.
+
+    Args:
+        runs: ours.
+        named: by row, the names of runs that are put there whatever their settings.
+
+    Raises:
+        PlannerError: if a row is named that there is not.
+    """
+    unknown = [key for key in named if key not in row_keys()]
+    if unknown:
+        raise PlannerError(f"there is no row {unknown[0]!r}; known are {', '.join(row_keys())}")
+    dialogues = [run for run in runs if any(_group(row) for row in run.judged)]
+    routines = [run for run in runs if any(_changes(row) is not None for row in run.judged)]
+    lines = [
+        *_systems(),
+        *_methods(dialogues, named),
+        *_variants(dialogues, named),
+        *_personal(routines),
+        *_other_split(),
+    ]
+    rest = [run for run in runs if run not in dialogues and run not in routines]
+    if rest:
+        lines += ["OTHER RUNS, without episodes of teach or routines", *(run.name for run in rest)]
+        lines += [""]
+    if runs:
+        lines += ["WHAT STOOD BEHIND THE RUNS"]
+        lines += [f"{run.name}: {_settings_words(run)}; model {run.models}" for run in runs]
+        lines += [""]
+    lines.append("percent; in brackets weighted by the length of the reference (HELPER-5)")
+    return lines
+
+
+def relative_drop(full: float, ablated: float) -> float:
+    """1 - ablated / full, of success rates (HELPER-C42).
+
+    Raises:
+        ZeroDivisionError: if nothing succeeded with everything.
+    """
+    return 1 - ablated / full
+
+
+def _is_beside(run: Run, row: Variant, named: Mapping[str, Sequence[str]]) -> bool:
+    if run.name in {name for names in named.values() for name in names}:
+        return run.name in named.get(row.key, ())
+    return row.fits(run)
+
+
+def _systems() -> list[str]:
+    rows: list[tuple[str, ...]] = [("", *SYSTEM_COLUMNS)]
+    rows += [(name, *("yes" if c == "x" else "no" for c in has)) for name, has in SYSTEMS.items()]
+    rows.append((f"ours, {PLANNER}", *("yes" for _ in SYSTEM_COLUMNS)))
+    return ["TABLE 1: systems", *aligned(rows), ""]
+
+
+def _methods(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
+    head = ("METHOD", "", *(f"{group} {what}" for group in GROUPS for what in ("SR", "GC")), "N")
+    rows: list[tuple[str, ...]] = [head]
+    for name, values in METHODS.items():
+        rows.append((name, "paper", *map(_printed, values), ""))
+    for run in runs:
+        of_row = any(_is_beside(run, row, named) for row in ROWS[:1])
+        label = "" if of_row else run.settings.planner
+        numbers = (words for group in GROUPS for words in _ours(_of_group(run, group)))
+        rows.append((label, run.name, *numbers, str(len(run.judged))))
+    return ["TABLE 2: from dialogue (tfd) and from dialogue history (edh)", *aligned(rows), ""]
+
+
+def _variants(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
+    rows: list[tuple[str, ...]] = [("VARIANT", "", "SR", "GC", "DROP", "N")]
+    paper_full = VARIANTS[ROWS[0].label][0][0]
+    full = next((run for run in runs if _is_beside(run, ROWS[0], named)), None)
+    for row in ROWS:
+        success, goals = VARIANTS[row.label]
+        drop = _percent(relative_drop(paper_full, success[0]))
+        rows.append((row.label, "paper", _printed(success), _printed(goals), drop, ""))
+        rows += [_variant_words(run, full) for run in runs if _is_beside(run, row, named)]
+    return ["TABLE 2, variants: from dialogue, unseen", *aligned(rows), ""]
+
+
+def _variant_words(run: Run, full: Run | None) -> tuple[str, ...]:
+    own = _of_group(run, GROUPS[0])
+    all_of_it = _value(_of_group(full, GROUPS[0]), "success") if full is not None else None
+    here = _value(own, "success")
+    drop = _percent(relative_drop(all_of_it, here)) if all_of_it and here is not None else "-"
+    return ("", run.name, *_ours(own), drop, str(len(own)))
+
+
+def _personal(runs: Sequence[Run]) -> list[str]:
+    rows: list[tuple[str, ...]] = [("CHANGES", "", *map(str, CHANGES), "N")]
+    rows.append(("HELPER, plans", "paper", *(f"{value:.0f}" for value in CHANGES.values()), ""))
+    for run in runs:
+        parts = [[row for row in run.judged if _changes(row) == n] for n in CHANGES]
+        numbers = (_number(_value(part, "success")) for part in parts)
+        total = str(sum(len(part) for part in parts))
+        rows.append((f"{run.settings.planner}, carried out", run.name, *numbers, total))
+    return ["TABLE 3: personal routines by the number of changes", *aligned(rows), ""]
+
+
+def _other_split() -> list[str]:
+    head = ("METHOD", "", *(f"{part} {what}" for part in SPLITS for what in ("SR", "GC")))
+    rows: list[tuple[str, ...]] = [head]
+    rows += [(name, "paper", *map(_printed, values)) for name, values in OTHER_SPLIT.items()]
+    return ["TABLE 4: edh on an alternative split, which ours lack", *aligned(rows), ""]
+
+
+def _group(row: Row) -> str | None:
+    """The group of an episode of the suite `teach`; None for any other."""
+    setting = row.episode_id.partition("_")[0]
+    if setting not in set(Setting):
+        return None
+    return f"{setting} {'unseen' if row.house.startswith(_UNSEEN_HOUSES) else 'seen'}"
+
+
+def _of_group(run: Run, group: str) -> list[Row]:
+    return [row for row in run.judged if _group(row) == group]
+
+
+def _changes(row: Row) -> int | None:
+    """The number of changes of a request of the suite `routines`; None for any other episode."""
+    _, sign, number = row.episode_id.rpartition("_changes_")
+    return int(number) if sign and number.isdigit() else None
+
+
+def _value(rows: Sequence[Row], metric: str) -> float | None:
+    return estimated(metrics()[metric], rows).estimate.value if rows else None
+
+
+def _ours(rows: Sequence[Row]) -> tuple[str, ...]:
+    return tuple(f"{_number(_value(rows, a))} ({_number(_value(rows, b))})" for a, b in _METRICS)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.2f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _printed(pair: Pair) -> str:
+    return f"{pair[0]:.2f} ({pair[1]:.2f})"
+
+
+def _settings_words(run: Run) -> str:
+    """The planner, the suite, the memory, who answers, and the options that differ."""
+    settings = run.settings
+    words = [f"planner {settings.planner}", f"suite {run.suite}", f"memory {settings.memory}"]
+    words += [f"person {settings.person}"] if settings.person is not Person.NOBODY else []
+    options = [*sorted(settings.options.items()), *sorted(settings.model_options.items())]
+    return ", ".join([*words, *(f"{name} {value}" for name, value in options)])
