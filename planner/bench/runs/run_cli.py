@@ -12,7 +12,7 @@ from planner.bench.runs.memory_flags import add_memory_flags, read_memory_flags
 from planner.bench.runs.pool import ProcessPool
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
-from planner.bench.runs.settings import InProcess, MemoryKind, Person, RunSettings, memory_names
+from planner.bench.runs.settings import AnsweredBy, InProcess, MemoryKind, RunSettings, memory_names
 from planner.bench.runs.solved import check_store
 from planner.bench.runs.suites import find_suite, jobs_of
 from planner.bench.runs.table import summarise, summary_lines
@@ -60,9 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how a planner reads the memory",
     )
     what.add_argument(
-        "--person",
-        choices=[*Person],
-        default=Person.NOBODY,
+        "--answered-by",
+        choices=[*AnsweredBy],
+        default=AnsweredBy.NOBODY,
         help="who answers questions; simulated: says what is not as the episode's goal wants it",
     )
     what.add_argument("--mode", choices=list(_MODES), default="strict", help="evaluation rules")
@@ -147,7 +147,7 @@ def _settings(args: argparse.Namespace) -> RunSettings:
             control=Control(args.control),
             memory_source=MemorySource(args.memory_source),
             mode=_MODES[args.mode],
-            person=Person(args.person),
+            answered_by=AnsweredBy(args.answered_by),
             seed=args.seed,
             most_cycles=args.max_cycles,
             show_states=args.show_states,

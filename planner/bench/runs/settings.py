@@ -48,7 +48,7 @@ class InProcess(StrEnum):
     RESCUE = "rescue"
 
 
-class Person(StrEnum):
+class AnsweredBy(StrEnum):
     """Who answers a planner's questions: nobody, or a simulated person who sees the truth."""
 
     NOBODY = "nobody"
@@ -75,7 +75,7 @@ class RunSettings(FileModel):
         memory: one of `memory_names`.
         memory_model, memory_url, memory_second: the models of an updater that reads images.
         memory_options: of the updater, values that differ from the defaults.
-        person: who answers questions; a question to nobody ends the episode.
+        answered_by: who answers questions; a question to nobody ends the episode.
         options: of the planner, values that differ from the defaults; model_options likewise.
         prompt_price, cached_price, reply_price: price per million tokens.
     """
@@ -99,7 +99,7 @@ class RunSettings(FileModel):
     show_states: bool = False
     model_deadline_s: Annotated[float, Field(gt=0)] = 60.0
     model_wait_s: Annotated[float, Field(ge=0)] = 600.0
-    person: Person = Person.NOBODY
+    answered_by: AnsweredBy = AnsweredBy.NOBODY
     options: Mapping[str, OptionValue] = Field(default_factory=dict)
     prompt_price: Price = 0.0
     cached_price: Price = 0.0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.rows import Row
-from planner.bench.runs.settings import MemoryKind, Person
+from planner.bench.runs.settings import AnsweredBy, MemoryKind
 from planner.bench.runs.table import estimated
 from planner.bench.runs.teach_results import (
     CHANGES,
@@ -69,7 +69,7 @@ class Variant:
         if any(run.option(name, _DEFAULTS[name]) != value for name, value in wanted.items()):
             return False
         asks = bool(wanted["feedback_rounds"])
-        if asks and run.settings.person is not Person.SIMULATED:
+        if asks and run.settings.answered_by is not AnsweredBy.SIMULATED:
             return False
         return self.memory is None or self.memory(run.settings.memory)
 
@@ -257,6 +257,7 @@ def _settings_words(run: Run) -> str:
     """The planner, the suite, the memory, who answers, and the options that differ."""
     settings = run.settings
     words = [f"planner {settings.planner}", f"suite {run.suite}", f"memory {settings.memory}"]
-    words += [f"person {settings.person}"] if settings.person is not Person.NOBODY else []
+    if settings.answered_by is not AnsweredBy.NOBODY:
+        words.append(f"answered by {settings.answered_by}")
     options = [*sorted(settings.options.items()), *sorted(settings.model_options.items())]
     return ", ".join([*words, *(f"{name} {value}" for name, value in options)])

@@ -18,7 +18,7 @@ from planner.bench.runs.house_caches import clear_house_caches
 from planner.bench.runs.manifest import versions
 from planner.bench.runs.models import Models, trace_stem
 from planner.bench.runs.rows import Fault, Row, RowAxes, RowCost, RowError, RowVerdict
-from planner.bench.runs.settings import InProcess, Person, RunSettings
+from planner.bench.runs.settings import AnsweredBy, InProcess, RunSettings
 from planner.bench.runs.suites import Job
 from planner.evaluation.metrics.metric import Metric, MetricRecord
 from planner.evaluation.metrics.table import metrics
@@ -130,7 +130,7 @@ class EpisodeWorker:
         make = partial(self._planner, model=ledger_model, listener=listener)
         run = self._prepared(job, episode, house, make, builder)
         listener.run = run
-        person = attended(run) if settings.person is Person.SIMULATED else None
+        person = attended(run) if settings.answered_by is AnsweredBy.SIMULATED else None
         result = await run.play()
         trace = traced(
             builder,

@@ -86,10 +86,10 @@ def test_check_42_percentages_and_relative_changes_are_rounded_as_printed() -> N
         ({"options": {"rectifier": False}}, ["w/o Correction"]),
         ({"options": {"locator": False}}, ["w/o LOCATOR"]),
         ({"options": {"percept": "true"}}, ["w/ GT percept"]),
-        ({"options": {"feedback_rounds": 1}, "person": "simulated"}, ["w/ Feedback 1"]),
-        ({"options": {"feedback_rounds": 2}, "person": "simulated"}, ["w/ Feedback 2"]),
+        ({"options": {"feedback_rounds": 1}, "answered_by": "simulated"}, ["w/ Feedback 1"]),
+        ({"options": {"feedback_rounds": 2}, "answered_by": "simulated"}, ["w/ Feedback 2"]),
         (
-            {"options": {"feedback_rounds": 2, "percept": "true"}, "person": "simulated"},
+            {"options": {"feedback_rounds": 2, "percept": "true"}, "answered_by": "simulated"},
             ["w/ GT percept, Feedback 2"],
         ),
         ({"options": {"feedback_rounds": 2}}, []),
@@ -103,7 +103,7 @@ def test_check_44_each_ablation_is_a_switch_that_the_report_names(settings, labe
     (behind,) = (line for line in table_lines([run], {}) if line.startswith("mine: "))
     for name, value in settings.get("options", {}).items():
         assert f"{name} {value}" in behind
-    assert all(f"{settings[key]}" in behind for key in ("memory", "person") if key in settings)
+    assert all(f"{settings[key]}" in behind for key in ("memory", "answered_by") if key in settings)
 
 
 def test_a_run_stands_beside_the_row_that_is_named() -> None:
@@ -141,12 +141,14 @@ def test_routines_are_counted_by_their_changes() -> None:
 def test_the_command_puts_a_run_into_the_tables(tmp_path: Path, capsys) -> None:
     folder = tmp_path / "run"
     words = ["bench", "teach", "--planner", "expert", "--episodes", "1", "--quiet"]
-    assert main([*words, "--person", "simulated", "--out", str(folder)]) == 0
+    assert main([*words, "--answered-by", "simulated", "--out", str(folder)]) == 0
     capsys.readouterr()
     assert main(["bench", "table", "helper", str(folder)]) == 0
     said = capsys.readouterr().out
     assert "TABLE 3: personal routines" in said
-    assert f"{folder}: planner expert, suite teach, memory privileged, person simulated" in said
+    assert (
+        f"{folder}: planner expert, suite teach, memory privileged, answered by simulated" in said
+    )
     assert main(["bench", "table", "helper", str(folder), "--as", f"gt_masks={folder}"]) == 0
     below = capsys.readouterr().out.partition("w/ GT depth, seg")[2].splitlines()[1]
     assert str(folder) in below
