@@ -162,13 +162,19 @@ class ProgramChange:
             if old.role is not Role.REPLACED:
                 continue
             before = [m for m in mentions[:place] if m.clause == old.clause and id(m) not in done]
-            near = before[-1:] or mentions[place + 1 : place + 2]
+            after = mentions[place + 1 : place + 2]
+            near = after if old.swapped else before[-1:] or after
             if not near:
                 raise MisfitError(f"it is not said what to use instead of {old.name}")
+            if old.name == COFFEE and self._found(old):
+                # Nothing else is made in that machine: what comes instead is added.
+                self._leave_out(self._found(old), COFFEE)
+                done.add(id(old))
+                continue
             done |= {id(old), id(near[0])}
             self._exchange(old.name, as_slices(near[0]).name)
-            if near[0].count:
-                self._thing(near[0], self._found(near[0]), None)
+            if found := self._found(near[0]):
+                self._thing(near[0], found, None)
         return [m for m in mentions if id(m) not in done]
 
     def _exchange(self, old: str, new: str) -> None:

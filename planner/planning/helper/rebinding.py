@@ -23,6 +23,8 @@ from planner.planning.helper.request_words import Reader, said_by_the_person
 from planner.planning.programs.parsing import parse_program
 from planner.planning.programs.program import Program, ProgramError, program_text
 
+# What many other words of a request hide, a name finds among so many.
+_NAMED_AMONG = 20
 _ROUTINES = words(
     """
     salad sandwich breakfast lunch dinner supper meal snack coffee tea toast
@@ -31,7 +33,7 @@ _ROUTINES = words(
 )
 # Verbs of requests that come right before one of these.
 _VERBS = words("prepare start serve cook make want need love like fancy order finish repeat clean")
-_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
+_NAME = re.compile(r"(?<=[A-Za-z,] )[A-Z][a-z]+")
 _BEFORE_ROUTINE = re.compile(
     rf"(?:\b(?:the|my|our)|^|[.,;:!?]) *([a-z]+) (?:{'|'.join(sorted(_ROUTINES))})\b"
 )
@@ -75,9 +77,10 @@ def nearest_rebound(memory: ProgramMemory, request: str, k: int = EXAMPLES) -> R
     Raises:
         FileError: if the memory's file cannot be read.
     """
-    found = [record for _, record in memory.nearest(request, RecordKind.PLAN, k)]
+    near = memory.nearest(request, RecordKind.PLAN, max(k, _NAMED_AMONG) if k else 0)
+    found = [record for _, record in near]
     named = [record for record in found if names_routine(record, request)]
-    results = [rebind(record, request) for record in named[:1] or found]
+    results = [rebind(record, request) for record in named[:1] or found[:k]]
     fitting = [result for result in results if isinstance(result, Rebound)]
     if fitting:
         return fitting[0]
@@ -106,9 +109,14 @@ def rebind(record: ProgramRecord, request: str) -> Rebound | Unbound:
 
 
 def names_routine(record: ProgramRecord, request: str) -> bool:
-    """Whether a request has a name that the record was taught by."""
-    said = {stem_of(word) for word in re.findall(r"[a-z]+", said_by_the_person(request).lower())}
-    return bool({stem_of(name) for name in names_in(record.key)} & said)
+    """Whether a request and what a record was taught with share a name."""
+    names = {stem_of(name) for name in names_in(record.key) | names_in(request)}
+    return bool(names & _stems(record.key) & _stems(request))
+
+
+def _stems(text: str) -> frozenset[str]:
+    said = said_by_the_person(text).lower()
+    return frozenset(stem_of(word) for word in re.findall(r"[a-z]+", said))
 
 
 def names_in(text: str) -> frozenset[str]:

@@ -27,9 +27,9 @@ _LONGEST = 3
 _NO = phrases(
     "no | not | without | without any | leave out | leave off | leave away | skip | omit | drop"
     " | hold | forget | forget about | except | except for | minus | remove | neither"
-    " | don't include | do not include | don't clean | don't bring | don't add | don't use"
-    " | don't want"
 )
+_REFUSING = phrases("don't | dont | do not")
+_SWAPPING = words("replace swap exchange substitute replacing swapping")
 _INSTEAD = phrases("instead of | rather than | in place of")
 _ADD = phrases(
     "add | adding | plus | also | extra | an extra | additional | an additional | another"
@@ -42,8 +42,13 @@ _SWITCHING = words("switch switching turn turning")
 _PLACES = words("on onto in into at upon to inside")
 _ALL = words("everything all them it those these both")
 _ONLY = words("only just")
-_ARTICLES = words("a an")
-_DETERMINERS = words("the my your some any this that its our of and or with directly all")
+_ARTICLES = words("a an single")
+_DETERMINERS = words("the my your some any this that its our of and or with all")
+_DIRECTLY = words("directly straight")
+# What a number may count that is no thing of the task.
+_NO_THINGS = words(
+    "people person persons guest guests favour favor bit minute minutes time times day"
+)
 _PIECES = words("slice slices piece pieces")
 _BEFORE_VERBS = words("you please to then and")
 _AFTER_VERBS = words("the my all this that these those some a an me us away up down out")
@@ -78,6 +83,7 @@ class Mention:
         toasted: whether it is called toast.
         water: whether it is wanted with water in it.
         clause: which part of the sentence it is in.
+        swapped: of what is replaced, whether what comes instead follows, as after "replace".
         everything: of a place, whether all things go there.
         directly: of a place, whether without a plate or bowl.
     """
@@ -93,6 +99,7 @@ class Mention:
     toasted: bool = False
     water: bool = False
     clause: int = 0
+    swapped: bool = False
     everything: bool = False
     directly: bool = False
 
@@ -140,6 +147,7 @@ class Reader:
         """Forgets what was said before the next thing."""
         self._role, self._count, self._adds, self._only = Role.THING, 0, False, False
         self._looks: set[str] = set()
+        self._swaps = False
         self._pieces = self._everything = self._directly = self._expects = False
 
     def _step(self, place: int) -> int:
@@ -152,6 +160,15 @@ class Reader:
             self._role = Role.ABSENT if keeps else Role.THING
             return 1
         if self._tokens[place : place + 2] == ["no", ","]:
+            return 1
+        if length := self._length(place, _REFUSING):
+            wanted = self._tokens[place + length : place + length + 1] == ["forget"]
+            self._begin(Role.THING if wanted else Role.ABSENT)
+            self._adds = wanted
+            return length + 1
+        if word in _SWAPPING:
+            self._begin(Role.REPLACED)
+            self._swaps = True
             return 1
         for group, role in ((_INSTEAD, Role.REPLACED), (_NO, Role.ABSENT)):
             if length := self._length(place, group):
@@ -166,7 +183,17 @@ class Reader:
             return length
         if word in ("on", "in") and place and self._tokens[place - 1] in _SWITCHING:
             return 1
-        return self._noun(place) or self._word(word)
+        return self._raised(place) or self._noun(place) or self._word(word)
+
+    def _raised(self, place: int) -> int:
+        """Reads "to four slices" after a thing, as in "raise the lettuce to four slices"."""
+        to, number, *rest = [*self._tokens[place : place + 3], "", ""]
+        if to != "to" or not self.mentions or not (number in NUMBERS or number.isdecimal()):
+            return 0
+        count, pieces = NUMBERS.get(number) or int(number[:6]), rest[0] in _PIECES
+        last = self.mentions[-1]
+        self.mentions[-1] = replace(last, count=count, sliced=last.sliced or pieces)
+        return 2 + pieces
 
     def _begin(self, role: Role) -> None:
         self._clear()
@@ -197,12 +224,13 @@ class Reader:
             self._pieces = True
         elif word in _LOOKS:
             self._looks.add(word)
-        elif word == "directly":
+        elif word in _DIRECTLY:
             self._directly = True
         elif word not in _DETERMINERS:
-            if self._expects and word.isalpha():
+            if self._expects and word.isalpha() and word not in _NO_THINGS:
                 self.unknown.append(word)
             self._expects = False
+            self._count *= word not in _NO_THINGS
         return 1
 
     def _place(self, word: str) -> None:
@@ -256,6 +284,7 @@ class Reader:
                 cooked=bool(self._looks & _COOKED),
                 toasted="toast" in map(stem_of, said),
                 water=water,
+                swapped=self._swaps,
                 clause=self._clause,
                 everything=self._everything,
                 directly=self._directly,

@@ -235,6 +235,11 @@ def asked(request: str, record: ProgramRecord) -> Program:
         ),
         (
             3,
+            "Ulf tidying. The remote goes with them, and all of it to a chair instead of the sofa.",
+            things((3, "Pillow", "", "Chair"), (1, "RemoteControl", "", "Chair")),
+        ),
+        (
+            3,
             "The Ulf tidying, please, and also put a basketball on the bed.",
             things((3, "Pillow", "", "Sofa"), (1, "Basketball", "", "Bed")),
         ),
@@ -244,6 +249,28 @@ def asked(request: str, record: ProgramRecord) -> Program:
             things((3, "Plate", "clean", ""), (1, "Fork", "clean", "")),
         ),
         (4, "The Eva cleaning, only the cups.", things((2, "Cup", "clean", ""))),
+        (4, "Eva cleaning, but don't do the plates.", things((2, "Cup", "clean", ""))),
+        (
+            4,
+            "Do me a favour: the Eva cleaning, a single cup, and swap the plates for bowls.",
+            things((2, "Bowl", "clean", ""), (1, "Cup", "clean", "")),
+        ),
+        (
+            1,
+            "Raise the lettuce of the Ivo salad to two slices and don't forget a fork.",
+            things(
+                (2, "PotatoSliced", "cooked", "Plate"),
+                (2, "LettuceSliced", "", "Plate"),
+                (1, "TomatoSliced", "", "Plate"),
+                (1, "Fork", "", "Plate"),
+                ON_PLATE,
+            ),
+        ),
+        (
+            2,
+            "The Ada breakfast: replace the coffee with a cup of water.",
+            things((2, "BreadSliced", "toasted", "Plate"), (1, "Cup", "water", "Plate"), ON_PLATE),
+        ),
     ],
 )
 def test_a_routine_with_changes(place: int, request_: str, wanted: Counter[Thing]) -> None:
@@ -320,6 +347,15 @@ def test_a_lamp_alone_is_switched() -> None:
 
 def instances(program: Program) -> list[Instance]:
     return [one for one in program.statements if isinstance(one, Instance)]
+
+
+def test_a_name_counts_wherever_it_was_first_said() -> None:
+    said = "<Commander> A Mio cleaning is for two plates and two cups."
+    record = ProgramRecord(0, RecordKind.PLAN, said, CLEANING, confirmed=True)
+    for request_ in ("I am here. Do the Mio cleaning.", "mio cleaning"):
+        found = rebind(record, request_)
+        assert isinstance(found, Rebound), found.reason
+        assert found.changes == ()
 
 
 def test_an_empty_memory_has_nothing_to_give() -> None:
