@@ -30,7 +30,8 @@ class Binding:
         entity: by the memory's name; "" as long as it is not known.
         methods: what the program does with it until the variable is bound again.
         is_place: whether things are put there.
-        reuses: whether it may be what another variable stands for, as nothing else was found.
+        reuses: whether it may be what another variable stands for, or a thing of a class that
+            stands in for its own, as nothing else was found.
     """
 
     instance: Instance
@@ -128,9 +129,9 @@ class Bindings:
             name
             for name in candidates
             if name in preferred
-            or name not in live
             or binding.reuses
             or situation.piece(name) is not None
+            or (name not in live and not self._stands_in(instance, name, situation))
             or self._stayed(binding, name, situation)
         ]
         if not allowed:
@@ -143,6 +144,9 @@ class Bindings:
         if binding.entity in taken:
             taken.remove(binding.entity)
         taken.append(binding.entity)
+
+    def _stands_in(self, instance: Instance, name: str, situation: Situation) -> bool:
+        return situation.vocabulary.is_stand_in(situation.class_of(name), instance.class_name)
 
     def _stayed(self, binding: Binding, name: str, situation: Situation) -> bool:
         """Whether the program itself put something where the new variable's landmark says."""

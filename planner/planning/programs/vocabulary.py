@@ -133,6 +133,15 @@ class ProgramVocabulary:
         item = self.by_name.get(name)
         return item.classes if item is not None else ()
 
+    def is_stand_in(self, class_name: str, name: str) -> bool:
+        """Whether a class is one for want of a better, such as a `cup` for the name Cup.
+
+        Another name means it rather, and the name has a class of its own.
+        """
+        classes = self.classes_of(name)
+        first = classes[0] if classes else class_name
+        return class_name != first and self.name_of(class_name) != name
+
     def affordances_of(self, name: str) -> frozenset[str]:
         """What may be done with some class of a name, by the catalogue."""
         objects, furniture = self._catalogue.objects, self._catalogue.furniture

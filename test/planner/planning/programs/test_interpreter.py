@@ -424,3 +424,15 @@ def test_what_has_no_room_is_passed_over_for_what_is_put_down(
     assert played.run() == Finished()
     assert played.world.things["plate_0"] == (ON, "cabinet_0")
     assert played.calls.count("Place[plate_0, on, table_0, None, None]") == 1
+
+
+def test_a_mug_stands_in_for_a_cup_once_no_cup_was_found(kitchen: Callable[..., Kitchen]) -> None:
+    things: Spots = {"cup_0": (ON, "table_0"), "glass_0": (ON, "table_1")}
+    played = kitchen(
+        'it = InteractionObject("Cup")\nit.go_to()\n', hidden=["glass_0"], things=things
+    )
+    missing = played.next()
+    assert isinstance(missing, Missing)
+    assert missing.classes == ("glass", "cup")
+    played.interpreter.not_found(played.context)
+    assert str(played.next()) == "Navigate[cup_0]"
