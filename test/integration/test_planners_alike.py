@@ -90,7 +90,7 @@ class Ended:
 
 @dataclass
 class Stack:
-    """The nodes around the task planner, for one episode."""
+    """The nodes around the task planner, for one episode; `passed`: so did the newest test."""
 
     task: str
     backend: str
@@ -100,6 +100,7 @@ class Stack:
     folder: Path
     agents: tuple[str, ...]
     client: Client
+    passed: bool = False
 
     @contextmanager
     def prepared(self, choice: PlannerChoice, model: str | ChatModel = "") -> Iterator[EpisodeRun]:
@@ -144,14 +145,15 @@ class Stack:
         self.client.wait(is_ready, f"a memory that knows {sorted(known)}")
 
 
-# At every change: all planners in the world without pictures; with pictures and two agents one
-# that knows the goal, one that reads changes of the memory, one that reads summaries, and one that
-# decides for both at once.
+# At every change: with pictures and two agents one planner that knows the goal, one that reads
+# changes of the memory, one that reads summaries, and one that decides for both at once; all others
+# in the world without pictures.
 WITH_PICTURES_AT_EVERY_CHANGE = ("expert", "react", "partnr_react", "llamar")
 
 
 def _is_fast(world: str, planner: str) -> bool:
-    return world == GRAPH or (world == "cup_and_apple" and planner in WITH_PICTURES_AT_EVERY_CHANGE)
+    with_pictures = planner in WITH_PICTURES_AT_EVERY_CHANGE
+    return world == ("cup_and_apple" if with_pictures else GRAPH)
 
 
 def _marks(world: str, planner: str) -> Sequence[pytest.MarkDecorator]:
@@ -177,32 +179,28 @@ CASES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def stack(
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-    small_house: House,
-    small_episode: Episode,
-) -> Iterator[Stack]:
-    folder = tmp_path_factory.mktemp("world")
-    if request.param == GRAPH:
+@contextmanager
+def started(task: str, folder: Path, house: House, episode: Episode) -> Iterator[Stack]:
+    """The nodes around the task planner, in a world of its own."""
+    folder.mkdir()
+    if task == GRAPH:
         backend, count = GRAPH, 1
         path = write_graph_task(folder)
     else:
         backend = "embedded"
-        propositions, count = ASKED[request.param]
-        robot, person = small_episode.agents
+        propositions, count = ASKED[task]
+        robot, person = episode.agents
         # It sees the table with all that is asked for from the beginning.
         facing = robot.model_copy(update={"start": (2.2, 1.9, math.pi / 2)})
-        asked = small_episode.model_copy(
+        asked = episode.model_copy(
             update={
-                "instruction": SAID[request.param],
+                "instruction": SAID[task],
                 "evaluation": {"propositions": list(propositions)},
                 "agents": (facing, person),
             }
         )
-        path = write_world(folder, small_house, asked)
-    episode, house = load_episode(str(path))
+        path = write_world(folder, house, asked)
+    loaded, layout = load_episode(str(path))
     with ExitStack() as nodes:
         nodes.enter_context(
             running("bridge", backend=backend, episode=path, time_mode="fast", idle_time="hold")
@@ -212,8 +210,54 @@ def stack(
         nodes.enter_context(running("evaluator", episode=path))
         client = Client()
         nodes.callback(client.close)
-        agents = tuple(agent.uid for agent in episode.agents)[:count]
-        yield Stack(request.param, backend, episode, house, path, folder, agents, client)
+        agents = tuple(agent.uid for agent in loaded.agents)[:count]
+        yield Stack(task, backend, loaded, layout, path, folder, agents, client)
+
+
+class Stacks:
+    """The nodes of one world after another; those of a world run on until the next is asked for.
+
+    A fixture with the world as its parameter would start them for each planner.
+    """
+
+    def __init__(self, folder: Path, house: House, episode: Episode) -> None:
+        self._folder, self._house, self._episode = folder, house, episode
+        self._nodes = ExitStack()
+        self._stack: Stack | None = None
+
+    def of(self, task: str) -> Stack:
+        """The nodes in a world, started where others are running."""
+        if self._stack is None or self._stack.task != task:
+            self.close()
+            # A repeated test begins with nodes of its own, in a folder of its own.
+            folder = self._folder / f"{task}_{len(list(self._folder.iterdir()))}"
+            self._stack = self._nodes.enter_context(
+                started(task, folder, self._house, self._episode)
+            )
+        return self._stack
+
+    def close(self) -> None:
+        self._stack = None
+        self._nodes.close()
+
+
+@pytest.fixture(scope="module")
+def stacks(
+    tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
+) -> Iterator[Stacks]:
+    made = Stacks(tmp_path_factory.mktemp("worlds"), small_house, small_episode)
+    with closing(made):
+        yield made
+
+
+@pytest.fixture
+def stack(stacks: Stacks, world: str) -> Iterator[Stack]:
+    found = stacks.of(world)
+    found.passed = False
+    yield found
+    # A test that failed leaves nothing behind for its repetition.
+    if not found.passed:
+        stacks.close()
 
 
 def write_graph_task(folder: Path) -> Path:
@@ -299,7 +343,7 @@ def model_replies(stack: Stack, planner: str) -> list[str]:
     return replies(stack.expert_run[1], bare=PLANNERS.get(planner).bare_replies)
 
 
-@pytest.mark.parametrize(("stack", "planner"), CASES, indirect=["stack"])
+@pytest.mark.parametrize(("world", "planner"), CASES)
 def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: str) -> None:
     part = PLANNERS.get(planner)
     options: dict[str, str] = {}
@@ -309,8 +353,9 @@ def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: 
         model = script(stack.folder / f"{planner}.txt", *model_replies(stack, planner))
         parameters["model"] = model
     if any(option.name == "traces" for option in part.options):
-        options["traces"] = parameters["traces"] = str(stack.folder / "traces.db")
-        with TraceStore(stack.folder / "traces.db") as store:
+        path = stack.folder / f"{planner}_traces.db"
+        options["traces"] = parameters["traces"] = str(path)
+        with TraceStore(path) as store:
             store.add([SolvedTask("Bring the book to the kitchen.", "Navigate[book_0]")])
     expected, _ = in_process(stack, PlannerChoice(planner, options=options), model)
     found = over_ros(stack, planner, stack.known_at_first, **parameters)
@@ -322,3 +367,4 @@ def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: 
     assert expected.code is InstructionCode.DONE
     ends_early = planner == "llamar_coela" and stack.task in llamar_scripts.CHOSEN
     assert expected.success is not ends_early
+    stack.passed = True
