@@ -35,7 +35,9 @@ LONGEST = (
     "test_two_stacks.py",
     "test_bridge_goals.py",
     "test_evaluator.py",
-    "test_same_without_ros.py",
+    "test_demo.py",
+    "test_instruct.py",
+    "test_rescue_stack.py",
     "test_skills.py",
     "test_up.py",
     "test_faults.py",
@@ -48,7 +50,10 @@ LONGEST = (
     "test_heartbeat.py",
     "test_workspace.py",
     "test_replay_through.py",
-    "test_demo.py",
+    "test_namespaces.py",
+    "test_words.py",
+    "test_bridge_flood.py",
+    "test_same_without_ros.py",
 )
 
 
