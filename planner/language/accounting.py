@@ -36,6 +36,7 @@ _HARMLESS = (
         "|no matter|would not mind|do not mind|not only|no longer|no fewer than|no less than"
         "|no more than|not more than|not less than|at least|at most|or more|nothing else|no wait"
         "|half a dozen|half a"
+        "|one next to the other|one beside the other|one right next to the other"
     )
     | FILLERS | TO_DO | SHALL_BE
 )  # fmt: skip

@@ -283,6 +283,10 @@ EXISTING = phrases(
     remember | you remember | remember | see | where is | where are
     """
 )
+POINTING = phrases(
+    "you see|do you see|see|you know|do you know|you remember|do you remember|remember"
+)
+"""They begin a question that only names what is spoken of."""
 OWNERS = phrases(
     """
     i | we | everyone | everybody | someone | somebody | the kids | the children | you | he | she |

@@ -7,6 +7,7 @@ from planner.language.clause_words import (
     GUESSED,
     NOT,
     NOT_DOING,
+    POINTING,
     ROBOT_DID,
     ROBOT_DOES,
     ROBOT_DOING,
@@ -54,12 +55,22 @@ class Clauses(Statements):
         if i >= self._source.size:
             return None
         return (
-            self._negative(i) or self.hands_off(i) or self._polite(i) or self._who_does(i)
-            or self._wish(i) or self.verb_phrase(i, _BASE) or self.shared_object(i)
-            or self._speaker_did(i) or self._speaker(i) or self._robot(i) or self._use(i)
-            or self._existing(i) or self.statement(i, wish=False) or self._inverted(i)
-            or self._drinks(i)
+            self._pointed_out(at) or self._negative(i) or self.hands_off(i) or self._polite(i)
+            or self._who_does(i) or self._wish(i) or self.verb_phrase(i, _BASE)
+            or self.shared_object(i) or self._speaker_did(i) or self._speaker(i)
+            or self._robot(i) or self._use(i) or self._existing(i)
+            or self.statement(i, wish=False) or self._inverted(i) or self._drinks(i)
         )  # fmt: skip
+
+    def _pointed_out(self, at: int) -> Dos | None:
+        """Reads "You know the shirts on the chair?" before what is to be done with them."""
+        source = self._source
+        if not source.longest(at, POINTING):
+            return None
+        found = self._existing(at)
+        if found is None or source.word(found[1]) != "?":
+            return None
+        return found if source.size > found[1] + 1 else None
 
     def _polite(self, at: int) -> Dos | None:
         """Reads "Could you ...", "would you mind ...ing"."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
 from planner.language.modifiers import opposite
-from planner.language.places import BY_SIDE, is_furniture, is_room
+from planner.language.place_words import BY_SIDE
+from planner.language.places import is_furniture, is_room
 from planner.language.words import Actor, Amount, Relation
 
 _PLACED = (Relation.ON_TOP, Relation.IN, Relation.AT)

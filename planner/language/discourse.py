@@ -19,23 +19,14 @@ from planner.language.drafts import (
 )
 from planner.language.fitness import can_be
 from planner.language.places import is_furniture, is_room
-from planner.language.pronouns import Pronouns, Spoken, room_of
+from planner.language.pronouns import Spoken
 from planner.language.reading import AlreadyTrue, AskReason
+from planner.language.room_contexts import RoomContexts
 from planner.language.sentence import Refused, Source
 from planner.language.words import Amount, Relation, Spot
 
-# Furniture that hardly stands in another room than these.
-_OF_ROOM = {
-    "bed": "bedroom",
-    "bedside table": "bedroom",
-    "nightstand": "bedroom",
-    "toilet": "bathroom",
-    "bathtub": "bathroom",
-    "shower": "bathroom",
-}
 
-
-class Discourse(Pronouns):
+class Discourse(RoomContexts):
     """Resolves one request after another, in the order of the text."""
 
     def __init__(self, source: Source) -> None:
@@ -43,12 +34,7 @@ class Discourse(Pronouns):
         self._nouns: list[Noun] = []
         self._protected: list[Noun] = []
         self._sliced: list[Noun] = []
-        self._room: Noun | None = None
         self._before: int | None = None
-
-    def within(self, room: Noun | None) -> None:
-        """Sets the room that an announcement names: later furniture without a room is there."""
-        self._room = room
 
     def forget_places(self) -> None:
         """Makes the places of the latest request none that "it" can mean."""
@@ -212,7 +198,8 @@ class Discourse(Pronouns):
             noun.kind = before.kind
             counted = isinstance(noun.count, int) and not noun.definite and several(before)
             told = noun.color or noun.size or noun.material or noun.states
-            chosen = noun.pick or counted or (told and noun.definite and several(before))
+            meant = noun.definite or noun.count is Amount.ALL
+            chosen = noun.pick or counted or (told and meant and several(before))
             if chosen and not noun.where:
                 # "There are two boxes in the hall. Take the bigger one", "take one".
                 noun.where = list(before.where)
@@ -288,39 +275,6 @@ class Discourse(Pronouns):
             or not any(noun.kind == place.kind for noun in named)
         ):  # fmt: skip
             place.other, place.elsewhere = False, True
-
-    def _into_context(self, place: Noun, things: list[Noun]) -> None:
-        """Adds the room to "bring them to the kitchen and put them on the table"."""
-        if not is_furniture(place) or place.holding:
-            return
-        if any(isinstance(w.anchor, Noun) and room_of(w.anchor) for w in place.where):
-            return
-        room = self._brought_to(things)
-        if room is None and self._room is not None:
-            own = _OF_ROOM.get(place.kind, self._room.kind)
-            room = self._room if own == self._room.kind else None
-        if room is not None and _OF_ROOM.get(place.kind, room.kind) == room.kind:
-            place.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
-
-    def _brought_to(self, things: list[Noun]) -> Noun | None:
-        """The room that things of these kinds were last brought to."""
-        room: Noun | None = None
-        for spoken in self._spoken:
-            kinds = {thing.kind for thing in spoken.things}
-            others = any(thing.other_than for thing in things)
-            if things and not others and all(thing.kind in kinds for thing in things):
-                room = next((r for n in spoken.targets if (r := room_of(n))), room)
-        return room
-
-    def _leave_other_room(self, place: object, things: list[Noun]) -> None:
-        """Reads "bring it to the bedroom and put it on the table", not on one in another room."""
-        room = self._brought_to(things)
-        if room is None or not isinstance(place, Noun) or not is_furniture(place):
-            return
-        earlier = self._repeated(place)
-        there = None if earlier is None else room_of(earlier)
-        if there is not None and there.kind != room.kind:
-            place.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
 
     def _noun_before(self, noun: Noun) -> Noun:
         """The noun that "one" and "ones" stand for."""

@@ -229,7 +229,7 @@ CHOICE = (
     )
     | phrases(
         "your choice|up to you|it is up to you|you choose|you decide|you pick|no preference"
-        "|dealer s choice|take your pick|i have no preference|whichever|makes no difference"
+        "|dealer s choice|take your pick|i have no preference|whichever ,|makes no difference"
         "|it makes no difference|does not matter|no matter which|no matter which one"
         "|either way|doesnt matter|dont care|i trust you|as you like|as you wish"
     )

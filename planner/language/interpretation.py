@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from planner.language.accounting import Accounting
 from planner.language.checks import check
+from planner.language.conservation import conserve
 from planner.language.emission import Emission
 from planner.language.english import THE
 from planner.language.lexicon import default_lexicon
@@ -103,6 +104,7 @@ def _read(text: str, tokens: tuple[Token, ...]) -> Reading:
         # What the form cannot say is not done.
         return NotUnderstood(words=(text.strip(),))
     Accounting(reader.source, goal, reader.passed, reader.remarks).check()
+    conserve(reader.source, order, reader.passed)
     return goal
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from planner.language.drafts import Noun, Phrase, Pronoun, Way
 from planner.language.english import LENGTHS, PREPOSITIONS, phrases
 from planner.language.lexicon import Part
-from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture, is_room
+from planner.language.place_words import CLAUSE_ENDS
+from planner.language.places import Places, grouped, is_furniture, is_room
 from planner.language.reading import AskReason
 from planner.language.words import Amount, Pick
 from planner.world.look import Color

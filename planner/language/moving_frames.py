@@ -10,7 +10,8 @@ from planner.language.fitness import is_hollow
 from planner.language.lists import Segment
 from planner.language.objects import Placed
 from planner.language.occasion_frames import OccasionFrames
-from planner.language.places import BY_SIDE, grouped, is_furniture, is_room
+from planner.language.place_words import BY_SIDE
+from planner.language.places import grouped, is_furniture, is_room
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos, can
 from planner.language.verbs import Frame, Verb

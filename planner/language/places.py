@@ -8,105 +8,24 @@ from planner.language.drafts import Either, Noun, Phrase, PlaceWhere, Pronoun, W
 from planner.language.english import PREPOSITION_WORDS, PREPOSITIONS
 from planner.language.fitness import goes_inside
 from planner.language.noun_phrases import NounPhrases
+from planner.language.place_words import (
+    ANOTHER_ONE,
+    ANYWHERE_AT_ALL,
+    ARRANGEMENT_WORDS,
+    ARRANGEMENTS,
+    BEFORE_PREPOSITION,
+    BY_SIDE,
+    CLAUSE_ENDS,
+    FROM_HERE,
+    SPOT_PHRASES,
+    SPOT_WORDS,
+    THERE,
+    THERE_WORDS,
+    TRASH,
+)
 from planner.language.reading import AskReason
-from planner.language.tokens import STOPS
 from planner.language.words import Amount, Arrangement, Relation, Spot
 from planner.world.word_meanings import default_word_meanings
-
-_BEFORE_PREPOSITION = frozenset({
-    "back", "down", "up", "over", "out", "right", "directly", "straight", "all", "nicely", "either",
-    "somewhere", "anywhere", "neatly", "just", "safely", "both", "carefully", "gently", "quickly",
-    "slowly", "quietly",
-})  # fmt: skip
-_SPOTS: dict[str, Spot] = {
-    phrase: spot
-    for spot, several in {
-        Spot.ME: "to me|to us|over to me|back to me|me|to my hand|to my hands|to my side",
-        Spot.HERE: "over here|right here|to here|here|to where i am|where i am|to this room"
-        "|in here",
-        Spot.BACK: "back where it was|back where they were|where it was|where they were"
-        "|back where it came from"
-        "|back where they came from|back to where it was|back to where they were|where you found it"
-        "|where you found them|where it came from|where they came from|back where you found it"
-        "|back where you found them|where it was before|where they were before"
-        "|to its original place"
-        "|to their original places|in its original place|to where it was|to where they were",
-        Spot.USUAL: "back where it belongs|back where they belong|where it belongs"
-        "|where they belong"
-        "|to where it belongs|to where they belong|where it goes|where they go|to its place"
-        "|to their places"
-        "|in its place|in their places|in its usual place|in their usual place"
-        "|in their usual places"
-        "|to its usual place|to their usual place|to their usual places|in its proper place"
-        "|to its proper place"
-        "|in their proper places|to their proper places|back in its place|back in their places"
-        "|back to its place|back to their places|in their place|to their place|away"
-        "|back in its usual place|back in their usual places|to its rightful place"
-        "|where they all belong",
-        Spot.ELSEWHERE: "elsewhere|somewhere else|to another place|anywhere else|to somewhere else"
-        "|someplace else|to a different place|somewhere different",
-    }.items()
-    for phrase in several.split("|")
-}  # fmt: skip
-_SPOT_WORDS = {tuple(phrase.split()): spot for phrase, spot in _SPOTS.items()}
-_ARRANGEMENTS = {
-    tuple(phrase.split()): arrangement
-    for arrangement, several in {
-        Arrangement.TOGETHER: "together|side by side|next to each other|next to one another"
-        "|beside each other"
-        "|beside one another|close together|close to each other|in a row"
-        "|right next to each other|in one place"
-        "|near each other|close by each other|close to one another|near one another|in a line"
-        "|in a row next to each other"
-        "|in a group|grouped together|in a grouped fashion"
-        "|in a row next to one another|right next to one another",
-        Arrangement.APART: "apart|away from each other|far apart|away from one another"
-        "|apart from each other"
-        "|separate|far from each other|separated|well apart|separately",
-        Arrangement.STACKED: "on top of each other|on top of one another|in a stack|in a pile"
-        "|in one pile"
-        "|in one stack|one on top of the other|stacked|stacked up",
-    }.items()
-    for phrase in several.split("|")
-}  # fmt: skip
-_THERE = {
-    ("there",): Relation.AT, ("over", "there"): Relation.AT, ("in", "there"): Relation.IN,
-    ("on", "there"): Relation.ON_TOP, ("inside",): Relation.IN, ("up", "there"): Relation.ON_TOP,
-    ("under", "there"): Relation.UNDER, ("to", "there"): Relation.AT,
-    ("from", "there"): Relation.AT,
-    ("back", "there"): Relation.AT, ("into", "there"): Relation.IN, ("underneath",): Relation.UNDER,
-    ("to", "the", "same", "place"): Relation.AT, ("in", "the", "same", "place"): Relation.AT,
-    ("down", "there"): Relation.AT, ("in", "the", "middle"): Relation.ON_TOP,
-    ("in", "the", "center"): Relation.ON_TOP,
-    ("in", "the", "centre"): Relation.ON_TOP, ("in", "between"): Relation.NEXT_TO,
-    ("on", "top"): Relation.ON_TOP, ("next", "to", "that"): Relation.NEXT_TO,
-}  # fmt: skip
-_SPOT_PHRASES = frozenset(_SPOT_WORDS)
-_ARRANGEMENT_WORDS = frozenset(_ARRANGEMENTS)
-_THERE_WORDS = frozenset(_THERE)
-CLAUSE_ENDS = STOPS | {"", ",", "and", "then", "before"}
-# They say nothing of where something is or goes.
-_ANYWHERE_AT_ALL = (
-    "in the house", "around the house", "in the whole house", "in this house", "at home",
-    "in our house", "throughout the house",
-    "anywhere in the house", "in the apartment", "in the flat", "of the house",
-    "all over the house", "in the entire house",
-    "from where they are", "from where it is", "to the appropriate places",
-    "to the specified locations", "to their specified locations",
-)  # fmt: skip
-_FROM_HERE = (
-    "from their current locations", "from the current locations", "from its current location",
-)  # fmt: skip
-_ANOTHER_ONE = tuple(
-    f", but {one} than where {they} {are}"
-    for one in ("a different one", "another one")
-    for they in ("they", "it")
-    for are in ("started", "start", "are", "were", "is", "was")
-)
-_TRASH = frozenset({"trash", "garbage", "rubbish", "waste"})
-SIDES = (Relation.LEFT_OF, Relation.RIGHT_OF, Relation.BEHIND, Relation.IN_FRONT_OF)
-BY_SIDE = (Relation.NEXT_TO, Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF,
-            Relation.LEFT_OF, Relation.RIGHT_OF)  # fmt: skip
 
 
 class Places(NounPhrases):
@@ -118,14 +37,14 @@ class Places(NounPhrases):
 
     def arrangement(self, at: int) -> tuple[Arrangement, int] | None:
         """How things lie relative to each other."""
-        end = self._source.longest(at, _ARRANGEMENT_WORDS)
+        end = self._source.longest(at, ARRANGEMENT_WORDS)
         if not end and self._source.word(at - 1) == "them":
             # "Place them close by on the counter".
             end = self._source.starts(at, "close by") * (self._source.word(at + 2) in ("on", "in"))
             return (Arrangement.TOGETHER, end) if end else None
         if not end or (self._source.word(end - 1) == "apart" and self._source.word(end) == "from"):
             return None
-        return _ARRANGEMENTS[self._source.words[at:end]], end
+        return ARRANGEMENTS[self._source.words[at:end]], end
 
     def located(self, at: int) -> tuple[list[Where], int]:
         """Where something is: a place without motion, with those that belong to it."""
@@ -145,13 +64,13 @@ class Places(NounPhrases):
         found: list[Where] = []
         i, leaving = at, False
         while True:
-            if end := self._source.starts(i, *_FROM_HERE):
+            if end := self._source.starts(i, *FROM_HERE):
                 i, leaving = end, True
                 continue
             comma = bool(found) and self._source.word(i) == ","
             if self.arrangement(i + comma):
                 break
-            if end := self._source.starts(i, *_ANYWHERE_AT_ALL):
+            if end := self._source.starts(i, *ANYWHERE_AT_ALL):
                 i = end
                 continue
             out_of = found and found[-1].way is Way.FROM and self._source.word(i) == "and"
@@ -171,8 +90,8 @@ class Places(NounPhrases):
         source = self._source
         word = source.word(at)
         away_from = source.starts(at, "away from")
-        if not away_from and (end := source.longest(at, _SPOT_PHRASES)):
-            spot = _SPOT_WORDS[source.words[at:end]]
+        if not away_from and (end := source.longest(at, SPOT_PHRASES)):
+            spot = SPOT_WORDS[source.words[at:end]]
             return [Where(Relation.AT, spot, Way.TO, at, end)], end
         if found := self._place_where(at):
             return found
@@ -228,7 +147,7 @@ class Places(NounPhrases):
         return [Where(Relation.AT, anchor, Way.TO, at, end)], end
 
     def _there(self, at: int) -> tuple[list[Where], int] | None:
-        end = self._source.longest(at, _THERE_WORDS)
+        end = self._source.longest(at, THERE_WORDS)
         if not end and (beside := self._source.starts(at, "close by", "nearby")):
             after = self._source.word(beside)
             ends = after in CLAUSE_ENDS or self._source.longest(beside, PREPOSITION_WORDS)
@@ -241,7 +160,7 @@ class Places(NounPhrases):
             return [Where(Relation.AT, Spot.BACK, Way.TO, at, at + 1)], at + 1
         if not end:
             return None
-        relation = _THERE[self._source.words[at:end]]
+        relation = THERE[self._source.words[at:end]]
         way = Way.FROM if self._source.word(at) == "from" else Way.STATIC
         return [Where(relation, None, way, at, end)], end
 
@@ -267,7 +186,7 @@ class Places(NounPhrases):
         source = self._source
         i = at
         back = False
-        while source.word(i) in _BEFORE_PREPOSITION and not source.longest(i, PREPOSITION_WORDS):
+        while source.word(i) in BEFORE_PREPOSITION and not source.longest(i, PREPOSITION_WORDS):
             back = back or source.word(i) == "back"
             i += 1
         end = source.longest(i, PREPOSITION_WORDS)
@@ -294,7 +213,7 @@ class Places(NounPhrases):
             return None
         if back and way is Way.STATIC:
             way = Way.TO
-        if isinstance(anchor, Noun) and anchor.kind in _TRASH:
+        if isinstance(anchor, Noun) and anchor.kind in TRASH:
             anchor.kind = "trash can"
         relation = _fitting(relation, way, anchor)
         return [Where(relation, anchor, way, at, end)], end
@@ -328,7 +247,7 @@ class Places(NounPhrases):
             if anchor.bare and anchor.count == 1 and is_furniture(anchor):
                 # "Take my book to bed".
                 anchor.definite = True
-            if after := source.starts(end, *_ANOTHER_ONE):
+            if after := source.starts(end, *ANOTHER_ONE):
                 # "To the same table, but a different one than where they are".
                 anchor.elsewhere, anchor.definite, end = True, False, after
             elif after := source.starts(end, "of its own", "of their own"):

@@ -18,7 +18,8 @@ from planner.language.drafts import (
 )
 from planner.language.english import LIQUIDS
 from planner.language.fitness import can_hold
-from planner.language.places import BY_SIDE, SIDES, is_furniture, is_room
+from planner.language.place_words import BY_SIDE, SIDES
+from planner.language.places import is_furniture, is_room
 from planner.language.plurals import plural_of
 from planner.language.reading import AskReason
 from planner.language.sentence import Source

@@ -13,6 +13,7 @@ from planner.language.reading import (
 )
 from planner.language.state_frames import Dos
 from planner.language.text_words import AFTER, BEFORE, DONE, DONE_WORDS, IF, SEE_IT, WHILE
+from planner.language.turns import at_once, in_turn
 from planner.language.verbs import Form
 from planner.language.words import (
     Actor,
@@ -173,7 +174,7 @@ class Subordinates(Gaps):
             if source.word(i) in ("all", "both", "safely"):
                 i += 1
             if source.word(i) in DONE_WORDS and not self.item(i + 1):
-                if self._sentence:
+                if self._sentence and not self._begins(start, i + 1):
                     # "Start it when they are all in": it comes after what was said before.
                     last = self._sentence[-1]
                     self._move_to_end(last)
@@ -190,9 +191,7 @@ class Subordinates(Gaps):
             if self.verb_phrase(joined, {Form.BASE}):
                 break
             dos, end = [*dos, *more[0]], more[1]
-        # "Wipe it, and when it is clean, ..." begins something new.
-        before = source.word(start - 1 - (source.word(start - 1) == ","))
-        trails = self._sentence and not self._then and before not in ("and", "but")
+        trails = self._sentence and not self._then and not self._joins(start)
         step = self.order.step_of(self._sentence[-1]) if trails else None
         for do in dos:
             self._discourse.accept(do)
@@ -209,6 +208,16 @@ class Subordinates(Gaps):
             self._then = True
             self._previous = dos
         return end
+
+    def _joins(self, start: int) -> bool:
+        """Whether a clause begins something new: "wipe it, and when it is clean, ..."."""
+        source = self._source
+        return source.word(start - 1 - (source.word(start - 1) == ",")) in ("and", "but")
+
+    def _begins(self, start: int, end: int) -> bool:
+        """Whether the clause up to a position comes before another: "and when I'm done, ..."."""
+        comma = self._source.word(end) == ","
+        return self._joins(start) and self.clause(end + comma) is not None
 
     def _in_order(self, first: Do, second: Do) -> None:
         """Refuses "wash it before you fill it, and fill it before you wash it"."""
@@ -348,8 +357,8 @@ class Subordinates(Gaps):
             else:
                 then = self._then or do is self._force_then
                 then = then and do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION)
-                for number, part in enumerate(_in_turn(do)):
-                    self.order.add(part, then=then or (number > 0 and _at_once(part)))
+                for number, part in enumerate(in_turn(do)):
+                    self.order.add(part, then=then or (number > 0 and at_once(part)))
             if do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION):
                 self._then = False
             self._sentence.append(do)
@@ -376,28 +385,3 @@ class Subordinates(Gaps):
         for thing in do.things:
             if isinstance(thing, Noun) and not thing.where and isinstance(room, Noun):
                 thing.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
-
-
-def _at_once(part: Do) -> bool:
-    """Whether a part of a list asks for more than how all of it is arranged in the end."""
-    return bool(part.to) or part.act is not Act.MOVE
-
-
-def _in_turn(do: Do) -> list[Do]:
-    """One request for each part of a list that is to be done in turn."""
-    later = set(do.later)
-    for k, thing in enumerate(do.things):
-        if isinstance(thing, Noun) and thing.in_turn:
-            later.add(k)
-            # What is said of them afterwards is said of all at once.
-            thing.in_turn = False
-    cuts = [0, *sorted(later - {0}), len(do.things)]
-    parts = [copy.copy(do) for _ in cuts[1:]]
-    for part, start, end in zip(parts, cuts, cuts[1:], strict=False):
-        part.things, part.to, part.arrangement = do.things[start:end], list(do.to), None
-    if len(parts) < 2:
-        return [do]
-    if do.arrangement is not None:
-        parts.append(copy.copy(do))
-        parts[-1].to = []
-    return parts
