@@ -172,6 +172,7 @@ def _memory(args: Arguments) -> tuple[NodeSpec, ...]:
                 "house": args.house,
                 "episode": args.episode,
                 "store": _store(args, "memory"),
+                **_map(args),
                 **{name: word for name, word in model.items() if word},
                 **args.memory_options,
             },
@@ -196,6 +197,7 @@ def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
                 "episode": args.episode,
                 # Its timeouts are in the world's time, in fast time too.
                 "use_sim_time": _simulated(args),
+                **_map(args),
                 **{name: word for name, word in models.items() if word},
             },
         ),
@@ -220,6 +222,10 @@ def _evaluator(args: Arguments) -> tuple[NodeSpec, ...]:
             },
         ),
     )
+
+
+def _map(args: Arguments) -> dict[str, ParameterValue]:
+    return {} if args.map == "given" else {"map": args.map}
 
 
 def _store(args: Arguments, what: str) -> str:
@@ -308,6 +314,7 @@ def _task_planner(args: Arguments) -> tuple[NodeSpec, ...]:
                 "model": args.model,
                 "model_url": args.model_url,
                 "control": args.control,
+                **_map(args),
                 **args.planner_options,
                 **args.model_options,
             },

@@ -80,6 +80,12 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("memory_url", "", "address of a server that takes pictures, for memory:=vlm, .../v1"),
     Argument("memory_second", "", "folder: a LoRA adapter for vlm, SigLIP beside open-vocabulary"),
     Argument(
+        "map",
+        "given",
+        "given = the robots know the layout's floor; built = they explore it by depth images first",
+        ("given", "built"),
+    ),
+    Argument(
         "house",
         "",
         "name or file of the house, or for backend:=graph of a scene graph; empty = the "
@@ -160,6 +166,7 @@ class Arguments:
     memory_model: str = ""
     memory_url: str = ""
     memory_second: str = ""
+    map: str = "given"
     house: str = ""
     episode: str = ""
     seed: int = 0
@@ -215,6 +222,7 @@ class Arguments:
             words = f"the planner {text['planner']} needs one, and model_url its server"
             raise ArgumentError("model", words)
         _check_memory(text)
+        _check_map(text)
         if text["narrate"] == "true" and not (text["episode"] or text["instruction"]):
             raise ArgumentError("narrate", "needs an episode, or an instruction")
         if text["instruction"] and text["narrate"] != "true":
@@ -239,6 +247,7 @@ class Arguments:
             memory_url=text["memory_url"],
             memory_second=text["memory_second"],
             memory_options=_read(of_memory, given),
+            map=text["map"],
             house=text["house"],
             episode=text["episode"],
             seed=_whole("seed", text["seed"], most=2**63 - 1),
@@ -303,6 +312,17 @@ def _check_memory(text: Mapping[str, str]) -> None:
         raise ArgumentError(
             "memory", f"{name} needs pictures, which backend:={backend} does not have; use {fit}"
         )
+
+
+def _check_map(text: Mapping[str, str]) -> None:
+    """A built map needs pictures and a memory that reads them."""
+    if text["map"] != "built":
+        return
+    if not BACKENDS.get(text["backend"]).has_pictures:
+        raise ArgumentError("map", f"built needs pictures; backend:={text['backend']} has none")
+    idle = text["memory"] == "auto" and text["planner"] in ("none", "tour")
+    if text["memory"] == "none" or idle:
+        raise ArgumentError("map", "built needs a memory, such as memory:=privileged")
 
 
 def _needs_model(planner: str) -> bool:

@@ -12,6 +12,7 @@ from sensor_msgs.msg import JointState
 from planner.memory.background import BackgroundUpdater
 from planner.memory.diagnosis import Condition, conditions
 from planner.memory.hand_view import CAMERA, hand_observation
+from planner.memory.maps.survey import FloorSurvey
 from planner.memory.memory import UPDATE_PERIOD_S, Memory
 from planner.memory.part import MakeUpdater, UpdaterRequest, load_updater
 from planner.memory.report_wire import report_record
@@ -39,6 +40,7 @@ from planner.ros.frame_tree import FrameTree
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher
 from planner.ros.managed_node import ManagedNode
+from planner.ros.map_parameter import builds_map
 from planner.ros.memory_messages import GraphMessages, ListMessages, change_message
 from planner.ros.model_trace import ModelTrace
 from planner.ros.part_options import declare_options
@@ -77,6 +79,7 @@ class MemoryNode(ManagedNode):
         super().__init__("memory")
         self._memory: Memory | None = None
         self._instance_classes: dict[int, str] = {}
+        self._floor: FloorSurvey | None = None
         try:
             self._declare()
             self._check_store()
@@ -150,6 +153,9 @@ class MemoryNode(ManagedNode):
             min_value=0.01,
             max_value=60.0,
         )
+        self._builds_map = builds_map(self)
+        if self._builds_map and self._updater == NO_UPDATER:
+            raise PlannerError("memory: map:=built needs an updater, which says when to look")
         self._episode: Episode | None = None
         self._layout: House | None = None
         if episode:
@@ -272,7 +278,8 @@ class MemoryNode(ManagedNode):
         self._memory = self._open(layout, None if self._in_thread else updater, episode, clock_s)
         if updater is not None and self._in_thread:
             self._worker = BackgroundUpdater(updater, self._made.trigger)
-        self._pictures.begin(layout, clock_s)
+        self._floor = FloorSurvey() if self._builds_map else None
+        self._pictures.begin(layout, clock_s, builds_map=self._builds_map)
         self.get_logger().info(
             f"memory of {layout.name}, episode {episode}: "
             f"{len(self._memory.snapshot().entities)} entities after update {self._memory.sequence}"
@@ -407,6 +414,7 @@ class MemoryNode(ManagedNode):
                 self._pending[agent] = exposure
             return
         self._truth_s = observation.stamp_s
+        self._survey(observation)
         self._still.note_look(agent, observation.stamp_s, self._truth_newest_s())
         if self._worker is None:
             self._publish(memory.observe(observation))
@@ -416,6 +424,17 @@ class MemoryNode(ManagedNode):
         entities = memory.snapshot().entities
         self._looking.add(agent)
         self._worker.offer(observation, entities, memory.last_action(agent))
+
+    def _survey(self, observation: Observation) -> None:
+        """Adds an exposure to the map that the robots build."""
+        if self._floor is None:
+            return
+        try:
+            self._floor.add(observation)
+        except PlannerError as error:
+            self._unreadable[f"{observation.agent}: {error}"] += 1
+            return
+        self._pictures.show_floor(self._floor.newest())
 
     def _have_done(self, agent: str, stamp_s: float) -> None:
         """Tells a world in lockstep from when on the next picture is needed."""

@@ -10,6 +10,7 @@ from planner.models.trace import OnCall, ignore_call
 from planner.parts.kinds import PLANNERS
 from planner.parts.option import OptionValue, read_options
 from planner.planning.axes import Axes
+from planner.planning.explore_first import ExploreFirst
 from planner.planning.part import PlannerPart, PlannerRequest, needs_model
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_model import DialogueOptions
@@ -27,12 +28,14 @@ class PlannerChoice:
             others are only recorded.
         dialogue: limits and options of the dialogues with the model.
         options: values that differ from the defaults.
+        explores_first: whether a robot explores the house before the planner begins.
     """
 
     name: str = "expert"
     axes: Axes = field(default_factory=Axes)
     dialogue: DialogueOptions = field(default_factory=DialogueOptions)
     options: Mapping[str, OptionValue] = field(default_factory=dict)
+    explores_first: bool = False
 
     @property
     def part(self) -> PlannerPart:
@@ -73,4 +76,6 @@ def make_planner(
     )
     planner = part.make(request)
     required = part.needs_primitives
+    if choice.explores_first:
+        planner = ExploreFirst(planner, task)
     return CheckedPlanner(planner, required, task) if required else planner

@@ -14,6 +14,7 @@ from planner.planning.axes import Axes, Control, MemorySource, Observability, Pr
 from planner.planning.planner_choice import PlannerChoice
 from planner.planning.planner_model import DialogueOptions
 from planner.ros import parameters
+from planner.ros.map_parameter import builds_map
 from planner.ros.part_options import declare_options
 
 
@@ -75,6 +76,7 @@ def declare(node: Any) -> Settings:
             ),
         ),
         options=declare_options(node, PLANNERS.get(name).options),
+        explores_first=builds_map(node),
     )
     return Settings(
         choice,

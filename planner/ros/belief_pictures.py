@@ -9,10 +9,12 @@ from rclpy.node import Node
 from visualization_msgs.msg import MarkerArray
 
 from planner.ros import qos
+from planner.ros.floor_maps import map_message
 from planner.ros.markers import BeliefMarkers, floor_map, house_markers
 from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
 from planner.world.belief import Belief
+from planner.world.floor_map import FloorMap
 from planner.world.house import House
 
 
@@ -27,12 +29,18 @@ class BeliefPictures:
         self._markers = BeliefMarkers()
         self._shown: tuple[float, int] | None = None
 
-    def begin(self, layout: House, stamp_s: float) -> None:
-        """Draws a house."""
+    def begin(self, layout: House, stamp_s: float, *, builds_map: bool = False) -> None:
+        """Draws a house; its floor only if the robots do not build a map of their own."""
         self._markers.forget()
         self._shown = None
-        self._map.publish(floor_map(stamp_s, layout))
+        if not builds_map:
+            self._map.publish(floor_map(stamp_s, layout))
         self._house.publish(house_markers(stamp_s, layout))
+
+    def show_floor(self, floor: FloorMap | None) -> None:
+        """Publishes what the robots know of the floor; None is nothing yet."""
+        if floor is not None:
+            self._map.publish(map_message(floor))
 
     def show(self, belief: Belief) -> None:
         """Draws a belief if it changed and there are subscribers."""

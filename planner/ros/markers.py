@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import math
 from collections.abc import Iterable, Iterator
 
@@ -13,8 +12,10 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from planner.ros.conversions import header, point_message, pose_message
+from planner.ros.floor_maps import map_message
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.floor_grid import FloorGrid
+from planner.world.floor_map import FREE, OCCUPIED, FloorMap
 from planner.world.geometry import Pose, Vec3
 from planner.world.hands import held_words
 from planner.world.house import House
@@ -22,7 +23,6 @@ from planner.world.vocabulary import EntityKind
 
 MAP = "map"
 MAP_CELL_M = 0.05
-OCCUPIED, FREE = 100, 0
 # Distance between two points of an agent's path, and how many points are kept.
 WAY_STEP_M, WAY_POINTS = 0.1, 2000
 # Drawn for objects of unknown size.
@@ -40,14 +40,8 @@ _AGENTS = ((0.85, 0.20, 0.25, 1.0), (0.55, 0.25, 0.75, 1.0), (0.10, 0.60, 0.65, 
 def floor_map(stamp_s: float, layout: House) -> OccupancyGrid:
     """The layout's floor: free, or occupied by a wall or a piece of furniture."""
     grid = FloorGrid.of(layout, MAP_CELL_M / 2, MAP_CELL_M)
-    message = OccupancyGrid(header=header(stamp_s, MAP))
-    message.info.map_load_time = message.header.stamp
-    message.info.resolution = MAP_CELL_M
-    message.info.width, message.info.height = grid.columns, grid.rows
-    message.info.origin = pose_message(Pose.planar(*grid.origin_m))
     cells = np.where(grid.free, FREE, OCCUPIED).astype(np.int8)
-    message.data = array.array("b", cells.tobytes())
-    return message
+    return map_message(FloorMap(cells, grid.origin_m, MAP_CELL_M, stamp_s), stamp_s)
 
 
 def house_markers(stamp_s: float, layout: House) -> MarkerArray:

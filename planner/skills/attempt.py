@@ -41,6 +41,8 @@ Report = Callable[[SkillCall, SkillResult], None]
 
 # Extra time before a primitive that ignores its own timeout is ended.
 _GRACE_S = 2.0
+# Bridges refuse longer ones (`longest_primitive_s`); calls of many primitives may take longer.
+_LONGEST_S = 600.0
 _OUT_OF_HAND = (PrimitiveCode.TOO_FAR, PrimitiveCode.NO_LINE_OF_SIGHT)
 
 
@@ -171,7 +173,7 @@ class Attempt:
             # Read it now: the belief may have changed during the walk.
             seen = class_at(self.belief, primitive.target_m)
             primitive = replace(primitive, thing_class=seen)
-        self.handle = port.start(replace(primitive, timeout_s=left_s))
+        self.handle = port.start(replace(primitive, timeout_s=min(left_s, _LONGEST_S)))
         self.primitives += 1
         while (status := port.poll(self.handle)).result is None:
             if port.now_s() > self.deadline_s + _GRACE_S:

@@ -15,7 +15,7 @@ from planner.parts.kinds import SKILLS
 from planner.skills.attempt import Attempt, CanceledError, Routine, Scene, TookTooLongError
 from planner.skills.eye import Eye
 from planner.skills.find_model import FindModel
-from planner.skills.ground import ground_of
+from planner.skills.ground import Ground, ground_of
 from planner.skills.house_exploring import FloorSource
 from planner.skills.options import SkillOptions
 from planner.skills.port import PrimitivePort
@@ -23,6 +23,7 @@ from planner.skills.preconditions import check
 from planner.skills.results import RefusalError, canceled, timed_out
 from planner.skills.team import Action, Team
 from planner.world.belief import Belief
+from planner.world.floor_map import FloorMap
 from planner.world.geometry import Vec3
 from planner.world.house import House
 from planner.world.primitive import Capabilities
@@ -75,7 +76,7 @@ class SkillExecutor:
             find_model: answers the Find tools; None = they answer by rule.
             eye: compares pictures with words for ExploreByView; None = it goes where it has not
                 been for longest.
-            floor: the map that the robots build, for ExploreHouse; None = they build none.
+            floor: the map that the robots build; None = they build none and walk by the layout.
         """
         capabilities = port.capabilities()
         self._scene = Scene(
@@ -91,6 +92,7 @@ class SkillExecutor:
             eye=eye,
             floor=floor,
         )
+        self._stood_on: FloorMap | None = None
         self._attempt: Attempt | None = None
         self._routine: Routine | None = None
         self._status = _IDLE
@@ -165,6 +167,7 @@ class SkillExecutor:
             return self._refuse(SkillResult.failure(SkillCode.UNKNOWN_SKILL, sentence))
         usual_s = self._scene.options.timeouts_s.get(parsed.name, part.timeout_s)
         limit_s = timeout_s or usual_s
+        self._stand_on_built_floor()
         attempt = Attempt(self._scene, parsed, part, now_s, now_s + limit_s, points)
         attempt.evidence["agent"] = self.agent
         self._result, self._attempt = None, attempt
@@ -178,6 +181,16 @@ class SkillExecutor:
         else:
             self._advance()
         return self._result
+
+    def _stand_on_built_floor(self) -> None:
+        """With a map of their own, robots stand only on floor that it shows as free."""
+        scene = self._scene
+        floor = scene.floor() if scene.floor is not None else None
+        if floor is None or floor is self._stood_on:
+            return
+        radius_m = scene.capabilities.radius_m
+        ground = Ground(scene.layout, radius_m, floor.walkable(radius_m))
+        self._scene, self._stood_on = replace(scene, ground=ground), floor
 
     @property
     def is_waiting(self) -> bool:

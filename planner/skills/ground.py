@@ -50,9 +50,10 @@ class Stand:
 class Ground:
     """The free floor of a layout for bodies of one radius."""
 
-    def __init__(self, layout: House, radius_m: float) -> None:
+    def __init__(self, layout: House, radius_m: float, grid: FloorGrid | None = None) -> None:
+        """The floor is that of the layout, or `grid`."""
         self.layout = layout
-        self.grid = FloorGrid.of(layout, radius_m)
+        self.grid = grid if grid is not None else FloorGrid.of(layout, radius_m)
 
     def at_furniture(
         self,

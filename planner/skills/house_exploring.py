@@ -36,8 +36,9 @@ _MAX_LEGS = 60
 _OFF_M = 0.25
 # One that moved the body by less comes no nearer, how often it is repeated.
 _STIRRED_M = 0.04
-# How long the map may take to learn of what was just seen, seconds of the world.
-_MAP_WAIT_S = 3.0
+# How long the map may take to learn of what was just seen, seconds of the world; of a view that has
+# not changed it may not. A map that is older than the second means that nobody builds it.
+_MAP_WAIT_S, _OLD_S = 0.7, 8.0
 # Between two pictures that the map learns from.
 _PERIOD_S = 0.34
 # These end the whole routine, not only its way.
@@ -147,14 +148,15 @@ def _map_now(attempt: Attempt, survey: _Survey) -> _Reading:
     """
     since_s = attempt.scene.port.now_s()
     while True:
-        floor = survey.source()
-        if floor is not None and floor.stamp_s >= since_s - _PERIOD_S:
-            return floor.occupied_at(survey.met_m)
+        now_s, floor = attempt.scene.port.now_s(), survey.source()
+        if floor is not None:
+            is_old = now_s - floor.stamp_s > _OLD_S
+            waited = now_s - since_s >= _MAP_WAIT_S and not is_old
+            if floor.stamp_s >= since_s - _PERIOD_S or waited:
+                return floor.occupied_at(survey.met_m)
         attempt.end_if_out_of_time()
-        if attempt.scene.port.now_s() >= since_s + _MAP_WAIT_S:
-            sentence = (
-                "The map was not updated: there are no depth images, or no memory reads them."
-            )
+        if now_s - since_s >= _OLD_S:
+            sentence = "The map was not updated: no depth images reach the memory."
             raise RefusalError(SkillCode.BACKEND_FAULT, sentence)
         yield "waiting for the map", attempt.share(1.0)
 

@@ -7,15 +7,18 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from nav_msgs.msg import OccupancyGrid
 from planner_msgs.msg import SkillReport, WorldGraph, WorldGraphNode, WorldInfo
 
 from planner.models.model_choice import ModelChoice, make_model
 from planner.parts.kinds import SKILLS
 from planner.ros import parameters, qos
+from planner.ros.floor_maps import map_record
 from planner.ros.heartbeat import HeartbeatRelay
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher
 from planner.ros.managed_node import ManagedNode
+from planner.ros.map_parameter import builds_map
 from planner.ros.model_trace import ModelTrace
 from planner.ros.newest_pictures import NewestPictures
 from planner.ros.primitive_client import PrimitiveClient
@@ -32,6 +35,7 @@ from planner.world.agents import capabilities_of
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
 from planner.world.floor_grid import preload_path_search
+from planner.world.floor_map import FloorMap
 from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
@@ -84,6 +88,7 @@ class SkillExecutorNode(ManagedNode):
             self._options = self._declare_options()
             self._find_model = self._declare_find_model()
             self._encoder = self._declare_encoder()
+            self._builds_map = builds_map(self)
         except PlannerError:
             super().destroy_node()
             raise
@@ -96,6 +101,9 @@ class SkillExecutorNode(ManagedNode):
         self._graph: WorldGraph | None = None
         self._belief: Belief | None = None
         self._pictures = NewestPictures(self)
+        self._floor: FloorMap | None = None
+        if self._builds_map:
+            self.create_subscription(OccupancyGrid, topics.MAP, self._on_map, qos.LATCHED)
         self._logged: set[str] = set()
         self._now_s = self._graph_s = 0.0
         self._lockstep = LockstepPublisher(self, LockstepChannel.SKILLS, Counter())
@@ -240,6 +248,12 @@ class SkillExecutorNode(ManagedNode):
         self._layout = layout
         self._serve()
 
+    def _on_map(self, message: OccupancyGrid) -> None:
+        try:
+            self._floor = map_record(message)
+        except PlannerError as error:
+            self._log_once(f"{topics.MAP}: {error}")
+
     def _on_graph(self, message: WorldGraph) -> None:
         stamp_s = stamp_seconds(message.header.stamp)
         if stamp_s < self._graph_s:
@@ -285,6 +299,7 @@ class SkillExecutorNode(ManagedNode):
             report=self._reporter(name),
             find_model=self._find_model,
             eye=self._eye(name),
+            floor=(lambda: self._floor) if self._builds_map else None,
         )
         server = SkillServer(self, executor, self._wake, self._lockstep, lambda: self.refusal)
         self._agents[name] = _Agent(kind, heartbeat, port, server)
@@ -301,6 +316,7 @@ class SkillExecutorNode(ManagedNode):
         for name in list(self._agents):
             self._drop(name)
         self._team.forget()
+        self._floor = None
 
     def _drop(self, name: str) -> None:
         agent = self._agents.pop(name)

@@ -82,6 +82,31 @@ def test_a_memory_that_needs_pictures_is_refused_where_there_are_none() -> None:
         Arguments.from_text({"memory": "learned", "backend": "graph"})
 
 
+def test_a_map_of_their_own_is_told_to_all_who_use_one() -> None:
+    given = {"planner": "expert", "map": "built"}
+    nodes = {spec.name: spec for spec in node_list(Arguments.from_text(given))}
+    assert {name for name, spec in nodes.items() if spec.parameters.get("map") == "built"} == {
+        "memory",
+        "skill_executor",
+        "task_planner",
+    }
+    assert all("map" not in spec.parameters for spec in node_list(Arguments(planner="expert")))
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"map": "built"}, "needs a memory"),
+        ({"map": "built", "planner": "expert", "memory": "none"}, "needs a memory"),
+        ({"map": "built", "planner": "expert", "backend": "graph"}, "has none"),
+        ({"map": "drawn"}, "not one of given, built"),
+    ],
+)
+def test_a_map_that_cannot_be_built_is_refused(given: dict[str, str], reason: str) -> None:
+    with pytest.raises(ArgumentError, match=f"argument map: .*{reason}"):
+        Arguments.from_text(given)
+
+
 def test_managed_nodes_start_one_after_another_and_again_without_waiting() -> None:
     args = Arguments.from_text({"planner": "expert", "episode": "e1", "narrate": "true"})
     nodes = node_list(args)

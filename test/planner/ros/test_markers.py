@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from visualization_msgs.msg import Marker, MarkerArray
 
-from planner.ros.markers import FREE, OCCUPIED, BeliefMarkers, floor_map, house_markers
+from planner.ros.markers import BeliefMarkers, floor_map, house_markers
 from planner.world.belief import Belief, BeliefNode, Source
+from planner.world.floor_map import FREE, OCCUPIED
 from planner.world.house import House
 from planner.world.vocabulary import EntityKind
 
