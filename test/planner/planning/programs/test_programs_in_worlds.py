@@ -15,6 +15,7 @@ from planner.app.graph_run import prepare_graph
 from planner.app.run import RunResult
 from planner.planning.planner import Task
 from planner.planning.programs.steps import Outcome
+from planner.world.episode import AgentPlacement
 from planner.world.house_checks import load_episode, load_house
 from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.backend import EmbeddedBackend
@@ -111,6 +112,20 @@ first = InteractionObject("Plate")
 first.pickup_and_place(table)
 second = InteractionObject("Plate")
 second.pickup_and_place(table)
+"""
+# Step by step, as for a microwave that cooks behind its door.
+MICROWAVE = """
+microwave = InteractionObject("Microwave")
+apple = InteractionObject("Apple")
+apple.pickup()
+microwave.open()
+apple.place(microwave)
+microwave.close()
+microwave.toggle_on()
+microwave.toggle_off()
+microwave.open()
+apple.pickup()
+microwave.close()
 """
 FAUCET = """
 mug = InteractionObject("Mug")
@@ -233,6 +248,16 @@ def test_a_cooked_potato(backend: EmbeddedBackend) -> None:
 
 
 @pytest.mark.slow
+def test_what_is_shut_in_a_device_that_is_on_is_cooked(backend: EmbeddedBackend) -> None:
+    """HELPER-D6: the device is opened for that, and shut again."""
+    played = play(backend, "mixed_salad_0", MICROWAVE, [prop("is_cooked", "apple_0")])
+    assert_success(played)
+    at = played.calls.index("Cook[apple_0]")
+    around = ["PowerOn", "Open", "Cook", "Close", "PowerOff"]
+    assert [call.partition("[")[0] for call in played.calls[at - 2 : at + 3]] == around
+
+
+@pytest.mark.slow
 def test_two_plates_on_one_desk(backend: EmbeddedBackend) -> None:
     goal = prop(
         "is_on_top",
@@ -263,6 +288,18 @@ def test_a_robot_with_one_hand_puts_down_what_it_holds_to_open(backend: Embedded
     assert played.calls[-1] == "Close[fridge_0]"
 
 
+def play_in_graph(folder: Path, text: str, goal: list[JsonValue], kind: AgentKind) -> Played:
+    house = load_house(kitchen.written(folder))
+    wanted = {"propositions": goal, "dependencies": [], "constraints": []}
+    agent = AgentPlacement(uid="agent_0", kind=kind)
+    episode = kitchen.task(house).model_copy(update={"evaluation": wanted, "agents": (agent,)})
+    played = Played()
+    played.result = prepare_graph(
+        GraphBackend(), house, episode, lambda task: played.player(text, task), all_known=True
+    ).run()
+    return played
+
+
 def test_a_program_in_a_graph_world(tmp_path: Path) -> None:
     text = TO_THE_FRIDGE.replace("fridge.close()\n", "") + (
         'pear = InteractionObject("Pear", landmark="Fridge")\n'
@@ -270,15 +307,15 @@ def test_a_program_in_a_graph_world(tmp_path: Path) -> None:
         "pear.pickup_and_place(table)\n"
         "fridge.close()\n"
     )
-    house = load_house(kitchen.written(tmp_path))
     goal = [
         prop("is_inside", "apple_13", receptacles=["fridge_10"]),
         prop("is_on_top", "pear_14", receptacles=["kitchentable_11"]),
     ]
-    wanted = {"propositions": goal, "dependencies": [], "constraints": []}
-    episode = kitchen.task(house).model_copy(update={"evaluation": wanted})
-    played = Played()
-    played.result = prepare_graph(
-        GraphBackend(), house, episode, lambda task: played.player(text, task), all_known=True
-    ).run()
-    assert_success(played)
+    assert_success(play_in_graph(tmp_path, text, goal, AgentKind.ROBOT))
+
+
+def test_a_person_switches_a_lamp_on_in_a_graph_world(tmp_path: Path) -> None:
+    """There the lamp is furniture, of a class that only the alias of ours names."""
+    text = 'lamp = InteractionObject("DeskLamp")\nlamp.toggle_on()\n'
+    goal = [prop("is_powered_on", "tablelamp_15")]
+    assert_success(play_in_graph(tmp_path, text, goal, AgentKind.HUMAN))
