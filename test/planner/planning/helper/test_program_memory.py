@@ -27,7 +27,8 @@ from planner.planning.helper.program_record import (
 )
 from planner.planning.helper.program_search import VectorSearch
 from planner.planning.helper.program_store import EvaluatedError, ProgramStore
-from planner.planning.programs.program import ProgramError
+from planner.planning.programs.program import Instance, ProgramError
+from planner.planning.programs.vocabulary import default_vocabulary
 from planner.world.embedding import Vectors
 from planner.world.errors import FileError, PlannerError
 
@@ -544,3 +545,12 @@ def test_enough_ships_and_each_is_found_by_its_own_words() -> None:
             found = memory.nearest(record.key, record.kind, 1, failure=record.failure)
             assert [one.id for _, one in found] == [record.id]
             assert found[0][0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_what_ships_names_only_what_houses_can_have() -> None:
+    known = default_vocabulary()
+    for record in shipped_records():
+        for one in record.parsed().statements:
+            if isinstance(one, Instance):
+                for name in filter(None, (one.class_name, one.landmark)):
+                    assert known.classes_of(name), (record.id, name)
