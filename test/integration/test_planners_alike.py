@@ -31,6 +31,7 @@ from planner.models.replies.turn_grammar import END_OF_TURN
 from planner.parts.kinds import PLANNERS
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import PlannerChoice, make_planner
+from planner.planning.programs.vocabulary import default_vocabulary
 from planner.planning.session_world import Event
 from planner.planning.trace_store import SolvedTask, TraceStore
 from planner.world.agents import default_bodies
@@ -68,6 +69,13 @@ SAID = {
     "cup": "Put the cup on the couch.",
     "cup_and_apple": "Put the cup and the apple on the couch.",
     "cabinet": "Put the apple in the cabinet.",
+}
+# The same as moves of one thing each, from which a program is made.
+MOVED = {
+    "cup": (("cup", "couch"),),
+    "cup_and_apple": (("cup", "couch"), ("apple", "couch")),
+    "cabinet": (("apple", "cabinet"),),
+    "graph": (("apple", "fridge"),),
 }
 # What is asked for in a foreign graph, and where an agent sees all of that at first.
 ASKED_IN_GRAPH = (_proposition("is_inside", "apple_13", "fridge_10"),)
@@ -335,7 +343,20 @@ def chosen_replies(stack: Stack, planner: str) -> list[str]:
     return model.texts
 
 
+def program_reply(moves: Sequence[tuple[str, str]]) -> str:
+    """One of HELPER's programs."""
+    named = dict.fromkeys(name for move in moves for name in move)
+    category = default_vocabulary().name_of
+    lines = [f'{name} = InteractionObject("{category(name)}")' for name in named]
+    for thing, place in moves:
+        lines += [f"{thing}.go_to()", f"{thing}.pickup()", f"{place}.go_to()"]
+        lines.append(f"{thing}.place({place})")
+    return "\n".join(lines)
+
+
 def model_replies(stack: Stack, planner: str) -> list[str]:
+    if planner == "helper":
+        return [program_reply(MOVED[stack.task])]
     if planner == "llamar_coela":
         return chosen_replies(stack, planner)
     if planner.startswith("llamar"):
