@@ -55,9 +55,10 @@ def is_done_already(work: Invocation | SkillStep, scene: Scene) -> bool:
         case Method.TOGGLE_ON:
             return situation.state(thing, "powered_on")
         case Method.TOGGLE_OFF:
-            can = "powerable" in situation.affordances(thing)
-            is_off = not situation.state(thing, "powered_on")
-            return is_off and (can or "faucet" in situation.affordances(thing))
+            known = situation.affordances(thing)
+            return bool(known & {"powerable", "faucet"}) and not situation.state(
+                thing, "powered_on"
+            )
         case Method.OPEN:
             return situation.is_open(thing) is True
         case Method.CLOSE:

@@ -30,10 +30,13 @@ def steps_of(work: Invocation, scene: Scene) -> tuple[Work, ...] | None:
             Invocation(work.argument, Method.GO_TO),
             Invocation(work.variable, Method.PLACE, work.argument),
         )
-    if work.method is Method.TOGGLE_ON:
+    if work.method in (Method.TOGGLE_ON, Method.TOGGLE_OFF):
         known = scene.situation.affordances(scene.thing)
-        is_faucet = "faucet" in known and "powerable" not in known
-        return (Aftermath(work.variable, runs=True),) if is_faucet else None
+        if "faucet" not in known or "powerable" in known:
+            return None
+        # Water is what it does; nothing is left on.
+        turned_on = work.method is Method.TOGGLE_ON
+        return (Aftermath(work.variable, runs=True),) if turned_on else ()
     if work.method is Method.POUR:
         return pouring(scene)
     if work.method is Method.EMPTY:

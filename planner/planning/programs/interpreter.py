@@ -291,7 +291,8 @@ class Interpreter:
         if scene.place == scene.thing:
             sentence = f"{scene.thing} cannot be put on or into itself."
             return self._fail(frame, SkillCode.WRONG_ARGUMENTS, sentence, (scene.thing,))
-        if is_done_already(work, scene):
+        # Without preconditions nobody looks whether a statement is needed.
+        if (self._checks or not frame.is_stated) and is_done_already(work, scene):
             self._note(frame, Outcome.ALREADY_TRUE, entities=(scene.thing,))
             self._drop(frame)
             if isinstance(work, Invocation) and work.method is Method.TOGGLE_ON:

@@ -436,3 +436,14 @@ def test_a_mug_stands_in_for_a_cup_once_no_cup_was_found(kitchen: Callable[..., 
     assert missing.classes == ("glass", "cup")
     played.interpreter.not_found(played.context)
     assert str(played.next()) == "Navigate[cup_0]"
+
+
+def test_without_preconditions_nothing_is_left_out(kitchen: Callable[..., Kitchen]) -> None:
+    """HELPER-C26: the paper's run without them sends the second `open()` as well."""
+    text = 'cabinet = InteractionObject("Cabinet")\ncabinet.open()\ncabinet.open()\n'
+    played = kitchen(text, checks=False)
+    for _ in range(2):
+        assert str(played.next()) == "Open[cabinet_0]"
+        played.world.open.add("cabinet_0")
+        played.end()
+    assert played.next() == Finished()
