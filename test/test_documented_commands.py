@@ -105,6 +105,10 @@ ELSEWHERE: Mapping[str, str] = {
     "planner episodes generate routines -o FILE.json.gz": (
         "test/planner/episodes/teach/test_routines.py::test_the_whole_pack_is_what_its_source_makes"
     ),
+    "planner episodes import teach GAME.json... -o DIR": (
+        "test/planner/episodes/teach/test_game_import.py"
+        "::test_the_command_imports_what_the_expert_solves"
+    ),
     "planner episodes generate teach --tasks tasks.yaml -o DIR": (
         f"{DIALOGUES}test_tasks_of_ones_own_become_episodes"
     ),

@@ -73,7 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the tasks' folders, TASK/checker.py, for tasks without a checklist of their own",
     )
-    for parsed in (instructions, episodes, tasks, graphs, teams):
+    games = formats.add_parser("teach", help="games of the published TEACh data set, in kitchens")
+    for parsed in (instructions, episodes, tasks, graphs, teams, games):
         parsed.add_argument("files", nargs="+", type=Path, metavar="FILE")
         parsed.add_argument(
             "-o", "--output", type=Path, required=True, metavar="DIR", help="where episodes go"

@@ -14,6 +14,7 @@ from planner.episodes.llamar.public_import import import_public
 from planner.episodes.partnr.episodes import import_partnr_episodes
 from planner.episodes.partnr.importing import Import, import_instructions, write_import
 from planner.episodes.recipes.build import build, shipped_recipes
+from planner.episodes.teach.game_import import import_games
 from planner.episodes.virtualhome.importing import import_graphs
 from planner.world.errors import FileError
 from planner.world.share import config_dir
@@ -41,6 +42,8 @@ def _imported(args: argparse.Namespace) -> Imported:
         return import_et_plan(args.files, args.seed)
     if args.format == "llamar":
         return import_public(args.files, args.seed, args.checkers)
+    if args.format == "teach":
+        return import_games(args.files, args.seed)
     if args.format == "virtualhome-graph":
         return import_graphs(args.files, args.seed)
     return import_partnr_episodes(
