@@ -292,6 +292,7 @@ class ProgramChange:
     ) -> dict[int, Mention]:
         """The places that are said of new things only, by the mention of each."""
         own: dict[int, Mention] = {}
+        plates = {self.items.classes[container] for container in self._containers()}
         for place in mentions:
             if place.role is not Role.PLACE or place.everything:
                 continue
@@ -300,6 +301,10 @@ class ProgramChange:
                 for m, found in zip(mentions, known, strict=True)
                 if m.clause == place.clause and m.role is Role.THING and not self._is_place(m)
             ]
+            # On a plate of the program: what was named right before it, if that is new.
+            if place.name in plates:
+                before = [one for one in same if _comes_before(one[0], place, mentions)]
+                same = before[-1:]
             if same and not any(found for _, found in same):
                 own |= {id(m): place for m, _ in same}
         return own
@@ -351,6 +356,11 @@ class ProgramChange:
         targets = {self.items.classes.get(self.items.target(v), "") for v in self.items.items()}
         if mention.name not in targets:
             self._everything_to(mention)
+
+
+def _comes_before(first: Mention, second: Mention, mentions: Sequence[Mention]) -> bool:
+    places = [id(mention) for mention in mentions]
+    return places.index(id(first)) < places.index(id(second))
 
 
 def _is_portable(name: str) -> bool:

@@ -268,6 +268,17 @@ def asked(request: str, record: ProgramRecord) -> Program:
         ),
         (
             2,
+            "The Ada breakfast with two mugs of coffee, and put a fork on the plate.",
+            things(
+                (1, "Mug", "coffee", "CounterTop"),
+                (1, "Mug", "coffee", "CoffeeMachine"),
+                (2, "BreadSliced", "toasted", "Plate"),
+                (1, "Fork", "", "Plate"),
+                ON_PLATE,
+            ),
+        ),
+        (
+            2,
             "The Ada breakfast: replace the coffee with a cup of water.",
             things((2, "BreadSliced", "toasted", "Plate"), (1, "Cup", "water", "Plate"), ON_PLATE),
         ),
