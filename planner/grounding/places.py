@@ -9,7 +9,14 @@ from planner.grounding.drafts import Draft, Drafts, Hold
 from planner.grounding.kinds import classes_of
 from planner.grounding.records import Alternative, Missing, Question, Unbound, Why
 from planner.grounding.scene import Scene, Thing
-from planner.grounding.spots import Target, elsewhere_for, likely_pieces, start_of, usual_for
+from planner.grounding.spots import (
+    Target,
+    elsewhere_for,
+    likely_pieces,
+    start_of,
+    too_small_for,
+    usual_for,
+)
 from planner.grounding.wording import words_of
 from planner.language.description import (
     Anchor,
@@ -62,7 +69,7 @@ class Places:
         if isinstance(anchor, PlaceOf):
             self._at_former(things, anchor, request, step, path, hold)
             return
-        binding = self._anchor(anchor, request, path, things, meant)
+        binding = self._anchor(anchor, request, path, things, meant, place.relation)
         target = None if binding is None else self._target(place, binding, request)
         if binding is None or target is None:
             return
@@ -99,6 +106,7 @@ class Places:
         path: str,
         things: Things,
         meant: Sequence[NounPhrase],
+        relation: Relation | None = None,
     ) -> Binding | None:
         if isinstance(anchor, Spot):
             return self._speakers_room(request)
@@ -112,6 +120,9 @@ class Places:
             } | {self._scene.things[name].room or "" for _, b in things for name in b.names}
             unable = {name: f"{name} is where it is." for name in here}
         kinds = [phrase.kind for phrase in meant if isinstance(phrase, Description)]
+        if relation is Relation.IN and isinstance(anchor, Description):
+            small = too_small_for(self._scene, kinds, self._bindings.fitting.names(anchor))
+            unable |= {name: f"It does not fit into {name}." for name in small}
         likely = likely_pieces(self._scene, kinds)
         return self._bindings.bind(anchor, path, request, able=unable, likely=likely)
 

@@ -31,6 +31,7 @@ class Thing:
         openness: 0 closed to 1 open; None if nothing opens or it is unknown.
         color, material: None if unknown.
         surface, hollow: whether things can be put onto it, or into it.
+        hollows_m: depth, width and height of each hollow of furniture.
         whole: what it will be sliced from; "" = it is there already.
     """
 
@@ -49,6 +50,7 @@ class Thing:
     material: str | None = None
     surface: bool = False
     hollow: bool = False
+    hollows_m: tuple[Vec3, ...] = ()
     whole: str = ""
 
     @property
@@ -221,6 +223,7 @@ def _believed(node: BeliefNode, layout: House) -> Thing:
         material=node.look.material,
         surface=shape[0],
         hollow=shape[1],
+        hollows_m=_hollows(piece),
     )
 
 
@@ -243,12 +246,17 @@ def _true(entity: EntityState, house: House) -> Thing:
         material=entity.look.material,
         surface=shape[0],
         hollow=shape[1],
+        hollows_m=_hollows(piece),
     )
 
 
 def _upright(pose: Pose, size_m: Vec3) -> Box:
     x, y, z = pose.position_m
     return Box.around((x, y, z + size_m[2] / 2), size_m, pose.yaw_rad)
+
+
+def _hollows(piece: Furniture | None) -> tuple[Vec3, ...]:
+    return () if piece is None else tuple(hollow.size for hollow in piece.interiors)
 
 
 def _shape(kind: EntityKind, class_name: str, piece: Furniture | None) -> tuple[bool, bool]:

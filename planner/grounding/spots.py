@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from planner.grounding.kinds import classes_of
 from planner.grounding.scene import Scene, Thing
 from planner.world.catalogue import default_catalogue
+from planner.world.geometry import Vec3
 from planner.world.vocabulary import EntityKind, Relation
 
 # In which room such furniture stands says what it is for, unlike that of a table.
@@ -92,6 +93,32 @@ def likely_pieces(scene: Scene, kinds: Iterable[str]) -> frozenset[str]:
         if pieces:
             found = pieces if found is None else found & pieces
     return found or frozenset()
+
+
+def too_small_for(scene: Scene, kinds: Iterable[str], names: Collection[str]) -> frozenset[str]:
+    """Of some furniture, what no thing of one of the kinds fits into.
+
+    Sizes are those of the catalogue. Empty if nothing would be left: things may be smaller.
+    """
+    objects = default_catalogue().objects
+    sizes = [
+        [objects[name].size_m for name in classes_of(kind) if name in objects] for kind in kinds
+    ]
+    small = {
+        name
+        for name in names
+        if (hollows := scene.things[name].hollows_m)
+        and any(
+            of_kind and not any(_goes_in(size, hollow) for size in of_kind for hollow in hollows)
+            for of_kind in sizes
+        )
+    }
+    return frozenset() if small == set(names) else frozenset(small)
+
+
+def _goes_in(size_m: Vec3, hollow_m: Vec3) -> bool:
+    flat, room = sorted(size_m[:2]), sorted(hollow_m[:2])
+    return flat[0] <= room[0] and flat[1] <= room[1] and size_m[2] <= hollow_m[2]
 
 
 def _class_of_room(scene: Scene, piece: Thing) -> str:

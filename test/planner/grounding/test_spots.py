@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 from grounded import goal, propositions
-from small_house import scene_with
+from small_house import scene_with, thing
 
 from planner.grounding.binder import Binder
 from planner.grounding.scene import Scene
-from planner.grounding.spots import likely_pieces
+from planner.grounding.spots import likely_pieces, too_small_for
 from planner.world.vocabulary import EntityKind
 
 
@@ -60,3 +60,27 @@ def test_what_is_put_there_later_tells_which_is_meant_from_the_start(text: str) 
 
 def test_a_table_is_as_likely_as_another() -> None:
     assert not any(n.startswith("table") for n in likely_pieces(with_another(), ["plate"]))
+
+
+@pytest.mark.parametrize(("width_m", "asks"), [(0.6, True), (0.2, False)])
+def test_furniture_that_a_thing_does_not_fit_into_is_not_asked_about(
+    width_m: float, *, asks: bool
+) -> None:
+    scene = with_another("living_room_0/cabinet_1")
+    things = dict(scene.things)
+    for name, hollow_m in (("cabinet_0", (0.5, 0.6, 0.6)), ("cabinet_1", (0.5, width_m, 0.6))):
+        things[name] = replace(things[name], hollows_m=(hollow_m,))
+    things["ball_0"] = thing("ball_0", "table_0")
+    binder = Binder(goal("- {move: {the: ball}, to: {in: {the: cabinet}}}"))
+    found = binder.update(replace(scene, things=things))
+    assert [question.request for question in found.questions] == ([0] if asks else [])
+    meant = [] if asks else [("is_inside", "ball_0", "cabinet_0")]
+    assert propositions(found) == meant
+
+
+def test_where_nothing_has_room_nothing_is_left_out() -> None:
+    """A thing may be smaller than those of its class usually are."""
+    scene = with_another()
+    small = replace(scene.things["cabinet_0"], hollows_m=((0.1, 0.1, 0.1),))
+    scene = replace(scene, things={**scene.things, "cabinet_0": small})
+    assert too_small_for(scene, ["ball"], ["cabinet_0"]) == frozenset()
