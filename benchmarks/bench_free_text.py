@@ -303,7 +303,8 @@ def over_ros(text: str, house: House, answers: Sequence[str]) -> tuple[bool, str
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / f"{house.name}.json"
         home.write_text(house.model_dump_json(by_alias=True), encoding="utf-8")
-        words = [text, "--house", str(home), "--fast", "-o", f"{folder}/run"]
+        words = [text, "--house", str(home), "--fast", "--no-pictures"]
+        words += ["-o", f"{folder}/run"]
         given = [word for answer in answers for word in ("--answer", answer)]
         done = subprocess.run(
             [sys.executable, "-m", "planner.cli", "demo", *words, *given],

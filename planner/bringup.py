@@ -272,6 +272,8 @@ def _narrator(args: Arguments) -> tuple[NodeSpec, ...]:
         **{name: value for name, value in in_words.items() if value},
         "bag": f"{args.record}/{BAG_FOLDER}" if args.record else "",
     }
+    if args.record_images == "none" and not args.record_full:
+        parameters["pictures"] = False
     if not _simulated(args):
         # A real robot stands up when its operator says so; a planner would give up before that.
         parameters["attended"] = True

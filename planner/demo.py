@@ -89,6 +89,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="record every topic and picture as published: some 400 MB a minute at real time",
     )
     parser.add_argument(
+        "--no-pictures",
+        action="store_true",
+        help="neither record pictures nor put them into the story: cameras are rendered for the "
+        "memory only, in much less time",
+    )
+    parser.add_argument(
         "-o", "--output", default="", help="folder for bag and picture; default demo_output/TIME"
     )
 
@@ -105,6 +111,8 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.words is not None and args.task is not None:
         raise PlannerError(f"expected one task, got {args.words!r} and --task {args.task!r}")
+    if args.no_pictures and args.record_full:
+        raise PlannerError("--no-pictures contradicts --record-full")
     task = args.words if args.words is not None else args.task
     task = DEFAULT_TASK if task is None else task
     in_words = args.planner != "tour" and is_instruction(task)
@@ -122,6 +130,8 @@ def run(args: argparse.Namespace) -> int:
         "pace": args.pace,
     }
     given |= {"model": args.model, "model_url": args.model_url}
+    if args.no_pictures:
+        given["record_images"] = "none"
     if args.planner == "tour":
         given["house"] = args.house
     elif in_words:

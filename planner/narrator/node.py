@@ -103,6 +103,9 @@ class NarratorNode(Node):
         )
         self._folder = Path(parameters.text(self, "record", "", "folder for the picture"))
         self._bag = parameters.text(self, "bag", "", "path of the bag, for the last line")
+        self._has_pictures = parameters.flag(
+            self, "pictures", True, "whether the agents' cameras are watched for the picture"
+        )
         self._wait_s = parameters.number(
             self, "wait", 90.0, "seconds to wait for the task planner", min_value=1.0
         )
@@ -138,7 +141,7 @@ class NarratorNode(Node):
         self.create_subscription(Evaluation, topics.EVALUATION_RESULT, self._on_result, qos.LATCHED)
 
     def _watch(self, agent: str) -> None:
-        """Follows an agent's path and subscribes to its camera."""
+        """Follows an agent's path, and its camera where pictures are wanted."""
         self._paths.follow(agent)
         self.create_subscription(
             Odometry,
@@ -146,6 +149,9 @@ class NarratorNode(Node):
             partial(self._on_odometry, agent),
             qos.STATE_INPUT,
         )
+        if not self._has_pictures:
+            # Without a subscriber the bridge renders nothing.
+            return
         self.create_subscription(
             Image,
             topics.of_agent(agent, topics.colour_image("hand")),

@@ -75,6 +75,18 @@ def test_words_get_a_robot_and_a_person(monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert nodes["bridge"].parameters["agents"] == agents
 
 
+def test_without_pictures_nobody_but_the_memory_watches_the_cameras(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    nodes = started(["Tidy up.", "--no-pictures"], monkeypatch, tmp_path)
+    assert nodes["recorder"].parameters["images"] == "none"
+    assert nodes["narrator"].parameters["pictures"] is False
+    usual = started(["Tidy up."], monkeypatch, tmp_path)
+    assert "pictures" not in usual["narrator"].parameters
+    with pytest.raises(PlannerError, match="--no-pictures contradicts --record-full"):
+        started(["Tidy up.", "--no-pictures", "--record-full"], monkeypatch, tmp_path)
+
+
 def test_answers_are_given_in_turn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     answers = ["--answer", "the kitchen", "--answer", "both"]
     nodes = started(["Tidy up.", *answers], monkeypatch, tmp_path)
