@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.rows import Row
@@ -25,8 +26,12 @@ from planner.bench.runs.teach_results import (
     Pair,
 )
 from planner.command_line import aligned
+from planner.episodes.teach.routines import Routine, read_routines, routine_file
 from planner.evaluation.metrics.table import metrics
 from planner.parts.option import OptionValue
+from planner.planning.programs.parsing import parse_program
+from planner.planning.programs.program import ProgramError
+from planner.planning.routines.plan_score import score_plan
 from planner.world.dialogue import Setting
 from planner.world.errors import PlannerError
 
@@ -205,7 +210,36 @@ def _personal(runs: Sequence[Run]) -> list[str]:
         numbers = (_number(_value(part, "success")) for part in parts)
         total = str(sum(len(part) for part in parts))
         rows.append((f"{run.settings.planner}, carried out", run.name, *numbers, total))
+        rows += _plans(run, parts)
     return ["TABLE 3: personal routines by the number of changes", *aligned(rows), ""]
+
+
+def _plans(run: Run, parts: Sequence[Sequence[Row]]) -> list[tuple[str, ...]]:
+    """The share of right plans, where rows have the one program that was written (HELPER-D85)."""
+    right = [[found for row in part if (found := plan_is_right(row)) is not None] for part in parts]
+    if not any(right):
+        return []
+    shares = (_number(sum(part) / len(part) if part else None) for part in right)
+    total = str(sum(map(len, right)))
+    return [(f"{run.settings.planner}, plans", run.name, *shares, total)]
+
+
+def plan_is_right(row: Row) -> bool | None:
+    """Whether the program of a request is what was asked for; None if there is not exactly one."""
+    changes, name = _changes(row), row.episode_id.partition("_changes_")[0]
+    routine = _routines().get(name)
+    if changes is None or routine is None or row.evidence.get("programs") != "1":
+        return None
+    try:
+        program = parse_program(row.evidence.get("program", ""))
+    except ProgramError:
+        return False
+    return score_plan(program, routine.wanted(changes)).is_right
+
+
+@cache
+def _routines() -> Mapping[str, Routine]:
+    return {routine.name: routine for routine in read_routines(routine_file())}
 
 
 def _other_split() -> list[str]:

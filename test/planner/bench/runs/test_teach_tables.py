@@ -11,8 +11,11 @@ from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.rows import Row
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.teach_results import CHANGES, GROUPS, METHODS, OTHER_SPLIT, VARIANTS
-from planner.bench.runs.teach_tables import ROWS, relative_drop, table_lines
+from planner.bench.runs.teach_tables import ROWS, plan_is_right, relative_drop, table_lines
 from planner.cli import main
+from planner.episodes.teach.routines import read_routines, routine_file
+from planner.planning.programs.program import program_text
+from planner.planning.routines.right_plan import right_plan
 from planner.world.errors import PlannerError
 
 
@@ -136,6 +139,24 @@ def test_routines_are_counted_by_their_changes() -> None:
     run = Run("mine", "routines", RunSettings.model_validate({"planner": "expert"}), rows)
     (line,) = (line for line in table_lines([run], {}) if line.startswith("expert, carried out"))
     assert line.split()[3:] == ["mine", "100.00", "90.00", "80.00", "70.00", "40"]
+
+
+def test_plans_of_routines_are_judged_where_a_row_has_its_program() -> None:
+    routine = next(r for r in read_routines(routine_file()) if r.name == "dax_salad")
+    lessons = [program_text(right_plan(routine.wanted(n))) for n in (0, 1, 2, 2)]
+    rows = [
+        made_row(f"dax_salad_changes_{n}", {"success": 1.0}).model_copy(
+            update={"evidence": {"programs": "1", "program": text}}
+        )
+        for n, text in enumerate(lessons)
+    ]
+    rows.append(made_row("dax_salad_taught", {"success": 1.0}))
+    run = Run("mine", "routines", RunSettings.model_validate({"planner": "helper"}), rows)
+    (line,) = (line for line in table_lines([run], {}) if line.startswith("helper, plans"))
+    assert line.split()[2:] == ["mine", "100.00", "100.00", "100.00", "0.00", "4"]
+    several = rows[0].model_copy(update={"evidence": {"programs": "2", "program": lessons[0]}})
+    broken = rows[0].model_copy(update={"evidence": {"programs": "1", "program": "import os"}})
+    assert (plan_is_right(several), plan_is_right(broken)) == (None, False)
 
 
 def test_the_command_puts_a_run_into_the_tables(tmp_path: Path, capsys) -> None:
