@@ -19,6 +19,7 @@ from planner.bench.runs.suites import Job
 from planner.evaluation.progress import Verdict
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import DecisionRecord
+from planner.memory.maps.survey import FloorSurvey
 from planner.models.model_choice import ModelChoice, make_model
 from planner.models.trace import ModelCall
 from planner.narrator.picture import Moment
@@ -129,6 +130,7 @@ def run(
     find_model_url: str = "",
     explore_encoder: str = "",
     pictures: bool = False,
+    builds_map: bool = False,
     options: Mapping[str, OptionValue] | None = None,
     ask: Ask | None = None,
     say: Callable[[str], None] | None = None,
@@ -149,6 +151,8 @@ def run(
         explore_encoder: folder of a SigLIP or CLIP class model, by which ExploreByView compares
             pictures with words; empty = it goes where it has not been for longest.
         pictures: whether cameras are rendered, for the memory to use.
+        builds_map: whether a robot explores the house before the planner begins, and all walk by
+            the map that they build; needs `pictures`.
         options: values of planner options that differ from the defaults.
         ask: answers questions of the planner; None = a question ends the run.
         say: called with each line of the story as it happens.
@@ -177,6 +181,7 @@ def run(
         ask=ask,
         find=ModelChoice(find_model, find_model_url),
         explore_encoder=explore_encoder,
+        builds_map=builds_map,
     )
     return asyncio.run(playing)
 
@@ -194,6 +199,7 @@ async def play(
     ask: Ask | None = None,
     find: ModelChoice = NO_MODEL,
     explore_encoder: str = "",
+    builds_map: bool = False,
 ) -> Run:
     """As `run`, inside an event loop; `on_state` is called with each evaluated state.
 
@@ -211,6 +217,9 @@ async def play(
         backend = _backend(settings, house)
         opened.callback(backend.close)
         pictures = pictures and isinstance(backend, EmbeddedBackend)
+        if builds_map and (settings.knows_all or not pictures):
+            raise PlannerError("a map can only be built where the memory reads pictures")
+        survey = FloorSurvey()
         models = Models(settings)
         opened.push_async_callback(models.close)
         story = RunStory(house, episode, acting, backend, has_pictures=pictures, say=say)
@@ -227,7 +236,7 @@ async def play(
         chat = models.chat(Job(Path(), episode.episode_id, episode.house, job_seed))
 
         def make(task: Task) -> Planner:
-            choice = settings.choice(len(task.agents))
+            choice = replace(settings.choice(len(task.agents)), explores_first=builds_map)
             if ask is not None:
                 choice = replace(
                     choice, dialogue=replace(choice.dialogue, max_questions=MAX_QUESTIONS)
@@ -246,8 +255,11 @@ async def play(
             trace=builder,
             updater=models.updater(house, backend),
             all_known=settings.knows_all,
+            watch=(lambda seen, _memory: survey.add(seen)) if builds_map else None,
         )
         prepared.ask = ask
+        if builds_map:
+            prepared.floor = survey.newest
         found = make_model(find)
         if found is not None:
             prepared.find_model = FindModel(found, blocks=True)

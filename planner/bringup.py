@@ -271,6 +271,7 @@ def _narrator(args: Arguments) -> tuple[NodeSpec, ...]:
         "record": args.record,
         **{name: value for name, value in in_words.items() if value},
         "bag": f"{args.record}/{BAG_FOLDER}" if args.record else "",
+        **_map(args),
     }
     if args.record_images == "none" and not args.record_full:
         parameters["pictures"] = False

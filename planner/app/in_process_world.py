@@ -21,6 +21,7 @@ from planner.planning.session_world import Event, OnGoal, Status, ignore_goal
 from planner.skills.executor import SkillExecutor
 from planner.skills.eye import Eye, ViewEncoder
 from planner.skills.find_model import FindModel
+from planner.skills.house_exploring import FloorSource
 from planner.skills.team import Team
 from planner.world.belief import Belief
 from planner.world.house import House
@@ -42,6 +43,7 @@ class InProcessWorld:
         find_model: FindModel | None = None,
         on_goal: OnGoal = ignore_goal,
         encoder: ViewEncoder | None = None,
+        floor: FloorSource | None = None,
     ) -> None:
         """Creates the agents' executors.
 
@@ -54,6 +56,7 @@ class InProcessWorld:
             find_model: answers the Find tools; None = they answer by rule.
             on_goal: called with the goal that the planner has understood.
             encoder: compares pictures with words for ExploreByView; None = nothing does.
+            floor: the map that the robots build; None = they walk by the layout.
         """
         self.layout = layout
         self.on_event = on_event
@@ -72,6 +75,7 @@ class InProcessWorld:
                 report=partial(self._remember, agent),
                 find_model=find_model,
                 eye=eye,
+                floor=floor,
             )
             for agent in agents
         }

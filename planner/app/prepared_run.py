@@ -10,12 +10,14 @@ from planner.app.graph_run import prepare_graph
 from planner.app.run import EpisodeRun
 from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder
+from planner.memory.memory import Memory
 from planner.memory.sightings import GT_VISIBILITY, PARTNR_VISIBILITY
 from planner.memory.updater import MemoryUpdater
 from planner.planning.planner import Planner, Task
 from planner.planning.session_world import Event
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.observation import Observation
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.graph.backend import GraphBackend
 from sim_bridge.rescue.backend import RescueBackend
@@ -37,6 +39,7 @@ def prepare_run(
     updater: MemoryUpdater | None = None,
     mode: Mode = Mode.STRICT,
     all_known: bool = False,
+    watch: Callable[[Observation, Memory], None] | None = None,
 ) -> EpisodeRun:
     """Loads an episode and returns it ready to run.
 
@@ -73,6 +76,7 @@ def prepare_run(
         on_event=on_event,
         trace=trace,
         updater=updater,
+        watch=watch,
         mode=mode,
         all_known=all_known,
     )

@@ -17,6 +17,7 @@ from planner.planning.session import Ask, Outcome, Session
 from planner.planning.session_world import Event, OnGoal, ignore_goal
 from planner.skills.eye import ViewEncoder
 from planner.skills.find_model import FindModel
+from planner.skills.house_exploring import FloorSource
 from planner.world.belief import Belief
 from planner.world.house import House
 from planner.world.instruct import InstructionCode
@@ -91,6 +92,7 @@ class EpisodeRun:
         find_model: answers the Find tools; None = they answer by rule.
         on_goal: called with the goal that the planner has understood.
         encoder: compares pictures with words for ExploreByView; None = nothing does.
+        floor: the map that the robots build; None = they walk by the layout.
     """
 
     backend: Backend
@@ -106,6 +108,7 @@ class EpisodeRun:
     find_model: FindModel | None = None
     on_goal: OnGoal = ignore_goal
     encoder: ViewEncoder | None = None
+    floor: FloorSource | None = None
     events: list[Event] = field(default_factory=list)
 
     def run(self) -> RunResult:
@@ -131,6 +134,7 @@ class EpisodeRun:
             self.find_model,
             self.on_goal,
             self.encoder,
+            self.floor,
         )
         session = Session(self.task, self.planner, world, ask=self.ask)
         self.steps.begin()

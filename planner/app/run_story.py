@@ -146,7 +146,10 @@ class RunStory:
         """
         title = f"{self.episode.episode_id}: {one_line(self.episode.instruction)}"
         path = folder / PICTURE_NAME
-        save(draw_run(self.house, title, self._paths, self._moves, self.moments), path)
+        source = self._run.floor if self._run is not None else None
+        floor = source() if source is not None else None
+        picture = draw_run(self.house, title, self._paths, self._moves, self.moments, floor=floor)
+        save(picture, path)
         return path
 
     def _foresees(self) -> EmbeddedBackend | None:

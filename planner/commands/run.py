@@ -64,6 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--explore-encoder", default="", help="SigLIP or CLIP class folder, for ExploreByView"
     )
     parser.add_argument(
+        "--map",
+        choices=("given", "built"),
+        default="given",
+        help="given: the layout's floor is known; built: a robot explores it by its camera first",
+    )
+    parser.add_argument(
         "--memory",
         choices=memory_names(),
         default=MemoryKind.RAYS.value,
@@ -118,6 +124,7 @@ def run(args: argparse.Namespace) -> int:
             ask=answers(args.answer) if args.instruction or settings.part.asks else None,
             find=ModelChoice(args.find_model, args.find_model_url),
             explore_encoder=args.explore_encoder,
+            builds_map=args.map == "built",
         )
         try:
             done = asyncio.run(playing)

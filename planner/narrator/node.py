@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
-from nav_msgs.msg import Odometry
+from nav_msgs.msg import OccupancyGrid, Odometry
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation, SkillReport
 from rclpy.client import Client
@@ -29,10 +29,12 @@ from planner.narrator.paths import AgentPaths
 from planner.narrator.picture import Moment, Move, Point, draw_run, save
 from planner.parts.calls import acted_as, parse_call
 from planner.ros import parameters, qos
+from planner.ros.floor_maps import map_record
 from planner.ros.frame_tree import FrameTree
 from planner.ros.images import rgb_array
 from planner.ros.instruct_client import InstructClient, no_server_message
 from planner.ros.lifecycle import run_node
+from planner.ros.map_parameter import builds_map
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.episode import Episode
@@ -109,6 +111,8 @@ class NarratorNode(Node):
         self._wait_s = parameters.number(
             self, "wait", 90.0, "seconds to wait for the task planner", min_value=1.0
         )
+        self._builds_map = builds_map(self)
+        self._floor: OccupancyGrid | None = None
         self._episode: Episode | None = None
         self._house: House | None = None
         self._agents: list[str] = []
@@ -137,6 +141,8 @@ class NarratorNode(Node):
                 self.create_subscription(Bool, topic, partial(self._on_allowed, agent), qos.LATCHED)
         for agent in self._agents:
             self._watch(agent)
+        if self._builds_map:
+            self.create_subscription(OccupancyGrid, topics.MAP, self._on_map, qos.LATCHED)
         self.create_subscription(SkillReport, topics.SKILL_RESULTS, self._on_skill, qos.EVENTS)
         self.create_subscription(Evaluation, topics.EVALUATION_RESULT, self._on_result, qos.LATCHED)
 
@@ -160,6 +166,10 @@ class NarratorNode(Node):
         )
 
     # Callbacks
+
+    def _on_map(self, message: OccupancyGrid) -> None:
+        """Keeps the map that the robots build, for the picture."""
+        self._floor = message
 
     def _on_event(self, event: story.Event) -> None:
         if event.kind is story.Kind.STATE and self._story.standing is not None:
@@ -323,7 +333,9 @@ class NarratorNode(Node):
             title = f"{self._episode.episode_id}: {title}"
         try:
             house = self._house_now()
-            save(draw_run(house, title, self._paths.points, self._moves, self._moments), path)
+            floor = map_record(self._floor) if self._floor is not None else None
+            points, moves = self._paths.points, self._moves
+            save(draw_run(house, title, points, moves, self._moments, floor=floor), path)
         except PlannerError as error:
             self._log(f"no picture: {error}")
             return ""

@@ -11,8 +11,10 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from planner.houses.drawing import draw_floor_plan
+from planner.houses.explored import draw_explored
 from planner.houses.map_frame import MapFrame
 from planner.world.errors import PlannerError
+from planner.world.floor_map import FloorMap
 from planner.world.house import House
 from planner.world.observation import RgbImage
 
@@ -73,9 +75,11 @@ def draw_run(
     paths_m: Mapping[str, Sequence[Point]],
     moves: Sequence[Move],
     moments: Sequence[Moment],
+    *,
+    floor: FloorMap | None = None,
 ) -> Image.Image:
-    """The whole sheet as an RGB picture."""
-    plan = _draw_plan(house, paths_m, moves)
+    """The whole sheet as an RGB picture; what is unexplored in a built map is shaded."""
+    plan = _draw_plan(house, paths_m, moves, floor)
     columns = max(1, min(plan.width // (_THUMB_PX + _GAP_PX), len(moments)))
     rows = -(-len(moments) // columns) if moments else 0
     width = max(plan.width, columns * (_THUMB_PX + _GAP_PX) + _GAP_PX)
@@ -127,10 +131,15 @@ def _draw_legend(draw: ImageDraw.ImageDraw, agents: Sequence[str], y: float) -> 
 
 
 def _draw_plan(
-    house: House, paths_m: Mapping[str, Sequence[Point]], moves: Sequence[Move]
+    house: House,
+    paths_m: Mapping[str, Sequence[Point]],
+    moves: Sequence[Move],
+    floor: FloorMap | None,
 ) -> Image.Image:
     plan = draw_floor_plan(house, pixels_per_m=_SCALE_PX_PER_M)
     frame = MapFrame.of(house, _SCALE_PX_PER_M)
+    if floor is not None:
+        plan = draw_explored(plan, frame, floor)
     draw = ImageDraw.Draw(plan)
     for index, path in enumerate(paths_m.values()):
         points = [frame.to_pixels(x, y) for x, y in path]

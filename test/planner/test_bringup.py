@@ -83,12 +83,13 @@ def test_a_memory_that_needs_pictures_is_refused_where_there_are_none() -> None:
 
 
 def test_a_map_of_their_own_is_told_to_all_who_use_one() -> None:
-    given = {"planner": "expert", "map": "built"}
+    given = {"planner": "expert", "map": "built", "episode": "e1", "narrate": "true"}
     nodes = {spec.name: spec for spec in node_list(Arguments.from_text(given))}
     assert {name for name, spec in nodes.items() if spec.parameters.get("map") == "built"} == {
         "memory",
         "skill_executor",
         "task_planner",
+        "narrator",
     }
     assert all("map" not in spec.parameters for spec in node_list(Arguments(planner="expert")))
 

@@ -6,16 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
+from planner.api import run
 from planner.app.house_survey import compared, survey
 from planner.houses.shipped import shipped_houses
 from planner.memory.maps.occupancy import OccupancyOptions
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
 from planner.world.floor_map import FREE, UNKNOWN, FloorMap
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.skill import SkillCode
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions, Noise
+from sim_bridge.opening import Opened
 
 
 def explored(house: House, **noise: float):
@@ -57,6 +62,37 @@ def test_coverage_and_agreement_are_by_the_true_floor(small_house: House) -> Non
     assert compared(small_house, nothing, start_m, 0.28) == (0.0, 0.0)
 
 
+def test_a_run_explores_first_and_its_picture_shows_the_map(
+    small_house: House, small_episode: Episode, tmp_path: Path
+) -> None:
+    robot, _ = small_episode.agents
+    goal = {
+        "function_name": "is_on_top",
+        "args": {"objects": ["cup_0"], "receptacles": ["table_1"]},
+    }
+    episode = small_episode.model_copy(
+        update={"agents": (robot,), "evaluation": {"propositions": [goal]}}
+    )
+    done = run(Opened(small_house, episode, 0), pictures=True, builds_map=True)
+    assert done.verdict.success
+    first, *_ = [event for event in done.result.events if event.result is not None]
+    assert str(first.call) == "ExploreHouse[]"
+    assert first.result is not None
+    assert first.result.succeeded
+    given = run(Opened(small_house, episode, 0), pictures=True)
+    shaded, plain = (
+        np.asarray(Image.open(each.draw(tmp_path / name)))
+        for each, name in ((done, "built"), (given, "given"))
+    )
+    # What is beyond the walls is in shade.
+    assert shaded.mean() < plain.mean() - 5
+
+
+def test_a_map_is_not_built_without_pictures(small_house: House, small_episode: Episode) -> None:
+    with pytest.raises(PlannerError, match="reads pictures"):
+        run(Opened(small_house, small_episode, 0), builds_map=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", shipped_houses(), ids=lambda path: path.stem)
 def test_every_shipped_house_is_explored_to_95_percent(path: Path) -> None:
@@ -72,6 +108,7 @@ def test_noisy_depth_and_localisation_still_explore(small_house: House) -> None:
     assert found.coverage >= 0.9
 
 
+@pytest.mark.slow
 def test_options_of_the_map_are_passed_on(small_house: House) -> None:
     backend = EmbeddedBackend(EmbeddedOptions(instances=False))
     try:
