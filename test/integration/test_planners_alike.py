@@ -29,6 +29,8 @@ from planner.models.chat import ChatModel
 from planner.models.model_choice import ModelChoice, make_model
 from planner.models.replies.turn_grammar import END_OF_TURN
 from planner.parts.kinds import PLANNERS
+from planner.planning.helper.program_memory import ProgramMemory
+from planner.planning.helper.program_record import ProgramRecord, RecordKind
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.planning.programs.vocabulary import default_vocabulary
@@ -364,6 +366,15 @@ def model_replies(stack: Stack, planner: str) -> list[str]:
     return replies(stack.expert_run[1], bare=PLANNERS.get(planner).bare_replies)
 
 
+def taught(stack: Stack) -> str:
+    """A program memory that knows what is asked for."""
+    path = stack.folder / "programs.sqlite"
+    with ProgramMemory.open(path) as memory:
+        said, program = stack.episode.instruction, program_reply(MOVED[stack.task])
+        memory.add(ProgramRecord(0, RecordKind.PLAN, said, program, confirmed=True))
+    return str(path)
+
+
 @pytest.mark.parametrize(("world", "planner"), CASES)
 def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: str) -> None:
     part = PLANNERS.get(planner)
@@ -378,6 +389,8 @@ def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: 
         options["traces"] = parameters["traces"] = str(path)
         with TraceStore(path) as store:
             store.add([SolvedTask("Bring the book to the kitchen.", "Navigate[book_0]")])
+    if planner == "helper_retrieval":
+        options["program_memory"] = parameters["program_memory"] = taught(stack)
     expected, _ = in_process(stack, PlannerChoice(planner, options=options), model)
     found = over_ros(stack, planner, stack.known_at_first, **parameters)
     assert (found.code, found.text) == (expected.code, expected.text)

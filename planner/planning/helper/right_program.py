@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from planner.models.chat import ModelError
 from planner.planning.goal import Goal
-from planner.planning.helper.landmarks import landmark_of
+from planner.planning.helper.landmarks import landmark_of, way_to
 from planner.planning.helper.right_wants import Want, class_in_name, wants_of
 from planner.planning.programs.program import Instance, Invocation, Method, Statement
 from planner.planning.programs.vocabulary import default_vocabulary
@@ -129,9 +129,9 @@ def _write(writer: _Writer, want: Want) -> None:
     if want.opens is not None:
         writer.do(variable, Method.GO_TO, Method.OPEN if want.opens else Method.CLOSE)
     for names in want.places[-1:]:
-        where = _variable_of(writer, names)
         if not in_hand:
             writer.take(variable)
+        where = _variable_of(writer, names)
         writer.put(variable, where)
         in_hand = False
     if in_hand:
@@ -147,8 +147,14 @@ def _variable_of(writer: _Writer, names: tuple[str, ...]) -> str:
     for key in (names, *((name,) for name in names)):
         if key in writer.variables:
             return writer.variables[key]
-    class_name = class_in_name(names[0], writer.layout)
-    variable = writer.instance(class_name, landmark_of(names, class_name, writer.layout))
+    class_name, layout = class_in_name(names[0], writer.layout), writer.layout
+    landmark = landmark_of(names, class_name, layout)
+    alike = {piece.name for piece in layout.furniture if piece.class_name == class_name}
+    way = way_to(names, class_name, layout) if not landmark and alike - set(names) else ""
+    if way:
+        # The variable stands for the nearest one when it is first used.
+        writer.do(writer.named(way), Method.GO_TO)
+    variable = writer.instance(class_name, landmark)
     writer.variables[names] = variable
     return variable
 

@@ -30,10 +30,15 @@ _MOVES: Mapping[str, Corrective] = {
     "hidden": Corrective.MOVE_ALTERNATE_VIEWPOINT,
     "way_blocked": Corrective.MOVE_ALTERNATE_VIEWPOINT,
     "unreachable": Corrective.MOVE_ALTERNATE_VIEWPOINT,
-    # From another side there may be room.
-    "target_full": Corrective.MOVE_ALTERNATE_VIEWPOINT,
 }
 _WATERS = "WateringCan"
+# Sentences that say that the statement was about a thing of the wrong class, or of none.
+_WRONG_THINGS = frozenset(
+    {
+        "unknown_object", "wrong_object", "not_sliceable", "not_switchable", "not_openable",
+        "not_carried", "no_receptacle", "no_container",
+    }
+)  # fmt: skip
 
 
 def right_repair(
@@ -57,10 +62,14 @@ def right_repair(
     again = [
         _at_hand(meant[name], context.belief) for name in (argument, variable) if name in meant
     ]
-    if cause == "target_full" and found[2] == Method.PUT_DOWN:
+    if cause == "target_full":
         mend = _put_elsewhere(variable, context)
+    elif cause in _WRONG_THINGS:
+        mend = _instead(variable, Method(found[2]), argument, meant.get(variable))
     else:
         mend = _mend(cause, variable, argument, agent, context.belief)
+    if not mend:
+        return (DoNothing(),)
     named = {one.variable for one in [*again, *mend] if isinstance(one, Instance)}
     return (*again, *(one for one in mend if _is_known(one, named))) or (DoNothing(),)
 
@@ -88,6 +97,21 @@ def _mend(cause: str, variable: str, argument: str, agent: str, belief: Belief) 
             return [towards]
 
 
+def _instead(
+    variable: str, method: Method, argument: str, meant: Instance | None
+) -> list[Statement]:
+    """The statement itself with the right things: a repair's variables are its own.
+
+    Where a thing that something is poured from is replaced, it is filled first.
+    """
+    if meant is None or meant.class_name != _WATERS:
+        return [Invocation(variable, Method.GO_TO), Invocation(variable, method, argument)]
+    if method is not Method.POUR:
+        return []
+    fill = [Invocation(variable, one) for one in (Method.GO_TO, Method.PICKUP, Method.FILL_UP)]
+    return [*fill, Invocation(argument, Method.GO_TO), Invocation(variable, method, argument)]
+
+
 def _at_hand(instance: Instance, belief: Belief) -> Instance:
     """The thing itself; where there is no watering can, anything known that holds water."""
     vocabulary, objects = default_vocabulary(), default_catalogue().objects
@@ -100,7 +124,7 @@ def _at_hand(instance: Instance, belief: Belief) -> Instance:
 
 
 def _put_elsewhere(variable: str, context: Context) -> list[Statement]:
-    """Puts what is in the hand onto another kind of furniture than a sink."""
+    """Puts what is in the hand onto furniture with room: taken anew it may fit where it did not."""
     classes = {piece.class_name for piece in context.layout.furniture if piece.surfaces}
     names = map(default_vocabulary().name_of, ("counter", "table"))
     there = [name for name, cls in zip(names, ("counter", "table"), strict=True) if cls in classes]

@@ -5,6 +5,7 @@ Furniture that was looked at stays known to the memory, so no search looks at it
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,11 +16,12 @@ from planner.world.belief import Belief, BeliefNode
 from planner.world.hands import free_hand
 from planner.world.openness import is_open
 from planner.world.skill import SkillCall, SkillName, SkillResult
-from planner.world.vocabulary import EntityKind
+from planner.world.vocabulary import EntityKind, floor_name
 
-# Pieces of furniture that nobody suggested and that are opened for one thing, at most: all of a
-# large house take longer than most tasks.
-MAX_OPENED = 4
+# Of one category that is suggested, the nearest pieces are looked at: to open all drawers of a
+# house takes longer than most tasks. So do thorough looks where nothing is suggested: through all
+# of a room, or into something that is opened.
+MAX_SUGGESTED, MAX_THOROUGH = 2, 4
 # Whether a known thing or piece of furniture is of a category of programs.
 IsOf = Callable[[str, BeliefNode], bool]
 
@@ -42,7 +44,8 @@ class Search:
     _rooms: set[str] = field(default_factory=set)
     _queue: deque[SkillCall] = field(default_factory=deque)
     _running: SkillCall | None = None
-    _opened_for: Counter[str] = field(default_factory=Counter)
+    _thorough: Counter[str] = field(default_factory=Counter)
+    _near_for: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def next(self, context: Context, target: str, suggested: Sequence[str]) -> SkillCall | None:
         """The next look; None if nothing is left to look at.
@@ -53,7 +56,9 @@ class Search:
             suggested: categories near which the thing may be, the likeliest first.
         """
         if not self._queue:
-            self._queue.extend(self._near(context, suggested) or self._anywhere(context, target))
+            self._queue.extend(
+                self._near(context, target, suggested) or self._anywhere(context, target)
+            )
         self._running = self._queue.popleft() if self._queue else None
         return self._running
 
@@ -82,27 +87,34 @@ class Search:
         self._queue.clear()
         self._running = None
 
-    def _near(self, context: Context, suggested: Sequence[str]) -> list[SkillCall]:
+    def _near(self, context: Context, target: str, suggested: Sequence[str]) -> list[SkillCall]:
+        here = context.belief.nodes.get(self.agent)
         for category in suggested:
-            for place in _places(context, category, self.is_of):
+            places = dict.fromkeys(_places(context, category, self.is_of))
+            for place in sorted(places, key=lambda name: _away_m(context, here, name)):
                 calls = list(self._looks(context, place))
-                if calls:
+                if calls and self._near_for[target, category] < MAX_SUGGESTED:
+                    self._near_for[target, category] += 1
                     return calls
         return []
 
     def _anywhere(self, context: Context, target: str) -> list[SkillCall]:
-        """A room that was not explored, the agent's own first; else furniture that is closed."""
+        """A look around in a room, the agent's own first; all of a room; or what is closed."""
         here = context.belief.nodes.get(self.agent)
-        rooms = [room.name for room in context.layout.rooms if room.name not in self._rooms]
-        if here is not None and here.room in rooms:
-            return [SkillCall(SkillName.EXPLORE, (here.room,))]
-        if rooms:
-            return [SkillCall(SkillName.EXPLORE, (self.random.choice(rooms),))]
-        left = [calls for place in _openable(context) if (calls := [*self._looks(context, place)])]
-        if not left or self._opened_for[target] >= MAX_OPENED:
+        rooms = [room.name for room in context.layout.rooms]
+        unseen = [room for room in rooms if floor_name(room) not in self._looked]
+        if unseen:
+            own = here is not None and here.room in unseen
+            room = here.room if own and here is not None else self.random.choice(unseen)
+            return [SkillCall(SkillName.EXPLORE_FURNITURE, (floor_name(room or ""),))]
+        if self._thorough[target] >= MAX_THOROUGH:
             return []
-        self._opened_for[target] += 1
-        return self.random.choice(left)
+        self._thorough[target] += 1
+        unexplored = [room for room in rooms if room not in self._rooms]
+        if unexplored:
+            return [SkillCall(SkillName.EXPLORE, (self.random.choice(unexplored),))]
+        left = [calls for place in _openable(context) if (calls := [*self._looks(context, place)])]
+        return self.random.choice(left) if left else []
 
     def _looks(self, context: Context, place: str) -> Iterator[SkillCall]:
         """What has to be done to see all of a piece of furniture; nothing if that was done."""
@@ -115,6 +127,12 @@ class Search:
             yield SkillCall(SkillName.CLOSE, (place,))
         elif place not in self._looked:
             yield SkillCall(SkillName.EXPLORE_FURNITURE, (place,))
+
+
+def _away_m(context: Context, here: BeliefNode | None, name: str) -> float:
+    piece = context.layout.furniture_by_name[name]
+    x_m, y_m, _ = here.position_m if here is not None else (0.0, 0.0, 0.0)
+    return math.hypot(piece.x_m - x_m, piece.y_m - y_m)
 
 
 def _places(context: Context, category: str, is_of: IsOf) -> Iterable[str]:

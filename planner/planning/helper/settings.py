@@ -22,6 +22,7 @@ from planner.planning.helper.options import (
 from planner.planning.helper.program_memory import ProgramMemory
 from planner.planning.helper.program_planner import LoopOptions, OnConfirmed, ProgramPlanner
 from planner.planning.helper.program_record import ProgramRecord, RecordKind
+from planner.planning.helper.retrieval_author import RetrievalAuthor
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import Planner
 from planner.world.errors import PlannerError
@@ -43,6 +44,18 @@ def make_helper(request: PlannerRequest) -> Planner:
     author = ModelAuthor(asking, Examples(memory, count), _matcher(request))
     options = _loop(request, rectifier=request.flag("rectifier"), locator=request.flag("locator"))
     confirmed = _learning(request, memory)
+    return ProgramPlanner(request.name, request.task, author, options, is_of, confirmed)
+
+
+def make_retrieval(request: PlannerRequest) -> Planner:
+    """The planner `helper_retrieval` for one task.
+
+    Raises:
+        PlannerError: for a file that is no program memory, or a folder that is no encoder.
+    """
+    memory = _memory(request)
+    options = _loop(request, rectifier=False, locator=False)
+    author, confirmed = RetrievalAuthor(memory), _learning(request, memory)
     return ProgramPlanner(request.name, request.task, author, options, is_of, confirmed)
 
 

@@ -225,13 +225,13 @@ def test_check_36_what_is_missing_is_looked_for_where_the_locator_says(
     assert outcome.of(ROBOT)[0].startswith("ExploreFurniture[table_")
 
 
-def test_without_the_locator_rooms_are_explored_first(
+def test_without_the_locator_rooms_are_looked_at_first(
     toy_world: Callable[..., ToyWorld],
 ) -> None:
     author = Scripted(near=("DiningTable",))
     outcome = play(planner(author, locator=False), toy_world("cup_0"), TASK)
     assert author.located == []
-    assert outcome.of(ROBOT)[0].startswith("Explore[")
+    assert outcome.of(ROBOT)[0].startswith("ExploreFurniture[floor_")
 
 
 def test_check_39_the_loop_ends_at_the_limit_that_is_reached(

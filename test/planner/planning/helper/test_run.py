@@ -49,3 +49,10 @@ def test_a_dialogue_is_carried_out(name: str, house: str) -> None:
     assert result.verdict.success
     assert result.evidence["privilege"] == "goal"
     assert result.evidence["programs"] == "1"
+
+
+@pytest.mark.slow
+def test_the_teacher_without_faults_does_what_was_asked_in_95_of_100_episodes() -> None:
+    missed = [f"{name} {house}" for name, house in EPISODES if not run(name, house).verdict.success]
+    assert len(EPISODES) >= 60
+    assert len(missed) <= 0.05 * len(EPISODES), missed

@@ -1,0 +1,133 @@
+"""The teacher's right replies for HELPER's roles, and their faults."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from planning_toys import ToyWorld, capabilities, prop
+
+from planner.models.chat import ModelError
+from planner.models.reference import Fault, Reader, ReferenceReply
+from planner.planning.helper.diagnosis import default_failures
+from planner.planning.helper.right_replies import INVENTED, RightReplies
+from planner.planning.helper.roles import HelperRole, LocatorRole, PlannerRole, RectifierRole
+from planner.planning.planner import Context, Task
+from planner.planning.programs.vocabulary import default_vocabulary
+from planner.world.vocabulary import AgentKind
+
+AGENT = "agent_1"
+NAMES = default_vocabulary().names
+SAID = "Put a clean cup on the bed."
+PLANNER = PlannerRole(SAID, (), NAMES)
+CLEAN_CUP = [prop("is_clean", ["cup_0"]), prop("is_on_top", ["cup_0"], ["table_1"])]
+Make = Callable[..., ToyWorld]
+
+
+class Right:
+    """Asks for right replies in the toy world."""
+
+    def __init__(self, world: ToyWorld, propositions: list[Any]) -> None:
+        goal: Any = {"propositions": propositions, "dependencies": [], "constraints": []}
+        self.task, self.world = Task(SAID, (AGENT,), goal), world
+        self.right = RightReplies(self.task)
+
+    def __call__(self, role: HelperRole[object]) -> ReferenceReply:
+        able = {AGENT: capabilities(AgentKind.HUMAN)}
+        layout = self.world.house.model_copy(update={"objects": ()})
+        belief = self.world.belief()
+        context = Context(self.task, belief, layout, able, {}, (AGENT,), 0.0)
+        return asyncio.run(self.right(role, context, Random(1), Reader()))
+
+
+@pytest.fixture
+def right(toy_world: Make) -> Right:
+    return Right(toy_world(states={"cup_0": {"clean": False}}), CLEAN_CUP)
+
+
+def sentence(name: str) -> str:
+    return next(one.sentence for one in default_failures().failures if one.name == name)
+
+
+def calls(text: str) -> list[str]:
+    return [line for line in text.splitlines() if "InteractionObject" not in line]
+
+
+def test_the_right_program_follows_from_the_goal(right: Right) -> None:
+    text = right(PLANNER).flawless
+    assert calls(text) == [
+        "mug.go_to()",
+        "mug.pickup()",
+        "mug.clean()",
+        # Of two tables the one is meant that is the nearest from there.
+        "drawer.go_to()",
+        "dining_table.go_to()",
+        "mug.place(dining_table)",
+    ]
+    assert 'mug = InteractionObject("Mug", attributes=["clean"])' in text
+    PLANNER.form.read(text, ended=True)
+
+
+def test_what_holds_already_is_not_done_again(toy_world: Make) -> None:
+    text = Right(toy_world(), CLEAN_CUP)(PLANNER).flawless
+    assert "clean" not in text
+    assert "mug.place(dining_table)" in text
+
+
+def test_each_fault_changes_the_program(right: Right) -> None:
+    reply = right(PLANNER)
+    assert reply.acts
+    assert set(reply.faulty) == {
+        Fault.INVENTED_ENTITY,
+        Fault.WRONG_ENTITY,
+        Fault.SKIPPED_STEP,
+        Fault.REPEATED_STEP,
+        Fault.EARLY_DONE,
+    }
+    assert len({reply.flawless, *reply.faulty.values()}) == 6
+    assert INVENTED in reply.faulty[Fault.INVENTED_ENTITY]
+    assert len(calls(reply.faulty[Fault.SKIPPED_STEP])) == len(calls(reply.flawless)) - 1
+
+
+@pytest.mark.parametrize(
+    ("subgoal", "cause", "repair"),
+    [
+        ("mug.pickup()", "too_close", "agent.move_back()"),
+        ("mug.pickup()", "hidden", "agent.move_alternate_viewpoint()"),
+        ("mug.clean()", "hand_empty", "mug.pickup()"),
+        ("mug.place(dining_table)", "target_full", "mug.place(free_place)"),
+        ("mug.clean()", "wrong_object", "mug.clean()"),
+        ("mug.open()", "already_so", "do_nothing()"),
+    ],
+)
+def test_the_right_repair_follows_from_the_sentence(
+    right: Right, subgoal: str, cause: str, repair: str
+) -> None:
+    right(PLANNER)
+    role = RectifierRole(subgoal, sentence(cause), SAID, (), NAMES)
+    reply = right(role)
+    assert repair in reply.flawless
+    role.form.read(reply.flawless, ended=True)
+    assert "do_nothing()" in reply.faulty[Fault.UNNOTICED_FAILURE]
+
+
+def test_the_right_places_are_of_the_list(right: Right) -> None:
+    role = LocatorRole("Mug", SAID, NAMES)
+    reply = right(role)
+    assert len(role.form.read(reply.flawless, ended=True)) == 3
+    assert reply.faulty[Fault.WRONG_ENTITY] != reply.flawless
+
+
+def test_without_a_goal_there_is_no_right_reply(right: Right) -> None:
+    right.right = RightReplies(Task(SAID, (AGENT,)))
+    with pytest.raises(ModelError, match="goal"):
+        right(PLANNER)
+
+
+def test_a_goal_that_programs_cannot_express_is_told(toy_world: Make) -> None:
+    dusty = Right(toy_world(), [prop("is_dusted", ["cup_0"])])
+    with pytest.raises(ModelError, match="dusted"):
+        dusty(PLANNER)
