@@ -115,7 +115,7 @@ DOING = phrases(
     finish up by | finish up | carry on by | continue | move on to | go on to | next up is |
     i would be glad of you | start by | begin by | begin with | start with | how about | what
     about | i would appreciate you | would you object to | i would not mind you | start off by |
-    finish by | finish off by | end by | continue by
+    take care of | see about | get on with | finish by | finish off by | end by | continue by
     """
 )
 
@@ -162,8 +162,9 @@ SHALL_BE = (
     i have | i could use | i could do with | i fancy | there should be | there must be | there
     needs to be | there has to be | i expect | we would like | there have to be | i am going to
     need | i will need | i require | it would please me if | it would be helpful if | it would be
-    best if | would it be possible to have | there ought to be | make it so that | i will have | i
-    will take | i would like to get | there need to be
+    best if | we will need |
+    we are going to need | would it be possible to have | there ought to be | make it so that
+    | i will have | i will take | i would like to get | there need to be
     """
     )
 )

@@ -157,7 +157,7 @@ PEOPLE = words(
     "neighbour neighbours neighbor neighbors visitor visitors friend friends boss family son "
     "daughter brother sister grandma grandpa grandmother grandfather baby dog cat aunt uncle "
     "cousin cousins colleague colleagues company roommate roommates flatmate partner "
-    "girlfriend boyfriend"
+    "girlfriend boyfriend grandparents grandchildren nephew niece"
 )
 FOR_SOMEBODY = products("for", "my|our|the|her|his|your|", "|".join(PEOPLE))
 FILLERS = FOR_SOMEBODY | phrases(

@@ -8,12 +8,13 @@ from planner.language.announcements import Announcements
 from planner.language.clause_words import TO_DO
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
 from planner.language.english import FILLERS, phrases, products
-from planner.language.modifiers import opposite
+from planner.language.fitness import includes
+from planner.language.modifiers import EXCEPT, opposite
 from planner.language.places import belongs, grouped, is_furniture, is_room
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos
 from planner.language.tokens import STOPS
-from planner.language.words import Relation, Spot
+from planner.language.words import Amount, Relation, Spot
 
 _CHECK = products("check|see|find out|look|double check|tell me|verify", "if|whether")
 _IF_SO = phrases(
@@ -151,6 +152,24 @@ class FollowUps(Announcements):
             return None
         return ([do], end) if self._put_there(do, wheres[0]) else None
 
+    def _fronted_exception(self, at: int) -> Dos | None:
+        """Reads "Apart from the knives, all the cutlery goes in the dishwasher"."""
+        source = self._source
+        start = source.starts(at, *EXCEPT)
+        left_out = self.item(start) if start and not self._sentence else None
+        if left_out is None or source.word(left_out[1]) != ",":
+            return None
+        found, but = self.clause(left_out[1] + 1), left_out[0]
+        wholes = found[0][0].things if found is not None and len(found[0]) == 1 else []
+        for whole in wholes:
+            if not isinstance(whole, Noun) or not isinstance(but, Noun):
+                return None
+            if whole.count is not Amount.ALL or not _part_of(but, whole):
+                return None
+            but.kind = but.kind or whole.kind
+            whole.but.append(but)
+        return found if wholes else None
+
     def _is_where(self, wheres: list[Where], at: int, i: int) -> Dos | None:
         things = self.objects(i)
         if things is None or any(part.wheres for part in things[0]):
@@ -189,3 +208,7 @@ class FollowUps(Announcements):
             raise self._source.ask(AskReason.WHICH, where.start, where.end)
         do.to = [where, *do.to]
         return True
+
+
+def _part_of(noun: Noun, whole: Noun) -> bool:
+    return not noun.kind or noun.kind == whole.kind or includes(whole.kind, noun.kind)

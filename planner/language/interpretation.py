@@ -103,8 +103,9 @@ def _read(text: str, tokens: tuple[Token, ...]) -> Reading:
     except ValidationError:
         # What the form cannot say is not done.
         return NotUnderstood(words=(text.strip(),))
-    Accounting(reader.source, goal, reader.passed, reader.remarks).check()
-    conserve(reader.source, order, reader.passed)
+    passed = reader.passed
+    Accounting(reader.source, goal, passed, reader.remarks).check()
+    conserve(reader.source, order, passed)
     return goal
 
 

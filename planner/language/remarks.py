@@ -62,6 +62,8 @@ class Remarks(Subordinates):
         i = source.longest(at, REASONS)
         if not i:
             return 0
+        if source.word(at) == "for" and (end := self._purpose(i)):
+            return end
         waits = self._previous[-1].act in (Act.NEVER, Act.LEAVE) or source.word(at - 1) == "wait"
         if source.words[at:i] == ("until",) and (waits or source.word(i) not in ("it", "they")):
             # "Leave the lamp on until I come back" does not say how it is at the end.
@@ -77,6 +79,16 @@ class Remarks(Subordinates):
         end = self._clause_end(i)
         spoiled = any(word in NO_REMARK - {"no", "not"} for word in source.words[i:end])
         return 0 if spoiled else end
+
+    def _purpose(self, at: int) -> int:
+        """Reads "(slice a cucumber for) the salad": what is made there is nobody's task here."""
+        if self._previous[-1].act is not Act.MAKE:
+            return 0
+        end = self._clause_end(at)
+        named = self._source.words[at:end]
+        plain = 2 <= len(named) <= 3 and (named[0] in THE or named[0] in ("a", "an"))
+        plain = plain and named[-1] not in function_words()
+        return end if plain and not any(self._is_thing(k) for k in range(at, end)) else 0
 
     def _is_so(self, at: int) -> int:
         """Reads "it is dirty" after a request about it: why, and not which one."""

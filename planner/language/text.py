@@ -304,7 +304,10 @@ class Text(Shares):
 
     def _next_clause(self, at: int) -> Dos | None:
         source = self._source
-        if found := self._see_to_it(at) or self._fronted(at) or self._my_part(at):
+        if found := (
+            self._see_to_it(at) or self._fronted(at) or self._fronted_exception(at)
+            or self._my_part(at)
+        ):  # fmt: skip
             return found
         last = self._previous[-1] if self._previous else None
         if last is not None and last.occasion is Occasion.TIDY and (

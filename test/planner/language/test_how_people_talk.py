@@ -139,6 +139,49 @@ def test_what_is_otherwise_has_the_opposite_condition() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        (
+            "Apart from the bananas, all the food on the counter needs to go in the fridge.",
+            "All the food on the counter goes in the fridge apart from the bananas.",
+        ),
+        (
+            "Except for the red one, put all cups on the shelf.",
+            "Put all cups except the red one on the shelf.",
+        ),
+        ("Chop two carrots for a stew.", "Chop two carrots."),
+        ("Please take care of slicing the bread.", "Slice the bread."),
+        ("We'll need several glasses on the tray.", "Put several glasses on the tray."),
+        (
+            "I'll cook the chicken, and when I'm done, you can clean the stove.",
+            "I'll cook the chicken, then you clean the stove.",
+        ),
+        (
+            "I want the two photo frames on the dresser, one next to the other.",
+            "Put the two photo frames next to each other on the dresser.",
+        ),
+    ],
+)
+def test_a_construction_means_what_a_plainer_one_does(text: str, plain: str) -> None:
+    found = interpret(text)
+    assert isinstance(found, Goal)
+    assert same_meaning(found, interpret(plain)), found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Apart from the knives, put the plates on the shelf.",
+        "Fill the kettle for the red one.",
+        "Switch off the lamp for the second time.",
+        "Put the cup on the shelf for the salad.",
+    ],
+)
+def test_what_only_looks_like_an_exception_or_purpose_is_refused(text: str) -> None:
+    assert isinstance(interpret(text), NotUnderstood)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Clean up.",
