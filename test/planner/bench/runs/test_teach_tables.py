@@ -8,7 +8,7 @@ import pytest
 from made_rows import made_row
 
 from planner.bench.runs.llamar_tables import Run
-from planner.bench.runs.rows import Row
+from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.teach_results import CHANGES, GROUPS, METHODS, OTHER_SPLIT, VARIANTS
 from planner.bench.runs.teach_tables import ROWS, plan_is_right, relative_drop, table_lines
@@ -164,6 +164,8 @@ def test_the_command_puts_a_run_into_the_tables(tmp_path: Path, capsys) -> None:
     words = ["bench", "teach", "--planner", "expert", "--episodes", "1", "--quiet"]
     assert main([*words, "--answered-by", "simulated", "--out", str(folder)]) == 0
     capsys.readouterr()
+    (row,) = newest_rows(folder / ROWS_NAME).values()
+    assert (row.evidence["questions"], row.evidence["last_answer"]) == ("0", "")
     assert main(["bench", "table", "helper", str(folder)]) == 0
     said = capsys.readouterr().out
     assert "TABLE 3: personal routines" in said
