@@ -21,6 +21,8 @@ from planner.world.observation import CameraFrame
 
 Counts = NDArray[np.int32]
 
+# A hand is at most 0.45 m before the middle of its body, and what it holds is about it.
+_CARRIED_M = 0.75
 # Cells by which a map grows.
 _BLOCK = 64
 
@@ -78,8 +80,16 @@ class OccupancyMap:
         self._stood = np.zeros((side, side), np.bool_)
         self._stamp_s = 0.0
 
-    def update(self, frame: CameraFrame, stamp_s: float = 0.0) -> None:
+    def update(
+        self, frame: CameraFrame, stamp_s: float = 0.0, carried_at_m: Vec3 | None = None
+    ) -> None:
         """Adds the points of a depth image.
+
+        Args:
+            frame: with the depth.
+            stamp_s: on the world's clock.
+            carried_at_m: where a body stands that holds something: what is above the floor that
+                close to it moves with it, and is left out.
 
         Raises:
             PlannerError: if the map would become too large.
@@ -90,6 +100,9 @@ class OccupancyMap:
         # Comparisons with NaN are false.
         believed = (depth_m > 0) & (depth_m < options.range_m)
         believed &= (z > -options.below_m) & (z < options.levels_m[-1])
+        if carried_at_m is not None:
+            away_m2 = (x - carried_at_m[0]) ** 2 + (y - carried_at_m[1]) ** 2
+            believed &= (away_m2 > _CARRIED_M**2) | (z < options.levels_m[0])
         at = np.flatnonzero(believed)
         if not len(at):
             return

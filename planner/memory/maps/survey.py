@@ -32,7 +32,8 @@ class FloorSurvey:
         if self._map is None:
             self._map = OccupancyMap(base_m, self._options)
         self._map.stand(base_m, STANDS_M)
-        self._map.update(frame, observation.stamp_s)
+        carried_at_m = base_m if observation.holding else None
+        self._map.update(frame, observation.stamp_s, carried_at_m)
 
     def newest(self) -> FloorMap | None:
         """What is known now; None before the first picture."""

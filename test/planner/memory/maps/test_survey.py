@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 
 from planner.memory.maps.survey import FloorSurvey
-from planner.world.floor_map import FREE
+from planner.world.floor_map import FREE, OCCUPIED, UNKNOWN
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics, Observation
 
@@ -16,6 +18,20 @@ def seen(x_m: float, stamp_s: float, *, picture: bool = True) -> Observation:
     frame = CameraFrame(np.zeros((64, 64, 3), np.uint8), depth_m, None, CAMERA, pose)
     base = Pose.planar(x_m, 1.0)
     return Observation.at_rest(stamp_s, frame if picture else None, base=base)
+
+
+def test_what_a_body_carries_is_no_obstacle_but_what_stands_there_is() -> None:
+    pose = Pose.from_matrix(np.array([0.3, 0.0, 1.0]), DOWN)
+    # Something 0.5 m high below the camera, as a bowl in the hand.
+    frame = CameraFrame(
+        np.zeros((64, 64, 3), np.uint8), np.full((64, 64), 0.5, np.float32), None, CAMERA, pose
+    )
+    for holding, expected in ((True, UNKNOWN), (False, OCCUPIED)):
+        survey = FloorSurvey()
+        survey.add(replace(Observation.at_rest(1.0, frame), holding=holding))
+        floor = survey.newest()
+        assert floor is not None
+        assert floor.at((0.35, 0.05, 0.0)) == expected
 
 
 def test_the_map_begins_with_the_first_picture_and_has_its_time() -> None:
