@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 from dataclasses import dataclass, field
+from functools import cache
 
 import cv2
 import numpy as np
@@ -117,14 +118,17 @@ def test_a_few_bytes_that_say_they_are_gigabytes_are_refused() -> None:
         decode_depth(Compressed(DEPTH_FORMAT, bytes(12) + png))
 
 
+@cache
+def encoded(kind: str) -> bytes:
+    if kind == DEPTH_FORMAT:
+        return encode_depth(np.ones((8, 8), np.float32))
+    return encode_colour(colours().astype(np.uint8))
+
+
 @settings(max_examples=200)
 @given(st.binary(max_size=64), st.integers(0, 600), st.sampled_from([COLOUR_FORMAT, DEPTH_FORMAT]))
 def test_damaged_data_give_a_picture_or_one_clear_error(junk: bytes, at: int, kind: str) -> None:
-    whole = (
-        encode_depth(np.ones((8, 8), np.float32))
-        if kind == DEPTH_FORMAT
-        else (encode_colour(colours().astype(np.uint8)))
-    )
+    whole = encoded(kind)
     data = whole[:at] + junk + whole[at + len(junk) :]
     try:
         decode = decode_depth if kind == DEPTH_FORMAT else decode_colour
