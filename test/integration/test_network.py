@@ -137,6 +137,7 @@ def test_every_node_binds_to_the_loopback_alone(environment: dict[str, str], wor
             assert reachable_sockets(node.pid) == (), node.log
 
 
+@pytest.mark.slow
 def test_up_with_all_that_it_starts_binds_to_the_loopback_alone(tmp_path: Path) -> None:
     words = ("-m", "planner.cli", "up", "planner:=expert", "episode:=bedside_0")
     # As from a shell in which nothing was set.
@@ -198,6 +199,7 @@ def test_programs_that_confine_nothing_themselves_find_the_nodes_on_this_machine
             assert done.stdout == "True\n", (discovery, done.stderr)
 
 
+@pytest.mark.slow
 def test_many_nodes_find_one_another_on_the_loopback(world: Path) -> None:
     """Each looks for the first 32 participants of a domain on this machine."""
     count = 20

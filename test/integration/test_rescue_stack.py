@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 from bringup_runs import successful_run
 
@@ -31,6 +32,7 @@ def in_one_process() -> list[str]:
     return [f"{e.agent} begins {e.call}" for e in result.events if e.result is None]
 
 
+@pytest.mark.slow
 def test_a_team_rescues_over_ros_as_in_one_process(tmp_path: Path) -> None:
     shipped = {"memory": {"ros__parameters": {"visibility": "partnr"}}}
     assert read_document(PARAMS) == shipped

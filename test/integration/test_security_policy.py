@@ -32,7 +32,7 @@ from planner.world.episode import Episode
 from planner.world.house import House
 
 # The runs come before the first test, on a machine that others keep busy.
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
 TIMEOUT_S = 150.0
 LOOK_S = 0.05
 GOAL = {

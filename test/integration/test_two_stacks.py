@@ -19,7 +19,7 @@ from planner.world.episode import Episode
 from planner.world.house import House
 
 # Two runs at once, on a machine that others keep busy.
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
 LIMIT_S = 600.0
 NAMESPACES = ("left", "right")
 GOAL = {
