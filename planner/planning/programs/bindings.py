@@ -83,6 +83,8 @@ class Bindings:
             binding.entity = self._slice_of(binding.entity, situation)
         if not binding.entity:
             self._bind(binding, situation, preferred)
+        if not binding.entity and Method.SLICE in binding.methods:
+            binding.entity = self._sliced_before(binding.instance, situation)
         return binding.entity
 
     def variable_of(self, entity: str) -> str | None:
@@ -112,6 +114,20 @@ class Bindings:
             return ""
         names = slice_names(entity, cls.slices)
         return next((name for name in names if situation.known(name)), "")
+
+    def _sliced_before(self, instance: Instance, situation: Situation) -> str:
+        """A slice of what the program wants to slice, where only slices are left; "" if none is.
+
+        Whoever began the task may have sliced it: then there is nothing whole to look for.
+        """
+        objects, vocabulary = default_catalogue().objects, situation.vocabulary
+        wholes = [objects[one] for one in vocabulary.classes_of(instance.class_name)]
+        classes = tuple(one.slices.class_name for one in wholes if one.slices is not None)
+        return min(
+            situation.of_classes(classes),
+            key=lambda name: (round(situation.distance_m(name), 2), name),
+            default="",
+        )
 
     def _bind(self, binding: Binding, situation: Situation, preferred: Sequence[str]) -> None:
         instance = binding.instance

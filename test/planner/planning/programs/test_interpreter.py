@@ -341,6 +341,16 @@ def test_emptying_takes_things_elsewhere(kitchen: Callable[..., Kitchen]) -> Non
     assert spots == {"cabinet_0"}
 
 
+def test_what_was_sliced_before_is_not_looked_for_whole(kitchen: Callable[..., Kitchen]) -> None:
+    things: Spots = {"tomato_slice_0": (ON, "table_0"), "knife_0": (ON, "table_1")}
+    states = {"tomato_slice_0": {"sliced": True}}
+    played = kitchen(SLICE, hidden=["tomato_slice_0"], things=things, states=states)
+    assert isinstance(played.run(), Missing)
+    played.world.hidden.clear()
+    assert isinstance(played.run(), Finished)
+    assert played.calls == []
+
+
 def test_a_device_that_nobody_has_seen_is_missing(kitchen: Callable[..., Kitchen]) -> None:
     """Once it is known, the slice goes there."""
     things: Spots = {"bread_slice_0": (ON, "table_0"), "toaster_0": (ON, "table_1")}
