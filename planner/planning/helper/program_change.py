@@ -37,13 +37,20 @@ _ACTIONS = (
 )
 _OF_THINGS = frozenset({Method.CLEAN, Method.FILL_UP})
 _SWITCHING = words("switch turn")
-# One of which a request has to have where a program's things are treated so.
+# One of which a request has to have where a program does so.
 _REASONS = (
     (Method.CLEAN, words("wash clean cleaned rinse scrub dirty washed")),
     (Method.COOK, words("cook cooked boil boiled heat heated fry fried warm microwave bake baked")),
     (Method.TOAST, words("toast toasted toasts sandwich")),
     (Method.FILL_UP, words("water fill filled boil boiled cook")),
     (Method.POUR, words("water pour")),
+    (Method.SLICE, words("slice slices sliced cut chop chopped salad sandwich toast toasts")),
+    (
+        Method.TOGGLE_ON,
+        words(
+            "switch turn coffee coffees boil boiled cook cooked heat heated fry fried light dark"
+        ),
+    ),
 )
 
 
@@ -108,6 +115,7 @@ class ProgramChange:
         for mention in rest:
             if mention.role is Role.PLACE:
                 self._place_of_task(mention)
+        self._check_reasons(request)
 
     def _fit_things(self, things: Sequence[Mention], named: Sequence[str]) -> None:
         """Exchanges, one for one, what only the program is about for what only the request is."""
@@ -136,24 +144,33 @@ class ProgramChange:
         return [item for item in self.items.items() if item not in containers]
 
     def _check_actions(self, request: str, named: Sequence[str]) -> None:
-        """Whether the program treats things as the request says, and no otherwise.
+        """Whether the program does what the request says.
 
         Raises:
             MisfitError: if not.
         """
-        said = frozenset(re.findall(r"[a-z]+", said_by_the_person(request).lower()))
+        said = _words_of(request)
         everything = {m for v in self.items.classes for m in self.items.methods(v)}
         done = {m for item in named or self._main() for m in self.items.methods(item)}
         for verbs, method in _ACTIONS:
             of_things = done if method in _OF_THINGS else everything
             if said & verbs and method not in of_things:
                 raise MisfitError(f"the program has no {method}, which the request asks for")
-        for method, reasons in _REASONS:
-            if method in done and not said & reasons:
-                raise MisfitError(f"the program has {method}, which the request does not ask for")
         for word, method in (("on", Method.TOGGLE_ON), ("off", Method.TOGGLE_OFF)):
             if said & _SWITCHING and word in said and method not in everything:
                 raise MisfitError(f"the program has no {method}, which the request asks for")
+
+    def _check_reasons(self, request: str) -> None:
+        """Whether the request asks for what the program does, as it is after all changes.
+
+        Raises:
+            MisfitError: if not.
+        """
+        said = _words_of(request)
+        done = {method for v in self.items.classes for method in self.items.methods(v)}
+        for method, reasons in _REASONS:
+            if method in done and not said & reasons:
+                raise MisfitError(f"the program has {method}, which the request does not ask for")
 
     def _replace(self, mentions: list[Mention]) -> list[Mention]:
         """Exchanges what is named "instead of" something; returns the other mentions."""
@@ -356,6 +373,10 @@ class ProgramChange:
         targets = {self.items.classes.get(self.items.target(v), "") for v in self.items.items()}
         if mention.name not in targets:
             self._everything_to(mention)
+
+
+def _words_of(request: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z]+", said_by_the_person(request).lower()))
 
 
 def _comes_before(first: Mention, second: Mention, mentions: Sequence[Mention]) -> bool:

@@ -320,7 +320,7 @@ def test_the_routine_is_found_among_all_others() -> None:
         ("Wash two pillows.", "the program has no clean"),
         ("Open the window.", "the program has no open"),
         ("Tell me a story.", "no program knows a 'story'"),
-        ("import os", "the program has"),
+        ("import os", "names nothing that the program is about"),
     ],
 )
 def test_what_does_not_fit_is_refused(request_: str, says: str) -> None:
@@ -346,6 +346,23 @@ def test_a_description_is_fitted_to_a_shipped_example(
         found = nearest_rebound(memory, request_)
     assert isinstance(found, Rebound), found.reason
     assert outcome(found.program) == wanted
+
+
+@pytest.mark.parametrize(
+    ("request_", "says"),
+    [
+        ("Put the apple in the fridge.", "the program has slice"),
+        ("Put the tomato on the plate.", "the program has slice"),
+        ("Put the potato in the sink.", "the program has fill_up"),
+        ("Put the mug on the desk.", "the program has toggle_on"),
+    ],
+)
+def test_what_a_request_does_not_ask_for_is_not_done(request_: str, says: str) -> None:
+    """The words of a shipped example are near, but it slices, boils or makes coffee."""
+    with ProgramMemory.open(None) as memory:
+        found = nearest_rebound(memory, request_)
+    assert isinstance(found, Unbound)
+    assert says in found.reason
 
 
 def test_a_lamp_alone_is_switched() -> None:
