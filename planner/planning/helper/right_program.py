@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from planner.models.chat import ModelError
 from planner.planning.goal import Goal
 from planner.planning.helper.landmarks import landmark_of, way_to
-from planner.planning.helper.right_wants import Want, class_in_name, wants_of
+from planner.planning.helper.right_wants import Want, class_in_name, done_of, wants_of
 from planner.planning.programs.program import Instance, Invocation, Method, Statement
 from planner.planning.programs.vocabulary import default_vocabulary
 from planner.world.belief import Belief
@@ -90,9 +90,28 @@ def right_statements(goal: Goal, belief: Belief, layout: House) -> tuple[Stateme
     wants = wants_of(goal, belief, layout)
     known = {node.class_name for node in belief.of_kind(EntityKind.OBJECT)}
     _slice_all(writer, [want for want in wants if want.class_name not in known])
+    wanted = {want.class_name for want in wants}
+    for done in done_of(goal, belief, layout):
+        # What is done without a place is told from the others by its state.
+        if done.places and done.class_name in wanted:
+            _stay_away(writer, done, belief)
     for want in wants:
         _write(writer, want)
     return tuple(writer.statements)
+
+
+def _stay_away(writer: _Writer, done: Want, belief: Belief) -> None:
+    """Binds a variable to what is done, so that those of the others stand for others.
+
+    Where it is, the place of the others is the nearest one.
+    """
+    node = belief.nodes.get(done.names[0])
+    holder = belief.nodes.get((node.parent if node is not None else None) or "")
+    word = holder.class_name if holder is not None else ""
+    landmark = default_vocabulary().name_of(word) if word else None
+    writer.do(writer.instance(done.class_name, landmark or ""), Method.GO_TO)
+    for names in done.places[-1:]:
+        writer.do(_variable_of(writer, names), Method.GO_TO)
 
 
 def _slice_all(writer: _Writer, wants: list[Want]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from planner.evaluation.task import Predicate, TieKind
@@ -44,13 +44,8 @@ def wants_of(goal: Goal, belief: Belief, layout: House) -> list[Want]:
         ModelError: for a goal that programs cannot express.
     """
     facts = Facts(belief, layout, {}, {}, {})
-    asked: dict[Key, list[Subgoal]] = {}
-    for subgoal in _in_order(goal):
-        for key in _keys(subgoal, goal):
-            one = replace(subgoal, first=(key[1],), number=1) if key[0] == NAMED else subgoal
-            asked.setdefault(key, []).append(one)
     found: list[Want] = []
-    for key, subgoals in asked.items():
+    for key, subgoals in _asked(goal).items():
         left = [one for one in subgoals if not facts.holds(one)]
         if not left:
             continue
@@ -62,6 +57,34 @@ def wants_of(goal: Goal, belief: Belief, layout: House) -> list[Want]:
         found.append(want)
     targets = {name for want in found for place in want.places for name in place}
     return sorted(found, key=lambda want: not targets.intersection(want.names))
+
+
+def done_of(goal: Goal, belief: Belief, layout: House) -> list[Want]:
+    """The things that the goal names and of which nothing is left to do, with their places.
+
+    Raises:
+        ModelError: for a goal that programs cannot express.
+    """
+    facts = Facts(belief, layout, {}, {}, {})
+    found: list[Want] = []
+    for key, subgoals in _asked(goal).items():
+        if key[0] != NAMED or not all(facts.holds(one) for one in subgoals):
+            continue
+        want = Want(key, class_in_name(key[1], layout), (key[1],))
+        for one in subgoals:
+            _add(want, one, layout)
+        found.append(want)
+    return found
+
+
+def _asked(goal: Goal) -> Mapping[Key, Sequence[Subgoal]]:
+    """What the goal asks of each thing, earlier stages first."""
+    asked: dict[Key, list[Subgoal]] = {}
+    for subgoal in _in_order(goal):
+        for key in _keys(subgoal, goal):
+            one = replace(subgoal, first=(key[1],), number=1) if key[0] == NAMED else subgoal
+            asked.setdefault(key, []).append(one)
+    return asked
 
 
 def class_in_name(name: str, layout: House) -> str:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from planning_toys import ToyWorld, capabilities, prop
+from planning_toys import Spots, ToyWorld, capabilities, prop
 
 from planner.models.chat import ModelError
 from planner.models.reference import Fault, Reader, ReferenceReply
@@ -17,7 +17,7 @@ from planner.planning.helper.right_replies import INVENTED, RightReplies
 from planner.planning.helper.roles import HelperRole, LocatorRole, PlannerRole, RectifierRole
 from planner.planning.planner import Context, Task
 from planner.planning.programs.vocabulary import default_vocabulary
-from planner.world.vocabulary import AgentKind
+from planner.world.vocabulary import AgentKind, Relation
 
 AGENT = "agent_1"
 NAMES = default_vocabulary().names
@@ -75,6 +75,17 @@ def test_what_holds_already_is_not_done_again(toy_world: Make) -> None:
     text = Right(toy_world(), CLEAN_CUP)(PLANNER).flawless
     assert "clean" not in text
     assert "mug.place(dining_table)" in text
+
+
+def test_a_variable_is_bound_to_what_is_done_so_that_another_is_taken(toy_world: Make) -> None:
+    """One of two cups is on the table already, and was put there before the task began."""
+    spots: Spots = {"cup_0": (Relation.ON, "table_1"), "cup_1": (Relation.ON, "table_0")}
+    goal = [prop("is_on_top", [name], ["table_1"]) for name in spots]
+    text = Right(toy_world(things=spots), goal)(PLANNER).flawless
+    assert 'mug = InteractionObject("Mug", landmark="DiningTable")' in text
+    assert calls(text)[0] == "mug.go_to()"
+    assert "mug_2.pickup()" in calls(text)
+    assert "mug.pickup()" not in calls(text)
 
 
 def test_each_fault_changes_the_program(right: Right) -> None:
