@@ -21,6 +21,8 @@ BLIND = (
     "blind_5",
     "blind_6",
     "blind_7",
+    "blind_8",
+    "blind_9",
     "final",
     "set_aside",
 )
