@@ -77,11 +77,8 @@ class Run:
 NODES = ("bridge", "memory", "skill_executor", "task_planner", "evaluator", "recorder")
 
 
-@pytest.mark.parametrize(
-    "victim",
-    # Whose death reaches the most: what it knows, on disk and in the planner's eyes.
-    [node if node == "memory" else pytest.param(node, marks=pytest.mark.slow) for node in NODES],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", NODES)
 def test_a_node_killed_in_each_phase_costs_neither_the_task_nor_what_is_stored(
     tmp_path: Path, small_house: House, small_episode: Episode, victim: str
 ) -> None:

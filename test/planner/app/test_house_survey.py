@@ -62,6 +62,7 @@ def test_coverage_and_agreement_are_by_the_true_floor(small_house: House) -> Non
     assert compared(small_house, nothing, start_m, 0.28) == (0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_a_run_explores_first_and_its_picture_shows_the_map(
     small_house: House, small_episode: Episode, tmp_path: Path
 ) -> None:

@@ -17,6 +17,8 @@ import pytest
 from planner.bad_day.packet_link import PacketFaults, PacketLink
 from planner.world.errors import PlannerError
 
+# Each waits on a clock.
+pytestmark = pytest.mark.slow
 PORT = 5005
 # Prints how long each answer took, null where none came, and the numbers in the order they came.
 ASK = """

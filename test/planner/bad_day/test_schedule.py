@@ -87,6 +87,7 @@ def test_a_mix_without_the_sdk_has_no_spot(monkeypatch: pytest.MonkeyPatch) -> N
         cli.run(arguments("--task", "spot"))
 
 
+@pytest.mark.slow
 def test_the_harness_is_loaded_without_the_sdk() -> None:
     code = (
         "import sys; sys.modules['bosdyn'] = None\n"

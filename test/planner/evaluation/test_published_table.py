@@ -17,6 +17,7 @@ def table():
     return list(read_table())
 
 
+@pytest.mark.slow
 def test_every_recorded_case_is_judged_as_recorded(table) -> None:
     different = []
     with atoms_as_geometry():

@@ -94,6 +94,7 @@ def test_every_file_is_short() -> None:
         assert len(path.read_text().splitlines()) < 80, path
 
 
+@pytest.mark.slow
 def test_help_and_doctor_show_its_parts(planner: Planner) -> None:
     shown = " ".join(planner("up", "--help").stdout.split())
     assert "lights_out" in shown
@@ -114,6 +115,7 @@ def test_help_and_doctor_show_its_parts(planner: Planner) -> None:
     assert "--line VALUE what the model one_liner says" in shown
 
 
+@pytest.mark.slow
 def test_its_planner_runs_an_episode_with_its_option(planner: Planner, tmp_path: Path) -> None:
     words = ("--planner", "lights_out", "--max-rooms", "3", "--out", str(tmp_path / "run"))
     done = planner("bench", "night_light_0", *words)
@@ -129,6 +131,7 @@ def test_its_planner_runs_an_episode_with_its_option(planner: Planner, tmp_path:
     assert row["verdict"]["percent_complete"] == 0.5, "it switches off the two lamps of the goal"
 
 
+@pytest.mark.slow
 def test_an_episode_is_run_with_its_chat_model(planner: Planner, tmp_path: Path) -> None:
     words = ("--planner", "react", "--model", "one_liner", "--line", "Done[]")
     done = planner("run", "night_light_0", *words, "-o", str(tmp_path))
@@ -136,6 +139,7 @@ def test_an_episode_is_run_with_its_chat_model(planner: Planner, tmp_path: Path)
     assert "planner: done after 1 decisions" in done.stdout, done.stdout
 
 
+@pytest.mark.slow
 def test_a_model_is_told_of_its_skill_and_calls_it(
     planner: Planner, installed: dict[str, str], tmp_path: Path
 ) -> None:
@@ -157,6 +161,7 @@ def test_a_model_is_told_of_its_skill_and_calls_it(
     assert shown.index("- Place:") < shown.index("- PutAway:")
 
 
+@pytest.mark.slow
 def test_its_skill_is_checked(planner: Planner) -> None:
     done = planner("check", "skill", "PutAway")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -165,6 +170,7 @@ def test_its_skill_is_checked(planner: Planner) -> None:
     assert done.stderr == ("error: --call: PutAway takes 2 arguments (object, furniture), not 1\n")
 
 
+@pytest.mark.slow
 def test_an_episode_is_run_with_its_memory(planner: Planner, tmp_path: Path) -> None:
     words = ("--memory", "near-sighted", "--max-distance-m", "6", "-o", str(tmp_path))
     done = planner("run", "night_light_0", *words)
@@ -174,6 +180,7 @@ def test_an_episode_is_run_with_its_memory(planner: Planner, tmp_path: Path) -> 
     assert done.stderr == "error: option max_distance_m: 11.0 is greater than 10\n"
 
 
+@pytest.mark.slow
 def test_a_wrong_option_is_one_line(planner: Planner, tmp_path: Path) -> None:
     words = ("--planner", "lights_out", "--max-rooms", "0", "--out", str(tmp_path / "run"))
     done = planner("bench", "night_light_0", *words)
@@ -182,6 +189,7 @@ def test_a_wrong_option_is_one_line(planner: Planner, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_its_own_tests_pass(installed: dict[str, str]) -> None:
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(EXAMPLE)]
     done = subprocess.run(

@@ -92,6 +92,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(
     assert [path.name for path in tmp_path.iterdir()] == [pack.name]
 
 
+@pytest.mark.slow
 def test_an_interruption_after_any_episode_changes_nothing(
     whole: tuple[bytes, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +133,7 @@ def test_a_line_cut_anywhere_is_dropped(
     assert pack.read_bytes() == whole[0]
 
 
+@pytest.mark.slow
 def test_several_processes_and_an_interruption_change_nothing(
     whole: tuple[bytes, bytes], tmp_path: Path
 ) -> None:

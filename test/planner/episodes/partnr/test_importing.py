@@ -230,6 +230,7 @@ def whole() -> Import:
 
 
 @published
+@pytest.mark.slow
 def test_most_published_instructions_are_placed(whole: Import) -> None:
     total = sum(whole.read.values())
     assert total == len(whole.episodes) + len(whole.unplaced)
@@ -238,6 +239,7 @@ def test_most_published_instructions_are_placed(whole: Import) -> None:
 
 
 @published
+@pytest.mark.slow
 def test_published_goals_are_derived_for_more_than_half_of_the_rearrangements(
     whole: Import,
 ) -> None:
@@ -268,6 +270,7 @@ READ_BY_EYE = (
 
 
 @published
+@pytest.mark.slow
 def test_goals_are_those_that_were_read_by_eye(whole: Import) -> None:
     read = dict(item.split(":") for item in READ_BY_EYE.split())
     found = {}
@@ -281,6 +284,7 @@ def test_goals_are_those_that_were_read_by_eye(whole: Import) -> None:
 
 
 @published
+@pytest.mark.slow
 def test_published_houses_and_episodes_are_sound(whole: Import) -> None:
     catalogue = default_catalogue()
     houses = houses_of(whole)
@@ -291,6 +295,7 @@ def test_published_houses_and_episodes_are_sound(whole: Import) -> None:
 
 
 @published
+@pytest.mark.slow
 def test_no_derived_goal_holds_at_the_start(whole: Import) -> None:
     houses = houses_of(whole)
     for episode in whole.episodes:
