@@ -121,6 +121,9 @@ def _unexplained(source: Source, first: Do | None, again: Do) -> bool:
     if _AGAIN & set(source.words[first.start : end]):
         return False
     rooms = [where.anchor for where in first.to]
+    if all(any(to.anchor is room for room in rooms) for to in again.to):
+        # Said twice.
+        return False
     within = [where.anchor for to in again.to if isinstance(to.anchor, Noun)
               for where in to.anchor.where]  # fmt: skip
     # "Bring them to the office and put the cups on the table": on the one in the office.

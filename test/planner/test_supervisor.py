@@ -99,7 +99,8 @@ class Run:
 
 
 def driver(*children: dict[str, Any], **plan: Any) -> list[str]:
-    return [sys.executable, "-c", DRIVER, json.dumps({"children": children, **START, **plan})]
+    # Unbuffered: what cannot be flushed at exit would change the status, where nobody reads.
+    return [sys.executable, "-u", "-c", DRIVER, json.dumps({"children": children, **START, **plan})]
 
 
 @contextmanager

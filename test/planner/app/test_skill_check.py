@@ -92,6 +92,8 @@ CALLS = {
 RESCUE = tuple(
     name for name in SKILLS.names() if SKILLS.get(name).routine.__module__.endswith("rescuing")
 )
+# Fails where the robot does not build its map.
+MAPPING = ("ExploreHouse",)
 KITCHEN_WORK = ("Boil", "Brew", "Cook", "Dust", "Slice", "Toast", "Water")
 
 
@@ -135,7 +137,7 @@ def test_what_ships_passes(name: str) -> None:
     report = check_skill(name, house, episode, call, before)
     assert report.conforms, report.table()
     verdicts = {finding.check: finding.verdict for finding in report.findings}
-    nothing_changes = SKILLS.get(name).is_query
+    nothing_changes = SKILLS.get(name).is_query or name in MAPPING
     assert verdicts[EFFECT] is (Verdict.SKIPPED if nothing_changes else Verdict.PASSED)
 
 

@@ -29,7 +29,9 @@ def test_a_bag_that_lacks_the_end_differs_from_what_was_said_live(film, messages
     film.states = []
     found = check_bag(film.bag("cut", *unsolved, told, live=False), request(film))
     assert not found.agrees
-    assert found.text.startswith("failure, DIFFERENT from live: 0.00 complete after ")
+    assert found.text.startswith(
+        "failure, NOT FINAL: its end is missing, DIFFERENT from live: 0.00 complete after "
+    )
     assert "live 1.00 after" in found.text
 
 
