@@ -92,6 +92,7 @@ def test_the_code_of_the_page_runs(stack: Path) -> None:
     assert "lamp" in known
 
 
+@pytest.mark.slow
 def test_tasks_end_are_stopped_and_refused(stack: Path) -> None:
     code = f"""
 from planner.commander.node import Commander

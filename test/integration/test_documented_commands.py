@@ -82,6 +82,7 @@ def fill(message: Any, values: dict[str, Any]) -> Any:
     return message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", of("run", "planner"))
 def test_run(words: list[str], tmp_path: Path) -> None:
     client = Client()
