@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from planner.language.english import Words
 from planner.language.lexicon import Lexicon, Match
@@ -11,9 +11,14 @@ from planner.language.reading import Ask, AskReason, Impossible, NotUnderstood, 
 from planner.language.tokens import Token
 
 
-@cache
-def _split(phrase: str) -> Words:
-    return tuple(phrase.split())
+@lru_cache(maxsize=4096)
+def _by_first_word(phrases: tuple[str, ...]) -> dict[str, tuple[Words, ...]]:
+    """The phrases of a rule by their first word, in the rule's order."""
+    found: dict[str, list[Words]] = {}
+    for phrase in phrases:
+        words = tuple(phrase.split())
+        found.setdefault(words[0], []).append(words)
+    return {word: tuple(several) for word, several in found.items()}
 
 
 @lru_cache(maxsize=256)
@@ -60,11 +65,12 @@ class Source:
 
     def starts(self, at: int, *phrases: str) -> int:
         """The position after the first phrase that stands at a word; 0 if none does."""
-        first = self.word(at)
-        for phrase in phrases:
-            words = _split(phrase)
-            if words[0] == first and self.words[at : at + len(words)] == words:
-                return at + len(words)
+        if not 0 <= at < self.size:
+            return 0
+        for words in _by_first_word(phrases).get(self.words[at], ()):
+            end = at + len(words)
+            if self.words[at:end] == words:
+                return end
         return 0
 
     def longest(self, at: int, phrases: frozenset[Words]) -> int:
