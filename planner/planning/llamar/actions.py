@@ -7,7 +7,7 @@ team's names of things (`planner/planning/llamar/names.py`), not the memory's.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
 from planner.planning.llamar.known import KnownThing
@@ -308,8 +308,7 @@ def admissible(
     on_things = [
         Action(verb, thing.name)
         for verb in (Verb.NAVIGATE_TO, *_HANDLING[repertoire])
-        for thing in known
-        if fits(verb, thing)
+        for thing in filter(_FITS[verb], known)
     ]
     fixed = fixed_actions(small_steps=small_steps, explores=explores, repertoire=repertoire)
     return (*on_things, *fixed)
@@ -323,38 +322,34 @@ _HANDLING = {
 
 def fits(verb: Verb, thing: KnownThing) -> bool:
     """Whether something is of a kind to which this can be done."""
-    if verb is Verb.PICKUP:
-        return thing.is_movable
-    if verb is Verb.PUT:
-        return thing.puts is not None
-    if verb in (Verb.OPEN, Verb.CLOSE):
-        return thing.opens
-    if verb in RESCUES:
-        return _fits_rescue(verb, thing)
-    needed = _AFFORDANCES.get(verb)
-    return needed is None or needed in thing.affordances
+    return _FITS[verb](thing)
 
 
-def _fits_rescue(verb: Verb, thing: KnownThing) -> bool:
-    """Fires are put out while they burn, persons carried, supplies kept in deposits."""
-    is_fire = "flammable" in thing.affordances
-    is_deposit = not thing.is_movable and thing.puts is Relation.WITHIN
-    match verb:
-        case Verb.USE_SAND | Verb.USE_WATER:
-            return is_fire and "burning" in thing.states
-        case Verb.GET_SAND:
-            return is_deposit or "gives_sand" in thing.states
-        case Verb.GET_WATER:
-            return is_deposit or "gives_water" in thing.states
-        case Verb.CARRY:
-            return thing.is_movable and not is_fire
-        case _:
-            return is_deposit
+def _affords(affordance: str) -> Callable[[KnownThing], bool]:
+    return lambda thing: affordance in thing.affordances
 
 
-_AFFORDANCES = {
-    Verb.SLICE: "sliceable",
-    Verb.CLEAN: "cleanable",
-    Verb.TOGGLE_ON: "powerable",
-    Verb.TOGGLE_OFF: "powerable",
+def _is_burning(thing: KnownThing) -> bool:
+    return "flammable" in thing.affordances and "burning" in thing.states
+
+
+def _is_deposit(thing: KnownThing) -> bool:
+    return not thing.is_movable and thing.puts is Relation.WITHIN
+
+
+# Fires are put out while they burn, persons carried, supplies kept in deposits. Each is asked for
+# all that is known in every joint step.
+_FITS: Mapping[Verb, Callable[[KnownThing], bool]] = {
+    **dict.fromkeys(Verb, lambda _: True),
+    Verb.PICKUP: lambda thing: thing.is_movable,
+    Verb.PUT: lambda thing: thing.puts is not None,
+    **dict.fromkeys((Verb.OPEN, Verb.CLOSE), lambda thing: thing.opens),
+    Verb.SLICE: _affords("sliceable"),
+    Verb.CLEAN: _affords("cleanable"),
+    **dict.fromkeys((Verb.TOGGLE_ON, Verb.TOGGLE_OFF), _affords("powerable")),
+    **dict.fromkeys((Verb.USE_SAND, Verb.USE_WATER), _is_burning),
+    Verb.GET_SAND: lambda thing: _is_deposit(thing) or "gives_sand" in thing.states,
+    Verb.GET_WATER: lambda thing: _is_deposit(thing) or "gives_water" in thing.states,
+    Verb.CARRY: lambda thing: thing.is_movable and "flammable" not in thing.affordances,
+    **dict.fromkeys((Verb.STORE_SUPPLY, Verb.CLEAR_INVENTORY, Verb.DROP_OFF), _is_deposit),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Protocol
 
@@ -82,9 +82,7 @@ def known_thing(name: str, node: BeliefNode, layout: House) -> KnownThing:
         is_movable=is_movable,
         opens=bool(piece.joints) if piece is not None else node.openness is not None,
         puts=_thing_puts(node) if is_movable else _furniture_puts(node, piece),
-        affordances=frozenset(
-            (*(node.affordances or _class_affordances(node.class_name)), *_by_states(node))
-        ),
+        affordances=_affordances(node),
         states=frozenset(state for state, has_it in node.states.items() if has_it),
     )
 
@@ -117,13 +115,17 @@ def usual_relation() -> Mapping[str, Relation]:
     return {name: counted.most_common(1)[0][0] for name, counted in weights.items()}
 
 
-def _by_states(node: BeliefNode) -> Iterator[str]:
-    """What only some states need, such as burning: other classes are not in the catalogue."""
+def _affordances(node: BeliefNode) -> frozenset[str]:
+    """Its own or its class's, and what only some states need, such as burning."""
+    own = frozenset(node.affordances) or _class_affordances(node.class_name)
+    if not node.states:
+        return own
     affordance_of = default_states().affordance_of
-    return (affordance_of[state] for state in node.states if state in affordance_of)
+    return own.union(affordance_of[state] for state in node.states if state in affordance_of)
 
 
-def _class_affordances(class_name: str) -> tuple[str, ...]:
+@cache
+def _class_affordances(class_name: str) -> frozenset[str]:
     catalogue = default_catalogue()
     cls = catalogue.objects.get(class_name) or catalogue.furniture.get(class_name)
-    return cls.affordances if cls is not None else ()
+    return frozenset(cls.affordances) if cls is not None else frozenset()

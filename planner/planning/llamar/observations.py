@@ -8,6 +8,7 @@ What hides behind other things the memory has not seen either.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from planner.planning.llamar.names import InstanceNames, is_nameable
 from planner.planning.llamar.sightlines import Sightline, no_sightline
@@ -23,10 +24,25 @@ _AT_HAND_M = 0.3
 _COMPASS = ("east", "north", "west", "south")
 
 
-def visible(belief: Belief, agent: str, sightline: Sightline = no_sightline) -> list[BeliefNode]:
+def in_the_open(belief: Belief) -> list[BeliefNode]:
+    """The furniture and things that are not inside anything closed, in the memory's order."""
+    return [
+        node
+        for node in belief.nodes.values()
+        if is_nameable(node) and not _is_enclosed(node, belief)
+    ]
+
+
+def visible(
+    belief: Belief,
+    agent: str,
+    sightline: Sightline = no_sightline,
+    among: Sequence[BeliefNode] | None = None,
+) -> list[BeliefNode]:
     """The furniture and things that an agent sees, in the memory's order; not what it holds.
 
     Nothing for an agent that the memory does not know. One whose heading is unknown sees its room.
+    `among` is what is in the open; None = it is looked for, which is the same for all agents.
     """
     viewer = belief.nodes.get(agent)
     if viewer is None:
@@ -34,13 +50,11 @@ def visible(belief: Belief, agent: str, sightline: Sightline = no_sightline) -> 
     held, half_rad = set(viewer.hands), _angle_rad(viewer.class_name) / 2
     faced = [
         node
-        for node in belief.nodes.values()
+        for node in (in_the_open(belief) if among is None else among)
         # Only what was seen is known to stand in view behind a door.
         if (node.room == viewer.room or node.source is Source.SEEN)
         and node.name not in held
-        and is_nameable(node)
         and _faces(viewer, node, half_rad)
-        and not _is_enclosed(node, belief)
     ]
     others = [node for node in faced if node.room != viewer.room]
     in_view = sightline(viewer.position_m, [node.position_m for node in others])
@@ -49,10 +63,14 @@ def visible(belief: Belief, agent: str, sightline: Sightline = no_sightline) -> 
 
 
 def note_seen(
-    names: InstanceNames, belief: Belief, agent: str, sightline: Sightline = no_sightline
+    names: InstanceNames,
+    belief: Belief,
+    agent: str,
+    sightline: Sightline = no_sightline,
+    among: Sequence[BeliefNode] | None = None,
 ) -> tuple[str, ...]:
     """Names what an agent sees now; returns the instance names of these."""
-    nodes = visible(belief, agent, sightline)
+    nodes = visible(belief, agent, sightline, among)
     names.see(nodes, agent)
     return tuple(name for node in nodes if (name := names.name_of(node.name)) is not None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from planner.planning.llamar.actions import (
     ANGLES_DEG,
@@ -171,7 +171,7 @@ def _verb_in(text: str) -> tuple[Verb, int, str] | None:
     switched = _SWITCHED.search(text)
     best: tuple[int, int, Verb] | None = None
     for phrase, verb in _by_length():
-        match = re.search(rf"\b{phrase}\b", text)
+        match = phrase.search(text)
         if match is not None and (best is None or match.start() < best[0]):
             best = (match.start(), match.end(), verb)
     if best is None:
@@ -193,11 +193,12 @@ _SWITCHING = ("toggle", "switch", "power")
 
 
 @cache
-def _by_length() -> tuple[tuple[str, Verb], ...]:
+def _by_length() -> tuple[tuple[re.Pattern[str], Verb], ...]:
     pairs = [(phrase, verb) for verb, phrases in _PHRASES.items() for phrase in phrases]
     # Without "on" or "off" these say nothing; with a thing between they are read by both words.
     pairs += [(rf"{word} (?=.+ (?:on|off)\b)", Verb.TOGGLE_ON) for word in _SWITCHING]
-    return tuple(sorted(pairs, key=lambda pair: -len(pair[0])))
+    pairs.sort(key=lambda pair: -len(pair[0]))
+    return tuple((re.compile(rf"\b{phrase}\b"), verb) for phrase, verb in pairs)
 
 
 def _direction(text: str) -> str | None:
@@ -225,7 +226,7 @@ def _on_thing(verb: Verb, used: int, rest: str, names: Sequence[str]) -> _Found 
     where, relation = rest, None
     if verb is Verb.PUT:
         where, relation = relation_in(rest)
-    keys = {name: _key(class_of(name)) for name in names}
+    keys = {name: _class_key(name) for name in names}
     for phrase, meant in _classes_in(where, frozenset(keys.values())):
         own = [name for name in names if keys[name] in meant.own]
         fitting = own or [name for name in names if keys[name] in meant.broadly]
@@ -272,6 +273,12 @@ def _meant(phrase: str) -> _Meant:
         frozenset(_key(name) for name in own if name is not None),
         frozenset(_key(name) for name in broadly),
     )
+
+
+@lru_cache(maxsize=4096)
+def _class_key(name: str) -> str:
+    """Of the class of an instance; each is asked for in every joint step."""
+    return _key(class_of(name))
 
 
 def _key(name: str) -> str:

@@ -19,14 +19,14 @@ from planner.planning.llamar.action_calls import (
 from planner.planning.llamar.actions import DONE, IDLE, Action, Repertoire, Verb, admissible
 from planner.planning.llamar.known import KnownThing, known_things
 from planner.planning.llamar.names import InstanceNames
-from planner.planning.llamar.observations import note_met, note_seen, state_words
+from planner.planning.llamar.observations import in_the_open, note_met, note_seen, state_words
 from planner.planning.llamar.rescue_view import SUPPLIES, carrying_words, rescue_observation
 from planner.planning.llamar.setting import HOME, RESCUE, Setting
 from planner.planning.llamar.sightlines import Sightline, no_sightline, sightline_of
 from planner.planning.llamar.state import MAX_AGENTS, TEAM_NAMES, AgentView, Attempt
 from planner.planning.llamar.translator import Translation, Translator
 from planner.planning.planner import AgentResult, Context
-from planner.world.belief import Belief
+from planner.world.belief import Belief, BeliefNode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.record import record
@@ -150,7 +150,8 @@ class Team:
     def views(self, context: Context) -> tuple[AgentView, ...]:
         """What each agent sees now, where it is, and what became of its last action."""
         belief = context.belief
-        seen = {agent: self._seen(agent, context) for agent in self.agents}
+        among = in_the_open(belief)
+        seen = {agent: self._seen(agent, context, among) for agent in self.agents}
         note_met(self.instances, belief)
         return tuple(
             AgentView(
@@ -165,12 +166,12 @@ class Team:
             for agent, name in zip(self.agents, self.names, strict=True)
         )
 
-    def _seen(self, agent: str, context: Context) -> tuple[str, ...]:
+    def _seen(self, agent: str, context: Context, among: Sequence[BeliefNode]) -> tuple[str, ...]:
         if self._rescues:
             return rescue_observation(self.instances, context.belief, agent)
         if self._layout is not context.layout:
             self._layout, self._sightline = context.layout, sightline_of(context.layout)
-        return note_seen(self.instances, context.belief, agent, self._sightline)
+        return note_seen(self.instances, context.belief, agent, self._sightline, among)
 
     @property
     def _rescues(self) -> bool:
