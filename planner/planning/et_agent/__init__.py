@@ -1,0 +1,1 @@
+"""The agent of ET-Plan-Bench: searches room by room, and puts things where they belong."""
