@@ -70,8 +70,15 @@ def opening(
     instruction: str, belief: Belief, verbs: Sequence[str], *, may_ask: bool = False
 ) -> str:
     """The first user turn: task, entities, hint, actions, question."""
-    lines = [f"Task: {instruction}", "", ENTITIES]
-    lines += [entity_line(node) for node in numbered(belief)]
+    lines = [entity_line(node) for node in numbered(belief)]
+    return opening_text(instruction, lines, verbs, may_ask=may_ask)
+
+
+def opening_text(
+    instruction: str, entities: Sequence[str], verbs: Sequence[str], *, may_ask: bool = False
+) -> str:
+    """The same from the entities' lines."""
+    lines = [f"Task: {instruction}", "", ENTITIES, *entities]
     lines += ["", HINT, "", ACTIONS]
     lines += [f"- {verb}: {SKILLS.get(verb).epm_text}" for verb in verbs]
     if may_ask:

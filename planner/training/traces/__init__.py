@@ -1,0 +1,1 @@
+"""Dialogues of planners for training: their format, where they come from, and how they are kept."""

@@ -1,0 +1,163 @@
+"""A folder of traces: shards of JSON lines and a manifest; a killed run resumes.
+
+manifest.json        what was asked for, and counts once all shards are there
+shard-00000.jsonl    one `Trace` a line; written as .part and renamed when complete
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from planner.training.traces.record import Trace
+from planner.world.errors import FileError, from_validation
+from planner.world.files import FileModel, read_model
+
+MANIFEST_FILE = "manifest.json"
+Count = Annotated[int, Field(ge=0)]
+
+
+class TraceManifest(FileModel):
+    """What a folder of traces contains.
+
+    Attributes:
+        recipe: what was asked for; a folder is only continued with an equal one.
+        shards: how many there are when it is complete.
+        complete: whether all of them are there; the counts are 0 before.
+        counts: traces by source, and by `solved`.
+    """
+
+    version: Literal[1] = 1
+    kind: Literal["traces"] = "traces"
+    recipe: dict[str, str | int | float | bool]
+    shards: Count
+    complete: bool = False
+    traces: Count = 0
+    turns: Count = 0
+    counts: dict[str, int] = Field(default_factory=dict)
+
+
+class TraceFolder:
+    """A folder that is being written."""
+
+    def __init__(
+        self, path: Path, recipe: dict[str, str | int | float | bool], shards: int
+    ) -> None:
+        """Opens a folder; `missing` tells what is left to do.
+
+        Raises:
+            FileError: if it cannot be written, or was begun with another recipe.
+        """
+        self.path, self._shards = path, shards
+        self._manifest = TraceManifest(recipe=recipe, shards=shards)
+        file = path / MANIFEST_FILE
+        if file.exists():
+            found = read_model(file, TraceManifest)
+            if (found.recipe, found.shards) != (recipe, shards):
+                raise FileError(file, "recipe", "is of other traces: name an empty folder")
+            return
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(path, "", f"cannot be written: {error.strerror}") from None
+        _write(file, self._manifest.model_dump_json(indent=1) + "\n")
+
+    def missing(self) -> list[int]:
+        """The shards that are not there yet."""
+        return [n for n in range(self._shards) if not shard_file(self.path, n).exists()]
+
+    def write(self, number: int, traces: Iterable[Trace]) -> None:
+        """Writes a shard; an empty one means that there was nothing to keep.
+
+        Raises:
+            FileError: if it cannot be written.
+        """
+        text = "".join(f"{trace.model_dump_json(exclude_defaults=True)}\n" for trace in traces)
+        _write(shard_file(self.path, number), text)
+
+    def finish(self) -> TraceManifest:
+        """Counts all traces and completes the manifest.
+
+        Raises:
+            FileError: for a shard that is missing or cannot be read.
+        """
+        counts: Counter[str] = Counter()
+        turns = 0
+        for number in range(self._shards):
+            for trace in read_shard(shard_file(self.path, number)):
+                counts["traces"] += 1
+                counts[f"source {trace.provenance.source}"] += 1
+                counts["solved"] += trace.reward
+                turns += len(trace.turns)
+        traces = counts.pop("traces", 0)
+        update = {"complete": True, "traces": traces, "turns": turns, "counts": dict(counts)}
+        done = self._manifest.model_copy(update=update)
+        _write(self.path / MANIFEST_FILE, done.model_dump_json(indent=1) + "\n")
+        return done
+
+
+def shard_file(folder: Path, number: int) -> Path:
+    """The path of a shard."""
+    return folder / f"shard-{number:05d}.jsonl"
+
+
+def read_traces(folders: Path | Sequence[Path]) -> Iterator[Trace]:
+    """All traces of complete folders, in order.
+
+    Raises:
+        FileError: for a folder that is not complete, or the first line that is no trace.
+    """
+    for folder in [folders] if isinstance(folders, Path) else folders:
+        manifest = read_manifest(folder)
+        for number in range(manifest.shards):
+            yield from read_shard(shard_file(folder, number))
+
+
+def read_manifest(folder: Path) -> TraceManifest:
+    """The manifest of a complete folder.
+
+    Raises:
+        FileError: if there is none, or shards are missing.
+    """
+    manifest = read_model(folder / MANIFEST_FILE, TraceManifest)
+    if not manifest.complete:
+        there = sum(shard_file(folder, n).exists() for n in range(manifest.shards))
+        reason = f"has {there} of {manifest.shards} shards: the same command goes on"
+        raise FileError(folder, "", reason)
+    return manifest
+
+
+def read_shard(file: Path) -> Iterator[Trace]:
+    """The traces of one shard.
+
+    Raises:
+        FileError: naming the line, the field and the reason.
+    """
+    try:
+        # Not splitlines: texts may have other marks that it takes for ends of lines.
+        lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(file, "", f"cannot be read: {error}") from None
+    for number, line in enumerate(lines if lines != [""] else [], start=1):
+        try:
+            yield Trace.model_validate(json.loads(line))
+        except ValidationError as error:
+            plain = from_validation(file, error)
+            where = f"line {number}" + (f".{plain.field}" if plain.field else "")
+            raise FileError(file, where, plain.reason) from None
+        except ValueError as error:
+            raise FileError(file, f"line {number}", f"is not JSON: {error}") from None
+
+
+def _write(file: Path, text: str) -> None:
+    aside = file.with_name(file.name + ".part")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(file)
+    except OSError as error:
+        raise FileError(file, "", f"cannot be written: {error.strerror}") from None

@@ -1,0 +1,162 @@
+"""The format of traces: the chat they give, and folders that are written, continued and refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from planner.models.chat import Speaker
+from planner.training.traces.folder import (
+    TraceFolder,
+    read_manifest,
+    read_traces,
+    shard_file,
+)
+from planner.training.traces.record import (
+    Provenance,
+    Trace,
+    TraceTurn,
+    learned_calls,
+    messages_of,
+)
+from planner.world.errors import FileError
+from planner.world.skill import SUCCESS_TEXT
+
+RECIPE: dict[str, str | int | float | bool] = {"seed": 1, "memory": "privileged"}
+
+
+def make(number: int = 0, **changed: object) -> Trace:
+    document: dict[str, object] = {
+        "instruction": "Bring the cup to the table.",
+        "agent": "agent_0",
+        "team": ["agent_0"],
+        "verbs": ["Navigate", "Pick", "Place", "Done"],
+        "entities": ["Object.100: table in kitchen_0"],
+        "positions_m": {100: (1.0, 2.0)},
+        "turns": [
+            {
+                "call": "ExploreFurniture[Object.100]",
+                "result": SUCCESS_TEXT,
+                "deltas": ["Add Object.101: cup with the Object.100"],
+                "learned": False,
+            },
+            {"call": "Pick[Object.101]", "result": "Unexpected failure! - Too far.", "gain": 0.0},
+            {"call": "Done[]"},
+        ],
+        "reward": 1,
+        "percent_complete": 1.0,
+        "provenance": {
+            "source": "expert",
+            "run": f"run-{number}",
+            "episode_id": "cup",
+            "house": "train_0",
+        },
+        **changed,
+    }
+    return Trace.model_validate(document)
+
+
+def test_the_chat_is_the_dialogue_of_react() -> None:
+    messages = messages_of(make())
+    assert [m.speaker for m in messages] == [
+        Speaker.SYSTEM,
+        Speaker.USER,
+        Speaker.ASSISTANT,
+        Speaker.USER,
+        Speaker.ASSISTANT,
+        Speaker.USER,
+        Speaker.ASSISTANT,
+    ]
+    assert messages[1].text.startswith("Task: Bring the cup to the table.\n")
+    assert "Object.100: table in kitchen_0\n" in messages[1].text
+    assert messages[2].text == "ExploreFurniture[Object.100]\nAssigned!"
+    assert messages[3].text.split("\n") == [
+        f"Result: {SUCCESS_TEXT}",
+        "The following objects were updated:",
+        "Add Object.101: cup with the Object.100",
+    ]
+    assert messages[5].text.endswith("\nNo object updates.")
+
+
+def test_only_calls_to_be_learned_are_targets() -> None:
+    trace = make()
+    messages = messages_of(trace)
+    found = list(learned_calls(trace))
+    assert [call for _, call in found] == ["Pick[Object.101]", "Done[]"]
+    assert all(messages[index].text.startswith(call) for index, call in found)
+
+
+def test_a_turn_knows_whether_it_succeeded() -> None:
+    assert [turn.succeeded for turn in make().turns] == [True, False, False]
+
+
+def test_a_folder_gives_back_what_was_written(tmp_path: Path) -> None:
+    folder = TraceFolder(tmp_path / "traces", RECIPE, 2)
+    folder.write(0, [make(0, instruction="One\u2028line"), make(1)])
+    assert folder.missing() == [1]
+    # Another process goes on with the same recipe.
+    folder = TraceFolder(tmp_path / "traces", RECIPE, 2)
+    assert folder.missing() == [1]
+    folder.write(1, [])
+    manifest = folder.finish()
+    assert (manifest.traces, manifest.turns, manifest.counts["solved"]) == (2, 6, 2)
+    assert read_manifest(folder.path) == manifest
+    found = list(read_traces(folder.path))
+    assert found == [make(0, instruction="One\u2028line"), make(1)]
+
+
+def test_a_half_written_folder_is_refused_and_says_how_to_go_on(tmp_path: Path) -> None:
+    folder = TraceFolder(tmp_path, RECIPE, 3)
+    folder.write(0, [make()])
+    with pytest.raises(FileError, match="has 1 of 3 shards: the same command goes on"):
+        list(read_traces(tmp_path))
+
+
+def test_a_folder_of_another_recipe_is_refused(tmp_path: Path) -> None:
+    TraceFolder(tmp_path, RECIPE, 3)
+    with pytest.raises(FileError, match="is of other traces"):
+        TraceFolder(tmp_path, {**RECIPE, "seed": 2}, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"turns": [{"call": "Fly[Object.1]"}]}, r"line 1.turns.0.call: there is no skill 'Fly'"),
+        ({"turns": [{"call": "Pick"}]}, r"line 1.turns.0.call: .* is not of the form"),
+        ({"reward": 2}, r"line 1.reward"),
+        ({"version": 2}, r"line 1.version"),
+        ({"agent": "agent_7"}, r"line 1: 'agent_7' is not in the team agent_0"),
+        ({"extra": 1}, r"line 1.extra"),
+    ],
+)
+def test_a_line_that_is_no_trace_is_named(
+    tmp_path: Path, change: dict[str, object], reason: str
+) -> None:
+    folder = TraceFolder(tmp_path, RECIPE, 1)
+    folder.write(0, [])
+    document = {**json.loads(make().model_dump_json()), **change}
+    shard_file(tmp_path, 0).write_text(json.dumps(document) + "\n")
+    with pytest.raises(FileError, match=reason):
+        folder.finish()
+
+
+def test_a_broken_line_is_named(tmp_path: Path) -> None:
+    folder = TraceFolder(tmp_path, RECIPE, 1)
+    shard_file(tmp_path, 0).write_text(f'{make().model_dump_json()}\n{{"version": 1,\n')
+    with pytest.raises(FileError, match="line 2: is not JSON"):
+        folder.finish()
+
+
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="cannot be written"):
+        TraceFolder(tmp_path / "file" / "traces", RECIPE, 1)
+
+
+def test_parts_have_plain_defaults() -> None:
+    turn = TraceTurn(call="Done[]")
+    assert (turn.learned, turn.gain, turn.deltas) == (True, 0.0, ())
+    origin = Provenance(source="person", run="a", episode_id="", house="")
+    assert (origin.explored, origin.invented, origin.dropped) == (0, 0, 0)
