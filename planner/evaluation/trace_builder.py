@@ -267,8 +267,9 @@ class TraceBuilder:
 def reference_of(episode: Episode) -> Reference:
     """What an episode's criteria imply about the best solution.
 
-    The maximum numbers of actions are 20 to find something, 40 to bring a thing somewhere, 60 for
-    several (ETPLAN-1.4). The ground truth's length stands in for a person's.
+    The maximum number of actions is the criteria's, or else 20 to find something, 40 to bring a
+    thing somewhere, 60 for several (ETPLAN-1.4). The ground truth's length stands in for a
+    person's.
     """
     criteria = episode.criteria
     if criteria is None:
@@ -280,7 +281,7 @@ def reference_of(episode: Episode) -> Reference:
         if relation in ("INSIDE", "ON") and not things.isdisjoint(criteria.variables.get(one, ()))
     }
     plan = criteria.reference_calls or tuple(" ".join(step) for step in criteria.reference_plan)
-    limit = (20, 40, 60)[min(len(brought), 2)]
+    limit = criteria.max_actions or (20, 40, 60)[min(len(brought), 2)]
     return Reference(actions=plan, most_actions=limit, length=len(plan) or None)
 
 

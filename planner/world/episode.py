@@ -68,6 +68,8 @@ class Source(FileModel):
 
 ROBOT = "robot"
 Triple = tuple[Literal["CLOSE", "INSIDE", "ON", "FACING"], str, str]
+# What an agent knows at the start: visible things, furniture too, or everything (ETPLAN-1.2).
+Prior = Literal["P", "FP", "G"]
 
 
 class Criteria(FileModel):
@@ -76,13 +78,19 @@ class Criteria(FileModel):
     Triples refer to variables, each of which stands for one of the listed entities, the same one in
     both lists; `robot` is the first agent. `reference_plan` is the data set's own solution, with a
     verb and its arguments in each step, in its words; `reference_calls` the same as skill calls in
-    this house, if every step has one.
+    this house, if every step has one. `variants` are the rows of a table that the task counts for
+    besides its category's (ETPLAN-4.4), `arms` how many things may be carried at a time,
+    `max_actions` the number of actions after which it has failed; None = by what is brought.
     """
 
     variables: dict[str, tuple[str, ...]]
     success: tuple[Triple, ...] = Field(min_length=1)
     intermediate: tuple[Triple, ...] = ()
     category: str = ""
+    variants: tuple[str, ...] = ()
+    prior: Prior = "P"
+    arms: Literal[1, 2] = 1
+    max_actions: Annotated[int, Field(ge=1, le=1000)] | None = None
     reference_plan: tuple[tuple[str, ...], ...] = ()
     reference_calls: tuple[str, ...] = ()
 
