@@ -239,8 +239,11 @@ class MemoryNode(ManagedNode):
         # Skills report by the clock, which may be well ahead of frames that still wait to be read:
         # that alone is no new world.
         before = memory is not None and newest_s is not None and newest_s < memory.stamp_s
-        if before and self._frames.went_back:
+        if newest_s is not None and before and self._frames.went_back:
             self._end_memory()
+            if self._truth is not None and self._truth.is_ahead_of(newest_s):
+                # Frames of the new world came before its state, with which a memory begins.
+                self._world = None
         if self._memory is None:
             self._begin()
         for agent, exposure in list(self._pending.items()):
@@ -532,10 +535,8 @@ class MemoryNode(ManagedNode):
     def _publish_graph(self) -> None:
         if self._memory is not None and self.is_active:
             self._dirty = False
-            self._published_graph, self._published_tick = (
-                self._graph_content(self._memory),
-                self._ticks,
-            )
+            self._published_graph = self._graph_content(self._memory)
+            self._published_tick = self._ticks
             belief = self._memory.belief(self._memory.stamp_s)
             self._graph.publish(self._graph_messages.message(belief))
 

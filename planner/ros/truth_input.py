@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from time import time_ns
 
 from planner_msgs.msg import WorldState as WorldMessage
 from rclpy.node import Node
+from rclpy.subscription import MessageInfo
 
 from planner.ros import qos
+from planner.ros.waiting import wall_clock
 from planner.world import topics
 from planner.world.state import WorldState
 from planner.world.state_updates import UpdateDecoder, vanished
@@ -19,23 +22,38 @@ _KEPT = 128
 # Stamps are rounded to nanoseconds.
 _EQUAL_S = 1e-6
 _BACKWARDS_S = 0.5
+# Wall seconds without a message after which what was heard last is the present: a bag that plays
+# sends nothing to who joins late, and clocks of two machines differ.
+_QUIET_S = 1.0
 
 
 class TruthInput:
     """Subscribes to /world/state and keeps the newest states."""
 
     def __init__(self, node: Node, on_beginning: Callable[[WorldState], None]) -> None:
-        """Subscribes; `on_beginning` gets the first state of each world that is loaded."""
+        """Subscribes; `on_beginning` gets the first state of each world that is loaded.
+
+        The bridge keeps states of all worlds that it had, and sends them first. None of these is
+        the present one: that is known by a message sent after the subscription, as the bridge
+        sends to each new subscriber. Of the first world, `on_beginning` gets the state then.
+        """
         self._states: deque[WorldState] = deque(maxlen=_KEPT)
         self._on_beginning = on_beginning
         self._decoder = UpdateDecoder()
         self._logger = node.get_logger()
+        self._is_present, self._heard = False, 0
+        self._subscribed_ns = time_ns()
         node.create_subscription(WorldMessage, topics.WORLD_STATE, self._on_update, qos.TRUTH_INPUT)
+        self._quiet = node.create_timer(_QUIET_S, self._on_quiet, clock=wall_clock())
 
     @property
     def newest_s(self) -> float | None:
         """The stamp of the newest state; None before the first."""
         return self._states[-1].stamp_s if self._states else None
+
+    def is_ahead_of(self, stamp_s: float) -> bool:
+        """Whether the newest state must be of an earlier world than frames with this stamp."""
+        return self.newest_s is not None and self.newest_s > stamp_s + _BACKWARDS_S
 
     def at(self, stamp_s: float) -> WorldState | None:
         """The newest state not after `stamp_s`, else the oldest; None before the first."""
@@ -44,7 +62,25 @@ class TruthInput:
                 return state
         return self._states[0] if self._states else None
 
-    def _on_update(self, message: WorldMessage) -> None:
+    def _on_quiet(self) -> None:
+        if self._heard == 0:
+            self._begin()
+        self._heard = 0
+
+    def _begin(self) -> None:
+        """What was heard last is the present."""
+        if self._states and not self._decoder.waiting and not self._is_present:
+            self._is_present = True
+            self._quiet.cancel()
+            self._on_beginning(self._states[-1])
+
+    def _on_update(self, message: WorldMessage, info: MessageInfo) -> None:
+        self._heard += 1
+        self._decode(message)
+        if info["source_timestamp"] >= self._subscribed_ns:
+            self._begin()
+
+    def _decode(self, message: WorldMessage) -> None:
         was_waiting = self._decoder.waiting
         state = self._decoder.decode(state_update(message))
         if self._states and self._decoder.waiting and not was_waiting:
@@ -58,7 +94,8 @@ class TruthInput:
                 self._logger.error(f"{name} is gone from the world's state at step {state.step}")
         if before is None or _is_another_world(before, state):
             self._states.clear()
-            self._on_beginning(state)
+            if self._is_present:
+                self._on_beginning(state)
         self._states.append(state)
 
 

@@ -61,6 +61,8 @@ class WorldStateTopic:
             self._repeats_left = MAX_REPEATS
             self._send(self._encoder.encode(state, keyframe=begins or joined))
         elif joined:
+            # It may find this publisher only after the message, and not ask for it.
+            self._repeats_left = MAX_REPEATS
             self._repeat()
 
     def keep_readable(self, wall_s: float) -> None:

@@ -77,3 +77,15 @@ def test_the_next_state_is_again_repeated(world: Any) -> None:
     world.channel.acknowledges = False
     world.states.keep_readable(time.monotonic() + 2 * topic.ACKNOWLEDGE_WAIT_S)
     assert [(m.sim_step, m.sequence) for m in world.channel.sent] == [(150, 3), (150, 3)]
+
+
+def test_a_new_reader_gets_the_state_again_until_it_has_it(world: Any) -> None:
+    world.states.keep_readable(time.monotonic())
+    world.channel.acknowledges, world.channel.has_new_subscribers = True, False
+    world.states.keep_readable(time.monotonic() + 2 * topic.ACKNOWLEDGE_WAIT_S)
+    assert world.channel.sent == []
+    world.channel.acknowledges, world.channel.has_new_subscribers = False, True
+    world.states.publish()
+    world.channel.has_new_subscribers = False
+    world.states.keep_readable(time.monotonic() + 2 * topic.ACKNOWLEDGE_WAIT_S)
+    assert [(m.sim_step, m.keyframe) for m in world.channel.sent] == [(90, True), (90, True)]

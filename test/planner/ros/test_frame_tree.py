@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -13,17 +15,23 @@ from tf2_msgs.msg import TFMessage
 from planner.memory.node import MemoryNode
 from planner.ros.conversions import transform_message
 from planner.ros.frame_tree import FrameTree
+from planner.ros.truth_input import TruthInput
+from planner.ros.world_messages import StateMessages
 from planner.world.geometry import Pose
+from planner.world.state import WorldState
+from planner.world.state_updates import StateUpdate
 
 
 class Topics:
     """Stands for a node: keeps the callbacks of its subscriptions."""
 
     def __init__(self) -> None:
-        self.hear: dict[str, Callable[[Any], None]] = {}
+        self.hear: dict[str, Callable[..., None]] = {}
+        self.get_logger = lambda: None
+        self.create_timer = lambda *_args, **_more: SimpleNamespace(cancel=lambda: None)
 
     def create_subscription(
-        self, _kind: type, topic: str, callback: Callable[[Any], None], *_args: Any, **_more: Any
+        self, _kind: type, topic: str, callback: Callable[..., None], *_args: Any, **_more: Any
     ) -> None:
         self.hear[topic] = callback
 
@@ -71,7 +79,7 @@ def test_only_frames_well_before_earlier_ones_tell_of_a_new_world() -> None:
 def test_a_memory_that_skills_told_of_later_moments_is_kept_while_frames_wait_to_be_read() -> None:
     topics = Topics()
     ended: list[float | None] = []
-    node = SimpleNamespace(_pending={}, _begin=lambda: None)
+    node = SimpleNamespace(_pending={}, _begin=lambda: None, _truth=None)
     node._frames = FrameTree(topics, lambda: MemoryNode._on_frames(node))  # type: ignore[arg-type]
 
     def end() -> None:
@@ -87,3 +95,43 @@ def test_a_memory_that_skills_told_of_later_moments_is_kept_while_frames_wait_to
     assert ended == []
     topics.hear["/tf"](links(0.1, 0.0))
     assert ended == [pytest.approx(0.1)], "the world's time restarted"
+
+
+def test_a_memory_begins_once_in_a_new_world_whose_frames_come_before_its_state() -> None:
+    topics = Topics()
+    began: list[tuple[str, float]] = []
+    node = SimpleNamespace(_pending={}, _memory=None, _world=None, _truth=None)
+
+    def begin() -> None:
+        if node._world is not None and node._frames.newest_s is not None:
+            node._memory = SimpleNamespace(stamp_s=node._frames.newest_s)
+            began.append((node._world.episode_id, node._frames.newest_s))
+
+    def end() -> None:
+        node._memory = None
+        node._frames.forget()
+
+    node._begin, node._end_memory = begin, end
+    node._frames = FrameTree(topics, lambda: MemoryNode._on_frames(node))  # type: ignore[arg-type]
+    node._truth = TruthInput(topics, lambda state: MemoryNode._on_world(node, state))  # type: ignore[arg-type]
+    sequence = itertools.count(1)
+
+    def state(episode: str, stamp_s: float) -> None:
+        world = WorldState(stamp_s, int(stamp_s * 30), 1, "h", episode, {})
+        update = StateUpdate(world, sequence=next(sequence))
+        now = {"source_timestamp": time.time_ns()}
+        topics.hear["world/state"](StateMessages().message(update), now)
+
+    topics.hear["/tf"](links(9.9, 0.0))
+    state("first", 10.0)
+    topics.hear["/tf"](links(10.1, 0.0))
+    topics.hear["/tf"](links(0.0, 0.0))
+    topics.hear["/tf"](links(0.1, 0.0))
+    state("second", 0.0)
+    topics.hear["/tf"](links(0.2, 0.0))
+    assert began == [("first", pytest.approx(9.9)), ("second", pytest.approx(0.1))]
+    # The other way round, too.
+    topics.hear["/tf"](links(8.0, 0.0))
+    state("third", 0.0)
+    topics.hear["/tf"](links(0.0, 0.0))
+    assert began[2:] == [("third", pytest.approx(0.0))]
