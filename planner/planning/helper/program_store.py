@@ -7,10 +7,11 @@ damaged is refused and stays as it is.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
 
 import numpy as np
 
@@ -25,6 +26,7 @@ VERSION = 1
 # "Hpgm": says that a SQLite file is a program memory.
 APPLICATION = 0x4870676D
 BUSY_S = 10.0
+PAUSE_S = 0.02
 _TABLES = f"""
 CREATE TABLE record (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -83,7 +85,7 @@ class ProgramStore(ClosedOnExit):
             with self._reported("is not a program memory"):
                 if not self._is_memory():
                     self._create()
-                self._db.execute("PRAGMA journal_mode = WAL")
+                write_ahead(self._db.execute)
                 self._db.execute("PRAGMA synchronous = NORMAL")
                 self._db.execute("PRAGMA foreign_keys = ON")
         except FileError:
@@ -92,6 +94,14 @@ class ProgramStore(ClosedOnExit):
 
     def _is_memory(self) -> bool:
         """Whether the tables are there; False for an empty file."""
+        # One reading transaction: another process may create the tables at the same time.
+        self._db.execute("BEGIN")
+        try:
+            return self._has_tables()
+        finally:
+            self._db.execute("ROLLBACK")
+
+    def _has_tables(self) -> bool:
         version, application = self._number("user_version"), self._number("application_id")
         tables = self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
         if not (version or application or tables):
@@ -269,6 +279,25 @@ class ProgramStore(ClosedOnExit):
         ]
         with self._written():
             self._db.executemany(_NOTE, rows)
+
+
+def write_ahead(execute: Callable[[str], object]) -> None:
+    """Switches the log on. SQLite does not wait for another who does so at the same time.
+
+    Args:
+        execute: that of the connection.
+
+    Raises:
+        sqlite3.OperationalError: if it cannot be, or others hold the file for `BUSY_S`.
+    """
+    for tries_left in reversed(range(round(BUSY_S / PAUSE_S))):
+        try:
+            execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or not tries_left:
+                raise
+        sleep(PAUSE_S)
 
 
 _NONE: Vectors = np.zeros((0, 0), np.float32)
