@@ -413,6 +413,11 @@ ELSEWHERE: Mapping[str, str] = {
     "--model-url URL": (
         "test/planner/planning/llamar/test_rescue.py::test_the_command_plays_it_by_a_script"
     ),
+    "planner bench rescue --planner llamar --actions rescue --model teacher --horizon 35 "
+    "--out RUN": (
+        "test/planner/planning/llamar/test_rescue.py::"
+        "test_the_teacher_knows_what_rescuers_should_do"
+    ),
     "planner bench rescue --planner rescue_rules": (
         "test/planner/evaluation/test_rescue_subtasks.py::test_a_whole_run_does_the_whole_checklist"
     ),

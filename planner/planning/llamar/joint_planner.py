@@ -11,9 +11,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
+from planner.planning.llamar.actions import Repertoire
 from planner.planning.llamar.asking import Asking
 from planner.planning.llamar.right_actions import RightTeam
 from planner.planning.llamar.right_replies import right_reply
+from planner.planning.llamar.right_rescue import RightRescue
 from planner.planning.llamar.state import HORIZON, AgentView, Attempt
 from planner.planning.llamar.team import JointPlan, Planned, Team
 from planner.planning.messages import TeamMessage
@@ -98,7 +100,10 @@ class JointPlanner:
         self._task, self._mind, self._team = task, mind, team
         self._asking, self._horizon = asking, horizon
         self._step = 0
-        self._right = right or RightTeam(task, team)
+        if right is None:
+            rescues = team.options.repertoire is Repertoire.RESCUE
+            right = (RightRescue if rescues else RightTeam)(task, team)
+        self._right = right
         asking.right = partial(right_reply, self._right)
 
     @property

@@ -13,7 +13,7 @@ from random import Random
 from planner.models.chat import ModelError
 from planner.models.reference import Fault, Knows, Reader, ReferenceReply
 from planner.planning.goal import read_goal
-from planner.planning.llamar.actions import DONE, IDLE, Action, Verb
+from planner.planning.llamar.actions import DONE, IDLE, Action, Repertoire, Verb
 from planner.planning.llamar.coela_roles import (
     CHOICE,
     MESSAGE,
@@ -101,6 +101,8 @@ class RightAgents(RightTeam):
         """
         if not isinstance(role, TalkingRole | ChoosingRole):
             raise ModelError(f"CoELA has no role {type(role).__name__}")
+        if self.team.options.repertoire is Repertoire.RESCUE:
+            raise ModelError("the model teacher knows no replies of CoELA in search and rescue")
         agent = self._agents[role.knowledge.name]
         instances = self.team.instances
         is_reader = reader.knows is Knows.PROMPT

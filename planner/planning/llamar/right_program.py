@@ -13,7 +13,7 @@ from random import Random
 from planner.models.chat import ModelError
 from planner.models.reference import Fault, Knows, Reader, ReferenceReply
 from planner.planning.goal import read_goal
-from planner.planning.llamar.actions import EXPLORE, IDLE, Action
+from planner.planning.llamar.actions import EXPLORE, IDLE, Action, Repertoire
 from planner.planning.llamar.instances import class_of, number_of
 from planner.planning.llamar.right_actions import NO_GOAL, RightTeam
 from planner.planning.llamar.right_reading import Reading, known_to, reading_of
@@ -68,6 +68,8 @@ class RightProgram:
     def _decomposing(self, reading: Reading | None, random: Random) -> ReferenceReply:
         if self.task.goal is None:
             raise ModelError(NO_GOAL)
+        if self.team.team.options.repertoire is Repertoire.RESCUE:
+            raise ModelError("the model teacher knows no replies of SmartLLM in search and rescue")
         context, instances = self.team.context, self.team.team.instances
         names = frozenset(instances.names)
         if reading is not None:

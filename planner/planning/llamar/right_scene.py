@@ -125,7 +125,11 @@ def _invented(action: Action) -> Action:
 def _following(scene: Scene, action: Action) -> Action:
     """What usually comes after an action: handling what was reached, else putting it somewhere."""
     usual = {
-        Verb.NAVIGATE_TO: (Verb.PICKUP, Verb.PUT, Verb.OPEN),
+        Verb.NAVIGATE_TO: (
+            *(Verb.PICKUP, Verb.PUT, Verb.OPEN),
+            *(Verb.GET_SAND, Verb.GET_WATER, Verb.USE_SAND, Verb.USE_WATER),
+            *(Verb.CARRY, Verb.DROP_OFF),
+        ),
         Verb.OPEN: (Verb.PUT,),
     }
     for verb in usual.get(action.verb, ()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from planner.planning.planner import Task
@@ -20,6 +20,14 @@ class RescueGoal:
     fires: tuple[str, ...]
     persons: tuple[str, ...]
     deposits: tuple[str, ...]
+
+    def without(self, names: Set[str]) -> RescueGoal:
+        """Less some fires and persons."""
+        return RescueGoal(
+            tuple(name for name in self.fires if name not in names),
+            tuple(name for name in self.persons if name not in names),
+            self.deposits,
+        )
 
 
 def rescue_goal(task: Task) -> RescueGoal:

@@ -7,6 +7,7 @@ person who was seen to a deposit. Where an agent is and what it carries follows 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from planner.planning.planner import AgentResult, Context, Decision, Task
@@ -47,13 +48,19 @@ class RescueRules:
             PlannerError: if it is none of this world's.
         """
         self._goal = rescue_goal(task)
+        self._left: frozenset[str] = frozenset()
         self._team = {agent: _Rescuer() for agent in task.agents}
+
+    def leave(self, names: Iterable[str]) -> None:
+        """Takes fires for out and persons for brought in, instead of those told before."""
+        self._left = frozenset(names)
 
     async def decide(self, context: Context) -> Decision:
         """The calls for the idle agents; one that has to wait for others gets none."""
-        situation = Situation(self._goal, context.belief)
+        situation = Situation(self._goal.without(self._left), context.belief)
         if not situation.fires and not situation.persons and not situation.unseen:
             return Decision(calls=dict.fromkeys(context.idle, _DONE), thought="all is done")
+        self._let_go(Situation(self._goal, context.belief))
         jobs = self._jobs(situation)
         calls = {agent: call for agent in context.idle if (call := jobs.get(agent)) is not None}
         return Decision(calls=calls)
@@ -95,12 +102,15 @@ class RescueRules:
 
     # Jobs
 
-    def _jobs(self, situation: Situation) -> dict[str, SkillCall | None]:
-        """What each agent should do now, were it idle; None = wait."""
+    def _let_go(self, situation: Situation) -> None:
+        """Nobody holds who is in a deposit."""
         delivered = set(self._goal.persons).difference(situation.persons, situation.unseen)
         for who in self._team.values():
             if who.holds in delivered:
                 who.holds = ""
+
+    def _jobs(self, situation: Situation) -> dict[str, SkillCall | None]:
+        """What each agent should do now, were it idle; None = wait."""
         free = [agent for agent, who in self._team.items() if not who.holds]
         jobs: dict[str, SkillCall | None] = {}
         for person in situation.persons:

@@ -153,3 +153,39 @@ def test_only_what_fits_is_offered() -> None:
     assert "Carry" not in {str(action.verb) for action in admissible(things)}
     assert "open object" not in action_list(ActionOptions(repertoire=Repertoire.RESCUE)).text
     assert "carry" not in action_list(ActionOptions()).text
+
+
+def play_taught(folder: Path, planner: str, *more: str) -> int:
+    words = ["run", "rescue-1-agents-2", "--planner", planner, "--actions", "rescue"]
+    return main([*words, "--model", "teacher", *more, "-o", str(folder)])
+
+
+@pytest.mark.parametrize("planner", ["llamar", "llamar_react"])
+def test_the_teacher_knows_what_rescuers_should_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], planner: str
+) -> None:
+    """LLAMAR-D84: by the rules of search and rescue, in the words of each role."""
+    assert play_taught(tmp_path, planner) == 0
+    assert "verdict: success  percent_complete: 1.00" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("planner", ["llamar_coela", "llamar_smart_llm"])
+def test_the_teacher_says_which_rescuers_it_cannot_teach(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], planner: str
+) -> None:
+    """LLAMAR-D84."""
+    play_taught(tmp_path, planner)
+    said = " ".join(capsys.readouterr())
+    method = "CoELA" if "coela" in planner else "SmartLLM"
+    assert f"the model teacher knows no replies of {method} in search and rescue" in said
+    assert "verdict: failure" in said
+
+
+def test_a_faulty_teacher_of_rescuers_errs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play_taught(tmp_path, "llamar_act", "--invented-entity", "1", "--horizon", "4")
+    said = capsys.readouterr().out
+    assert "(SamovarReservoir" in said
+    assert "_2 was never seen" in said
+    assert "verdict: failure" in said
