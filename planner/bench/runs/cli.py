@@ -37,6 +37,7 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
     "samples": Subcommand(
         "planner.bench.runs.samples_cli", "solved episodes as samples for partnr_finetuned"
     ),
+    "curves": Subcommand("planner.bench.runs.curves_cli", "success by roll-outs, as a picture"),
     "memory": Subcommand("planner.bench.bench_cli", "scores of memory updaters"),
 }
 

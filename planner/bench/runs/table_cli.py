@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from planner.bench.runs import llamar_tables, teach_tables
+from planner.bench.runs import epm_tables, llamar_tables, teach_tables
+from planner.bench.runs.epm_tables import Lengths
 from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.manifest import read_manifest
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
+from planner.training.improvement.curve import CURVE, Curve, read_curve
 from planner.world.errors import PlannerError
 
-# By paper: the names of its rows, and its tables with runs beside them.
-PAPERS = {
-    "helper": (teach_tables.row_keys, teach_tables.table_lines),
-    "llamar": (llamar_tables.row_keys, llamar_tables.table_lines),
+Named = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper's tables.
+
+    Attributes:
+        row_keys: the names of its rows.
+        table_lines: the tables with runs beside them, the second argument by row.
+        lines_with_curves: likewise, with runs of policy improvement; None = it has no curves.
+    """
+
+    row_keys: Callable[[], tuple[str, ...]]
+    table_lines: Callable[[Sequence[Run], Named], list[str]]
+    lines_with_curves: (
+        Callable[[Sequence[Run], Named, Sequence[Curve], Lengths], list[str]] | None
+    ) = None
+
+
+PAPERS: Mapping[str, Paper] = {
+    "epm": Paper(epm_tables.row_keys, epm_tables.table_lines, epm_tables.table_lines),
+    "helper": Paper(teach_tables.row_keys, teach_tables.table_lines),
+    "llamar": Paper(llamar_tables.row_keys, llamar_tables.table_lines),
 }
 
 
@@ -22,7 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument("paper", choices=PAPERS, metavar="PAPER", help=", ".join(PAPERS))
     parser.add_argument(
-        "runs", nargs="*", type=Path, metavar="RUN", help="runs' directories; none: the paper's"
+        "runs",
+        nargs="*",
+        type=Path,
+        metavar="RUN",
+        help="runs' directories, for epm also those of planner train ddaft; none: the paper's",
     )
     parser.add_argument(
         "--as",
@@ -31,6 +59,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="named",
         metavar="ROW=RUN",
         help=f"puts a run beside a row whatever its settings: {_rows()}",
+    )
+    parser.add_argument(
+        "--lengths",
+        nargs=2,
+        type=int,
+        default=None,
+        metavar=("FROM", "TO"),
+        help="of epm: skill calls of medium episodes; default 13 26",
     )
 
 
@@ -44,13 +80,23 @@ def run(args: argparse.Namespace) -> int:
         named.setdefault(row, []).append(folder)
     others = [folder for folders in named.values() for folder in folders]
     folders = dict.fromkeys([*map(str, args.runs), *others])
-    _, table_lines = PAPERS[args.paper]
-    print("\n".join(table_lines([_read(folder) for folder in folders], named)))
+    improved = [folder for folder in folders if (Path(folder) / CURVE).is_file()]
+    curves = [read_curve(Path(folder)) for folder in improved]
+    runs = [_read(folder) for folder in folders if folder not in improved]
+    paper = PAPERS[args.paper]
+    if paper.lines_with_curves is not None:
+        lengths = Lengths(*args.lengths) if args.lengths else Lengths()
+        lines = paper.lines_with_curves(runs, named, curves, lengths)
+    elif curves or args.lengths:
+        raise PlannerError(f"{args.paper} has no curves of policy improvement, and no lengths")
+    else:
+        lines = paper.table_lines(runs, named)
+    print("\n".join(lines))
     return 0
 
 
 def _rows() -> str:
-    return "; ".join(f"of {paper} {', '.join(keys())}" for paper, (keys, _) in PAPERS.items())
+    return "; ".join(f"of {name} {', '.join(tables.row_keys())}" for name, tables in PAPERS.items())
 
 
 def _read(folder: str) -> Run:

@@ -1,0 +1,262 @@
+"""The results that EPM's paper prints, row by row with ours (EPM-T7, EPM-T9, EPM-T10).
+
+Settings do not tell what a model was trained on, so a run stands beside a row of the paper only
+where it is named for it; the others stand below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.bench.runs.epm_results import (
+    ABLATIONS,
+    BY_LENGTH,
+    COLUMNS,
+    EXTENDED,
+    STALE_COLUMNS,
+    STALE_ROW,
+    TASK_TYPES,
+    VARIANTS_OF_DYNAMEM,
+    Printed,
+)
+from planner.bench.runs.llamar_tables import Run
+from planner.bench.runs.rows import Row
+from planner.bench.runs.success_curves import success_curves
+from planner.command_line import aligned
+from planner.training.improvement.curve import Curve
+from planner.world.errors import PlannerError
+
+# What each memory stands for; others keep their names.
+PERCEPTION: Mapping[str, str] = {
+    "privileged": "GT",
+    "pictures": "GT",
+    "learned": "Learned",
+    "vlm": "Learned",
+    "voxels-plain": "DynaMem",
+    "voxels-room": "DynaMem-Room",
+    "voxels-room-time-only": "DynaMem-Room-TimeOnly",
+    "object-graph": "ConceptGraph",
+    "full": "full knowledge",
+}
+_OF_ROW: Mapping[str, Callable[[Row], float | None]] = {
+    "SR": lambda row: row.metrics.get("success"),
+    "PC": lambda row: row.metrics.get("percent_complete"),
+    "SIM STEPS": lambda row: row.metrics.get("sim_steps"),
+    "CYCLES": lambda row: row.metrics.get("planning_cycles", _decisions(row)),
+    "EXTRANEOUS": lambda row: row.metrics.get("extraneous_effort"),
+    "SKILL SUCCESS": lambda row: row.metrics.get("skill_success"),
+    "NO FAILURE": lambda row: row.metrics.get("no_skill_failure"),
+    "SR AFTER FAILURE": lambda row: row.metrics.get("success_after_failure"),
+}
+_STALE = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Where episodes begin to be medium, and until where they are, in skill calls (EPM-T10)."""
+
+    medium: int = 13
+    last_medium: int = 26
+
+    def __post_init__(self) -> None:
+        if not 0 < self.medium <= self.last_medium:
+            raise PlannerError(f"lengths {self.medium} and {self.last_medium} are not in order")
+
+    def place(self, calls: int) -> int:
+        """0 = short, 1 = medium, 2 = long."""
+        return 0 if calls < self.medium else 1 if calls <= self.last_medium else 2
+
+
+def row_keys() -> tuple[str, ...]:
+    """The names of all rows."""
+    return tuple(dict.fromkeys(row.key for row in (*EXTENDED, *ABLATIONS)))
+
+
+def table_lines(
+    runs: Sequence[Run],
+    named: Mapping[str, Sequence[str]],
+    curves: Sequence[Curve] = (),
+    lengths: Lengths | None = None,
+) -> list[str]:
+    """The paper's tables with ours beside them, as text.
+
+    Args:
+        runs: ours.
+        named: by row, the names of the runs that are beside it.
+        curves: of runs of `planner train ddaft`.
+        lengths: of short, medium and long episodes.
+
+    Raises:
+        PlannerError: if a row is named that there is not, or curves do not fit together.
+    """
+    unknown = [key for key in named if key not in row_keys()]
+    if unknown:
+        raise PlannerError(f"there is no row {unknown[0]!r}; known are {', '.join(row_keys())}")
+    placed = {name for names in named.values() for name in names}
+    rest = [run for run in runs if run.name not in placed]
+    beside = {key: [r for r in runs if r.name in names] for key, names in named.items()}
+    lengths = lengths or Lengths()
+    lines = [
+        *_ablations(beside, rest),
+        *_extended(beside, rest),
+        *_by_length(beside, rest, lengths),
+        *_by_perception(runs),
+        *_curves(curves),
+    ]
+    if runs:
+        lines += ["WHAT STOOD BEHIND THE RUNS", *map(_settings_words, runs), ""]
+    return [
+        *lines,
+        "mean +/- standard error, as the paper's; without a model a decision is a cycle",
+        f"{_STALE} printed, but not the mean of the three types below it (EPM-T9)",
+    ]
+
+
+def _ablations(beside: Mapping[str, Sequence[Run]], rest: Sequence[Run]) -> list[str]:
+    columns = COLUMNS[:5]
+    rows: list[tuple[str, ...]] = [("PERCEPTION", "METHOD", "", *columns, "N")]
+    for row in ABLATIONS:
+        rows.append((row.perception, row.label, "paper", *map(_printed, row.values), ""))
+        rows += [("", "", *_ours(run.name, run.judged, columns)) for run in beside.get(row.key, ())]
+    rows += [
+        (_perception(run), run.settings.planner, *_ours(run.name, run.judged, columns))
+        for run in rest
+    ]
+    return ["TABLE 7: making of demonstrations", *aligned(rows), ""]
+
+
+def _extended(beside: Mapping[str, Sequence[Run]], rest: Sequence[Run]) -> list[str]:
+    rows: list[tuple[str, ...]] = [("METHOD", "PERCEPTION", "TYPE", "", *COLUMNS, "N")]
+    for block in EXTENDED:
+        for (short, kind), values in zip(TASK_TYPES.items(), block.values, strict=True):
+            words = [_printed(value) for value in values]
+            if block.key == STALE_ROW and not kind:
+                words = [w + _STALE * (i in STALE_COLUMNS) for i, w in enumerate(words)]
+            rows.append((block.method, block.perception, short, "paper", *words, ""))
+            rows += [
+                ("", "", short, *_ours(run.name, _of_type(run, kind), COLUMNS))
+                for run in beside.get(block.key, ())
+            ]
+    for run in rest:
+        label = (run.settings.planner, _perception(run))
+        rows += [
+            (*label, short, *_ours(run.name, _of_type(run, kind), COLUMNS))
+            for short, kind in TASK_TYPES.items()
+            if _of_type(run, kind)
+        ]
+    return ["TABLE 9: planners by perception and task type", *aligned(rows), ""]
+
+
+def _by_length(
+    beside: Mapping[str, Sequence[Run]], rest: Sequence[Run], lengths: Lengths
+) -> list[str]:
+    low, high = lengths.medium, lengths.last_medium
+    head = (f"SHORT, < {low}", f"MEDIUM, {low} TO {high}", f"LONG, > {high}")
+    rows: list[tuple[str, ...]] = [("METHOD", "PERCEPTION", "", *head)]
+    for block in EXTENDED:
+        printed = BY_LENGTH.get(block.key)
+        if printed is not None:
+            rows.append((block.method, block.perception, "paper", *printed))
+        rows += [
+            ("", "", run.name, *_length_words(run, lengths)) for run in beside.get(block.key, ())
+        ]
+    rows += [
+        (run.settings.planner, _perception(run), run.name, *_length_words(run, lengths))
+        for run in rest
+    ]
+    return ["TABLE 10: success by length of the episode in skill calls", *aligned(rows), ""]
+
+
+def _length_words(run: Run, lengths: Lengths) -> list[str]:
+    parts: list[list[Row]] = [[], [], []]
+    for row in run.judged:
+        if row.verdict is not None:
+            parts[lengths.place(row.verdict.skill_calls)].append(row)
+    return [f"{_value(part, 'SR')} of {len(part)}" if part else "-" for part in parts]
+
+
+def _by_perception(runs: Sequence[Run]) -> list[str]:
+    """Success with each perception as a column; one line for each planner, suite and model."""
+    columns = tuple(dict.fromkeys(PERCEPTION.values()))
+    rows: list[tuple[str, ...]] = [("METHOD", "", *columns)]
+    forms = {PERCEPTION[memory]: value for memory, value in VARIANTS_OF_DYNAMEM.items()}
+    rows.append(("DynaMem, true classes", "paper", *(_printed(forms.get(c)) for c in columns)))
+    methods: dict[str, dict[str, Printed]] = {}
+    for block in EXTENDED:
+        methods.setdefault(block.method, {})[block.perception] = block.values[0][0]
+    for method, found in methods.items():
+        # DynaMem on ground truth is its form with true classes.
+        shown = {c: found.get(c) for c in columns if (method, c) != ("DynaMem", "GT")}
+        rows.append((method, "paper", *(_printed(shown.get(c)) for c in columns)))
+    groups: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for run in runs:
+        model = run.models.partition(" (")[0]
+        cells = groups.setdefault((f"{run.settings.planner}, {model}", run.suite), {})
+        cells.setdefault(_perception(run), []).append(_value(run.judged, "SR"))
+    for (method, suite), cells in groups.items():
+        rows.append((method, suite, *(", ".join(cells.get(c, ["-"])) for c in columns)))
+    return ["SUCCESS BY PERCEPTION", *aligned(rows), ""]
+
+
+def _curves(curves: Sequence[Curve]) -> list[str]:
+    rows: list[tuple[str, ...]] = [("ALGORITHM", "ROLL-OUTS", "SUCCESS", "LOW", "HIGH", "N")]
+    for name, points in success_curves(curves).items():
+        for point in points:
+            found = point.success
+            numbers = (_decimal(x) for x in (found.value, found.low, found.high))
+            rows.append((name, str(point.samples), *numbers, str(found.n)))
+    return [
+        "FIGURE 7: success on held-out tasks by roll-outs, intervals of 95 %",
+        "paper: no numbers printed; in order of sample efficiency DDAFT, DAST, then the others",
+        *(aligned(rows) if len(rows) > 1 else []),
+        "",
+    ]
+
+
+def _ours(name: str, rows: Sequence[Row], columns: Sequence[str]) -> tuple[str, ...]:
+    return (name, *(_value(rows, column) for column in columns), str(len(rows)))
+
+
+def _of_type(run: Run, kind: str) -> list[Row]:
+    return [row for row in run.judged if not kind or kind in row.task_types]
+
+
+def _value(rows: Sequence[Row], column: str) -> str:
+    """The mean over the episodes that have this value, and its standard error."""
+    values = [v for row in rows if (v := _OF_ROW[column](row)) is not None]
+    if not values:
+        return "-"
+    mean = math.fsum(values) / len(values)
+    digits = 0 if mean >= 1000 else 2
+    if len(values) == 1:
+        return f"{mean:.{digits}f}"
+    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return f"{mean:.{digits}f} +/- {error:.{digits}f}"
+
+
+def _decisions(row: Row) -> float:
+    return float(row.verdict.decisions) if row.verdict is not None else math.nan
+
+
+def _perception(run: Run) -> str:
+    return PERCEPTION.get(run.settings.memory, run.settings.memory)
+
+
+def _printed(value: Printed) -> str:
+    return "-" if value is None else f"{value[0]} +/- {value[1]}"
+
+
+def _decimal(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _settings_words(run: Run) -> str:
+    settings = run.settings
+    options = [*sorted(settings.options.items()), *sorted(settings.model_options.items())]
+    words = [f"planner {settings.planner}", f"suite {run.suite}", f"memory {settings.memory}"]
+    words += [f"{name} {value}" for name, value in options]
+    return f"{run.name}: {', '.join(words)}; model {run.models}"

@@ -1,0 +1,71 @@
+"""Success by roll-outs: points with intervals, and a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from planner.bench.runs.success_curves import draw_success_curves, success_curves
+from planner.cli import main
+from planner.evaluation.statistics import Interval
+from planner.training.improvement.curve import CURVE, Curve, CurvePoint
+from planner.world.errors import PlannerError
+
+
+def made_curve(
+    algorithm: str, successes: tuple[int, ...], *, seed: int = 1, learner: str = "base"
+) -> Curve:
+    points = tuple(
+        CurvePoint(iteration=i, samples=100 * i, traces=10 * i, episodes=10, successes=n)
+        for i, n in enumerate(successes)
+    )
+    return Curve(algorithm=algorithm, learner=learner, seed=seed, points=points)
+
+
+def test_one_run_has_exact_intervals_and_several_those_of_their_mean() -> None:
+    curves = [
+        made_curve("ddaft", (2, 5)),
+        made_curve("ddaft", (4, 7), seed=2),
+        made_curve("dast", (3, 4)),
+    ]
+    lines = success_curves(curves)
+    assert [*lines] == ["ddaft", "dast"]
+    first, last = (point.success for point in lines["ddaft"])
+    assert (first.value, last.value, last.n) == (pytest.approx(0.3), pytest.approx(0.6), 2)
+    assert last.interval is Interval.STUDENT_T
+    assert lines["dast"][1].success.interval is Interval.CLOPPER_PEARSON
+    assert [point.samples for point in lines["dast"]] == [0, 100]
+
+
+def test_learners_are_told_apart_and_runs_of_other_lengths_are_refused() -> None:
+    lines = success_curves([made_curve("ddaft", (1,)), made_curve("ddaft", (2,), learner="small")])
+    assert [*lines] == ["ddaft, base", "ddaft, small"]
+    with pytest.raises(PlannerError, match="runs of ddaft have different numbers of roll-outs"):
+        success_curves([made_curve("ddaft", (1, 2)), made_curve("ddaft", (1,), seed=2)])
+
+
+def test_no_two_lines_have_the_same_colour() -> None:
+    curves = [made_curve(f"a{n}", (n, n)) for n in range(9)]
+    picture = np.asarray(draw_success_curves(curves)).reshape(-1, 3)
+    counted = {tuple(colour) for colour in picture.tolist() if max(colour) - min(colour) > 100}
+    full = [c for c in counted if (picture == c).all(axis=1).sum() > 200]
+    assert len(full) == 9
+
+
+def test_the_command_draws_runs_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, successes in (("ddaft", (2, 8)), ("dast", (2, 5))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / CURVE).write_text(made_curve(name, successes).model_dump_json())
+    target = tmp_path / "curves.png"
+    folders = [str(tmp_path / name) for name in ("ddaft", "dast")]
+    assert main(["bench", "curves", *folders, "-o", str(target)]) == 0
+    assert "ddaft: 0.80 [0.44, 0.97] after 100 roll-outs" in capsys.readouterr().out
+    with Image.open(target) as picture:
+        assert picture.size == (900, 420)
+    assert main(["bench", "curves", str(tmp_path), "-o", str(target)]) == 2
+    assert "curve.json: cannot be read" in capsys.readouterr().err
