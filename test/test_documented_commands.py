@@ -209,6 +209,17 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/training/test_vision_tuning.py"
         "::test_a_killed_run_continues_and_ends_as_if_it_was_never_killed"
     ),
+    "planner train hd data/traces --model models/Model-8B --out models/hd": (
+        "test/planner/training/test_chat_tuning.py"
+        "::test_a_killed_run_continues_and_ends_as_if_it_was_never_killed"
+    ),
+    "planner train ddaft train --model models/hd/model --out data/ddaft": (
+        "test/planner/commands/test_planner_training.py"
+        "::test_a_model_that_solves_nothing_is_told_after_its_first_pass"
+    ),
+    "planner bench curves data/ddaft data/online_rft -o curves.png": (
+        "test/planner/bench/runs/test_success_curves.py::test_the_command_draws_runs_together"
+    ),
     "planner train translator models/all-MiniLM-L6-v2 models/translator": (
         "test/planner/training/test_translator_tuning.py::test_training_runs_to_the_end_and_gains"
     ),
@@ -232,6 +243,9 @@ ELSEWHERE: Mapping[str, str] = {
     "planner bench samples RUN --out samples.jsonl": (
         "test/planner/bench/runs/test_solved.py"
         "::test_samples_are_the_successful_actions_and_the_end"
+    ),
+    "planner bench table epm RUN_A RUN_B --as hd_gt=RUN_C": (
+        "test/planner/bench/runs/test_epm_tables.py::test_the_command_prints_tables_and_curves"
     ),
     "planner bench table helper RUN_A RUN_B --as smaller_model=RUN_C": (
         "test/planner/bench/runs/test_teach_tables.py::test_the_command_puts_a_run_into_the_tables"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from planner.app.views import ViewRecipe, make_views
 from planner.bench.memory_data import DataRecipe, make_memory_data
+from planner.commands import planner_training
 from planner.training.classifier import ClassifierRecipe
 from planner.training.conversations import TRAIN_FILE
 from planner.training.detector import DetectorRecipe
@@ -16,12 +17,8 @@ from planner.training.frames import read_frames, read_manifest
 from planner.training.memory_model import train_memory_model
 from planner.training.translator_pairs import PAPER_PAIRS, make_pairs
 from planner.training.translator_tuning import TranslatorRecipe, tune_translator
-from planner.training.vision_tuning import (
-    TuningProgress,
-    TuningRecipe,
-    read_conversations,
-    tune,
-)
+from planner.training.tuning import TuningProgress, TuningRecipe
+from planner.training.vision_tuning import read_conversations, tune
 from planner.world.errors import PlannerError
 from planner.world.share import config_dir
 
@@ -85,6 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tuned.add_argument("--seed", type=int, default=paper.seed)
     tuned.add_argument("--device", default=paper.device, help="torch device")
     tuned.add_argument("--save-every", type=int, default=paper.save_every, help="steps")
+
+    planner_training.add_hd(
+        actions.add_parser("hd", help="a language model, from dialogues of react's format")
+    )
+    planner_training.add_ddaft(
+        actions.add_parser("ddaft", help="a language model, from its own roll-outs")
+    )
 
     said = actions.add_parser("translator", help="LLaMAR's translator: a sentence encoder")
     said.add_argument("encoder", type=Path, help="folder of a sentence encoder of transformers")
@@ -200,4 +204,6 @@ _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "memory-model": _model,
     "memory": _memory,
     "translator": _translator,
+    "hd": planner_training.run_hd,
+    "ddaft": planner_training.run_ddaft,
 }

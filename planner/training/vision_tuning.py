@@ -7,11 +7,9 @@ uninterrupted run. Needs the extra `train`.
 
 from __future__ import annotations
 
-import json
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,51 +19,20 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from planner.models.vision_model import VisionModel, load_vision_model
 from planner.training.conversations import TRAIN_FILE
+from planner.training.tuning import (
+    ADAPTER,
+    IGNORED,
+    TuningProgress,
+    TuningRecipe,
+    chosen,
+    kept,
+    learning_rate,
+    resume_checkpoint,
+    save_checkpoint,
+    step_count,
+)
 from planner.world.errors import FileError, PlannerError
 from planner.world.observation import RgbImage
-
-ADAPTER, CHECKPOINT = "adapter", "tuning.pt"
-_IGNORED = -100
-
-
-@dataclass(frozen=True, slots=True)
-class TuningRecipe:
-    """EPM-T4; values that it does not give are marked ours.
-
-    Attributes:
-        rate: maximum learning rate; rises during warm-up, then decays linearly to zero.
-        warm_up: share of the steps. Ours.
-        alpha, rank, dropout: of the LoRA matrices.
-        batch: samples per step.
-        epochs: passes over the samples.
-        clip: maximum norm of the gradient. Ours.
-        seed: determines the matrices, the order and the dropout. Ours.
-        device: torch device.
-        save_every: steps between checkpoints.
-    """
-
-    rate: float = 2e-5
-    warm_up: float = 0.03
-    alpha: int = 128
-    rank: int = 64
-    dropout: float = 0.01
-    batch: int = 64
-    epochs: float = 4.0
-    clip: float = 1.0
-    seed: int = 1
-    device: str = "cpu"
-    save_every: int = 50
-
-
-@dataclass(frozen=True, slots=True)
-class TuningProgress:
-    """The progress after a step: the mean loss of the answer tokens in its batch."""
-
-    step: int
-    steps: int
-    loss: float
-    rate: float
-    elapsed_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +137,7 @@ def tune(
     """
     try:
         import torch
-        from peft import get_peft_model_state_dict
+        from peft import get_peft_model_state_dict, set_peft_model_state_dict
     except ImportError as error:
         raise PlannerError(f"fine-tuning needs the extra `train`: {error}") from None
     torch.manual_seed(recipe.seed)
@@ -178,32 +145,31 @@ def tune(
     net = _with_matrices(loaded, recipe)
     trained = [p for p in net.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=recipe.rate, weight_decay=0.0)
-    steps = max(1, math.ceil(len(samples) * recipe.epochs / recipe.batch))
-    identity = {"recipe": _kept(recipe), "model": model.name, "samples": len(samples)}
-    begin = _resume(folder, identity, net, optimiser)
+    steps = step_count(len(samples), recipe)
+    identity = {"recipe": kept(recipe), "model": model.name, "samples": len(samples)}
+
+    def load(matrices: Any) -> None:
+        set_peft_model_state_dict(net, matrices)
+
+    begin = resume_checkpoint(folder, identity, load, optimiser)
     started = time.monotonic()
     net.train()
     for step in range(begin, steps):
-        rate = _rate(step, steps, recipe)
+        rate = learning_rate(step, steps, recipe)
         for group in optimiser.param_groups:
             group["lr"] = rate
-        chosen = [samples[i] for i in _chosen(step, len(samples), recipe)]
-        loss = _gather(net, loaded, chosen)
+        batch = [samples[i] for i in chosen(step, len(samples), recipe)]
+        loss = _gather(net, loaded, batch)
         torch.nn.utils.clip_grad_norm_(trained, recipe.clip)
         optimiser.step()
         optimiser.zero_grad()
         on_progress(TuningProgress(step + 1, steps, loss, rate, time.monotonic() - started))
         if (step + 1) % recipe.save_every == 0 or step + 1 == steps:
             matrices = {n: p.detach().cpu() for n, p in get_peft_model_state_dict(net).items()}
-            _save(folder, identity, step + 1, matrices, optimiser)
+            save_checkpoint(folder, identity, step + 1, matrices, optimiser)
     adapter = folder / ADAPTER
     net.save_pretrained(str(adapter))
     return adapter
-
-
-def _kept(recipe: TuningRecipe) -> dict[str, object]:
-    """What a checkpoint must agree in: everything except where and how it is computed."""
-    return {k: v for k, v in asdict(recipe).items() if k not in ("device", "save_every")}
 
 
 def _with_matrices(loaded: VisionModel, recipe: TuningRecipe) -> Any:
@@ -230,26 +196,6 @@ def _with_matrices(loaded: VisionModel, recipe: TuningRecipe) -> Any:
     return get_peft_model(loaded.model, config)
 
 
-def _rate(step: int, steps: int, recipe: TuningRecipe) -> float:
-    warm = max(1, round(recipe.warm_up * steps))
-    if step < warm:
-        return recipe.rate * (step + 1) / warm
-    return recipe.rate * max(0.0, (steps - step) / max(1, steps - warm))
-
-
-def _chosen(step: int, samples: int, recipe: TuningRecipe) -> list[int]:
-    """A step's samples: each epoch in a new order, batches crossing epochs."""
-    chosen = []
-    for place in range(step * recipe.batch, (step + 1) * recipe.batch):
-        epoch, number = divmod(place, samples)
-        chosen.append((epoch, number))
-    orders = {
-        epoch: np.random.default_rng([recipe.seed, 3, epoch]).permutation(samples)
-        for epoch in {epoch for epoch, _ in chosen}
-    }
-    return [int(orders[epoch][number]) for epoch, number in chosen]
-
-
 def _gather(net: Any, loaded: VisionModel, samples: Sequence[Conversation]) -> float:
     """Accumulates the gradient of a batch; returns the mean loss of its answer tokens.
 
@@ -258,13 +204,13 @@ def _gather(net: Any, loaded: VisionModel, samples: Sequence[Conversation]) -> f
     import torch
 
     encoded = [_labelled(loaded, sample) for sample in samples]
-    tokens = sum(int((labels != _IGNORED).sum()) for _, labels in encoded)
+    tokens = sum(int((labels != IGNORED).sum()) for _, labels in encoded)
     total = 0.0
     for inputs, labels in encoded:
         logits = net(**inputs).logits
         # A token is predicted from those before it.
         loss = torch.nn.functional.cross_entropy(
-            logits[0, :-1].float(), labels[0, 1:], ignore_index=_IGNORED, reduction="sum"
+            logits[0, :-1].float(), labels[0, 1:], ignore_index=IGNORED, reduction="sum"
         )
         (loss / tokens).backward()
         total += float(loss.detach()) / tokens
@@ -277,49 +223,7 @@ def _labelled(loaded: VisionModel, sample: Conversation) -> tuple[Mapping[str, A
     inputs = loaded.encoded(image, sample.prompt, sample.answer)
     asked = loaded.encoded(image, sample.prompt)["input_ids"].shape[1]
     labels = inputs["input_ids"].clone()
-    labels[:, :asked] = _IGNORED
-    if not bool((labels != _IGNORED).any()):
+    labels[:, :asked] = IGNORED
+    if not bool((labels != IGNORED).any()):
         raise PlannerError(f"{sample.picture}: its answer adds no token to the question")
     return inputs, labels
-
-
-def _save(
-    folder: Path, identity: Mapping[str, object], step: int, matrices: Any, optimiser: Any
-) -> None:
-    import torch
-
-    content = {
-        "identity": json.dumps(identity, sort_keys=True),
-        "step": step,
-        "matrices": matrices,
-        "optimiser": optimiser.state_dict(),
-        "random": torch.get_rng_state(),
-    }
-    aside = folder / (CHECKPOINT + ".part")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        torch.save(content, aside)
-        aside.replace(folder / CHECKPOINT)
-    except OSError as error:
-        raise FileError(folder / CHECKPOINT, "", f"cannot be written: {error.strerror}") from None
-
-
-def _resume(folder: Path, identity: Mapping[str, object], net: Any, optimiser: Any) -> int:
-    """Loads a checkpoint; returns the step to continue from."""
-    import torch
-    from peft import set_peft_model_state_dict
-
-    path = folder / CHECKPOINT
-    if not path.is_file():
-        return 0
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-        kept = json.loads(content["identity"])
-    except (OSError, RuntimeError, KeyError, ValueError, EOFError) as error:
-        raise FileError(path, "", f"is no checkpoint: {error}") from None
-    if kept != json.loads(json.dumps(identity)):
-        raise FileError(path, "", f"is of another recipe, model or data set: {kept}")
-    set_peft_model_state_dict(net, content["matrices"])
-    optimiser.load_state_dict(content["optimiser"])
-    torch.set_rng_state(content["random"])
-    return int(content["step"])

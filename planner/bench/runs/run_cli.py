@@ -6,10 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from planner.bench.runs.engines import Engine, EngineKind, OneProcess
+from planner.bench.runs.engine_choice import add_engine_flags, make_engine
 from planner.bench.runs.manifest import new_manifest
 from planner.bench.runs.memory_flags import add_memory_flags, read_memory_flags
-from planner.bench.runs.pool import ProcessPool
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import AnsweredBy, InProcess, MemoryKind, RunSettings, memory_names
@@ -80,16 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         what.add_argument(f"--price-{part}", type=float, default=0.0, help="per million tokens")
     how = parser.add_argument_group("how it is run, free to change when resuming")
     how.add_argument("--out", type=Path, required=True, metavar="DIR", help="the run's directory")
-    how.add_argument("--workers", type=int, default=1, metavar="W", help="processes")
-    how.add_argument(
-        "--engine",
-        choices=[kind.value for kind in EngineKind],
-        help="default: one_process, or pool with several workers",
-    )
-    how.add_argument("--ray-address", default="", help="head of a cluster; none = this machine")
-    how.add_argument(
-        "--at-once", type=int, default=1, metavar="C", help="concurrent episodes in one process"
-    )
+    add_engine_flags(how)
     how.add_argument(
         "--retry-errors", action="store_true", help="repeat episodes without a verdict"
     )
@@ -115,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
             args.out,
             manifest,
             jobs,
-            _engine(args, settings),
+            make_engine(args, settings),
             on_row,
             retry_errors=args.retry_errors,
         )
@@ -167,22 +157,6 @@ def _model_options(args: argparse.Namespace) -> dict[str, OptionValue]:
     name, _ = part_and_source(args.model)
     own = MODELS.get(name).options if name else ()
     return read_option_flags(args, own, MODELS.usable())
-
-
-def _engine(args: argparse.Namespace, settings: RunSettings) -> Engine:
-    default = EngineKind.POOL if args.workers > 1 else EngineKind.ONE_PROCESS
-    kind = EngineKind(args.engine) if args.engine else default
-    if kind is EngineKind.ONE_PROCESS and args.workers > 1:
-        raise PlannerError(f"--engine one_process has no {args.workers} workers; leave one out")
-    if kind is not EngineKind.ONE_PROCESS and args.at_once > 1:
-        raise PlannerError("--at-once is for --engine one_process")
-    if kind is EngineKind.RAY:
-        from planner.bench.runs.ray_engine import RayEngine
-
-        return RayEngine(settings, args.workers, args.ray_address)
-    if kind is EngineKind.POOL:
-        return ProcessPool(settings, args.workers)
-    return OneProcess(settings, args.at_once)
 
 
 def _print_row(row: Row, count: int, of: int) -> None:

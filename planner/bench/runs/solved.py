@@ -1,4 +1,4 @@
-"""What can be learned from solved episodes: examples for `partnr_rag`, fine-tuning samples.
+"""What can be learned from solved episodes: examples for `partnr_rag`, samples, dialogues.
 
 Instructions used for evaluation are excluded by `Evaluated`.
 """
@@ -23,11 +23,14 @@ from planner.planning.partnr.finetuned import NAME as FINETUNED
 from planner.planning.prompts.partnr import ACTIONS, TEAM_ACTIONS
 from planner.planning.prompts.partnr_state import world_of
 from planner.planning.trace_store import SolvedTask, TraceStore
+from planner.training.chats import Chat, chats_of
 from planner.world.errors import FileError, PlannerError
 from planner.world.instruct import one_line
 
 # The shipped suite for evaluation.
 HELDOUT = "heldout"
+# The planner whose dialogues have EPM's format.
+EPM = "react"
 # Planners whose dialogues have the format of those in which examples are shown.
 _ALIKE = ("partnr_react", "partnr_summary", "partnr_tools", "partnr_rag")
 
@@ -133,6 +136,27 @@ def samples_in(
         collected.count += len(made)
         for sample in made:
             yield row, sample
+
+
+def chats_in(run: Path, evaluated: Evaluated, collected: Collected) -> Iterator[Chat]:
+    """The dialogues of a run's solved episodes in EPM's format, one for each agent (EPM-2.7).
+
+    Raises:
+        PlannerError: if the run's planner has no dialogues of that format.
+        FileError: for a file of the run that cannot be read.
+    """
+    for row in _rows(run, evaluated, collected):
+        if row.planner != EPM:
+            raise PlannerError(
+                f"{run}: the dialogues of its planner {row.planner} are not EPM's; those of "
+                f"{EPM} are"
+            )
+        if row.verdict is None or not row.verdict.success:
+            collected.skip("not solved")
+            continue
+        made = chats_of(read_dialogue(dialogue_path(run, row.trace)), f"{run} {row.trace}")
+        collected.count += len(made)
+        yield from made
 
 
 def _steps(trace: EpisodeTrace) -> list[TraceStep]:

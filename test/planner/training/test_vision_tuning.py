@@ -23,15 +23,14 @@ from planner.models.chat import Message, Request, Speaker
 from planner.models.picture import Picture
 from planner.training.conversations import TRAIN_FILE, Sample, write_balanced, write_samples
 from planner.training.epm_labels import SampleKind
-from planner.training.vision_tuning import (
+from planner.training.tuning import (
     CHECKPOINT,
     TuningProgress,
     TuningRecipe,
-    _chosen,
-    _rate,
-    read_conversations,
-    tune,
+    chosen,
+    learning_rate,
 )
+from planner.training.vision_tuning import read_conversations, tune
 from planner.world.errors import FileError, PlannerError
 
 TINY = TuningRecipe(rate=2e-2, rank=4, alpha=8, batch=3, epochs=8, save_every=1)
@@ -70,17 +69,17 @@ def test_the_papers_numbers_are_the_defaults() -> None:
     assert (paper.rate, paper.batch, paper.epochs) == (2e-5, 64, 4)
     assert (paper.alpha, paper.rank, paper.dropout) == (128, 64, 0.01)
     steps = 35_565
-    assert _rate(0, steps, paper) < _rate(500, steps, paper) < paper.rate
-    top = max(_rate(step, steps, paper) for step in range(0, steps, 50))
+    assert learning_rate(0, steps, paper) < learning_rate(500, steps, paper) < paper.rate
+    top = max(learning_rate(step, steps, paper) for step in range(0, steps, 50))
     assert top == pytest.approx(paper.rate, rel=1e-2)
-    halfway = _rate(steps // 2, steps, paper)
+    halfway = learning_rate(steps // 2, steps, paper)
     assert halfway == pytest.approx(paper.rate / 2 / 0.97, rel=1e-2)
-    assert _rate(steps - 1, steps, paper) < 1e-3 * paper.rate
+    assert learning_rate(steps - 1, steps, paper) < 1e-3 * paper.rate
 
 
 def test_each_epoch_sees_each_sample_once_in_an_order_of_its_own() -> None:
     recipe = replace(TINY, batch=4)
-    places = [n for step in range(5) for n in _chosen(step, 10, recipe)]
+    places = [n for step in range(5) for n in chosen(step, 10, recipe)]
     assert sorted(places[:10]) == sorted(places[10:]) == [*range(10)]
     assert places[:10] != places[10:]
 
@@ -148,7 +147,7 @@ def test_loss_falls_the_adapter_loads_back_and_the_updater_runs_with_it(
     (tmp_path / CHECKPOINT).write_bytes(b"half")
     with pytest.raises(FileError, match="is no checkpoint"):
         tune(samples, model, tmp_path, TINY, again.append)
-    with pytest.raises(PlannerError, match="holds no adapter"):
+    with pytest.raises(PlannerError, match="is not an adapter folder"):
         InProcessVision(model, adapter=tmp_path)
 
 

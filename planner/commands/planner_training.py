@@ -1,0 +1,265 @@
+"""`planner train hd` and `planner train ddaft`: planners that learn (docs/training.md)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+
+from planner.bench.runs.engine_choice import add_engine_flags, make_engine
+from planner.bench.runs.policy_rollouts import BenchRollouts, SettingsOf
+from planner.bench.runs.rows import ROWS_NAME, Row
+from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
+from planner.bench.runs.solved import EPM, HELDOUT, Collected, Evaluated, chats_in
+from planner.bench.runs.success_curves import draw_success_curves
+from planner.bench.runs.suites import SuiteEpisode, find_suite
+from planner.training.chat_tuning import DDAFT, HD, MODEL, TARGETS, Trained, tune_chats
+from planner.training.chats import CHATS_ENDING, Chat, chats_of_traces, read_chats
+from planner.training.improvement.causal_learner import CausalLearner
+from planner.training.improvement.curve import CURVE
+from planner.training.improvement.loop import Field, improve
+from planner.training.improvement.recipe import ALGORITHMS, ImprovementRecipe
+from planner.training.improvement.samplers.ddaft import SoftmaxMode
+from planner.training.traces.folder import read_traces
+from planner.training.tuning import ADAPTER, TuningProgress, TuningRecipe
+from planner.world.errors import PlannerError
+from planner.world.instruct import one_line
+
+NOTHING, PICTURE = "none", "curve.png"
+
+
+def add_hd(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `planner train hd`."""
+    parser.add_argument(
+        "data",
+        nargs="+",
+        type=Path,
+        metavar="DATA",
+        help="folders of traces, runs of planner bench --planner react, or files of chats (.jsonl)",
+    )
+    parser.add_argument("--model", type=Path, required=True, help="folder of the base model")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="folder of checkpoint and result; resumes there"
+    )
+    parser.add_argument(
+        "--keep-out", action="append", default=[], metavar="SUITE", help="besides heldout"
+    )
+    _add_tuning(parser, HD)
+
+
+def run_hd(args: argparse.Namespace) -> int:
+    """Fine-tunes a model to dialogues."""
+    chats = list(_chats(args.data, args.keep_out))
+    done = tune_chats(
+        chats,
+        args.model,
+        args.out,
+        _tuning(args),
+        _print_progress,
+        trained=Trained(args.trained),
+        targets=_targets(args),
+    )
+    adapter = f" --adapter {done.adapter}" if done.adapter is not None else ""
+    print(
+        f"{len(chats)} dialogues learned; use: --planner react --model local:{done.model}{adapter}"
+    )
+    return 0
+
+
+def _chats(places: Iterable[Path], keep_out: Iterable[str]) -> Iterable[Chat]:
+    for place in places:
+        if place.suffix == CHATS_ENDING:
+            yield from read_chats([place])
+        elif (place / ROWS_NAME).is_file():
+            collected = Collected()
+            yield from chats_in(place, Evaluated.of(keep_out), collected)
+            print(f"{place}: dialogues: {collected}")
+        else:
+            yield from chats_of_traces(read_traces(place), str(place))
+
+
+def add_ddaft(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `planner train ddaft`."""
+    paper = ImprovementRecipe()
+    parser.add_argument("suite", help="what is tried: a suite, an episode, a folder or file")
+    parser.add_argument("--out", type=Path, required=True, help="folder; resumes there")
+    parser.add_argument("--model", type=Path, required=True, help="folder of the base model")
+    what = parser.add_argument_group("the algorithm")
+    what.add_argument("--algorithm", choices=[*ALGORITHMS], default=paper.algorithm)
+    what.add_argument("--iterations", type=int, default=paper.iterations)
+    what.add_argument("--samples", type=int, default=paper.samples, help="of an iteration")
+    what.add_argument(
+        "--first-rounds",
+        type=int,
+        default=0,
+        help="how often each task is tried at first; default: 1, or 5 for dart-math and dast",
+    )
+    what.add_argument("--softmax-alpha", type=float, default=paper.alpha, help="a of DDAFT")
+    what.add_argument(
+        "--softmax-mode", choices=[mode.value for mode in SoftmaxMode], default=paper.softmax_mode
+    )
+    what.add_argument(
+        "--in-flight",
+        type=int,
+        default=paper.in_flight,
+        help="roll-outs drawn before their outcomes are known; 1 = each knows all before it",
+    )
+    what.add_argument("--seed", type=int, default=paper.seed, help="of the draws")
+    what.add_argument(
+        "--evaluate",
+        default=HELDOUT,
+        metavar="SUITE",
+        help=f"scored with each policy; {NOTHING} = no curve",
+    )
+    what.add_argument("--evaluation-rounds", type=int, default=paper.evaluation_rounds)
+    runs = parser.add_argument_group("roll-outs")
+    runs.add_argument("--temperature", type=float, default=0.7, help="of roll-outs; 0 to evaluate")
+    runs.add_argument("--agents", type=int, default=1, help="acting agents; 0 = all")
+    runs.add_argument("--memory", choices=memory_names(), default=MemoryKind.RAYS.value)
+    runs.add_argument("--max-cycles", type=int, default=0, help="0 = the planner's default")
+    add_engine_flags(runs)
+    _add_tuning(parser, DDAFT)
+
+
+def run_ddaft(args: argparse.Namespace) -> int:
+    """Runs an algorithm to its end and draws its curve."""
+    recipe = _recipe(args)
+    suite = find_suite(args.suite)
+    held_out = () if args.evaluate == NOTHING else find_suite(args.evaluate)
+    _check_apart(args.suite, suite, args.evaluate, held_out)
+    trained = Trained(args.trained)
+    learner = CausalLearner(
+        args.model.absolute(), _tuning(args), _print_progress, trained, _targets(args)
+    )
+    train = _rollouts(args, args.suite, suite, _settings_of(args, args.temperature))
+    scored = _rollouts(args, args.evaluate, held_out, _settings_of(args, 0.0))
+    field = Field(scored.tasks, scored) if held_out else None
+    folder = args.out.absolute()
+    curve = improve(recipe, Field(train.tasks, train), field, learner, folder, _print)
+    if curve.points:
+        draw_success_curves([curve]).save(args.out / PICTURE, format="PNG")
+        print(f"{args.out / CURVE}, {args.out / PICTURE}: {len(curve.points)} policies")
+    policy = args.out / f"iteration_{recipe.iterations + 1}" / "policy"
+    print(f"the last policy: {policy}")
+    return 0
+
+
+def _recipe(args: argparse.Namespace) -> ImprovementRecipe:
+    try:
+        return ImprovementRecipe(
+            algorithm=args.algorithm,
+            iterations=args.iterations,
+            samples=args.samples,
+            first_rounds=args.first_rounds,
+            alpha=args.softmax_alpha,
+            softmax_mode=args.softmax_mode,
+            in_flight=args.in_flight,
+            evaluation_rounds=args.evaluation_rounds,
+            seed=args.seed,
+        )
+    except ValueError as error:
+        raise PlannerError(f"an option is out of its range: {error}") from None
+
+
+def _check_apart(
+    name: str, suite: Iterable[SuiteEpisode], other: str, held_out: Iterable[SuiteEpisode]
+) -> None:
+    """Refuses to score on what is learned from."""
+    scored = {one_line(entry.instruction) for entry in held_out}
+    both = [entry.episode_id for entry in suite if one_line(entry.instruction) in scored]
+    if both:
+        raise PlannerError(
+            f"{len(both)} tasks of {name} have instructions of {other}, such as {both[0]}; "
+            "scores on what was learned from say nothing"
+        )
+
+
+def _settings_of(args: argparse.Namespace, temperature: float) -> SettingsOf:
+    """The settings of roll-outs with a policy of `CausalLearner`."""
+    if temperature < 0:
+        raise PlannerError(f"--temperature is {temperature}, below 0")
+
+    def settings(policy: Path | None) -> RunSettings:
+        model, adapter = args.model.absolute(), ""
+        if policy is not None and args.trained == Trained.ADAPTER:
+            adapter = str(policy / ADAPTER)
+        elif policy is not None:
+            model = policy / MODEL
+        return RunSettings(
+            planner=EPM,
+            model=f"local:{model}",
+            model_options={
+                "temperature": temperature,
+                "device": args.device,
+                **({"adapter": adapter} if adapter else {}),
+            },
+            agents=args.agents,
+            memory=args.memory,
+            most_cycles=args.max_cycles,
+        )
+
+    return settings
+
+
+def _rollouts(
+    args: argparse.Namespace, name: str, suite: tuple[SuiteEpisode, ...], settings_of: SettingsOf
+) -> BenchRollouts:
+    return BenchRollouts(
+        name, suite, settings_of, lambda settings: make_engine(args, settings), _print_row
+    )
+
+
+def _add_tuning(parser: argparse.ArgumentParser, paper: TuningRecipe) -> None:
+    group = parser.add_argument_group("fine-tuning")
+    group.add_argument(
+        "--trained",
+        choices=[kind.value for kind in Trained],
+        default=Trained.ADAPTER.value,
+        help="LoRA matrices as an adapter, merged into the model, or all weights",
+    )
+    group.add_argument("--targets", default=",".join(TARGETS), help="projections with LoRA")
+    group.add_argument("--epochs", type=float, default=paper.epochs)
+    group.add_argument("--batch", type=int, default=paper.batch)
+    group.add_argument("--rate", type=float, default=paper.rate, help="highest learning rate")
+    group.add_argument("--rank", type=int, default=paper.rank, help="of the LoRA matrices")
+    group.add_argument("--alpha", type=int, default=paper.alpha, help="of the LoRA matrices")
+    group.add_argument("--dropout", type=float, default=paper.dropout)
+    group.add_argument("--tuning-seed", type=int, default=paper.seed)
+    group.add_argument("--device", default=paper.device, help="torch device")
+    group.add_argument("--save-every", type=int, default=paper.save_every, help="steps")
+
+
+def _tuning(args: argparse.Namespace) -> TuningRecipe:
+    if min(args.epochs, args.rate) <= 0 or min(args.batch, args.rank, args.save_every) < 1:
+        raise PlannerError("epochs, rate, batch, rank and save-every must be above 0")
+    return TuningRecipe(
+        rate=args.rate,
+        alpha=args.alpha,
+        rank=args.rank,
+        dropout=args.dropout,
+        batch=args.batch,
+        epochs=args.epochs,
+        seed=args.tuning_seed,
+        device=args.device,
+        save_every=args.save_every,
+    )
+
+
+def _targets(args: argparse.Namespace) -> tuple[str, ...]:
+    return tuple(name.strip() for name in args.targets.split(",") if name.strip())
+
+
+def _print_progress(at: TuningProgress) -> None:
+    _print(f"step {at.step} of {at.steps}: loss {at.loss:.4f}, {at.elapsed_s:.0f} s")
+
+
+def _print_row(row: Row, count: int, of: int) -> None:
+    if row.error is not None:
+        came = f"{row.error.fault.value}: {row.error.text}"
+    else:
+        came = "solved" if row.verdict is not None and row.verdict.success else "not solved"
+    _print(f"{count}/{of}  {row.episode_id} {row.seed}  {came}")
+
+
+def _print(line: str) -> None:
+    print(line, flush=True)

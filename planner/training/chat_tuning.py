@@ -1,0 +1,246 @@
+"""Fine-tunes a causal language model to dialogues: HD, and each fit of DDAFT (EPM-2.7, EPM-2.8).
+
+By LoRA matrices or as a whole. A killed run resumes from its last checkpoint with the same batches
+and the same dropout; on a CPU the final weights equal those of an uninterrupted run. Needs the
+extra `train`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from planner.training.chat_tokens import ChatTokens, encode
+from planner.training.chats import Chat
+from planner.training.tuning import (
+    ADAPTER,
+    IGNORED,
+    TuningProgress,
+    TuningRecipe,
+    chosen,
+    kept,
+    learning_rate,
+    resume_checkpoint,
+    save_checkpoint,
+    step_count,
+)
+from planner.world.errors import FileError, PlannerError
+
+MODEL = "model"
+# EPM-T6 and EPM-T8: query and value projections.
+TARGETS = ("q_proj", "v_proj")
+HD = TuningRecipe(rate=2.5e-4, alpha=128, rank=32, dropout=0.01, batch=10, epochs=30)
+DDAFT = TuningRecipe(rate=1e-5, alpha=64, rank=128, dropout=0.01, batch=8, epochs=25)
+
+
+class Trained(StrEnum):
+    """What is trained and written.
+
+    ADAPTER: LoRA matrices. MERGED: the same, merged into the model. WHOLE: all weights.
+    """
+
+    ADAPTER = "adapter"
+    MERGED = "merged"
+    WHOLE = "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """The result: a model's folder, and an adapter's unless the model has all."""
+
+    model: Path
+    adapter: Path | None
+
+
+def tune_chats(
+    chats: Sequence[Chat],
+    model: Path,
+    folder: Path,
+    recipe: TuningRecipe,
+    on_progress: Callable[[TuningProgress], None],
+    *,
+    trained: Trained = Trained.ADAPTER,
+    targets: Sequence[str] = TARGETS,
+) -> Tuned:
+    """Fine-tunes to the end of the recipe, resuming from the folder's checkpoint if there is one.
+
+    Args:
+        chats: the dialogues.
+        model: folder of the base model, as `save_pretrained` wrote it; not changed.
+        folder: for the checkpoint, and `adapter/` or `model/`.
+        recipe: how to train.
+        on_progress: called after each step.
+        trained: what.
+        targets: ends of the names of the projections that get LoRA matrices.
+
+    Returns:
+        What `local:` and a server take.
+
+    Raises:
+        PlannerError: without the extra `train`, for a model or a dialogue that cannot be used.
+        FileError: for a checkpoint of another training, or a folder that cannot be written.
+    """
+    try:
+        import torch
+    except ImportError as error:
+        raise PlannerError(f"fine-tuning needs the extra `train`: {error}") from None
+    if not chats:
+        raise PlannerError("there is no dialogue to learn from")
+    torch.manual_seed(recipe.seed)
+    net, tokenizer = _loaded(model, recipe)
+    samples = [_fitting(encode(tokenizer, chat), chat, net) for chat in chats]
+    whole = trained is Trained.WHOLE
+    net = net.float() if whole else _with_matrices(net, model, targets, recipe)
+    weights = [p for p in net.parameters() if p.requires_grad]
+    optimiser = torch.optim.AdamW(weights, lr=recipe.rate, weight_decay=0.0)
+    steps = step_count(len(samples), recipe)
+    identity = {
+        "recipe": kept(recipe),
+        "model": model.name,
+        "trained": "whole" if whole else "matrices",
+        "targets": [*targets],
+        "samples": _digest(samples),
+    }
+    begin = resume_checkpoint(folder, identity, lambda m: _take(net, m), optimiser)
+    started = time.monotonic()
+    net.train()
+    for step in range(begin, steps):
+        rate = learning_rate(step, steps, recipe)
+        for group in optimiser.param_groups:
+            group["lr"] = rate
+        batch = [samples[i] for i in chosen(step, len(samples), recipe)]
+        loss = _gather(net, batch, recipe.device)
+        torch.nn.utils.clip_grad_norm_(weights, recipe.clip)
+        optimiser.step()
+        optimiser.zero_grad()
+        on_progress(TuningProgress(step + 1, steps, loss, rate, time.monotonic() - started))
+        if (step + 1) % recipe.save_every == 0 or step + 1 == steps:
+            save_checkpoint(folder, identity, step + 1, _given(net), optimiser)
+    return _write(net, tokenizer, model, folder, trained)
+
+
+def _loaded(model: Path, recipe: TuningRecipe) -> tuple[Any, Any]:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    if not (model / "config.json").is_file():
+        raise PlannerError(f"{model}: is not a model folder: no config.json")
+    try:
+        tokenizer: Any = AutoTokenizer.from_pretrained(model, local_files_only=True)
+        net: Any = AutoModelForCausalLM.from_pretrained(model, local_files_only=True)
+    except (OSError, ValueError, ImportError) as error:
+        raise PlannerError(f"{model}: cannot be loaded: {error}") from None
+    if not tokenizer.chat_template:
+        raise PlannerError(f"{model}: its tokenizer has no chat template")
+    if not tokenizer.is_fast:
+        raise PlannerError(f"{model}: its tokenizer is not a fast one (tokenizer.json)")
+    return net.to(recipe.device), tokenizer
+
+
+def _fitting(tokens: ChatTokens, chat: Chat, net: Any) -> ChatTokens:
+    """Refuses a dialogue that the model cannot read whole, rather than cutting it."""
+    context = int(getattr(net.config, "max_position_embeddings", 0) or 1 << 30)
+    if len(tokens.ids) > context:
+        raise PlannerError(
+            f"{chat.name}: {len(tokens.ids)} tokens do not fit into the model's {context}"
+        )
+    return tokens
+
+
+def _with_matrices(net: Any, model: Path, targets: Sequence[str], recipe: TuningRecipe) -> Any:
+    try:
+        from peft import LoraConfig, get_peft_model
+    except ImportError as error:
+        raise PlannerError(f"fine-tuning needs the extra `train`: {error}") from None
+    names = [n for n, _ in net.named_modules() if n.rpartition(".")[2] in targets]
+    if not names:
+        raise PlannerError(f"{model}: has no projections called {', '.join(targets)}")
+    config = LoraConfig(
+        r=recipe.rank,
+        lora_alpha=recipe.alpha,
+        lora_dropout=recipe.dropout,
+        target_modules=[*targets],
+        bias="none",
+        task_type="CAUSAL_LM",
+    )
+    return get_peft_model(net, config)
+
+
+def _is_adapted(net: Any) -> bool:
+    return hasattr(net, "peft_config")
+
+
+def _given(net: Any) -> Any:
+    """The trained weights, for a checkpoint."""
+    if not _is_adapted(net):
+        return {name: weights.detach().cpu() for name, weights in net.state_dict().items()}
+    from peft import get_peft_model_state_dict
+
+    return {n: weights.detach().cpu() for n, weights in get_peft_model_state_dict(net).items()}
+
+
+def _take(net: Any, weights: Any) -> None:
+    """Loads the trained weights of a checkpoint."""
+    if _is_adapted(net):
+        from peft import set_peft_model_state_dict
+
+        set_peft_model_state_dict(net, weights)
+    else:
+        net.load_state_dict(weights)
+
+
+def _gather(net: Any, samples: Sequence[ChatTokens], device: str) -> float:
+    """Accumulates the gradient of a batch; returns the mean loss of its learned tokens.
+
+    One sample at a time: dialogues differ in length, and several long ones exceed memory.
+    """
+    import torch
+
+    # The first token is predicted from nothing.
+    count = sum(label != IGNORED for sample in samples for label in sample.labels[1:])
+    total = 0.0
+    for sample in samples:
+        ids = torch.tensor([sample.ids], device=device)
+        labels = torch.tensor(sample.labels, device=device)
+        logits = net(input_ids=ids, use_cache=False).logits
+        loss = torch.nn.functional.cross_entropy(
+            logits[0, :-1].float(), labels[1:], ignore_index=IGNORED, reduction="sum"
+        )
+        (loss / count).backward()
+        total += float(loss.detach()) / count
+    return total
+
+
+def _digest(samples: Sequence[ChatTokens]) -> str:
+    """A hash of what is learned, so that a checkpoint is not continued with other dialogues."""
+    found = sha256()
+    for sample in samples:
+        found.update(repr(sample).encode())
+    return f"{len(samples)} {found.hexdigest()[:16]}"
+
+
+def _write(net: Any, tokenizer: Any, model: Path, folder: Path, trained: Trained) -> Tuned:
+    """Writes the result aside, then renames it, so that a half written one is never used."""
+    try:
+        if trained is Trained.ADAPTER:
+            _save(folder / ADAPTER, net.save_pretrained)
+            return Tuned(model, folder / ADAPTER)
+        whole = net if trained is Trained.WHOLE else net.merge_and_unload()
+        _save(folder / MODEL, whole.save_pretrained, tokenizer.save_pretrained)
+    except OSError as error:
+        raise FileError(folder, "", f"cannot be written: {error}") from None
+    return Tuned(folder / MODEL, None)
+
+
+def _save(folder: Path, *savers: Callable[[str], object]) -> None:
+    aside = folder.with_name(folder.name + ".part")
+    shutil.rmtree(aside, ignore_errors=True)
+    for save in savers:
+        save(str(aside))
+    shutil.rmtree(folder, ignore_errors=True)
+    aside.rename(folder)

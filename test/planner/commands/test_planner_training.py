@@ -1,0 +1,88 @@
+"""`planner train hd` and `planner train ddaft`: what they take, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from tiny_models import HAS_TORCH, make_tiny
+
+from planner.bench.runs.rows import ROWS_NAME, newest_rows
+from planner.cli import main
+from planner.training.traces.folder import TraceFolder
+from planner.training.traces.record import Provenance, Trace, TraceTurn
+from planner.world.skill import SUCCESS_TEXT
+
+RUN = ["train", "ddaft", "desk_tidy_0", "--evaluate", "none"]
+needs_torch = pytest.mark.skipif(not HAS_TORCH, reason="the extra `train` (torch) is not installed")
+
+
+def _trace(reward: Literal[0, 1]) -> Trace:
+    call = TraceTurn(call="Navigate[Object.100]", result=SUCCESS_TEXT)
+    return Trace(
+        instruction="Go to the table.",
+        agent="agent_0",
+        team=("agent_0",),
+        verbs=("Navigate", "Done"),
+        entities=("Object.100: table in kitchen_0",),
+        turns=(call, TraceTurn(call="Done[]")),
+        reward=reward,
+        percent_complete=float(reward),
+        provenance=Provenance(source="expert", run="r", episode_id="e", house="train_0"),
+    )
+
+
+def _said(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().err
+
+
+def test_bad_input_is_one_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hd = ["train", "hd", str(tmp_path), "--model", str(tmp_path), "--out", str(tmp_path / "out")]
+    assert main(hd) == 2
+    assert f"{tmp_path}/manifest.json: cannot be read" in _said(capsys)
+    assert main([*hd, "--rank", "0"]) == 2
+    ddaft = [*RUN, "--model", str(tmp_path), "--out", str(tmp_path / "out")]
+    for more, reason in (
+        (["--samples", "0"], "samples"),
+        (["--temperature", "-1"], "--temperature is -1.0, below 0"),
+        (["--evaluate", "desk_tidy_0"], "1 tasks of desk_tidy_0 have instructions of desk_tidy_0"),
+        (["--epochs", "0"], "epochs, rate, batch, rank and save-every must be above 0"),
+    ):
+        assert main([*ddaft, *more]) == 2
+        assert reason in _said(capsys)
+
+
+@needs_torch
+def test_traces_are_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = TraceFolder(tmp_path / "traces", {"seed": 1}, 1)
+    folder.write(0, [_trace(1), _trace(0)])
+    folder.finish()
+    tiny = make_tiny(tmp_path / "tiny")
+    out = tmp_path / "hd"
+    words = ["train", "hd", str(tmp_path / "traces"), "--model", str(tiny), "--out", str(out)]
+    assert main([*words, "--epochs", "2", "--rank", "4", "--trained", "merged"]) == 0
+    said = capsys.readouterr().out
+    assert "step 1 of 1: loss" in said
+    assert f"1 dialogues learned; use: --planner react --model local:{out}/model" in said
+    assert json.loads((out / "model" / "config.json").read_text())["model_type"] == "qwen2"
+
+
+@needs_torch
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_model_that_solves_nothing_is_told_after_its_first_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny = make_tiny(tmp_path / "tiny", context=16_384)
+    out = tmp_path / "ddaft"
+    words = [*RUN, "--model", str(tiny), "--out", str(out), "--max-cycles", "2"]
+    assert main([*words, "--first-rounds", "2", "--at-once", "2"]) == 2
+    assert "none of 2 roll-outs solved its task" in _said(capsys)
+    rows = newest_rows(out / "iteration_0" / "rollouts" / ROWS_NAME)
+    assert [row.verdict is not None for row in rows.values()] == [True, True]
+    assert {row.planner for row in rows.values()} == {"react"}
+    # Nothing is run again.
+    assert main([*words, "--first-rounds", "2"]) == 2
+    assert newest_rows(out / "iteration_0" / "rollouts" / ROWS_NAME) == rows
