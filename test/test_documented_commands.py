@@ -7,7 +7,8 @@ For a new one do the first of these that fits:
    prints. Capitals of the page such as FILE are replaced by what `fills` gives.
 2. It is `planner up|demo ...`, `make ...` or `ros2 ...`: nothing, as its arguments are checked
    here, and integration/test_documented_commands.py runs every `ros2` line among real nodes.
-3. Anything else: add a line to ELSEWHERE that names the test which runs the same code.
+3. Anything else: add a line to ELSEWHERE, or to documented_training.py, that names the test which
+   runs the same code.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 
 import pytest
 from documented import ROOT, SHOWN
+from documented_training import TRAINING
 
 from planner import cli, demo, up
 from planner.bringup import node_list
@@ -186,43 +188,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/memory/learned/test_updater.py"
         "::test_a_thing_is_believed_when_it_was_seen_from_several_places"
     ),
-    "planner train memory-views data/views --houses 64": (
-        "test/planner/bench/test_memory_commands.py"
-        "::test_views_are_made_and_a_second_call_makes_none_again"
-    ),
-    "planner train memory-views data/even --houses 10 --even": (
-        "test/planner/bench/test_memory_commands.py::test_even_views_show_each_class_as_often"
-    ),
-    "planner train memory-model data/views data/first --steps 2000": (
-        "test/planner/bench/test_memory_commands.py"
-        "::test_a_model_is_trained_and_training_continues_where_it_was_stopped"
-    ),
-    "planner train memory-model data/views data/model --more data/even --start data/first "
-    "     --steps 700 --rate 1.5e-3 --looked-at 1600": (
-        "test/planner/bench/test_memory_commands.py"
-        "::test_a_model_is_trained_and_training_continues_where_it_was_stopped"
-    ),
-    "planner train memory-data data/epm --episode trophy_show_0": (
-        "test/planner/bench/test_memory_commands.py::test_conversations_are_made_of_a_rollout"
-    ),
-    "planner train memory data/epm models/llava-onevision data/adapter --epochs 4": (
-        "test/planner/training/test_vision_tuning.py"
-        "::test_a_killed_run_continues_and_ends_as_if_it_was_never_killed"
-    ),
-    "planner train hd data/traces --model models/Model-8B --out models/hd": (
-        "test/planner/training/test_chat_tuning.py"
-        "::test_a_killed_run_continues_and_ends_as_if_it_was_never_killed"
-    ),
-    "planner train ddaft train --model models/hd/model --out data/ddaft": (
-        "test/planner/commands/test_planner_training.py"
-        "::test_a_model_that_solves_nothing_is_told_after_its_first_pass"
-    ),
-    "planner bench curves data/ddaft data/online_rft -o curves.png": (
-        "test/planner/bench/runs/test_success_curves.py::test_the_command_draws_runs_together"
-    ),
-    "planner train translator models/all-MiniLM-L6-v2 models/translator": (
-        "test/planner/training/test_translator_tuning.py::test_training_runs_to_the_end_and_gains"
-    ),
+    **TRAINING,
     "planner up planner:=none memory:=vlm memory_model:=epm memory_url:=http://127.0.0.1:8000/v1": (
         "test/integration/test_memory.py::test_a_model_behind_a_server_makes_the_edits"
     ),

@@ -1,0 +1,45 @@
+"""Documented commands that train or draw training, with the tests that run the same code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TRAINING: Mapping[str, str] = {
+    "planner train memory-views data/views --houses 64": (
+        "test/planner/bench/test_memory_commands.py"
+        "::test_views_are_made_and_a_second_call_makes_none_again"
+    ),
+    "planner train memory-views data/even --houses 10 --even": (
+        "test/planner/bench/test_memory_commands.py::test_even_views_show_each_class_as_often"
+    ),
+    "planner train memory-model data/views data/first --steps 2000": (
+        "test/planner/bench/test_memory_commands.py"
+        "::test_a_model_is_trained_and_training_continues_where_it_was_stopped"
+    ),
+    "planner train memory-model data/views data/model --more data/even --start data/first "
+    "     --steps 700 --rate 1.5e-3 --looked-at 1600": (
+        "test/planner/bench/test_memory_commands.py"
+        "::test_a_model_is_trained_and_training_continues_where_it_was_stopped"
+    ),
+    "planner train memory-data data/epm --episode trophy_show_0": (
+        "test/planner/bench/test_memory_commands.py::test_conversations_are_made_of_a_rollout"
+    ),
+    "planner train memory data/epm models/llava-onevision data/adapter --epochs 4": (
+        "test/planner/training/test_vision_tuning.py"
+        "::test_a_killed_run_continues_and_ends_as_if_it_was_never_killed"
+    ),
+    "planner train hd data/traces --model models/Model-8B --out models/hd": (
+        "test/planner/training/test_chat_tuning.py"
+        "::test_a_killed_run_continues_and_ends_as_if_it_was_never_killed"
+    ),
+    "planner train ddaft train --model models/hd/model --out data/ddaft": (
+        "test/planner/commands/test_planner_training.py"
+        "::test_a_model_that_solves_nothing_is_told_after_its_first_pass"
+    ),
+    "planner bench curves data/ddaft data/online_rft -o curves.png": (
+        "test/planner/bench/runs/test_success_curves.py::test_the_command_draws_runs_together"
+    ),
+    "planner train translator models/all-MiniLM-L6-v2 models/translator": (
+        "test/planner/training/test_translator_tuning.py::test_training_runs_to_the_end_and_gains"
+    ),
+}
