@@ -101,6 +101,10 @@ ELSEWHERE: Mapping[str, str] = {
     "planner episodes generate llamar -o FILE.json.gz": (
         f"{TEAM_TASKS}test_the_pack_is_what_its_source_makes"
     ),
+    "planner check planner et_agent": (
+        "test/planner/app/test_planner_check.py"
+        "::test_the_agent_of_et_plan_bench_passes_without_a_model"
+    ),
     "planner episodes generate teach -o FILE.json.gz": (
         f"{DIALOGUES}test_the_whole_pack_is_what_its_source_makes"
     ),

@@ -14,7 +14,7 @@ from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.memory.memory import Memory
 from planner.memory.updater import MemoryUpdater
 from planner.planning.full_view import full_belief
-from planner.planning.planner import Planner, Task
+from planner.planning.planner import Planner, Task, terms_of
 from planner.planning.session_world import Event, OnGoal, ignore_goal
 from planner.world.belief import Belief
 from planner.world.episode import Episode
@@ -76,6 +76,7 @@ def compose(
         agents=tuple(acting) or backend.agents,
         goal=episode.evaluation,
         seed=used_seed,
+        terms=terms_of(episode),
     )
     robot = episode.agents[0].uid
     evaluator: Judge

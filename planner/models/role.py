@@ -11,7 +11,8 @@ class Role(StrEnum):
     PLANNER decides what agents do next. MEMORY edits the memory or searches it. ACTOR turns a plan
     into calls, CORRECTOR fixes a call that failed, VERIFIER judges whether a sub-task is complete.
     MESSENGER writes what one agent may tell the others. LOCATOR says near what a thing may be.
-    GENERATOR writes episodes.
+    GENERATOR writes episodes. CLASSIFIER says of which class a task is, DECOMPOSER what its parts
+    are, RANKER in which order to search rooms, PROPOSER which furniture is worth a visit.
     """
 
     PLANNER = "planner"
@@ -22,3 +23,7 @@ class Role(StrEnum):
     MESSENGER = "messenger"
     LOCATOR = "locator"
     GENERATOR = "generator"
+    CLASSIFIER = "classifier"
+    DECOMPOSER = "decomposer"
+    RANKER = "ranker"
+    PROPOSER = "proposer"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from planner.planning.planner import Task
+from planner.planning.planner import Task, Terms, terms_of
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode, one_line
@@ -73,6 +73,7 @@ def task_of(request: Request, episode: Episode | None, known_agents: Sequence[st
         agents=agents,
         goal=goal_of(request, episode),
         seed=episode.seed if episode is not None else 0,
+        terms=terms_of_request(request, episode),
     )
 
 
@@ -87,6 +88,13 @@ def goal_of(request: Request, episode: Episode | None) -> Mapping[str, JsonValue
     """The structured goal of a request; None if there is only text."""
     if episode is not None and _is_episodes(request, episode):
         return episode.evaluation
+    return None
+
+
+def terms_of_request(request: Request, episode: Episode | None) -> Terms | None:
+    """The terms of the episode's task; None for another one."""
+    if episode is not None and _is_episodes(request, episode):
+        return terms_of(episode)
     return None
 
 

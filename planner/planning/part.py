@@ -100,6 +100,11 @@ def reads_no_goal(_options: Mapping[str, OptionValue]) -> bool:
     return False
 
 
+def no_full_memory(_options: Mapping[str, OptionValue]) -> bool:
+    """For planners that do with what the memory has, whatever the options."""
+    return False
+
+
 def no_pictures(_options: Mapping[str, OptionValue]) -> bool:
     """For planners that read no pictures."""
     return False
@@ -120,6 +125,7 @@ class PlannerPart:
         for_text: the planner to use instead where an instruction has no structured goal; "" = none.
         asks: whether it may ask the person questions whatever `max_questions` is.
         needs_full_memory: whether the memory must be complete from the start.
+        full_memory_for: whether it must be so with these options.
         reads_changes: whether it reads the changes of the memory instead of its content.
         naming: how the model refers to entities in its replies.
         bare_replies: whether a reply is only one agent's call, without a thought before it.
@@ -144,6 +150,7 @@ class PlannerPart:
     talks: bool = False
     wants_pictures: Callable[[Mapping[str, OptionValue]], bool] = no_pictures
     reads_goal: Callable[[Mapping[str, OptionValue]], bool] = reads_no_goal
+    full_memory_for: Callable[[Mapping[str, OptionValue]], bool] = no_full_memory
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE
 

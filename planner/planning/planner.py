@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from planner.models.picture import Picture
 from planner.planning.messages import TeamMessage
 from planner.world.belief import Belief
+from planner.world.episode import Episode, Prior
 from planner.world.house import House
 from planner.world.instruct import InstructionCode
 from planner.world.primitive import Capabilities
@@ -29,16 +30,41 @@ class AgentResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of a task of ET-Plan-Bench, which tell nothing of its goal (ETPLAN-1.2).
+
+    Attributes:
+        prior: what is known at the start: P, FP or G.
+        arms: how many things may be carried at a time.
+        max_actions: after how many actions it has failed; None = by what is brought.
+    """
+
+    prior: Prior = "P"
+    arms: int = 1
+    max_actions: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """A task: the instruction, the agents, and the structured goal if there is one.
 
-    `goal` is the `evaluation` of the episode file (PARTNR-D7); None for free text.
+    `goal` is the `evaluation` of the episode file (PARTNR-D7); None for free text. `terms` are
+    those of a task with criteria; None for others.
     """
 
     instruction: str
     agents: tuple[str, ...]
     goal: Mapping[str, JsonValue] | None = None
     seed: int = 0
+    terms: Terms | None = None
+
+
+def terms_of(episode: Episode) -> Terms | None:
+    """The terms of an episode with criteria."""
+    criteria = episode.criteria
+    if criteria is None:
+        return None
+    return Terms(criteria.prior, criteria.arms, criteria.max_actions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,11 @@ AROUND_RAD: tuple[View, ...] = (
     (-2.5, 0.55),
     (-1.25, 0.55),
 )
+# Twelve turns of 30 degrees that end where they began (ETPLAN-C16).
+ROUND_RAD: tuple[View, ...] = tuple(
+    (math.remainder(turn * math.tau / 12, math.tau) if turn < 12 else 0.0, 0.55)
+    for turn in range(1, 13)
+)
 # Under boards and behind doors, more is visible from further away than a hand reaches.
 BACK_M = 1.2
 _LOW_M = 0.8

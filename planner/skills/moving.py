@@ -8,7 +8,7 @@ from dataclasses import replace
 from planner.skills.attempt import Attempt, Motion, Routine
 from planner.skills.ground import Stand
 from planner.skills.grounding import Target
-from planner.skills.looking import AROUND_RAD, Stop, View, stops, views_of
+from planner.skills.looking import AROUND_RAD, ROUND_RAD, Stop, View, stops, views_of
 from planner.skills.opening import move_joints
 from planner.skills.preconditions import Arguments
 from planner.skills.results import failure
@@ -104,6 +104,14 @@ def explore_furniture(attempt: Attempt, arguments: Arguments) -> Routine:
         result = yield from _visit(attempt, target.piece, opens=False)
     if not result.succeeded:
         return failure(result, target.name, **attempt.evidence)
+    return attempt.success()
+
+
+def look_round(attempt: Attempt, _arguments: Arguments) -> Routine:
+    """Turns round once on the spot and looks after each turn (ETPLAN-1.2)."""
+    result = yield from look(attempt, ROUND_RAD, "looking round")
+    if not result.succeeded:
+        return failure(result, "the view", **attempt.evidence)
     return attempt.success()
 
 

@@ -136,7 +136,8 @@ class RunSettings(FileModel):
             raise PlannerError(needs_model(self.planner))
         if self.model and not (part.needs_model or part.takes_model):
             raise PlannerError(f"the planner {self.planner} uses no model; leave out --model")
-        if part.needs_full_memory and not full:
+        needs_full = part.needs_full_memory or part.full_memory_for(self.options)
+        if needs_full and not full:
             raise PlannerError(f"the planner {self.planner} needs full knowledge: --memory full")
         if part.reads_changes and full:
             raise PlannerError(

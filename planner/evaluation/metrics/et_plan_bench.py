@@ -16,15 +16,17 @@ from planner.evaluation.metrics.metric import Kind, Metric
 from planner.evaluation.trace import EpisodeTrace
 
 NO_TRUTH = "no ground truth was given"
+_TURNS = frozenset({"lookround", "rotate", "lookup", "lookdown"})
 _NUMBER = re.compile(r"_\d+$")
 
 
 def actions(trace: EpisodeTrace) -> tuple[str, ...]:
     """The agents' actions as text, equal if verb and entities are equal.
 
-    A call that failed changed nothing and is not an action.
+    A call that failed changed nothing and is not an action, nor is turning round (ETPLAN-C16).
     """
-    return tuple(_words(line.call) for line in attempts(trace) if line.succeeded)
+    called = (_words(line.call) for line in attempts(trace) if line.succeeded)
+    return tuple(words for words in called if words.split(" ")[0] not in _TURNS)
 
 
 def criteria_success(trace: EpisodeTrace) -> Measure:

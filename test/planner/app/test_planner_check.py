@@ -19,3 +19,8 @@ def test_baselines_that_plan_once_or_separately_pass(
         ["passed", "decides_for_idle_agents_with_whole_calls"],
         ["passed", "takes_free_text"],
     ]
+
+
+def test_the_agent_of_et_plan_bench_passes_without_a_model(capsys) -> None:
+    assert cli.main(["check", "planner", "et_agent"]) == 0
+    assert "ends_an_episode" in capsys.readouterr().out

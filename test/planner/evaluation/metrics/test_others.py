@@ -268,7 +268,12 @@ def test_et_checks_17_to_19_lcs(make_trace, make_call, did, truth, lcs, ratio) -
 
 
 def test_et_check_16_looking_round_is_no_action(make_trace, make_call) -> None:
-    found = et(make_trace, make_call, ["FindObjectTool[apples]", "Wait[]", "a"], ["a"])
+    found = et(
+        make_trace,
+        make_call,
+        ["FindObjectTool[apples]", "Wait[]", *["LookRound[]"] * 3, "a"],
+        ["a"],
+    )
     assert et_plan_bench.sequence_length(found).value == 1
     assert et_plan_bench.lcs_ratio(found).value == 1.0
 

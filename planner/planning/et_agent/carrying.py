@@ -1,0 +1,186 @@
+"""Bringing things to places (ETPLAN-2.3): one thing, two with one hand or two, one in another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from planner.planning.et_agent.errand import Errand, Sought, Where
+from planner.planning.et_agent.orders import Order, shortest
+from planner.planning.et_agent.search import Search
+from planner.planning.et_agent.walk import Calls, Walk
+from planner.world.skill import SkillName
+from planner.world.vocabulary import Relation
+
+
+@dataclass
+class Carrying:
+    """Carries the parts of one task out.
+
+    Attributes:
+        walk: whose knowledge it uses.
+        failure: why the task ended without success, in words; "" = it did not.
+        order: how two things were brought; None = it was not two.
+    """
+
+    walk: Walk
+    failure: str = ""
+    order: Order | None = None
+    _brought: list[str] = field(default_factory=list)
+
+    async def run(self, errands: Sequence[Errand], *, jointly: bool, two_arms: bool) -> Calls:
+        """Does one part after another, or two at once.
+
+        Args:
+            errands: the parts.
+            jointly: whether they bring things to one place.
+            two_arms: whether two things may be carried at a time.
+        """
+        if jointly and len(errands) == 2:
+            if two_arms and len(self.walk.known.hands) > 1:
+                async for call in self._both(*errands):
+                    yield call
+                return
+            self.order = Order.ONE_ARM
+        for errand in errands:
+            async for call in self._one(errand):
+                yield call
+            if self.failure:
+                return
+
+    async def _one(self, errand: Errand) -> Calls:
+        """Algorithm 3; without a place only its first half."""
+        search = Search(self.walk, errand.target, tuple(self._brought))
+        async for call in search.run():
+            yield call
+        thing = search.found
+        if thing is None:
+            self.failure = f"{errand.target} was not found"
+            return
+        if errand.place is None:
+            return
+        place = self._known_place(errand.place, thing)
+        if place is not None and self._must_open_first(place, thing):
+            async for call in self._open_first(place, thing):
+                yield call
+            if self.failure:
+                return
+        yield self.walk.act(SkillName.PICK, thing)
+        if not self.walk.has_succeeded():
+            self._fail(f"{thing} could not be picked up")
+            return
+        async for call in self._to_place([thing], errand):
+            yield call
+
+    async def _both(self, first: Errand, second: Errand) -> Calls:
+        """With two hands: both are fetched, then both are put."""
+        walk, things = self.walk, list[str]()
+        for errand in (first, second):
+            search = Search(walk, errand.target, (*self._brought, *things))
+            async for call in search.run():
+                yield call
+            if search.found is None:
+                self.failure = f"{errand.target} was not found"
+                return
+            if things and errand.place is not None:
+                place = self._known_place(errand.place, *things)
+                self.order = self._order(place, search.found)
+                if place is not None and self.order is Order.OPEN_FIRST:
+                    async for call in self._open_first(place, search.found):
+                        yield call
+                    if self.failure:
+                        return
+            yield walk.act(SkillName.PICK, search.found)
+            if not walk.has_succeeded():
+                self._fail(f"{search.found} could not be picked up")
+                return
+            things.append(search.found)
+        async for call in self._to_place(things, second):
+            yield call
+
+    def _order(self, place: str | None, second: str) -> Order:
+        """The shorter way of putting both into what is closed, from beside the second thing."""
+        known = self.walk.known
+        if place is None or not known.is_closed(place):
+            return Order.TWO_ARMS
+        there_m = known.apart_m(place, second)
+        return shortest(
+            {
+                # The hands are full when the place is reached: one thing is put down before it.
+                Order.PUT_DOWN: there_m if known.floor_here() is not None else None,
+                Order.OPEN_FIRST: 3 * there_m,
+            }
+        )
+
+    # The place
+
+    def _known_place(self, sought: Sought, *things: str) -> str | None:
+        names = self.walk.known.fitting(sought)
+        return next((name for name in names if name not in things), None)
+
+    def _must_open_first(self, place: str, thing: str) -> bool:
+        """Whether the only hand would be full before what is closed."""
+        known = self.walk.known
+        return known.is_closed(place) and known.hands.count(None) == 1 and thing != place
+
+    async def _open_first(self, place: str, thing: str) -> Calls:
+        walk = self.walk
+        yield walk.act(SkillName.NAVIGATE, place)
+        if not walk.has_succeeded():
+            self._fail(f"{place} cannot be reached")
+            return
+        yield walk.act(SkillName.OPEN, place)
+        if not walk.has_succeeded():
+            self._fail(f"{place} cannot be opened")
+            return
+        yield walk.act(SkillName.NAVIGATE, thing)
+        if not walk.has_succeeded():
+            self._fail(f"{thing} cannot be reached")
+
+    async def _to_place(self, things: Sequence[str], errand: Errand) -> Calls:
+        """Walks to the place, at once if it is remembered, else after a search; puts all there."""
+        if errand.place is None:
+            return
+        search = Search(self.walk, errand.place, things)
+        async for call in search.run():
+            yield call
+        if search.found is None:
+            self.failure = f"{errand.place} was not found"
+            return
+        async for call in self._put(things, search.found, errand.where):
+            yield call
+
+    async def _put(self, things: Sequence[str], place: str, where: Where | None) -> Calls:
+        walk = self.walk
+        aside: str | None = None
+        if walk.known.is_closed(place):
+            floor = walk.known.floor_here()
+            if None not in walk.known.hands and floor is not None:
+                # Opening needs a hand (ETPLAN-3.1).
+                aside = things[0]
+                async for call in walk.put(aside, Relation.ON, floor):
+                    yield call
+                if not walk.has_succeeded():
+                    self._fail(f"{aside} could not be put down")
+                    return
+            yield walk.act(SkillName.OPEN, place)
+            if not walk.has_succeeded():
+                self._fail(f"{place} cannot be opened")
+                return
+        relation = walk.known.takes(place, where)
+        for thing in sorted(things, key=lambda each: each == aside):
+            if thing == aside:
+                yield walk.act(SkillName.PICK, thing)
+                if not walk.has_succeeded():
+                    self._fail(f"{thing} could not be picked up again")
+                    return
+            async for call in walk.put(thing, relation, place):
+                yield call
+            if not walk.has_succeeded():
+                self._fail(f"{thing} could not be put at {place}")
+                return
+            self._brought.append(thing)
+
+    def _fail(self, what: str) -> None:
+        last = self.walk.last
+        self.failure = what if last is None else f"{what}: {last.result.text}"

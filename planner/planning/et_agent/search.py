@@ -1,0 +1,197 @@
+"""The search for one thing, alone or in relation to another (ETPLAN-2.3, Algorithms 1 and 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from planner.planning.et_agent.errand import Sought, Where
+from planner.planning.et_agent.known import Prior
+from planner.planning.et_agent.walk import Calls, Walk
+from planner.planning.et_agent.words import spelled
+from planner.world.skill import SkillName
+
+
+@dataclass
+class Search:
+    """One search.
+
+    Attributes:
+        walk: whose knowledge it uses.
+        sought: what to find; with an anchor the relation is verified.
+        excluded: entities that are not meant, such as what was brought already.
+        found: what was found, once the search has ended; None = nothing.
+    """
+
+    walk: Walk
+    sought: Sought
+    excluded: Collection[str] = ()
+    found: str | None = None
+    _visited: set[str] = field(default_factory=set)
+    _unreachable: set[str] = field(default_factory=set)
+
+    async def run(self) -> Calls:
+        """Finds it and walks to it. What is remembered counts as in view (ETPLAN-1.3)."""
+        async for call in self._reach():
+            yield call
+        if self._is_found() or self.walk.prior is Prior.G:
+            # Who knows everything has nothing to look for.
+            return
+        for room in await self._rooms():
+            async for call in self._search_room(room):
+                yield call
+            if self._is_found():
+                return
+
+    def _is_found(self) -> bool:
+        return self.found is not None
+
+    async def _rooms(self) -> tuple[str, ...]:
+        walk, possible = self.walk, self.walk.known.rooms_for(self.sought)
+        walk.asked["rank_rooms"] += 1
+        ranked = await walk.ranker.rank_rooms(self._targets(), walk.known.rooms)
+        # A room that is known to hold the anchor is searched wherever it is in the order.
+        return tuple(room for room in ranked if room in possible)
+
+    def _targets(self) -> tuple[str, ...]:
+        """What is sought, and what it has to be at if that is no room."""
+        anchor, known = self.sought.anchor, self.walk.known
+        if anchor is None or any(map(known.is_room, known.of_class(Sought(anchor.word)))):
+            return (self.sought.word,)
+        return (self.sought.word, anchor.word)
+
+    async def _search_room(self, room: str) -> Calls:
+        walk = self.walk
+        if not (walk.known.room == room and walk.known.away_m(room) <= _AT_MIDDLE_M):
+            yield walk.act(SkillName.NAVIGATE, room)
+            if not walk.has_succeeded():
+                return
+        async for call in self._look_and_reach():
+            yield call
+        if self._is_found():
+            return
+        shown = False
+        for name in self._undecided(room):
+            shown = True
+            async for call in self._visit(name, opens=False):
+                yield call
+            if self._is_found():
+                return
+        for name in self._anchors(room):
+            shown = True
+            async for call in self._visit(name):
+                yield call
+            if self._is_found():
+                return
+        if shown:
+            return
+        walk.asked["large_objects"] += 1
+        view = walk.known.seen_in(room)
+        proposed = await walk.ranker.large_objects(
+            self._targets(), room, [node.class_name for node in view]
+        )
+        for class_name in proposed:
+            for name in self._pieces(room, class_name):
+                async for call in self._visit(name):
+                    yield call
+                if self._is_found():
+                    return
+
+    def _pieces(self, room: str, class_name: str) -> Iterator[str]:
+        """The furniture of a class in a room that was not visited, the nearest next."""
+        while True:
+            known = self.walk.known
+            names = [
+                node.name
+                for node in known.seen_in(room)
+                if spelled(node.class_name) == spelled(class_name)
+                and known.is_large(node.name)
+                and node.name not in self._visited
+            ]
+            if not names:
+                return
+            yield names[0]
+
+    def _undecided(self, room: str) -> list[str]:
+        """What may be meant, if what it has to be close to is only in view from there."""
+        known, anchor = self.walk.known, self.sought.anchor
+        if anchor is None or self.sought.where not in (Where.CLOSE, Where.FACING):
+            return []
+        if any(known.room_of(name) == room for name in known.of_class(anchor)):
+            return []
+        return [
+            name
+            for name in known.of_class(self.sought)
+            if known.room_of(name) == room and self._is_open(name)
+        ]
+
+    def _anchors(self, room: str) -> list[str]:
+        """What the thing has to be at, in this room."""
+        known, anchor = self.walk.known, self.sought.anchor
+        if anchor is None:
+            return []
+        return [
+            name
+            for name in known.of_class(anchor)
+            if known.room_of(name) == room and not known.is_room(name) and self._is_open(name)
+        ]
+
+    def _is_open(self, name: str) -> bool:
+        return name not in self._visited and name not in self.excluded
+
+    async def _visit(self, name: str, *, opens: bool = True) -> Calls:
+        """Walks there and looks, also into what is closed; closes it again if that was no use."""
+        walk = self.walk
+        self._visited.add(name)
+        yield walk.act(SkillName.NAVIGATE, name)
+        if not walk.has_succeeded():
+            return
+        opened = opens and walk.known.is_closed(name) and None in walk.known.hands
+        if opened:
+            yield walk.act(SkillName.OPEN, name)
+            opened = walk.has_succeeded()
+        async for call in self._look_and_reach():
+            yield call
+        if opened and not self._is_found():
+            yield walk.act(SkillName.CLOSE, name)
+
+    async def _look_and_reach(self) -> Calls:
+        if not self._hits():
+            async for call in self.walk.look_round():
+                yield call
+        async for call in self._reach():
+            yield call
+
+    async def _reach(self) -> Calls:
+        """Walks to what fits, if anything does; first opens what is known to be around it."""
+        walk = self.walk
+        while hits := self._hits():
+            name = hits[0]
+            async for call in self._way_to(name):
+                yield call
+            yield walk.act(SkillName.NAVIGATE, name)
+            if walk.has_succeeded():
+                self.found = name
+                return
+            self._unreachable.add(name)
+
+    async def _way_to(self, name: str) -> Calls:
+        walk = self.walk
+        around = walk.known.closed_around(name)
+        if walk.prior is Prior.G and walk.known.room_of(name) not in (walk.known.room, name):
+            yield walk.act(SkillName.NAVIGATE, walk.known.room_of(name))
+        if around is not None:
+            yield walk.act(SkillName.NAVIGATE, around)
+            if None in walk.known.hands:
+                yield walk.act(SkillName.OPEN, around)
+
+    def _hits(self) -> list[str]:
+        return [
+            name
+            for name in self.walk.known.fitting(self.sought)
+            if name not in self.excluded and name not in self._unreachable
+        ]
+
+
+# A room's middle is reached within this distance.
+_AT_MIDDLE_M = 1.0

@@ -1,0 +1,20 @@
+"""Planner `et_agent`: searches room by room for what a task names, and brings it."""
+
+from planner.planning.et_agent.options import ET_OPTIONS, knows_everything
+from planner.planning.part import PlannerPart, PlannerRequest
+from planner.planning.planner import Planner
+
+
+def _make(request: PlannerRequest) -> Planner:
+    from planner.planning.et_agent.options import make_et_agent
+
+    return make_et_agent(request)
+
+
+PLANNER = PlannerPart(
+    summary="ET-Plan-Bench: ranks rooms, looks round, tries furniture; one robot",
+    make=_make,
+    takes_model=True,
+    full_memory_for=knows_everything,
+    options=ET_OPTIONS,
+)

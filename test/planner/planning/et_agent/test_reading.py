@@ -1,0 +1,68 @@
+"""Reading tasks by rules, without a model (ETPLAN-2.4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.planning.et_agent.errand import TaskClass
+from planner.planning.et_agent.prompts import EXAMPLES
+from planner.planning.et_agent.reading import read_task
+from planner.planning.et_agent.replies import errands_text
+
+NAVIGATION, RELATED = TaskClass.NAVIGATION, TaskClass.NAVIGATION_RELATION
+
+
+@pytest.mark.parametrize(
+    ("text", "task_class", "parts"),
+    [
+        ("Can you close the curtains?", NAVIGATION, "find: curtains"),
+        ("Give me an apple in the fridge.", RELATED, "find: apple, inside fridge"),
+        ("Where is the toilet?", NAVIGATION, "find: toilet"),
+        ("Could you find the washingsponge?", NAVIGATION, "find: washingsponge"),
+        ("Find the pie facing the TV.", RELATED, "find: pie, facing tv"),
+        (
+            "Find the dishwashing liquid on the kitchencabinet.",
+            RELATED,
+            "find: dishwashing liquid, on kitchencabinet",
+        ),
+        (
+            "Find an apple close to a cup and put it in a fridge in a kitchen.",
+            TaskClass.PLACE_RELATION,
+            "move: apple, close to cup -> inside fridge, inside kitchen",
+        ),
+        (
+            "Find the dish bowl next to the kitchencabinet and put it on the bathroomcounter.",
+            TaskClass.PLACE_RELATION,
+            "move: dish bowl, close to kitchencabinet -> on bathroomcounter",
+        ),
+        (
+            "Put the toothbrush and the toothpaste on the desk.",
+            TaskClass.PLACE_TWO,
+            "move: toothbrush -> on desk\nmove: toothpaste -> on desk",
+        ),
+        (
+            "Put the milk into the cup, then put the cup into the microwave.",
+            TaskClass.NEST_AND_PLACE,
+            "move: milk -> inside cup\nmove: cup -> inside microwave",
+        ),
+        (
+            "Put milk into the dishbowl, and then place it in the fridge.",
+            TaskClass.NEST_AND_PLACE,
+            "move: milk -> inside dishbowl\nmove: dishbowl -> inside fridge",
+        ),
+    ],
+)
+def test_check_15_examples_are_read(text: str, task_class: TaskClass, parts: str) -> None:
+    """ETPLAN-C15."""
+    found = read_task(text)
+    assert found.task_class is task_class
+    assert errands_text(found.errands) == parts
+
+
+def test_what_names_nothing_is_not_understood() -> None:
+    assert read_task("Colourless green ideas.").errands == ()
+
+
+def test_the_prompt_shows_thirteen_examples_of_all_classes() -> None:
+    assert len(EXAMPLES) == 13
+    assert {task_class for _, task_class in EXAMPLES} == set(TaskClass)
