@@ -176,6 +176,7 @@ def test_a_whole_model_says_what_it_learned(tiny: Path, talks: Path, tmp_path: P
     assert [_reply(done.model, None, chat, turns) for turns in (2, 4, 6)] == [*CALLS]
 
 
+@pytest.mark.slow
 def test_an_adapter_and_the_merged_model_are_the_same(
     tiny: Path, talks: Path, tmp_path: Path
 ) -> None:
@@ -203,6 +204,7 @@ def test_an_adapter_and_the_merged_model_are_the_same(
     assert replies[0] != _reply(tiny, None, chats[0], 2)
 
 
+@pytest.mark.slow
 def test_a_killed_run_continues_and_ends_as_if_it_was_never_killed(
     tiny: Path, talks: Path, tmp_path: Path
 ) -> None:
@@ -215,7 +217,7 @@ def test_a_killed_run_continues_and_ends_as_if_it_was_never_killed(
         if line.startswith("step 3 "):
             process.send_signal(signal.SIGKILL)
             break
-    assert process.wait(60) == -signal.SIGKILL
+    assert process.wait(120) == -signal.SIGKILL
     process.stdout.close()
     assert main([*words, str(tmp_path / "killed"), *given]) == 0
     assert main([*words, str(tmp_path / "whole"), *given]) == 0

@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 import multiprocessing
 import signal
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from pretend_practice import PracticeLearner, practise, suite_of
+from pretend_practice import practise, suite_of
 
+from planner.bench.runs.engines import Engine, OneProcess
+from planner.bench.runs.policy_rollouts import BenchRollouts
+from planner.bench.runs.pool import ProcessPool
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
+from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.bench.runs.suites import find_suite
 from planner.training.improvement.curve import CURVE, read_curve
 from planner.training.improvement.journal import JOURNAL
+from planner.training.improvement.loop import Field, improve
 from planner.training.improvement.recipe import ALGORITHMS, ImprovementRecipe
 from planner.world.errors import FileError, PlannerError
 
@@ -132,5 +139,42 @@ def test_bad_input_is_one_clear_error(tmp_path: Path) -> None:
         practise(tmp_path / "hard", SMALL, suite=hard)
 
 
-def test_a_policy_is_fitted_anew_each_time() -> None:
-    assert PracticeLearner().identity == {"learner": "practice"}
+class _Fits:
+    """A learner that writes the names of the traces that it was given."""
+
+    name = "names"
+    identity: Mapping[str, object] = {"learner": "names"}
+
+    def fit(self, traces: Sequence[Path], folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for trace in traces:
+            assert trace.with_name(f"{trace.name}.trace.jsonl").is_file()
+        (folder / "names").write_text(" ".join(trace.name for trace in traces))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_real_episodes_are_the_same_in_one_process_and_in_a_pool(tmp_path: Path) -> None:
+    suite = tuple(find_suite(name)[0] for name in ("desk_tidy_0", "night_light_0"))
+    settings = RunSettings(planner="heuristic_expert", memory=MemoryKind.FULL, agents=1)
+    engines: dict[str, Engine] = {
+        "one": OneProcess(settings),
+        "pool": ProcessPool(settings, workers=2),
+    }
+    files = []
+    for name, engine in engines.items():
+        rollouts = BenchRollouts(
+            "two", suite, lambda policy: settings, lambda s, e=engine: e, lambda *row: None
+        )
+        recipe = ImprovementRecipe(iterations=1, samples=6, in_flight=3)
+        field = Field(rollouts.tasks, rollouts)
+        curve = improve(recipe, field, field, _Fits(), tmp_path / name, lambda line: None)
+        assert [(point.samples, point.successes) for point in curve.points] == [
+            (0, 2),
+            (2, 2),
+            (8, 2),
+        ]
+        names = (tmp_path / name / "iteration_2/policy/names").read_bytes()
+        files.append((names, (tmp_path / name / JOURNAL).read_bytes()))
+        assert len(names.split()) == 8
+    assert files[0] == files[1]
