@@ -249,7 +249,8 @@ def test_topics_that_somebody_publishes_are_not_mixed_unless_forced(
     bag = make_bag(tmp_path / "bag", a_run())
     live = client.node.create_publisher(String, "/words", DEEP)
     spoken = client.listen(String, "/words", DEEP)
-    with replay(bag, "--rate", "max") as started:
+    # Who finds the subscription of this process has found its publisher too, however busy we are.
+    with replay(bag, "--rate", "max", "--wait-for-subscribers", "30") as started:
         status, said = started.ended()
     assert status == 2
     assert "others publish /words (by listener)" in said
