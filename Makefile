@@ -43,7 +43,7 @@ test-fast: setup ## tests without ROS
 	@$(TIMED) 'tests without ROS' $(UNIT) -m 'not slow' $(ARGS)
 
 slow-properties: setup
-	@$(TIMED) 'slow tests without ROS' $(UNIT) -m slow $(ARGS)
+	@$(TIMED) 'slow tests without ROS' $(UNIT) -m 'slow or hypothesis' --hypothesis-profile=whole $(ARGS)
 
 # Three files at a time, each in a ROS domain of its own, as they mostly wait. The order is that of
 # test/integration/conftest.py.

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from headless_browser import Browser, find_browser
 from hypothesis import settings
+from random_cases import WHOLE
 
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
@@ -24,8 +25,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No case is judged by the time that it takes, which a busy machine decides.
-settings.register_profile("patient", settings(), deadline=None)
+# A property is tried with few cases at every change, and again with all of them in the slow tests.
+settings.register_profile("patient", max_examples=20, deadline=None)
 settings.load_profile("patient")
+settings.register_profile("whole", max_examples=WHOLE, deadline=None)
 # `pytest --hypothesis-profile=nightly`: as many cases as a night has time for.
 settings.register_profile("nightly", max_examples=10_000, deadline=None)
 

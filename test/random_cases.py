@@ -9,6 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import SearchStrategy
 
+# Cases of a property that asks for no number of its own, in the profile "whole".
+WHOLE = 100
+
+
+def cases(number: int) -> int:
+    """Cases of a property that needs `number`: in the profile "patient" a fifth of them."""
+    return max(1, min(number, number * settings().max_examples // WHOLE))
+
 
 def random_cases(
     few: int, many: int, *strategies: SearchStrategy[object]

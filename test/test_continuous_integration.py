@@ -54,9 +54,13 @@ def test_what_one_target_omits_the_other_runs() -> None:
         capture_output=True,
         text=True,
     ).stdout
-    suites = ("pytest test/integration", "--ignore=test/integration")
+    # Properties run in both, in the slow tests with all their cases.
+    suites = {
+        "pytest test/integration": "-m slow",
+        "--ignore=test/integration": "-m 'slow or hypothesis' --hypothesis-profile=whole",
+    }
     ran = [line for line in told.replace("\\\n", "").splitlines() if "bin/pytest" in line]
-    for suite in suites:
-        for mark in ("-m 'not slow'", "-m slow"):
+    for suite, slow in suites.items():
+        for mark in ("-m 'not slow'", slow):
             assert len([line for line in ran if suite in line and mark in line]) == 1
     assert len(ran) == 4

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from random_cases import cases
 
 from planner.evaluation.criteria import criteria_findings
 from planner.evaluation.evaluator import Evaluator
@@ -334,7 +335,7 @@ def reference(criteria: Criteria, lab, states) -> bool:
 
 
 @settings(
-    max_examples=120,
+    max_examples=cases(120),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

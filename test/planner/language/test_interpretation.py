@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_cases import cases
 
 from planner.language.equivalence import Grade, grade, same_meaning
 from planner.language.goal_form import Goal
@@ -330,7 +331,7 @@ WORDS = sorted({word for text in COMMANDS for word in text.split()})
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=25))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 def test_any_words_have_an_outcome(words: list[str]) -> None:
     text = " ".join(words)
     found = interpret(text)

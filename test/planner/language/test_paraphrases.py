@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_cases import cases
 
 from planner.language.equivalence import same_meaning
 from planner.language.goal_form import Goal
@@ -80,7 +81,7 @@ REMARKS = st.lists(st.sampled_from(WORDS.split()), max_size=14)
 
 
 @given(REMARKS, REMARKS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=cases(150), deadline=None)
 def test_remarks_have_an_outcome(first: list[str], second: list[str]) -> None:
     text = f"{' '.join(first)}. {' '.join(second)}"
     assert same_meaning(interpret(text), interpret(text))

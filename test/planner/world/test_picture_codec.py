@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_cases import cases
 
 from planner.world.errors import PlannerError
 from planner.world.picture_codec import (
@@ -125,7 +126,7 @@ def encoded(kind: str) -> bytes:
     return encode_colour(colours().astype(np.uint8))
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(st.binary(max_size=64), st.integers(0, 600), st.sampled_from([COLOUR_FORMAT, DEPTH_FORMAT]))
 def test_damaged_data_give_a_picture_or_one_clear_error(junk: bytes, at: int, kind: str) -> None:
     whole = encoded(kind)

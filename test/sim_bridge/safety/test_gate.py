@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_cases import cases
 from walker import (
     CUP,
     EPISODE,
@@ -451,7 +452,7 @@ DEEDS = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=cases(1000), deadline=None)
 @given(st.lists(DEEDS, max_size=25))
 def test_who_may_not_move_does_not_move(deeds: list[object]) -> None:
     """SPOT-F6.4: 1,000 random interleavings of faults and commands."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from random_cases import cases
 from walker import EPISODE, HOUSE, OPEN, PICK, ROBOT, Walker, options
 
 from planner.world.primitive import Primitive, PrimitiveName
@@ -215,8 +217,9 @@ class Asking(RuleBasedStateMachine):
             assert question.question_id == self.waiting[0]
 
 
+@pytest.mark.hypothesis
 class TestAsking(Asking.TestCase):  # type: ignore[misc, name-defined]
-    settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
+    settings = settings(max_examples=cases(300), stateful_step_count=40, deadline=None)
 
     def test_what_starts_had_an_approval_of_its_own_or_of_its_kind(self) -> None:
         self.runTest()

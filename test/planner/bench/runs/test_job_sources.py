@@ -63,7 +63,8 @@ def _ray(settings: RunSettings) -> Engine:
 ENGINES = [
     pytest.param(OneProcess, id="one_process"),
     pytest.param(lambda settings: OneProcess(settings, at_once=3), id="in_turns"),
-    pytest.param(lambda settings: ProcessPool(settings, 2), id="pool"),
+    # Each of its processes loads everything anew.
+    pytest.param(lambda settings: ProcessPool(settings, 2), id="pool", marks=pytest.mark.slow),
     pytest.param(
         _ray,
         id="ray",

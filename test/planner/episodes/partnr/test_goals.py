@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from partnr_house import able, constraints, facts, goal, scene_with
+from random_cases import cases
 
 from planner.episodes.partnr.goals import derive
 
@@ -441,7 +442,7 @@ _VOCABULARY = st.sampled_from(_WORDS.split())
 
 
 @given(words=st.lists(_VOCABULARY, max_size=25))
-@settings(max_examples=400)
+@settings(max_examples=cases(400))
 def test_any_words_give_a_sound_goal_or_a_reason(words: list[str]) -> None:
     scene = scene_with(cup_0="table_0", cup_1="counter_0", lamp_0="bed_0", toy_bee_0="bed_1")
     derivation = derive(" ".join(words), scene)
@@ -462,6 +463,6 @@ def test_any_words_give_a_sound_goal_or_a_reason(words: list[str]) -> None:
 
 
 @given(text=st.text(max_size=400))
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 def test_any_text_is_read_without_an_error(text: str) -> None:
     assert derive(text, scene_with(cup_0="table_0")).reason

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from random_cases import cases
 
 from planner.episodes.partnr.instruction_file import read_instructions
 from planner.world.errors import FileError
@@ -132,7 +133,7 @@ _JSON = st.recursive(
 
 
 @given(document=_JSON)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_garbage_gives_faults_or_one_file_error(tmp_path: Path, document: object) -> None:
     path = _write(tmp_path / "fuzz.json", document)
     try:
@@ -144,7 +145,7 @@ def test_garbage_gives_faults_or_one_file_error(tmp_path: Path, document: object
 
 
 @given(data=st.binary(max_size=200))
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_random_bytes_raise_nothing_but_file_errors(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "fuzz.json"
     path.write_bytes(data)

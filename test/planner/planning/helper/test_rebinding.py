@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_cases import cases
 
 from planner.planning.helper.program_items import ProgramItems
 from planner.planning.helper.program_memory import ProgramMemory
@@ -450,7 +451,7 @@ _WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=cases(150), deadline=None)
 @given(st.lists(_WORDS, max_size=12), st.sampled_from(ROUTINES))
 def test_any_words_give_a_program_or_a_reason(said: Iterable[str], record: ProgramRecord) -> None:
     found = rebind(record, f"The {record.person} {' '.join(said)}")

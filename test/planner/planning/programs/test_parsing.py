@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_cases import cases
 
 from planner.planning.programs.parsing import MAX_CHARACTERS, MAX_STATEMENTS, parse_program
 from planner.planning.programs.program import (
@@ -263,7 +264,7 @@ def test_any_text_is_a_program_or_an_error_of_ours(text: str, corrective: bool) 
 
 
 @pytest.mark.slow
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=cases(1500), deadline=None)
 @given(st.one_of(st.text(), st.lists(PIECES, max_size=60).map("".join)), st.booleans())
 def test_many_texts_are_programs_or_errors_of_ours(text: str, corrective: bool) -> None:
     _read_or_refused(text, corrective=corrective)
