@@ -9,6 +9,7 @@ from typing import Protocol
 
 from planner.memory.features import Features, SigLipFeatures
 from planner.world.compass import Heading
+from planner.world.errors import PlannerError
 from planner.world.observation import RgbImage
 
 
@@ -51,7 +52,15 @@ def load_view_encoder(folder: str) -> ViewEncoder | None:
 def heading_scores(
     views: Mapping[Heading, Features], texts: Sequence[Features]
 ) -> dict[Heading, float]:
-    """The sum of each picture's cosines with all texts (LLAMAR-C30)."""
+    """The sum of each picture's cosines with all texts (LLAMAR-C30).
+
+    Raises:
+        PlannerError: where pictures and texts are no vectors of one space.
+    """
+    sizes = [{len(each) for each in found} for found in (views.values(), texts)]
+    if len(sizes[0] | sizes[1]) > 1:
+        pictures, words = (" or ".join(map(str, sorted(found))) for found in sizes)
+        raise PlannerError(f"pictures have {pictures} numbers and texts {words}")
     return {heading: sum(float(view @ text) for text in texts) for heading, view in views.items()}
 
 

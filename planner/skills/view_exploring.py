@@ -6,7 +6,8 @@ most similar to the open subtasks, and steps that way.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import TypeVar
 
 from planner.memory.features import Features
 from planner.skills.attempt import Attempt, Routine
@@ -25,6 +26,7 @@ SUBTASK_SEPARATOR = "; "
 # These end the whole routine, not only its round.
 _ENDING = (PrimitiveCode.STOPPED, PrimitiveCode.NOT_ALLOWED, PrimitiveCode.CANCELED)
 
+ResultT = TypeVar("ResultT")
 _Views = Generator[tuple[str, float], None, PrimitiveResult | dict[Heading, Features]]
 
 
@@ -32,7 +34,7 @@ def explore_by_view(attempt: Attempt, arguments: Arguments) -> Routine:
     """Explores; succeeds if it could make at least one step (LLAMAR-D27)."""
     options, team, agent = attempt.scene.options, attempt.scene.team, attempt.scene.agent
     eye = attempt.scene.eye
-    texts = _texts(eye, arguments.text)
+    texts = _compared(lambda: _texts(eye, arguments.text))
     steps, taken, by_pictures = 0, [], 0
     blocked: set[Heading] = set()
     for number in range(options.explore_rounds):
@@ -43,7 +45,7 @@ def explore_by_view(attempt: Attempt, arguments: Arguments) -> Routine:
         by_pictures += bool(views)
         # The same picture, of a wall or not, would win again for as long as nobody moves.
         views = {each: view for each, view in views.items() if each not in blocked} or views
-        chosen = best_heading(heading_scores(views, texts)) if views else None
+        chosen = _best(views, texts) if views else None
         heading = chosen or least_recent(team.headings(agent))
         team.headed(agent, heading)
         taken.append(heading.name.lower())
@@ -96,14 +98,27 @@ def _look_round(attempt: Attempt, eye: Eye | None) -> _Views:
 
 
 def _view(eye: Eye, agent: str) -> Features | None:
-    """What an agent's camera shows now; None for a dropped picture.
+    """What an agent's camera shows now; None for a dropped picture."""
+
+    def view() -> Features | None:
+        image = eye.picture(agent)
+        return None if image is None else eye.encoder.picture(image)
+
+    return _compared(view)
+
+
+def _best(views: Mapping[Heading, Features], texts: Sequence[Features]) -> Heading:
+    return best_heading(_compared(lambda: heading_scores(views, texts)))
+
+
+def _compared(ask: Callable[[], ResultT]) -> ResultT:
+    """What the encoder says.
 
     Raises:
         RefusalError: if there can be no pictures, or they cannot be compared.
     """
     try:
-        image = eye.picture(agent)
-        return None if image is None else eye.encoder.picture(image)
+        return ask()
     except PlannerError as error:
         sentence = f"The pictures cannot be compared with the subtasks: {error}."
         raise RefusalError(SkillCode.BACKEND_FAULT, sentence) from None

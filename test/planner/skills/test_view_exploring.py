@@ -254,3 +254,19 @@ def test_no_folder_is_no_encoder_and_another_one_an_error(tmp_path: Path) -> Non
     assert load_view_encoder("") is None
     with pytest.raises(PlannerError):
         load_view_encoder(str(tmp_path))
+
+
+def test_words_that_cannot_be_compared_end_the_call(explorer: Recorder) -> None:
+    class Mute(Compass):
+        def text(self, words: str) -> Features:
+            raise PlannerError("the encoder is away")
+
+    result = explorer.with_eye(Mute({})).world.run("ExploreByView[x]")
+    assert result.code is SkillCode.BACKEND_FAULT
+    assert result.text.endswith("cannot be compared with the subtasks: the encoder is away.")
+
+
+def test_an_encoder_with_words_of_another_size_ends_the_call(explorer: Recorder) -> None:
+    result = explorer.with_eye(Compass({"x": (1, 0, 0)})).world.run("ExploreByView[x]")
+    assert result.code is SkillCode.BACKEND_FAULT
+    assert result.text.endswith("pictures have 4 numbers and texts 3.")
