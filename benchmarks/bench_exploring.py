@@ -5,7 +5,8 @@ Repeat with: python benchmarks/bench_exploring.py [--episodes N] [--seconds S ..
 Episodes are the first of each house of the suite llamar. One agent starts where the episode says,
 without knowing of any thing, and only explores. Counted are, after some times of the world's clock,
 the things that the memory has seen, of all that the episode has and of those that its checklist is
-about, and the metres that were walked, summed over every step of the world. With --encoder
+about, in how many episodes these are all (a success), and the metres that were walked, summed over
+every step of the world. With --encoder
 FOLDER also by the pictures of a SigLIP or CLIP class model; "by words" stands for a flawless one,
 which reads the classes in a picture from the simulator, so it is no result of a model.
 """
@@ -210,9 +211,11 @@ def rows(way: Way, logs: Sequence[Log], times_s: Sequence[float]) -> list[tuple[
     for seconds in times_s:
         marks = [log.at(seconds) for log in logs]
         share = float(np.mean([mark.share for mark in marks]))
-        wanted = float(np.mean([mark.wanted for mark in marks if mark.wanted is not None]))
+        of_task = [mark.wanted for mark in marks if mark.wanted is not None]
+        wanted, all_found = float(np.mean(of_task)), sum(found == 1.0 for found in of_task)
         metres = float(np.mean([mark.metres for mark in marks]))
-        measured = f"{share:.1%} of things, {wanted:.1%} of the task's; {metres:.1f} m"
+        measured = f"{share:.1%} of things, {wanted:.1%} of the task's, all in {all_found} of "
+        measured += f"{len(of_task)}; {metres:.1f} m"
         found.append((f"{way.name}, {seconds:g} s", measured, f"{len(marks)} episodes"))
     return found
 
