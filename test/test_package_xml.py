@@ -26,6 +26,7 @@ KEYS = {
 # What only building takes, besides Python packages.
 SYSTEM = {"build-essential", "python3-dev"}
 ROS_PACKAGE = re.compile(r".*_(msgs|srvs|interfaces)|rclpy|launch|launch_ros|ament_index_python")
+ROS_WORD = re.compile(r"_(msgs|srvs|interfaces)\b|rclpy|launch|ament_index_python")
 
 
 def named(*kinds: str) -> set[str]:
@@ -46,7 +47,11 @@ def imported() -> Iterator[str]:
     for top in ("planner", "sim_bridge", "nodes", "launch"):
         for path in (ROOT / top).rglob("*"):
             if path.suffix == ".py" or (top == "nodes" and path.is_file() and not path.suffix):
-                for node in ast.walk(ast.parse(path.read_text())):
+                text = path.read_text()
+                # Parsing all of the code takes seconds, and few files import ROS.
+                if not ROS_WORD.search(text):
+                    continue
+                for node in ast.walk(ast.parse(text)):
                     if isinstance(node, ast.Import):
                         yield from (alias.name.partition(".")[0] for alias in node.names)
                     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
