@@ -68,7 +68,7 @@ def test_a_build_without_cffi_does_not_leave_the_compiled_part_out(tmp_path: Pat
     ("missing", "cure"),
     [
         ("sim_bridge.embedded._compiled", "python setup.py build_ext --inplace"),
-        ("_cffi_backend", "pip install cffi"),
+        pytest.param("_cffi_backend", "pip install cffi", marks=pytest.mark.slow),
     ],
 )
 def test_a_run_without_the_compiled_part_ends_with_one_line(missing: str, cure: str) -> None:

@@ -155,10 +155,10 @@ class Stack:
         self.client.wait(is_ready, f"a memory that knows {sorted(known)}")
 
 
-# At every change: with pictures and two agents one planner that knows the goal, one that reads
-# changes of the memory, one that reads summaries, and one that decides for both at once; all others
-# in the world without pictures.
-WITH_PICTURES_AT_EVERY_CHANGE = ("expert", "react", "partnr_react", "llamar")
+# At every change: with pictures and two agents, which takes twenty seconds each, one planner
+# that reads changes of the memory, and one that decides for both at once; all others in the world
+# without pictures.
+WITH_PICTURES_AT_EVERY_CHANGE = ("react", "llamar")
 
 
 def _is_fast(world: str, planner: str) -> bool:
