@@ -250,6 +250,25 @@ ELSEWHERE: Mapping[str, str] = {
     "planner episodes lint DIR --solve": (
         "test/planner/episodes/lint/test_linting.py::test_what_a_planner_cannot_solve_is_reported"
     ),
+    "planner episodes generate et-plan --split test --count 2000 --seed 1 -o FILE.json.gz": (
+        "test/planner/episodes/et_generation/test_command.py"
+        "::test_equal_seeds_give_equal_files_with_unique_ids"
+    ),
+    "planner episodes generate et-plan --category navigation --variant occlusion_size "
+    "--count 834 -o DIR": (
+        "test/planner/episodes/et_generation/test_command.py"
+        "::test_occlusion_keeps_a_fifth_of_what_was_made"
+    ),
+    "planner episodes generate et-plan --category two_objects --variant optimal_path "
+    "--house et_train_3 -o DIR": (
+        "test/planner/episodes/et_generation/test_command.py"
+        "::test_variants_set_what_is_known_and_how_much_is_carried"
+    ),
+    "planner episodes generate et-plan --world embedded --category manipulation --split train "
+    "--count 50 -o DIR": (
+        "test/planner/episodes/et_generation/test_bodies.py"
+        "::test_the_embedded_simulator_keeps_what_a_body_can_do"
+    ),
     "planner episodes generate partnr --house heldout --count 100 --seed 1 --solve -o DIR": (
         "test/planner/episodes/generation/test_generating.py"
         "::test_what_the_planner_does_not_solve_is_rejected_and_counted"

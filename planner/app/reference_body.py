@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
 
+from planner.app.composition import compose
 from planner.app.prepared_run import prepare_run
 from planner.app.reference_play import reference_calls
+from planner.app.time_steps import Observer, Steps
+from planner.evaluation.progress import Mode
+from planner.memory.memory import Memory
+from planner.memory.privileged import PrivilegedUpdater
 from planner.parts.calls import parse_call
-from planner.planning.planner import AgentResult, Context, Decision
+from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.world.episode import Episode
+from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.skill import SkillCall, SkillName
+from sim_bridge.backend import Backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.graph.backend import GraphBackend
@@ -45,20 +54,63 @@ def play_with_body(episode: Episode, house: House) -> str:
     Raises:
         PlannerError: if the episode has no such plan, or does not fit the house.
     """
-    planner = _ReferencePlanner(reference_calls(episode))
+    calls = reference_calls(episode)
     headless = EmbeddedOptions(renderer="none")
     with closing(GraphBackend() if house.graph is not None else EmbeddedBackend(headless)) as world:
+        ended = play_calls(world, episode, house, calls)
+    return ended.failure
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How calls ended.
+
+    Attributes:
+        failure: why the criteria are not met, or the call that failed; "" if they are met.
+        at_start: whether they were met before any call.
+    """
+
+    failure: str
+    at_start: bool
+
+
+def play_calls(world: Backend, episode: Episode, house: House, calls: tuple[str, ...]) -> Ended:
+    """Makes calls in any world that can be stepped.
+
+    Raises:
+        PlannerError: if the episode does not fit the house.
+    """
+    planner = _ReferencePlanner(calls)
+
+    def make_planner(_task: Task) -> _ReferencePlanner:
+        return planner
+
+    acting = (episode.agents[0].uid,)
+    if isinstance(world, EmbeddedBackend | GraphBackend):
         run = prepare_run(
+            world, house, episode, make_planner, acting=acting, images=False, all_known=True
+        )
+    else:
+        run = compose(
             world,
             house,
             episode,
-            lambda _task: planner,
-            acting=(episode.agents[0].uid,),
-            images=False,
+            make_planner,
+            PrivilegedUpdater(world.world_state),
+            _no_observer,
+            partial(Steps, world),
+            acting=acting,
+            seed=None,
+            on_event=None,
+            trace=None,
+            mode=Mode.STRICT,
             all_known=True,
         )
-        verdict = run.run().verdict
-    if verdict.criteria is not None and verdict.criteria.success:
-        return ""
-    missing = verdict.criteria.explanation if verdict.criteria is not None else ""
-    return planner.failure or missing
+    verdict = run.run().verdict.criteria
+    if verdict is not None and verdict.success:
+        return Ended("", verdict.first_step == 0)
+    return Ended(planner.failure or (verdict.explanation if verdict is not None else ""), False)
+
+
+def _no_observer(_memory: Memory) -> Observer:
+    raise PlannerError("nobody looks where everything is known")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from planner.episodes import cli
 
 if TYPE_CHECKING:
+    from planner.episodes.et_generation.task_world import TaskWorld
     from planner.episodes.teach.middle import Moment
     from planner.language.goal_form import Goal
     from planner.world.episode import Episode
@@ -34,7 +35,14 @@ def run(args: argparse.Namespace) -> int:
         find=_files_of_suite,
         understand=_understand,
         find_middle=_find_middle,
+        make_world=_make_world,
     )
+
+
+def _make_world(name: str) -> TaskWorld:
+    from planner.app.task_worlds import task_world
+
+    return task_world(name)
 
 
 def _find_middle(episode: Episode, house: House) -> Moment:

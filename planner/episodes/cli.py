@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planner.episodes.et_generation.arguments import add_et_plan_arguments
 from planner.episodes.generation.arguments import add_generate_arguments
 from planner.episodes.lint.arguments import Solve, add_lint_arguments
 from planner.episodes.llamar.arguments import add_team_arguments
@@ -18,6 +19,7 @@ from planner.episodes.suite_finder import FindSuite
 from planner.episodes.teach.arguments import add_dialogue_arguments
 
 if TYPE_CHECKING:
+    from planner.episodes.et_generation.task_world import MakeWorld
     from planner.episodes.teach.middle import FindMiddle
     from planner.language.goal_form import Goal
 
@@ -100,6 +102,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_dialogue_arguments(
         recipes.add_parser("routines", help="ten personal routines, each taught and asked for")
     )
+    add_et_plan_arguments(
+        recipes.add_parser(
+            "et-plan", help="ET-Plan-Bench's tasks, with plans that were carried out"
+        )
+    )
     add_lint_arguments(
         actions.add_parser("lint", help="check episodes against rules, each with an id")
     )
@@ -165,6 +172,7 @@ def run(
     find: FindSuite | None = None,
     understand: Callable[[str], Goal] | None = None,
     find_middle: FindMiddle | None = None,
+    make_world: MakeWorld | None = None,
 ) -> int:
     """Runs one action.
 
@@ -175,6 +183,7 @@ def run(
         find: the files of a suite; without it, only paths are taken.
         understand: reads an instruction for `draw`.
         find_middle: finds the middle of an episode for `generate teach`.
+        make_world: makes the world in which `generate et-plan` carries plans out.
 
     Returns:
         0; 1 if nothing could be imported, a listed file is invalid, or a rule found an error.
@@ -218,6 +227,10 @@ def run(
         from planner.episodes.teach.generate_cli import run_generate_dialogues
 
         return run_generate_dialogues(args, find_middle)
+    if args.action == "generate" and args.format == "et-plan" and make_world is not None:
+        from planner.episodes.et_generation.cli import run_generate_et_plan
+
+        return run_generate_et_plan(args, make_world)
     if args.action == "generate":
         from planner.episodes.generation.cli import run_generate
 

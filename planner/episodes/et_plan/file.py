@@ -74,6 +74,8 @@ class _Specified(_Foreign):
     prior: Word = "P"
     arms: Annotated[int, Field(ge=1, le=2)] = 1
     init: object = None
+    variants: object = None
+    environment: object = None
     gt: Annotated[tuple[tuple[Word | int, ...], ...], Field(max_length=MAX_STEPS)] = ()
 
 

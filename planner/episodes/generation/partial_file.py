@@ -13,7 +13,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeVar
+from typing import BinaryIO, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -46,8 +46,8 @@ class Asked(FileModel):
     houses: dict[str, str]
 
 
-class Done(FileModel):
-    """Every other line: an episode's number, and itself, or None where no attempt had success.
+class Numbered(FileModel):
+    """Every other line: something that is done, by its number.
 
     Attributes:
         rejected: how many of its candidates were rejected, by reason.
@@ -55,7 +55,16 @@ class Done(FileModel):
 
     number: int = Field(ge=0)
     rejected: dict[str, int]
+
+
+class Done(Numbered):
+    """An episode, or None where no attempt had success."""
+
     episode: Episode | None
+
+
+_Asked = TypeVar("_Asked", bound=FileModel)
+_Done = TypeVar("_Done", bound=Numbered)
 
 
 def partial_path(output: Path) -> Path:
@@ -70,22 +79,25 @@ def partial_path(output: Path) -> Path:
     return place.with_name(place.name + SUFFIX)
 
 
-class PartialFile:
+class PartialLines(Generic[_Asked, _Done]):
     """The partial file of one output, locked for this process; use it with `with`."""
 
-    def __init__(self, output: Path, asked: Asked) -> None:
+    def __init__(self, output: Path, asked: _Asked, line: type[_Done], count: int) -> None:
         """Opens the file of an earlier run, or begins one.
 
         Args:
             output: the path of the final pack or folder.
             asked: what this run is to make.
+            line: the model of every line but the first.
+            count: numbers are below it.
 
         Raises:
             FileError: if it cannot be written, is that of other arguments or of a process that is
                 still running, or has an invalid line.
         """
         self.path = partial_path(output)
-        self._done: dict[int, Done] = {}
+        self._line, self._count = line, count
+        self._done: dict[int, _Done] = {}
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._stream: BinaryIO = self.path.open("ab+")
@@ -104,10 +116,9 @@ class PartialFile:
         return frozenset(self._done)
 
     @property
-    def episodes(self) -> list[Episode]:
-        """The episodes so far, by number."""
-        found = (self._done[number].episode for number in sorted(self._done))
-        return [episode for episode in found if episode is not None]
+    def done(self) -> list[_Done]:
+        """What is done so far, by number."""
+        return [self._done[number] for number in sorted(self._done)]
 
     @property
     def rejected(self) -> Counter[str]:
@@ -117,7 +128,7 @@ class PartialFile:
             total.update(self._done[number].rejected)
         return total
 
-    def append(self, done: Done) -> None:
+    def append(self, done: _Done) -> None:
         """Adds a line, which is on disk when this returns.
 
         Raises:
@@ -125,7 +136,7 @@ class PartialFile:
         """
         line = self._write(done)
         # As a later run would read it, so that both write the same.
-        self._done[done.number] = self._parsed(line, Done, len(self._done) + 2)
+        self._done[done.number] = self._parsed(line, self._line, len(self._done) + 2)
 
     def remove(self) -> None:
         """Deletes the file, once the output is written.
@@ -138,7 +149,7 @@ class PartialFile:
         except OSError as error:
             raise FileError(self.path, "", f"cannot be deleted: {error.strerror}") from None
 
-    def __enter__(self) -> PartialFile:
+    def __enter__(self) -> Self:
         """Returns the object itself."""
         return self
 
@@ -155,7 +166,7 @@ class PartialFile:
             reason = "another process is writing it; wait for that one, or choose another --output"
             raise FileError(self.path, "", reason) from None
 
-    def _read(self, asked: Asked) -> None:
+    def _read(self, asked: _Asked) -> None:
         try:
             self._stream.seek(0)
             lines = self._stream.read().splitlines(keepends=True)
@@ -167,11 +178,11 @@ class PartialFile:
         if not lines:
             self._write(asked)
             return
-        self._compare(self._parsed(lines[0], Asked, 1), asked)
-        self._take(lines[1:], asked.count)
+        self._compare(self._parsed(lines[0], type(asked), 1), asked)
+        self._take(lines[1:])
 
-    def _compare(self, earlier: Asked, asked: Asked) -> None:
-        for field in Asked.model_fields:
+    def _compare(self, earlier: _Asked, asked: _Asked) -> None:
+        for field in type(asked).model_fields:
             was, now = getattr(earlier, field), getattr(asked, field)
             # The houses are used in their order.
             if was == now and (field != "houses" or list(was) == list(now)):
@@ -184,11 +195,12 @@ class PartialFile:
             remedy = "go on with the same arguments, choose another --output, or delete this file"
             raise FileError(self.path, field, reason + remedy)
 
-    def _take(self, lines: Sequence[bytes], count: int) -> None:
+    def _take(self, lines: Sequence[bytes]) -> None:
         for number, line in enumerate(lines, start=2):
-            done = self._parsed(line, Done, number)
-            if done.number in self._done or done.number >= count:
-                reason = f"{done.number} is there twice or not below {count}; delete this file"
+            done = self._parsed(line, self._line, number)
+            if done.number in self._done or done.number >= self._count:
+                below = f"not below {self._count}"
+                reason = f"{done.number} is there twice or {below}; delete this file"
                 raise FileError(self.path, f"line {number}.number", reason)
             self._done[done.number] = done
 
@@ -219,3 +231,16 @@ def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return " ".join(str(item) for item in value)
     return "none" if value in (None, "") else str(value)
+
+
+class PartialFile(PartialLines[Asked, Done]):
+    """The partial file of PARTNR's episodes."""
+
+    def __init__(self, output: Path, asked: Asked) -> None:
+        """As `PartialLines`."""
+        super().__init__(output, asked, Done, asked.count)
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """The episodes so far, by number."""
+        return [done.episode for done in self.done if done.episode is not None]

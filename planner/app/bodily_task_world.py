@@ -1,0 +1,91 @@
+"""Worlds in which generated tasks are carried out by skills and bodies, over simulated time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.app.reference_body import play_calls
+from planner.app.task_worlds import ALREADY, NOT_MET, GraphTaskWorld
+from planner.episodes.et_generation.task_world import Played
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from sim_bridge.backend import Backend
+
+_FAILED = "a body cannot carry the plan out"
+_NO_GRAPHS = "this world has no scene graphs; use --world graph"
+
+
+class BodilyTaskWorld:
+    """Tries plans in the graph world first, which is quick, and then the shortest that passes.
+
+    So a task has the same plan in every world in which it is possible.
+
+    Args:
+        name: of the backend.
+        backend: can be stepped.
+    """
+
+    def __init__(self, name: str, backend: Backend) -> None:
+        self.name = name
+        self.lacks: dict[str, str] = {}
+        self._backend = backend
+        self._quick = GraphTaskWorld()
+
+    def play(
+        self, episode: Episode, house: House, plans: Sequence[tuple[str, ...]]
+    ) -> list[Played]:
+        """See `TaskWorld`.
+
+        Raises:
+            PlannerError: if the episode does not fit the house, or it is a scene graph.
+        """
+        if house.graph is not None:
+            raise PlannerError(f"{house.name}: {_NO_GRAPHS}")
+        quick = self._quick.play(episode, house, plans)
+        passed = [index for index, run in enumerate(quick) if not run.reason]
+        if not passed:
+            return quick
+        passed.sort(key=lambda index: (quick[index].walked_m, index))
+        runs = list(quick)
+        for at, index in enumerate(passed):
+            ended = play_calls(self._backend, episode, house, plans[index])
+            why = self._why(ended.failure, at_start=ended.at_start)
+            runs[index] = Played(why, quick[index].walked_m)
+            if not why:
+                for longer in passed[at + 1 :]:
+                    runs[longer] = Played("the walk is longer", quick[longer].walked_m)
+                break
+        return runs
+
+    @staticmethod
+    def _why(failure: str, *, at_start: bool) -> str:
+        if at_start:
+            return ALREADY
+        if not failure:
+            return ""
+        # A call that failed begins with itself; what is missing is a sentence.
+        name, bracket, _ = failure.partition("[")
+        return f"{_FAILED}: {name}" if bracket and name.isalpha() else NOT_MET
+
+    def close(self) -> None:
+        """Ends the backend."""
+        self._backend.close()
+
+
+def bodily_world(name: str) -> BodilyTaskWorld:
+    """The embedded simulator, without pictures, or Habitat.
+
+    Raises:
+        PlannerError: if there is no such world, or it cannot be used here.
+    """
+    if name == "embedded":
+        from sim_bridge.embedded.backend import EmbeddedBackend
+        from sim_bridge.embedded.options import EmbeddedOptions
+
+        return BodilyTaskWorld(name, EmbeddedBackend(EmbeddedOptions(renderer="none")))
+    if name == "habitat":
+        from sim_bridge.habitat.backend import HabitatBackend
+
+        return BodilyTaskWorld(name, HabitatBackend())
+    raise PlannerError(f"there is no world {name!r} to carry tasks out in")

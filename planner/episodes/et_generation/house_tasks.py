@@ -1,0 +1,263 @@
+"""Tasks of one house: ideas with words, a start, and a plan that was carried out (ETPLAN-2.1)."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from planner.episodes.et_generation.categories import Category, Variant
+from planner.episodes.et_generation.combinations import combinations
+from planner.episodes.et_generation.deck import Deck
+from planner.episodes.et_generation.house_facts import HouseFacts, facts_of
+from planner.episodes.et_generation.idea import Idea
+from planner.episodes.et_generation.phrasing import NoNameError, Phrasing
+from planner.episodes.et_generation.plans import Plan, plans, verbs_of
+from planner.episodes.et_generation.reading import Critic, RejectedIdeaError
+from planner.episodes.et_generation.starts import BODY, Pose2D, starts_of
+from planner.episodes.et_generation.task_world import TaskWorld
+from planner.world.episode import (
+    EPISODE_VERSION,
+    AgentPlacement,
+    Criteria,
+    Episode,
+    Prior,
+)
+from planner.world.files import FileModel
+from planner.world.house import House
+
+NO_IDEAS = "nothing in the house fits the template"
+NO_NAME = "a class has no plain name of its own"
+AGAIN = "the same task again"
+NO_ROOM = "the house has no such room"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What kind of tasks to make: a row of the paper's table.
+
+    Attributes:
+        category: the template.
+        prior: what the robot knows at the start.
+        arms: how many things it may carry at a time.
+        opening: only tasks where something has to be opened.
+        relations: only these between A and B, such as FACING; empty = all.
+        rooms: only tasks whose things are or go there, by class; empty = all.
+        max_actions: the limit M; None = the category's.
+    """
+
+    category: Category
+    prior: Prior = "P"
+    arms: int = 1
+    opening: bool = False
+    relations: tuple[str, ...] = ()
+    rooms: tuple[str, ...] = ()
+    max_actions: int | None = None
+
+    @property
+    def name(self) -> str:
+        """For ids."""
+        parts = [str(self.category)]
+        if self.prior != "P":
+            parts.append({"FP": "map", "G": "graph"}[self.prior])
+        if self.arms > 1:
+            parts.append("two_arms")
+        return "-".join(parts)
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Those that all of its tasks have."""
+        found = [Variant.LAYOUT_MAP] if self.prior == "FP" else []
+        return (*found, *([Variant.OPTIMAL_PATH] if self.arms > 1 else []))
+
+
+class Kept(FileModel):
+    """What makes an episode, but for the things of its house, which all of them share."""
+
+    episode_id: str
+    instruction: str
+    start: Pose2D
+    criteria: Criteria
+
+
+@dataclass
+class Portion:
+    """Some tasks of a row in a house, and how many ideas were rejected for which reason."""
+
+    episodes: list[Episode] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
+
+
+class HouseTasks:
+    """Makes the tasks of one house."""
+
+    def __init__(self, house: House, split: str, world: TaskWorld, critic: Critic | None) -> None:
+        self.house = house
+        self._world, self._critic = world, critic
+        self._base = Episode.model_validate(
+            {
+                "version": EPISODE_VERSION,
+                "episode_id": "task",
+                "house": house.name,
+                "split": split,
+                "instruction": "task",
+                "agents": (AgentPlacement(uid="agent_0", kind=BODY),),
+                "objects": () if house.graph is not None else house.objects,
+            }
+        )
+        self._ideas: dict[Category, tuple[Idea, ...]] = {}
+
+    @cached_property
+    def facts(self) -> HouseFacts:
+        """What templates know of it."""
+        return facts_of(self.house)
+
+    @cached_property
+    def _phrasing(self) -> Phrasing:
+        return Phrasing(self.facts)
+
+    @cached_property
+    def _starts(self) -> dict[str, tuple[Pose2D, ...]]:
+        return dict(starts_of(self.house))
+
+    def make(self, row: Row, count: int, seed: str, taken: set[str], first: int) -> Portion:
+        """Makes up to `count` tasks, fewer if ideas run out.
+
+        Args:
+            row: of which kind.
+            count: how many.
+            seed: of everything random.
+            taken: keys of tasks that exist already; keys of new ones are added.
+            first: number of the first, for ids.
+        """
+        portion, here = Portion(), set[str]()
+        rng = random.Random(f"{seed}/{self.house.name}/{row.name}")
+        ideas = self._fitting(row, portion)
+        deck = Deck(self.facts, ideas, rng)
+        while len(portion.episodes) < count and (idea := deck.draw()) is not None:
+            room = rng.choice(list(self._starts))
+            start = rng.choice(self._starts[room])
+            words = self._key(row, idea)
+            key = f"{words} from {room}"
+            if key in taken or words in here:
+                portion.rejected[AGAIN] += 1
+                continue
+            number = first + len(portion.episodes)
+            try:
+                episode = self._task(row, idea, (room, start), number, rng)
+            except RejectedIdeaError as error:
+                portion.rejected[str(error)] += 1
+                continue
+            taken.add(key)
+            here.add(words)
+            portion.keys.append(key)
+            portion.episodes.append(episode)
+        return portion
+
+    def again(self, kept: Kept) -> Episode:
+        """An episode from what a partial file keeps of it."""
+        agent = AgentPlacement(uid="agent_0", kind=BODY, start=kept.start)
+        return self._base.model_copy(
+            update={
+                "episode_id": kept.episode_id,
+                "instruction": kept.instruction,
+                "agents": (agent,),
+                "criteria": kept.criteria,
+            }
+        )
+
+    def _fitting(self, row: Row, portion: Portion) -> list[Idea]:
+        if not self._starts:
+            portion.rejected["no room has free floor to start on"] += 1
+            return []
+        if row.rooms and not set(row.rooms) & set(self.facts.room_class.values()):
+            portion.rejected[NO_ROOM] += 1
+            return []
+        why = self._world.lacks.get(row.category)
+        if why is not None:
+            portion.rejected[why] += 1
+            return []
+        if row.category not in self._ideas:
+            self._ideas[row.category] = combinations(self.facts, row.category)
+        found = [idea for idea in self._ideas[row.category] if self._fits(row, idea)]
+        kept = [idea for idea in found if self._offers(idea)]
+        for idea in found:
+            if not self._offers(idea):
+                portion.rejected[self._world.lacks[_relation(idea)]] += 1
+        if not found:
+            portion.rejected[NO_IDEAS] += 1
+        return kept
+
+    def _offers(self, idea: Idea) -> bool:
+        return _relation(idea) not in self._world.lacks
+
+    def _fits(self, row: Row, idea: Idea) -> bool:
+        if row.relations and _relation(idea) not in row.relations:
+            return False
+        if not row.rooms:
+            return True
+        rooms = {self.facts.room_of(name) for name in idea.letters.values()}
+        return bool({self.facts.room_class[room] for room in rooms} & set(row.rooms))
+
+    def _key(self, row: Row, idea: Idea) -> str:
+        """What a reader would call the same task."""
+        words = [f"{x}={self.facts.class_of(name)}" for x, name in sorted(idea.letters.items())]
+        links = [link.relation for link in (idea.source, idea.nest, idea.place) if link]
+        return " ".join((row.name, *words, *links))
+
+    def _task(
+        self, row: Row, idea: Idea, start: tuple[str, Pose2D], number: int, rng: random.Random
+    ) -> Episode:
+        try:
+            text = self._phrasing.text(idea, rng)
+        except NoNameError:
+            raise RejectedIdeaError(NO_NAME) from None
+        room, pose = start
+        candidates = plans(self.facts, idea, room, row.arms, row.prior)
+        if row.opening and not any("Open[" in call for call in candidates[0]):
+            raise RejectedIdeaError("nothing has to be opened")
+        if self._critic is not None:
+            text = self._critic.judged(idea, text, self._phrasing)
+        criteria = Criteria(
+            variables=idea.variables(self.facts),
+            success=tuple(idea.success()),
+            intermediate=tuple(idea.intermediate()),
+            category=row.category,
+            variants=row.variants,
+            prior=row.prior,
+            arms=2 if row.arms > 1 else 1,
+            max_actions=row.max_actions or row.category.most_actions,
+        )
+        name = f"{self.house.name}-{row.name}-{number:04d}"
+        episode = self.again(Kept(episode_id=name, instruction=text, start=pose, criteria=criteria))
+        return _with_plan(episode, self._best(episode, candidates))
+
+    def _best(self, episode: Episode, candidates: tuple[Plan, ...]) -> Plan:
+        """The plan with the shortest walk of those that meet the criteria (ETPLAN-C31)."""
+        played = self._world.play(episode, self.house, candidates)
+        good = [(run.walked_m, number) for number, run in enumerate(played) if not run.reason]
+        if not good:
+            raise RejectedIdeaError(played[0].reason)
+        return candidates[min(good)[1]]
+
+
+def _relation(idea: Idea) -> str:
+    link = idea.source or idea.nest or idea.place
+    return "" if link is None else link.relation
+
+
+def _with_plan(episode: Episode, plan: Plan) -> Episode:
+    criteria = episode.criteria
+    if criteria is None:
+        raise ValueError(f"{episode.episode_id} has no criteria")
+    variants = criteria.variants
+    if any(call.startswith("Open[") for call in plan):
+        variants = (*variants, Variant.ACTION_DEPENDENCY)
+    update = {
+        "reference_calls": plan,
+        "reference_plan": tuple(verbs_of(plan)),
+        "variants": variants,
+    }
+    return episode.model_copy(update={"criteria": criteria.model_copy(update=update)})
