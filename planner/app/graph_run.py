@@ -8,7 +8,7 @@ from functools import partial
 
 from planner.app.composition import compose
 from planner.app.run import EpisodeRun
-from planner.app.time_steps import Steps
+from planner.app.time_steps import Foresight, Steps
 from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder
 from planner.memory.memory import Memory
@@ -20,6 +20,7 @@ from planner.planning.session_world import Event
 from planner.world.episode import Episode
 from planner.world.house import House
 from sim_bridge.backend import SightedBackend
+from sim_bridge.graph.backend import GraphBackend
 
 
 def prepare_graph(
@@ -36,10 +37,14 @@ def prepare_graph(
     mode: Mode = Mode.STRICT,
     all_known: bool = False,
     visibility: Visibility = GT_VISIBILITY,
+    leaps: bool = True,
 ) -> EpisodeRun:
     """Loads an episode, ready to run; the memory learns what the world says that agents see.
 
-    Arguments are as of `compose`; `visibility` says what of that counts as seen.
+    Arguments are as of `compose`; `visibility` says what of that counts as seen. `leaps` takes
+    steps in which agents only continue what they do as one, up to the next look: calls, results
+    and their times are the same without, only slower. The judge sees agents where a look or a part
+    of a motion ends.
 
     Raises:
         PlannerError: if the episode has no goal, or does not fit the house.
@@ -51,7 +56,9 @@ def prepare_graph(
         make_planner,
         updater or PrivilegedUpdater(backend.world_state, visibility),
         partial(_Observer, backend),
-        partial(Steps, backend),
+        partial(Foresight, backend, leaper=backend)
+        if leaps and isinstance(backend, GraphBackend)
+        else partial(Steps, backend),
         acting=acting,
         seed=seed,
         on_event=on_event,

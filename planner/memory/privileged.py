@@ -21,7 +21,7 @@ from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
 from planner.world.agents import default_bodies
 from planner.world.entity import Entity, OperationKind, carriers
-from planner.world.field_of_view import faces
+from planner.world.field_of_view import view_of
 from planner.world.geometry import Pose
 from planner.world.hands import Hand, hand_holding
 from planner.world.observation import CameraFrame, Intrinsics, Observation, Sighting
@@ -372,8 +372,9 @@ def _faced(
     """Without a camera: those that an agent would see if they were where they were last."""
     if viewer is None:
         return
+    faced = view_of(viewer)
     for entity in hidden:
-        in_view = entity.room == viewer.room and faces(viewer, entity.position_m)
+        in_view = entity.room == viewer.room and faced(entity.position_m)
         if in_view and _support_shows(entity, seen, state):
             yield entity
 

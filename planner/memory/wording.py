@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
 from planner.world.geometry import Vec3
@@ -59,10 +60,21 @@ def describe(
     support_id: int | None = None,
 ) -> str:
     """Class, then unusual states, then `open` or `closed`, then what it is with."""
-    parts = [words_of(class_name)]
+    told = tuple(states.items()) if states else ()
+    return _described(class_name, told, openness_word, support_id)
+
+
+@lru_cache(maxsize=4096)
+def _described(
+    class_name: str,
+    told: tuple[tuple[str, bool], ...],
+    openness_word: str,
+    support_id: int | None,
+) -> str:
+    parts, states = [words_of(class_name)], dict(told)
     # What is as usual is not said (PARTNR-D6).
     unusual = default_states().unusual_words().items() if states else ()
-    words = [w for w, (state, value) in unusual if states and states.get(state) is value]
+    words = [w for w, (state, value) in unusual if states.get(state) is value]
     # "filled with water" says "filled" as well.
     parts += [w for w in words if not any(other.startswith(w + " ") for other in words)]
     if openness_word:

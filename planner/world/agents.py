@@ -92,7 +92,12 @@ def default_bodies() -> dict[AgentKind, Body]:
 
 def body_of(kind: str) -> Body | None:
     """The shipped body of a kind; None for an unknown kind."""
-    return {item.value: body for item, body in default_bodies().items()}.get(kind)
+    return _bodies_by_word().get(kind)
+
+
+@lru_cache(maxsize=1)
+def _bodies_by_word() -> dict[str, Body]:
+    return {item.value: body for item, body in default_bodies().items()}
 
 
 def capabilities_of(kind: str) -> Capabilities | None:

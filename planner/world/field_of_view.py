@@ -7,7 +7,7 @@ anything closed. There is no occlusion.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from planner.world.agents import body_of
 from planner.world.geometry import Vec3
@@ -27,24 +27,35 @@ def sightings(state: WorldState, agent: str) -> list[Sighting]:
     if viewer is None:
         return []
     found = []
+    (x, y, _), room, in_view = viewer.pose.position_m, viewer.room, view_of(viewer)
     for entity in state.entities.values():
-        if entity.kind is EntityKind.ROOM or entity.name == agent or entity.room != viewer.room:
+        if entity.room != room or entity.kind is EntityKind.ROOM or entity.name == agent:
             continue
         point = _middle(entity)
-        if faces(viewer, point) and not is_enclosed(entity, state.entities):
-            away_m = math.dist(viewer.pose.position_m[:2], point[:2])
+        if in_view(point) and not is_enclosed(entity, state.entities):
+            away_m = math.hypot(point[0] - x, point[1] - y)
             found.append(Sighting(entity.name, 1.0, max(away_m, _AT_HAND_M), (0.0, 0.0), point))
     return found
 
 
 def faces(viewer: EntityState, point_m: Vec3) -> bool:
     """Whether a point is in front of an agent, within its camera's opening angle."""
+    return view_of(viewer)(point_m)
+
+
+def view_of(viewer: EntityState) -> Callable[[Vec3], bool]:
+    """`faces` of one agent, for many points."""
     x, y, _ = viewer.pose.position_m
-    dx, dy = point_m[0] - x, point_m[1] - y
-    if math.hypot(dx, dy) <= _AT_HAND_M:
-        return True
-    turn_rad = math.remainder(math.atan2(dy, dx) - viewer.pose.yaw_rad, math.tau)
-    return abs(turn_rad) <= _angle_rad(viewer.class_name) / 2
+    yaw_rad, half_rad = viewer.pose.yaw_rad, _angle_rad(viewer.class_name) / 2
+
+    def in_view(point_m: Vec3) -> bool:
+        dx, dy = point_m[0] - x, point_m[1] - y
+        if math.hypot(dx, dy) <= _AT_HAND_M:
+            return True
+        turn_rad = math.remainder(math.atan2(dy, dx) - yaw_rad, math.tau)
+        return abs(turn_rad) <= half_rad
+
+    return in_view
 
 
 def is_enclosed(entity: EntityState, entities: Mapping[str, EntityState]) -> bool:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
+
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.field_of_view import sightings
+from planner.world.geometry import Box
 from planner.world.hands import held_things
 from planner.world.house import House
 from planner.world.observation import Sighting
@@ -15,6 +19,9 @@ from sim_bridge.graph.scene import start_of
 from sim_bridge.graph.world import Agent, GraphWorld
 from sim_bridge.pictureless import PicturelessBackend
 from sim_bridge.stepped import Routine
+
+# A minute at 30 Hz.
+MAX_LEAP_STEPS = 1800
 
 
 class GraphBackend(PicturelessBackend[GraphWorld]):
@@ -32,6 +39,57 @@ class GraphBackend(PicturelessBackend[GraphWorld]):
         """Loads an episode; a failed load changes nothing."""
         start = start_of(house, episode, default_catalogue())
         self._load(GraphWorld(start, episode, seed))
+
+    # Several steps as one
+
+    def foresee(self, seconds: float) -> None:
+        """Does nothing: motions are straight, however long."""
+
+    def steady_steps(self, dt_s: float, working: Collection[str]) -> int:
+        """The number of steps that may be taken as one, because agents only continue what they do.
+
+        Agents do not hinder each other here, so it ends with the first part of a motion that ends.
+
+        Args:
+            dt_s: of one step.
+            working: agents that are running a primitive; if the body of one does nothing, its next
+                step decides what comes.
+        """
+        if any(name not in self._current for name in working):
+            return 1
+        now_s, steps = self._loaded().time_s, MAX_LEAP_STEPS
+        for handle in self._current.values():
+            running = self._primitives[handle]
+            left_s = min(running.steady_s, running.ends_s - 1e-9 - now_s)
+            steps = min(steps, math.ceil(left_s / dt_s - 1e-6))
+        return max(1, steps)
+
+    def moves_things(self) -> bool:
+        """Always False: what is held has no place of its own, and things open at once."""
+        return False
+
+    def reach(self, dt_s: float, steps: int) -> dict[str, Box]:  # noqa: ARG002 - nothing moves
+        """Nothing but agents moves."""
+        return {}
+
+    @property
+    def revision(self) -> int:
+        """Increases with every change, also of where agents are."""
+        return self._loaded().revision
+
+    @property
+    def handled_revision(self) -> int:
+        """The same."""
+        return self._loaded().revision
+
+    def leap(self, dt_s: float, steps: int) -> None:
+        """Takes as many steps as `steady_steps` allows, or fewer, at once."""
+        world = self._loaded()
+        for _ in range(steps - 1):
+            # Summed like single steps, to the last bit.
+            world.time_s += dt_s
+        world.steps += steps - 1
+        self._pass(dt_s, dt_s * steps)
 
     # Sensing
 

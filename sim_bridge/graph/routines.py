@@ -82,14 +82,14 @@ def _lacking(action: Action, missing: Precondition) -> PrimitiveResult:
     return PrimitiveResult(_CODES[missing], text, {"precondition": str(missing)})
 
 
-def _stage(phase: str, progress: float = 0.0) -> Stage:
-    return phase, progress, 0.0
+def _stage(phase: str, progress: float = 0.0, steady_s: float = 0.0) -> Stage:
+    return phase, progress, steady_s
 
 
 def _wait(phase: str, seconds: float) -> Motion:
     passed_s = 0.0
     while passed_s < seconds - _EPSILON_S:
-        passed_s += yield _stage(phase, passed_s / seconds)
+        passed_s += yield _stage(phase, passed_s / seconds, seconds - passed_s)
 
 
 # Walking and looking
@@ -135,7 +135,8 @@ def _walk(act: Act, way: tuple[tuple[float, float], ...], room: str) -> Motion:
         if math.dist((who.x_m, who.y_m), point) > 1e-9:
             yield from _turn(act, math.atan2(point[1] - who.y_m, point[0] - who.x_m))
         while (left_m := math.dist((who.x_m, who.y_m), point)) > 1e-9:
-            step_m = who.body.speed_m_s * (yield _stage("walking", index / len(way)))
+            speed_m_s = who.body.speed_m_s
+            step_m = speed_m_s * (yield _stage("walking", index / len(way), left_m / speed_m_s))
             share = min(1.0, step_m / left_m)
             x = who.x_m + (point[0] - who.x_m) * share
             y = who.y_m + (point[1] - who.y_m) * share
@@ -148,7 +149,8 @@ def _walk(act: Act, way: tuple[tuple[float, float], ...], room: str) -> Motion:
 def _turn(act: Act, heading_rad: float) -> Motion:
     world, who = act.world, act.who
     while abs(left_rad := math.remainder(heading_rad - who.yaw_rad, math.tau)) > 1e-9:
-        step_rad = who.body.turn_speed_rad_s * (yield _stage("turning"))
+        speed_rad_s = who.body.turn_speed_rad_s
+        step_rad = speed_rad_s * (yield _stage("turning", 0.0, abs(left_rad) / speed_rad_s))
         turn_rad = math.copysign(min(step_rad, abs(left_rad)), left_rad)
         world.move(who, who.x_m, who.y_m, wrap_angle_rad(who.yaw_rad + turn_rad), who.room)
 

@@ -1,0 +1,78 @@
+"""Steps of the graph world that are taken as one give the same calls, results and times."""
+
+from __future__ import annotations
+
+import pytest
+from et_toys import Told, Toy
+
+from planner.app.graph_run import prepare_graph
+from planner.app.run import RunResult
+from planner.evaluation.metrics.et_plan_bench import moving_distance
+from planner.evaluation.trace_builder import TraceBuilder
+from planner.planning.et_agent.agent import EtAgent
+from planner.world.episode import AgentPlacement, Criteria, Episode
+from planner.world.vocabulary import AgentKind
+from sim_bridge.graph.backend import GraphBackend
+
+
+def played(toy: Toy, text: str, goal: Criteria, *, leaps: bool) -> tuple[RunResult, float | None]:
+    """The result, and the distance moved."""
+    house = toy.house()
+    episode = Episode(
+        version=1,
+        episode_id="toy",
+        house=house.name,
+        instruction=text,
+        agents=(AgentPlacement(uid="agent_0", kind=AgentKind.ROBOT, start=(1.0, 2.0, 0.3)),),
+        objects=house.objects,
+        criteria=goal,
+    )
+    trace = TraceBuilder()
+    run = prepare_graph(
+        GraphBackend(),
+        house,
+        episode,
+        lambda task: EtAgent(task, Told(rooms=["kitchen_2", "bedroom_3"])),
+        trace=trace,
+        leaps=leaps,
+    )
+    result = run.run()
+    return result, moving_distance(trace.finish(episode, result.verdict)).value
+
+
+@pytest.mark.parametrize(
+    "text", ["Find an apple.", "Put the apple into the closet.", "Put the plum on the desk."]
+)
+def test_leaps_change_nothing_but_the_time_it_takes(text: str) -> None:
+    toy = Toy("livingroom", "kitchen", "bedroom")
+    fridge = toy.piece("fridge", "kitchen_2", (-2.0, 1.0), closed=True)
+    apple = toy.thing("apple", "ON", toy.piece("bench", "kitchen_2", (2.0, -1.0)))
+    toy.thing("plum", "INSIDE", fridge)
+    toy.piece("closet", "bedroom_3", (2.0, 0.0), closed=True)
+    toy.piece("desk", "bedroom_3", (-2.0, 0.0))
+    goal = Criteria.model_validate(
+        {"variables": {"a": (apple,)}, "success": [("CLOSE", "robot", "a")]}
+    )
+    (fast, walked_m), (slow, strolled_m) = (
+        played(toy, text, goal, leaps=leaps) for leaps in (True, False)
+    )
+    assert [(str(e.call), e.result and e.result.code) for e in fast.events] == [
+        (str(e.call), e.result and e.result.code) for e in slow.events
+    ]
+    assert [e.stamp_s for e in fast.events] == pytest.approx([e.stamp_s for e in slow.events])
+    assert fast.sim_steps == slow.sim_steps > 100
+    assert fast.verdict.success == slow.verdict.success
+    assert fast.verdict.explanation == slow.verdict.explanation
+    assert walked_m == (None if strolled_m is None else pytest.approx(strolled_m))
+
+
+def test_the_distance_moved_is_that_of_the_world() -> None:
+    toy = Toy("livingroom", "kitchen")
+    apple = toy.thing("apple", "ON", toy.piece("bench", "kitchen_2", (2.0, -1.0)))
+    goal = Criteria.model_validate(
+        {"variables": {"a": (apple,)}, "success": [("CLOSE", "robot", "a")]}
+    )
+    _, walked_m = played(toy, "Find an apple.", goal, leaps=True)
+    assert walked_m is not None
+    # Nearly straight from (1, 2) to the kitchen's middle at (8, 0), then towards (10, -1).
+    assert 7.2 < walked_m < 10.5
