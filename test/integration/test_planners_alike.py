@@ -155,13 +155,26 @@ class Stack:
         self.client.wait(is_ready, f"a memory that knows {sorted(known)}")
 
 
-# At every change: with pictures and two agents, which takes twenty seconds each, one planner
-# that reads changes of the memory, and one that decides for both at once; all others in the world
-# without pictures.
+# At every change: with pictures and two agents, which takes twenty seconds each, one planner that
+# reads changes of the memory, and one that decides for both at once; the others in a world without
+# pictures, where a run takes seven. Relatives of these are compared by the slow tests.
 WITH_PICTURES_AT_EVERY_CHANGE = ("react", "llamar")
+RELATIVES = (
+    "helper_retrieval",
+    "heuristic_expert",
+    "llamar_act",
+    "llamar_coela",
+    "llamar_cot",
+    "llamar_react",
+    "partnr_finetuned",
+    "partnr_rag",
+    "partnr_summary",
+)
 
 
 def _is_fast(world: str, planner: str) -> bool:
+    if planner in RELATIVES:
+        return False
     with_pictures = planner in WITH_PICTURES_AT_EVERY_CHANGE
     return world == ("cup_and_apple" if with_pictures else GRAPH)
 
@@ -174,6 +187,10 @@ def _fits_household(planner: str) -> bool:
     """Others are compared in their own world, such as by test_rescue_stack.py."""
     able = default_bodies()[AgentKind.ROBOT].primitives
     return PLANNERS.get(planner).needs_primitives.issubset(able)
+
+
+def test_relatives_are_planners() -> None:
+    assert set(RELATIVES) < set(PLANNERS.names()) - set(WITH_PICTURES_AT_EVERY_CHANGE)
 
 
 CASES = [
