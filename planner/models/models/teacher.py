@@ -79,6 +79,9 @@ MODEL = ModelPart(
             "what right replies follow from: the prompt, or all that the memory knows",
             choices=tuple(Knows),
         ),
-        _rate("heeding", "share of replies that never contradict what other roles wrote"),
+        _rate(
+            "heeding",
+            "share of replies that follow what other roles wrote, or examples, rather than err",
+        ),
     ),
 )

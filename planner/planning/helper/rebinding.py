@@ -10,6 +10,7 @@ the words around them are read, so what is said in other ways has no effect.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planner.language.english import words
@@ -78,7 +79,11 @@ def nearest_rebound(memory: ProgramMemory, request: str, k: int = EXAMPLES) -> R
         FileError: if the memory's file cannot be read.
     """
     near = memory.nearest(request, RecordKind.PLAN, max(k, _NAMED_AMONG) if k else 0)
-    found = [record for _, record in near]
+    return first_rebound([record for _, record in near], request, k)
+
+
+def first_rebound(found: Sequence[ProgramRecord], request: str, k: int) -> Rebound | Unbound:
+    """As `nearest_rebound`, of plans that were found, the nearest first; `k` of them are tried."""
     named = [record for record in found if names_routine(record, request)]
     results = [rebind(record, request) for record in named[:1] or found[:k]]
     fitting = [result for result in results if isinstance(result, Rebound)]

@@ -9,7 +9,9 @@ from random import Random
 from planner.models.chat import ModelError
 from planner.models.reference import Fault, Reader, ReferenceReply
 from planner.planning.goal import read_goal
+from planner.planning.helper.program_record import ProgramRecord, RecordKind
 from planner.planning.helper.prompts import PLAN_HEADER
+from planner.planning.helper.rebinding import Unbound, first_rebound
 from planner.planning.helper.right_program import right_statements
 from planner.planning.helper.right_repairs import right_repair
 from planner.planning.helper.roles import (
@@ -49,9 +51,12 @@ class RightReplies:
         role: HelperRole[object],
         context: Context,
         random: Random,
-        reader: Reader,  # noqa: ARG002 - the prompts show nothing of the house
+        reader: Reader,
     ) -> ReferenceReply:
         """The right reply; all readers know the goal and what the robot knows.
+
+        One that heeds its prompt writes instead of a faulty program that of the nearest example,
+        changed to the dialogue, where it can be.
 
         Raises:
             ModelError: without a goal, or for one that programs cannot express.
@@ -62,7 +67,8 @@ class RightReplies:
             case PlannerRole():
                 goal = read_goal(self.task.goal)
                 self._planned = right_statements(goal, context.belief, context.layout)
-                return _planning(self._planned, role.classes, random)
+                planning = _planning(self._planned, role.classes, random)
+                return _imitating(role, planning) if reader.heeds else planning
             case RectifierRole():
                 agent, planned = context.idle[0], self._planned
                 repair = right_repair(role.subgoal, role.failure, planned, agent, context)
@@ -80,12 +86,22 @@ def _planning(right: Sequence[Statement], classes: Sequence[str], random: Random
     )
 
 
+def _imitating(role: PlannerRole, reply: ReferenceReply) -> ReferenceReply:
+    """The same where every fault is the nearest example's program, if one fits the dialogue."""
+    plans = [ProgramRecord(0, RecordKind.PLAN, one.text, one.program) for one in role.examples]
+    found = first_rebound(plans, role.dialogue, len(plans))
+    if isinstance(found, Unbound):
+        return reply
+    return replace(reply, faulty=dict.fromkeys(reply.faulty, program_text(found.program)))
+
+
 def _repairing(
     right: Sequence[Statement], classes: Sequence[str], random: Random
 ) -> ReferenceReply:
     faulty = {**faulty_programs(right, classes, random), Fault.UNNOTICED_FAILURE: (DoNothing(),)}
     explained = {fault: _explained(wrong) for fault, wrong in faulty.items()}
-    return ReferenceReply(_explained(right), explained, acts=True)
+    # Its rates are the Corrector's, as those of LLaMAR are.
+    return ReferenceReply(_explained(right), explained)
 
 
 def _locating(role: LocatorRole, context: Context, random: Random) -> ReferenceReply:

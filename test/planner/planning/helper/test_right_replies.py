@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -13,6 +14,7 @@ from planning_toys import Spots, ToyWorld, capabilities, prop
 from planner.models.chat import ModelError
 from planner.models.reference import Fault, Reader, ReferenceReply
 from planner.planning.helper.diagnosis import default_failures
+from planner.planning.helper.prompts import Example
 from planner.planning.helper.right_replies import INVENTED, RightReplies
 from planner.planning.helper.roles import HelperRole, LocatorRole, PlannerRole, RectifierRole
 from planner.planning.planner import Context, Task
@@ -35,12 +37,12 @@ class Right:
         self.task, self.world = Task(SAID, (AGENT,), goal), world
         self.right = RightReplies(self.task)
 
-    def __call__(self, role: HelperRole[object]) -> ReferenceReply:
+    def __call__(self, role: HelperRole[object], *, heeds: bool = False) -> ReferenceReply:
         able = {AGENT: capabilities(AgentKind.HUMAN)}
         layout = self.world.house.model_copy(update={"objects": ()})
         belief = self.world.belief()
         context = Context(self.task, belief, layout, able, {}, (AGENT,), 0.0)
-        return asyncio.run(self.right(role, context, Random(1), Reader()))
+        return asyncio.run(self.right(role, context, Random(1), Reader(heeds=heeds)))
 
 
 @pytest.fixture
@@ -103,6 +105,22 @@ def test_each_fault_changes_the_program(right: Right) -> None:
     assert len(calls(reply.faulty[Fault.SKIPPED_STEP])) == len(calls(reply.flawless)) - 1
 
 
+def test_who_heeds_the_examples_writes_the_one_that_fits_instead_of_a_fault(right: Right) -> None:
+    plate = 'plate = InteractionObject("Plate")\nplate.pickup()\nplate.clean()\n'
+    plate += 'table = InteractionObject("DiningTable")\nplate.place(table)\n'
+    told = Example("Put a clean plate on the dining table.", plate)
+    other = Example("Turn on the lamp.", 'lamp = InteractionObject("DeskLamp")\nlamp.toggle_on()')
+    shown = replace(PLANNER, examples=(other, told))
+    faulty = right(shown, heeds=True).faulty
+    assert set(faulty) == set(right(shown).faulty)
+    (written,) = set(faulty.values())
+    assert calls(written) == ["plate.pickup()", "plate.clean()", "plate.place(bed)"]
+    assert 'InteractionObject("Cup")' in written
+    assert right(shown, heeds=True).flawless == right(PLANNER).flawless
+    for unheard, heeds in ((shown, False), (replace(PLANNER, examples=(other,)), True)):
+        assert right(unheard, heeds=heeds).faulty == right(PLANNER).faulty
+
+
 @pytest.mark.parametrize(
     ("subgoal", "cause", "repair"),
     [
@@ -120,6 +138,8 @@ def test_the_right_repair_follows_from_the_sentence(
     right(PLANNER)
     role = RectifierRole(subgoal, sentence(cause), SAID, (), NAMES)
     reply = right(role)
+    # The Corrector's share of the rates holds for it.
+    assert not reply.acts
     assert repair in reply.flawless
     role.form.read(reply.flawless, ended=True)
     assert "do_nothing()" in reply.faulty[Fault.UNNOTICED_FAILURE]
