@@ -48,7 +48,7 @@ def test_the_parts_are_read() -> None:
         (["memory:=learned", "seed:=1"], "seed: is no option of memory"),
         (["memory:=learned", "update_period:=nan"], "is no number"),
         (["planner:=react", "seed:=-1"], "expected a whole number"),
-        (["planner:=tour"], "expected one of expert"),
+        (["planner:=tour"], "expected one of et_agent, expert"),
         (["evaluator:=yes"], "takes no value"),
         (["evaluator", "model:=m"], "no option of evaluator"),
     ],
