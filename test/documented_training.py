@@ -42,4 +42,16 @@ TRAINING: Mapping[str, str] = {
     "planner train translator models/all-MiniLM-L6-v2 models/translator": (
         "test/planner/training/test_translator_tuning.py::test_training_runs_to_the_end_and_gains"
     ),
+    "planner train et-ranking --out data/ranking": (
+        "test/planner/training/test_ranking.py::test_a_small_training_writes_all_that_ships"
+    ),
+    "planner train et-sft data/et_train --test data/et_test --model models/base --out models/et": (
+        "test/planner/commands/test_et_tuning.py::test_a_tiny_model_is_taught_to_the_end"
+    ),
+    "planner episodes generate et-plan --split train --count 1000 -o data/et_train": (
+        "test/planner/commands/test_et_tuning.py::test_a_tiny_model_is_taught_to_the_end"
+    ),
+    "planner episodes generate et-plan --split test --count 300 -o data/et_test": (
+        "test/planner/commands/test_et_tuning.py::test_a_tiny_model_is_taught_to_the_end"
+    ),
 }

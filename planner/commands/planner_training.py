@@ -44,7 +44,7 @@ def add_hd(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-out", action="append", default=[], metavar="SUITE", help="besides heldout"
     )
-    _add_tuning(parser, HD)
+    add_tuning(parser, HD)
 
 
 def run_hd(args: argparse.Namespace) -> int:
@@ -54,10 +54,10 @@ def run_hd(args: argparse.Namespace) -> int:
         chats,
         args.model,
         args.out,
-        _tuning(args),
+        tuning_of(args),
         _print_progress,
         trained=Trained(args.trained),
-        targets=_targets(args),
+        targets=targets_of(args),
     )
     adapter = f" --adapter {done.adapter}" if done.adapter is not None else ""
     print(
@@ -118,7 +118,7 @@ def add_ddaft(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--memory", choices=memory_names(), default=MemoryKind.RAYS.value)
     runs.add_argument("--max-cycles", type=int, default=0, help="0 = the planner's default")
     add_engine_flags(runs)
-    _add_tuning(parser, DDAFT)
+    add_tuning(parser, DDAFT)
 
 
 def run_ddaft(args: argparse.Namespace) -> int:
@@ -129,7 +129,7 @@ def run_ddaft(args: argparse.Namespace) -> int:
     _check_apart(args.suite, suite, args.evaluate, held_out)
     trained = Trained(args.trained)
     learner = CausalLearner(
-        args.model.absolute(), _tuning(args), _print_progress, trained, _targets(args)
+        args.model.absolute(), tuning_of(args), _print_progress, trained, targets_of(args)
     )
     train = _rollouts(args, args.suite, suite, _settings_of(args, args.temperature))
     scored = _rollouts(args, args.evaluate, held_out, _settings_of(args, 0.0))
@@ -209,7 +209,8 @@ def _rollouts(
     )
 
 
-def _add_tuning(parser: argparse.ArgumentParser, paper: TuningRecipe) -> None:
+def add_tuning(parser: argparse.ArgumentParser, paper: TuningRecipe) -> None:
+    """Declares the numbers of a fine-tuning, with a paper's as defaults."""
     group = parser.add_argument_group("fine-tuning")
     group.add_argument(
         "--trained",
@@ -229,7 +230,12 @@ def _add_tuning(parser: argparse.ArgumentParser, paper: TuningRecipe) -> None:
     group.add_argument("--save-every", type=int, default=paper.save_every, help="steps")
 
 
-def _tuning(args: argparse.Namespace) -> TuningRecipe:
+def tuning_of(args: argparse.Namespace) -> TuningRecipe:
+    """The recipe that the arguments of `add_tuning` give.
+
+    Raises:
+        PlannerError: for a number that is out of range.
+    """
     if min(args.epochs, args.rate) <= 0 or min(args.batch, args.rank, args.save_every) < 1:
         raise PlannerError("epochs, rate, batch, rank and save-every must be above 0")
     return TuningRecipe(
@@ -245,7 +251,8 @@ def _tuning(args: argparse.Namespace) -> TuningRecipe:
     )
 
 
-def _targets(args: argparse.Namespace) -> tuple[str, ...]:
+def targets_of(args: argparse.Namespace) -> tuple[str, ...]:
+    """The projections that get LoRA matrices."""
     return tuple(name.strip() for name in args.targets.split(",") if name.strip())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from planner.app.views import ViewRecipe, make_views
 from planner.bench.memory_data import DataRecipe, make_memory_data
-from planner.commands import planner_training
+from planner.commands import et_training, planner_training
 from planner.training.classifier import ClassifierRecipe
 from planner.training.conversations import TRAIN_FILE
 from planner.training.detector import DetectorRecipe
@@ -104,6 +104,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     said.add_argument("--dimension", type=int, default=table.dimension, help="of the vectors")
     said.add_argument("--seed", type=int, default=table.seed)
     said.add_argument("--device", default=table.device, help="torch device")
+
+    et_training.add_arguments(actions)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -206,4 +208,5 @@ _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "translator": _translator,
     "hd": planner_training.run_hd,
     "ddaft": planner_training.run_ddaft,
+    **et_training.ACTIONS,
 }
