@@ -33,7 +33,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert read.notes == {"recipe": "none"}
     assert len(read.digest) == 12
     for name, weights in some().weights.items():
-        assert read.weights[name] == pytest.approx(weights, abs=4e-3)
+        assert np.allclose(read.weights[name], weights, atol=4e-3), name
 
 
 def test_a_file_that_is_cut_off_is_one_error(tmp_path: Path) -> None:
