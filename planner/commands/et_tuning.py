@@ -21,6 +21,7 @@ from planner.training.chat_tuning import Trained, Tuned, tune_chats
 from planner.training.chats import read_chats
 from planner.training.model_ranking import rank_by_model
 from planner.training.ranking_houses import check_training_houses
+from planner.training.ranking_model import score_text
 from planner.training.ranking_samples import house_truth
 from planner.training.tuning import TuningProgress, TuningRecipe
 from planner.world.errors import FileError, PlannerError
@@ -203,12 +204,7 @@ def lines_of(scores: Scores) -> list[str]:
     lines = []
     ranking, success = scores.get("ranking"), scores.get("success")
     if isinstance(ranking, dict):
-        lines += [
-            f"{what}: top-1 {ranking[what]['top1']:.3f}, mean rank "
-            f"{ranking[what]['mean_rank']:.2f} of {ranking[what]['options']:.1f} "
-            f"({ranking[what]['cases']} questions)"
-            for what in ("rooms", "furniture")
-        ]
+        lines += [f"{what}: {score_text(ranking[what])}" for what in ("rooms", "furniture")]
     if isinstance(success, dict):
         lines += [
             f"{category}{'' if one['taught'] else ' (not taught)'}: {one['solved']} of "

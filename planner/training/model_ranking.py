@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from planner.models.in_process import InProcessModel
@@ -53,4 +53,4 @@ def rank_by_model(
         scores = score_ranking(asked, *orders_of(ranker))
     finally:
         asyncio.run(model.close())
-    return {**asdict(scores), "unread": ranker.unread}
+    return {**scores.record(), "unread": ranker.unread}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -147,7 +147,7 @@ class _Rankers:
 
     def scores(
         self, houses: Sequence[HouseTruth], kept: RankingFile
-    ) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
+    ) -> dict[str, dict[str, dict[str, dict[str, float | None]]]]:
         """By seen and unseen nouns and by ranker."""
         found: dict[str, list[RankingScores]] = {"learned": [], "table": [], "random": []}
         for unseen, table, model in self._folds:
@@ -165,10 +165,10 @@ class _Rankers:
         }
         return {
             "seen": {
-                name: asdict(score_ranking(houses, *orders_of(ranker)))
+                name: score_ranking(houses, *orders_of(ranker)).record()
                 for name, ranker in all_seen.items()
             },
-            "unseen": {name: asdict(RankingScores.pooled(all_)) for name, all_ in found.items()},
+            "unseen": {name: RankingScores.pooled(all_).record() for name, all_ in found.items()},
         }
 
 
@@ -196,19 +196,26 @@ def orders_of(ranker: Ranker) -> tuple[RoomOrder, PlaceOrder]:
     return rooms, places
 
 
-def score_lines(scores: dict[str, dict[str, dict[str, dict[str, dict[str, float]]]]]) -> list[str]:
+def score_lines(
+    scores: dict[str, dict[str, dict[str, dict[str, dict[str, float | None]]]]],
+) -> list[str]:
     """A table of scores as lines."""
     lines = []
     for split, kinds in scores.items():
         for kind, rankers in kinds.items():
             for name, both in rankers.items():
-                parts = [
-                    f"{what} top-1 {score['top1']:.3f}, mean rank {score['mean_rank']:.2f} of "
-                    f"{score['options']:.1f} ({score['cases']:.0f})"
-                    for what, score in both.items()
-                ]
+                parts = [f"{what} {score_text(score)}" for what, score in both.items()]
                 lines.append(f"{split}, {kind} nouns, {name}: {'; '.join(parts)}")
     return lines
+
+
+def score_text(score: Mapping[str, float | None]) -> str:
+    """One score of a record in words."""
+    top1, rank, options = score["top1"], score["mean_rank"], score["options"]
+    if top1 is None or rank is None or options is None:
+        return "no questions"
+    cases = score["cases"] or 0
+    return f"top-1 {top1:.3f}, mean rank {rank:.2f} of {options:.1f} ({cases:.0f})"
 
 
 def _write(path: Path, content: object) -> None:

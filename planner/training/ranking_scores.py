@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -39,6 +40,13 @@ class RankingScores:
 
     rooms: RankScore
     furniture: RankScore
+
+    def record(self) -> dict[str, dict[str, float | None]]:
+        """For a file of JSON: None where nothing was asked."""
+        return {
+            what: {key: None if math.isnan(value) else value for key, value in score.items()}
+            for what, score in asdict(self).items()
+        }
 
     @staticmethod
     def pooled(scores: Sequence[RankingScores]) -> RankingScores:

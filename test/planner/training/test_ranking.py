@@ -33,9 +33,10 @@ from planner.training.ranking_model import (
     RankingData,
     make_ranking,
     orders_of,
+    score_text,
 )
 from planner.training.ranking_samples import HouseTruth, RoomTruth, Spot, house_truth
-from planner.training.ranking_scores import score_ranking
+from planner.training.ranking_scores import RankingScores, score_ranking
 from planner.training.ranking_search import choose_least, search_score
 from planner.training.ranking_training import RankingRecipe, train_ranking
 from planner.world.errors import FileError, PlannerError
@@ -161,6 +162,16 @@ def test_scores_count_the_first_right_one() -> None:
         [made()], lambda _t, _r: [1, 0], lambda _t, _r, _f: [], only=frozenset({"milk_carton"})
     )
     assert (only.rooms.mean_rank, only.furniture.mean_rank) == (2.0, 3.0)
+
+
+def test_nothing_asked_is_no_number() -> None:
+    nobody = score_ranking([], lambda _t, _r: [], lambda _t, _r, _f: [])
+    record = RankingScores.pooled([nobody]).record()
+    assert record["rooms"] == {"cases": 0, "top1": None, "mean_rank": None, "options": None}
+    assert score_text(record["rooms"]) == "no questions"
+    asked = score_ranking([made()], lambda _t, _r: [0, 1], lambda _t, _r, _f: [1])
+    assert RankingScores.pooled([nobody, asked]).rooms == asked.rooms
+    assert score_text(asked.record()["furniture"]) == "top-1 1.000, mean rank 1.00 of 3.0 (1)"
 
 
 def test_a_search_counts_its_actions() -> None:
