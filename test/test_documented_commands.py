@@ -101,6 +101,21 @@ ELSEWHERE: Mapping[str, str] = {
     "planner episodes generate llamar -o FILE.json.gz": (
         f"{TEAM_TASKS}test_the_pack_is_what_its_source_makes"
     ),
+    "planner bench table et-plan": (
+        "test/planner/bench/runs/test_et_plan_tables.py::test_the_command_prints_the_papers_tables"
+    ),
+    "planner bench table et-plan RUN": (
+        "test/planner/bench/runs/test_et_plan_tables.py"
+        "::test_a_run_stands_below_the_rows_of_its_tasks"
+    ),
+    "planner bench TASKS --planner et_agent --backend graph --out RUN": (
+        "test/planner/app/test_graph_run.py"
+        "::test_planner_run_and_bench_take_the_graph_world_for_graphs"
+    ),
+    "planner episodes generate et-plan --split test --count 180 --seed 1 -o TASKS": (
+        "test/planner/episodes/et_generation/test_command.py"
+        "::test_equal_seeds_give_equal_files_with_unique_ids"
+    ),
     "planner check planner et_agent": (
         "test/planner/app/test_planner_check.py"
         "::test_the_agent_of_et_plan_bench_passes_without_a_model"

@@ -15,6 +15,7 @@ from planner.world.graph_house import affordances_of
 from planner.world.hands import Hands
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.look import UNKNOWN_LOOK, Look
+from planner.world.receptacle import known_shape
 from planner.world.state import EntityState
 from planner.world.states import default_states
 from planner.world.vocabulary import (
@@ -202,6 +203,7 @@ class _Reader:
                 where = f"objects.{item.name}"
                 raise FileError(self._episode.title, where, f"unknown class {item.class_name}")
             affordances, opens, defaults = cls.affordances, False, cls.states
+        shape = known_shape(item.class_name, item.size_m)
         self._nodes[item.name] = Node(
             name=item.name,
             kind=EntityKind.OBJECT,
@@ -210,8 +212,8 @@ class _Reader:
             size_m=item.size_m,
             affordances=affordances,
             opens=opens,
-            hollow=node is not None and node.is_hollow,
-            flat=node is not None and node.has("SURFACES"),
+            hollow=shape.hollow is not None if node is None else node.is_hollow,
+            flat=shape.top is not None if node is None else node.has("SURFACES"),
             look=look_of_thing(item.class_name, self._catalogue, item.color, item.material),
         )
         self._take_states(item.name, affordances, {**defaults, **item.states})

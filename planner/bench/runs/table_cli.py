@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.bench.runs import epm_tables, llamar_tables, teach_tables
+from planner.bench.runs import epm_tables, et_plan_tables, llamar_tables, teach_tables
 from planner.bench.runs.epm_tables import Lengths
 from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.manifest import read_manifest
@@ -37,6 +37,7 @@ class Paper:
 
 PAPERS: Mapping[str, Paper] = {
     "epm": Paper(epm_tables.row_keys, epm_tables.table_lines, epm_tables.table_lines),
+    "et-plan": Paper(et_plan_tables.row_keys, et_plan_tables.table_lines),
     "helper": Paper(teach_tables.row_keys, teach_tables.table_lines),
     "llamar": Paper(llamar_tables.row_keys, llamar_tables.table_lines),
 }

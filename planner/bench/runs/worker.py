@@ -147,7 +147,7 @@ class EpisodeWorker:
                 "axes": self._axes(acting, result.evidence),
                 "verdict": _verdict(result),
                 "cost": _cost(account),
-                "evidence": _evidence(result) | _asked(person),
+                "evidence": _evidence(result) | _asked(person) | _counted_as(episode),
                 "trace": trace_stem(job),
                 "metrics": measured.metrics,
                 "portions": measured.portions,
@@ -298,6 +298,15 @@ def _cost(account: Account) -> RowCost:
 def _evidence(result: RunResult) -> dict[str, str]:
     known = set(RowAxes.model_fields)
     return {key: text for key, text in result.evidence.items() if key not in known and text}
+
+
+def _counted_as(episode: Episode) -> dict[str, str]:
+    """The category and variants of ET-Plan-Bench that an episode counts for (ETPLAN-4.4)."""
+    criteria = episode.criteria
+    if criteria is None or not criteria.category:
+        return {}
+    variants = {"variants": " ".join(criteria.variants)} if criteria.variants else {}
+    return {"category": criteria.category, **variants}
 
 
 def _asked(person: SimulatedPerson | None) -> dict[str, str]:

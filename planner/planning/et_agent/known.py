@@ -10,7 +10,7 @@ from planner.planning.et_agent.errand import Sought, Where
 from planner.planning.et_agent.words import is_meant, meant, spelled
 from planner.planning.planner import Context
 from planner.world.belief import Belief, BeliefNode, Source
-from planner.world.geometry import Vec3
+from planner.world.geometry import Box, Vec3
 from planner.world.hands import Hands
 from planner.world.vocabulary import EntityKind, Relation, floor_name
 
@@ -177,8 +177,16 @@ class Known:
         if node.room != anchor.room:
             return False
         if where is Where.CLOSE:
-            return _gap_m(node.position_m, anchor) < CLOSE_M
+            return min(self._gap_m(node, anchor), self._gap_m(anchor, node)) < CLOSE_M
         return math.dist(node.position_m[:2], anchor.position_m[:2]) < FACING_M
+
+    def _gap_m(self, node: BeliefNode, other: BeliefNode) -> float:
+        """Distance of an entity's middle from another one's box, as seen from above."""
+        piece = self._layout.furniture_by_name.get(other.name)
+        box = Box.around(other.position_m, other.size_m, 0.0) if piece is None else piece.box
+        x, y, _ = node.position_m
+        (x0, y0, _), (x1, y1, _) = box.minimum_m, box.maximum_m
+        return math.hypot(max(0.0, x0 - x, x - x1), max(0.0, y0 - y, y - y1))
 
     def closed_around(self, name: str) -> str | None:
         """The closed furniture that a thing is known to be in."""
@@ -220,10 +228,3 @@ class Known:
     def floor_here(self) -> str | None:
         """The floor of the agent's room."""
         return None if self.room is None else floor_name(self.room)
-
-
-def _gap_m(point: Vec3, anchor: BeliefNode) -> float:
-    """Distance of a point from an upright box, as seen from above."""
-    dx = max(abs(point[0] - anchor.position_m[0]) - anchor.size_m[0] / 2, 0.0)
-    dy = max(abs(point[1] - anchor.position_m[1]) - anchor.size_m[1] / 2, 0.0)
-    return math.hypot(dx, dy)

@@ -26,6 +26,9 @@ _FINDING = _words(
     "find locate where look search go walk give get fetch show spot reach close approach "
     "navigate head track see hand pass seek discover"
 )
+# "And stop next to it" adds nothing.
+_STAYING = frozenset({"stop", "stand", "stay", "wait", "halt"})
+_VERBS = _MOVING | _FINDING | _STAYING
 _FILLER = _words(
     "the a an this that some any my your our its which who is are be please can could would you i "
     "we me us for to now there where's both together them standing located lying placed sitting "
@@ -73,7 +76,7 @@ def read_phrases(text: str) -> tuple[Errand, ...]:
     for verb, words in _clauses(text):
         if verb in _MOVING:
             errands = [*_merged(errands, words)]
-        else:
+        elif verb not in _STAYING:
             found = _sought(_parts(words))
             if found is not None:
                 errands.append(Errand(found))
@@ -85,7 +88,7 @@ def _clauses(text: str) -> Iterator[tuple[str, list[str]]]:
     verb, starts = "", True
     words: list[str] = []
     for word in _WORD.findall(text.casefold()):
-        known = word in _MOVING or (word in _FINDING and not (verb and word == "close"))
+        known = word in _VERBS and not (verb and word == "close")
         if known and (starts or not verb):
             if verb:
                 yield verb, words

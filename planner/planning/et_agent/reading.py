@@ -43,7 +43,9 @@ class Reading:
 @lru_cache(maxsize=1024)
 def read_task(text: str) -> Reading:
     """Reads a task, the same each time."""
-    errands = _by_language(text) or read_phrases(text)
+    # "Where is it? Go there" goes to the place that a question names, by the rules of language.
+    asks = text.casefold().lstrip().startswith("where")
+    errands = (() if asks else _by_language(text)) or read_phrases(text)
     return Reading(class_of(errands), errands)
 
 

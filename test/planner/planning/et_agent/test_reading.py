@@ -18,6 +18,16 @@ NAVIGATION, RELATED = TaskClass.NAVIGATION, TaskClass.NAVIGATION_RELATION
         ("Can you close the curtains?", NAVIGATION, "find: curtains"),
         ("Give me an apple in the fridge.", RELATED, "find: apple, inside fridge"),
         ("Where is the toilet?", NAVIGATION, "find: toilet"),
+        (
+            "Please look for the mantel clock on a shelf and stop next to it.",
+            RELATED,
+            "find: mantel clock, on shelf",
+        ),
+        (
+            "Where is a wallet on a table? Please go there.",
+            RELATED,
+            "find: wallet, on table",
+        ),
         ("Could you find the washingsponge?", NAVIGATION, "find: washingsponge"),
         ("Find the pie facing the TV.", RELATED, "find: pie, facing tv"),
         (
