@@ -42,20 +42,12 @@ class BodilyTaskWorld:
         """
         if house.graph is not None:
             raise PlannerError(f"{house.name}: {_NO_GRAPHS}")
-        quick = self._quick.play(episode, house, plans)
-        passed = [index for index, run in enumerate(quick) if not run.reason]
-        if not passed:
-            return quick
-        passed.sort(key=lambda index: (quick[index].walked_m, index))
-        runs = list(quick)
-        for at, index in enumerate(passed):
-            ended = play_calls(self._backend, episode, house, plans[index])
-            why = self._why(ended.failure, at_start=ended.at_start)
-            runs[index] = Played(why, quick[index].walked_m)
-            if not why:
-                for longer in passed[at + 1 :]:
-                    runs[longer] = Played("the walk is longer", quick[longer].walked_m)
-                break
+        runs = self._quick.play(episode, house, plans)
+        for index, run in enumerate(runs):
+            if not run.reason:
+                ended = play_calls(self._backend, episode, house, plans[index])
+                why = self._why(ended.failure, at_start=ended.at_start)
+                runs[index] = Played(why, run.walked_m)
         return runs
 
     @staticmethod

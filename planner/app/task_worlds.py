@@ -16,6 +16,8 @@ from sim_bridge.graph.scene import Start, start_of
 from sim_bridge.graph.world import GraphWorld
 
 ALREADY = "the criteria are met at the start"
+_IMPOSSIBLE = "the plan cannot be carried out"
+LONGER = "another plan has a shorter walk"
 NOT_MET = "the plan does not meet the criteria"
 
 
@@ -31,10 +33,33 @@ class GraphTaskWorld:
     def play(
         self, episode: Episode, house: House, plans: Sequence[tuple[str, ...]]
     ) -> list[Played]:
-        """See `TaskWorld`."""
-        return [self._played(episode, house, plan) for plan in plans]
+        """See `TaskWorld`; plans are judged from the shortest walk on, until one passes."""
+        if len(plans) == 1:
+            return [self._judged(episode, house, plans[0])]
+        runs = [self._walked(episode, house, plan) for plan in plans]
+        order = sorted(range(len(plans)), key=lambda index: (runs[index].walked_m, index))
+        passed = False
+        for index in order:
+            if runs[index].reason:
+                continue
+            if passed:
+                runs[index] = Played(LONGER, runs[index].walked_m)
+                continue
+            runs[index] = self._judged(episode, house, plans[index])
+            passed = not runs[index].reason
+        return runs
 
-    def _played(self, episode: Episode, house: House, plan: Sequence[str]) -> Played:
+    def _walked(self, episode: Episode, house: House, plan: Sequence[str]) -> Played:
+        """Whether a plan can be carried out, and how far it leads."""
+        world = GraphWorld(self._start_of(episode, house), episode)
+        robot = episode.agents[0].uid
+        for call in plan:
+            missing = act(world, robot, call_action(call))
+            if missing is not None:
+                return Played(f"{_IMPOSSIBLE}: {missing}")
+        return Played("", world.walked_m[robot])
+
+    def _judged(self, episode: Episode, house: House, plan: Sequence[str]) -> Played:
         world = GraphWorld(self._start_of(episode, house), episode)
         robot = episode.agents[0].uid
         judge = Evaluator(
@@ -45,7 +70,7 @@ class GraphTaskWorld:
         for call in plan:
             missing = act(world, robot, call_action(call))
             if missing is not None:
-                return Played(f"the plan cannot be carried out: {missing}")
+                return Played(f"{_IMPOSSIBLE}: {missing}")
             world.steps += 1
             judge.update(world.snapshot())
         reason = "" if judge.finish().success else NOT_MET

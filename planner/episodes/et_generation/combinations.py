@@ -25,10 +25,12 @@ _WORDS: dict[Relation, RelationWord] = {Relation.ON: "ON", Relation.WITHIN: "INS
 _NEAR_M = 1.0
 # Furniture that has a front, and what one sits opposite of.
 _SEATS = frozenset({"couch", "armchair", "bench", "bed"})
-_SIGHTS = frozenset({"tv", "tv_stand", "bed", "couch", "desk", "wardrobe", "shelves", "bathtub"})
+_SIGHTS = frozenset({"tv", "tv_stand", "bed", "couch", "desk", "wardrobe"})
 _FACES_RAD, _AVERTED_RAD, _SIGHT_M = math.radians(30), math.radians(90), 4.0
 # Nobody says that a thing is in a counter.
 _NO_INSIDES = frozenset({"counter", "desk"})
+# What is in there is to be washed, or rubbish.
+_NEVER_TAKEN_FROM = frozenset({"hamper", "trash_can"})
 # Nobody is sent to look for these.
 _NEVER_SOUGHT = frozenset({"curtains", "light_switch", "lightswitch", "door", "doorjamb", "window"})
 
@@ -103,21 +105,20 @@ def _navigation_relation(facts: HouseFacts) -> Iterator[Idea]:
         yield Idea(Category.NAVIGATION_RELATION, name, source=link)
 
 
-def _places(facts: HouseFacts, *things: Entity) -> Iterator[tuple[Entity, Relation]]:
-    """Where things belong, fit, and of whose class no one holds one of their class yet."""
-    for place in facts.furniture:
-        for relation in (Relation.ON, Relation.WITHIN):
-            if (
-                place.known
-                and all(
-                    t.known
-                    and is_usual(t.known, place.known, relation, facts.room_class[place.room])
-                    for t in things
-                )
-                and fits_at(things, place, relation)
-                and not any(_is_at(facts, t, place) for t in things)
-            ):
-                yield place, relation
+def _places(facts: HouseFacts, thing: Entity) -> tuple[tuple[Entity, Relation], ...]:
+    """Where a thing belongs and fits, and of whose class no one holds one of its class yet."""
+    holder = facts.entities.get(thing.parent)
+    if not thing.known or (holder is not None and holder.known in _NEVER_TAKEN_FROM):
+        return ()
+    return tuple(
+        (place, relation)
+        for place in facts.furniture
+        for relation in (Relation.ON, Relation.WITHIN)
+        if place.known
+        and is_usual(thing.known, place.known, relation, facts.room_class[place.room])
+        and fits_at((thing,), place, relation)
+        and not _is_at(facts, thing, place)
+    )
 
 
 def _is_at(facts: HouseFacts, thing: Entity, place: Entity) -> bool:
@@ -136,13 +137,12 @@ def _manipulation(facts: HouseFacts) -> Iterator[Idea]:
 
 
 def _manipulation_relation(facts: HouseFacts) -> Iterator[Idea]:
+    places = {thing.name: _places(facts, thing) for thing in facts.things}
     for name, source in relations(facts):
-        thing = facts.entities[name]
-        if not thing.is_thing:
-            continue
-        for place, relation in _places(facts, thing):
+        for place, relation in places.get(name, ()):
             # "Near a counter onto a counter" leaves open which is which.
-            if source.name == place.room or facts.class_of(source.name) == place.class_name:
+            same = (place.class_name, facts.room_class[place.room])
+            if facts.class_of(source.name) in same:
                 continue
             link = Link(_WORDS[relation], place.name)
             yield Idea(
@@ -151,10 +151,15 @@ def _manipulation_relation(facts: HouseFacts) -> Iterator[Idea]:
 
 
 def _two_objects(facts: HouseFacts) -> Iterator[Idea]:
+    places = {thing.name: _places(facts, thing) for thing in facts.things}
     for one, other in itertools.combinations(facts.things, 2):
-        if not are_related(one, other):
+        if not places[one.name] or not places[other.name] or not are_related(one, other):
             continue
-        for place, relation in _places(facts, one, other):
+        for place, relation in places[one.name]:
+            if (place, relation) not in places[other.name]:
+                continue
+            if not fits_at((one, other), place, relation):
+                continue
             link = Link(_WORDS[relation], place.name)
             yield Idea(Category.TWO_OBJECTS, one.name, second=other.name, place=link)
 
@@ -164,7 +169,7 @@ def _temporal(facts: HouseFacts) -> Iterator[Idea]:
         how = nest_relation(holder)
         if how is None:
             continue
-        places = tuple(_places(facts, holder))
+        places = _places(facts, holder)
         for thing in facts.things:
             if thing.class_name == holder.class_name or not is_nested(thing, holder):
                 continue

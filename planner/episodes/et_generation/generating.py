@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from planner.episodes.et_generation.house_tasks import HouseTasks, Portion, Row
 
 # How often the houses are gone through for a row that lacks tasks.
-LAPS = 4
+LAPS = 10
 
 
 @dataclass(frozen=True, slots=True)

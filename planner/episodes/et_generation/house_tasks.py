@@ -7,9 +7,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from pydantic import JsonValue
+
 from planner.episodes.et_generation.categories import Category, Variant
 from planner.episodes.et_generation.combinations import combinations
 from planner.episodes.et_generation.deck import Deck
+from planner.episodes.et_generation.goal import goal_of
 from planner.episodes.et_generation.house_facts import HouseFacts, facts_of
 from planner.episodes.et_generation.idea import Idea
 from planner.episodes.et_generation.phrasing import NoNameError, Phrasing
@@ -17,6 +20,8 @@ from planner.episodes.et_generation.plans import Plan, plans, verbs_of
 from planner.episodes.et_generation.reading import Critic, RejectedIdeaError
 from planner.episodes.et_generation.starts import BODY, Pose2D, starts_of
 from planner.episodes.et_generation.task_world import TaskWorld
+from planner.episodes.lint.goal import task_types
+from planner.evaluation.language import read_evaluation
 from planner.world.episode import (
     EPISODE_VERSION,
     AgentPlacement,
@@ -79,6 +84,7 @@ class Kept(FileModel):
     instruction: str
     start: Pose2D
     criteria: Criteria
+    evaluation: dict[str, JsonValue] | None = None
 
 
 @dataclass
@@ -159,7 +165,7 @@ class HouseTasks:
     def again(self, kept: Kept) -> Episode:
         """An episode from what a partial file keeps of it."""
         agent = AgentPlacement(uid="agent_0", kind=BODY, start=kept.start)
-        return self._base.model_copy(
+        episode = self._base.model_copy(
             update={
                 "episode_id": kept.episode_id,
                 "instruction": kept.instruction,
@@ -167,6 +173,14 @@ class HouseTasks:
                 "criteria": kept.criteria,
             }
         )
+        return self._with_goal(episode, kept.evaluation)
+
+    @staticmethod
+    def _with_goal(episode: Episode, evaluation: dict[str, JsonValue] | None) -> Episode:
+        if evaluation is None:
+            return episode
+        types = task_types(read_evaluation(evaluation, episode.episode_id))
+        return episode.model_copy(update={"evaluation": evaluation, "task_types": types})
 
     def _fitting(self, row: Row, portion: Portion) -> list[Idea]:
         if not self._starts:
@@ -231,8 +245,15 @@ class HouseTasks:
             max_actions=row.max_actions or row.category.most_actions,
         )
         name = f"{self.house.name}-{row.name}-{number:04d}"
-        episode = self.again(Kept(episode_id=name, instruction=text, start=pose, criteria=criteria))
-        return _with_plan(episode, self._best(episode, candidates))
+        kept = Kept(
+            episode_id=name,
+            instruction=text,
+            start=pose,
+            criteria=criteria,
+        )
+        episode = self.again(kept)
+        done = _with_plan(episode, self._best(episode, candidates))
+        return self._with_goal(done, goal_of(idea, self.facts, criteria.variables))
 
     def _best(self, episode: Episode, candidates: tuple[Plan, ...]) -> Plan:
         """The plan with the shortest walk of those that meet the criteria (ETPLAN-C31)."""

@@ -89,6 +89,7 @@ class PartialTasks:
                 instruction=episode.instruction,
                 start=start,
                 criteria=criteria,
+                evaluation=episode.evaluation,
             )
             tasks.append(kept)
         self.lines.append(

@@ -33,7 +33,6 @@ _FOOD_SERVED = frozenset({"table", "counter", "fridge"})
 _NESTED: dict[str, frozenset[str]] = {
     "bowl": frozenset({"fruit", "vegetables", "egg"}),
     "mixing_bowl": frozenset({"fruit", "vegetables", "egg"}),
-    "colander": frozenset({"fruit", "vegetables"}),
     "pot": frozenset({"vegetables", "egg"}),
     "pan": frozenset({"egg", "salmon", "cutlet", "chicken"}),
     "basket": frozenset({"fruit", "vegetables", "toys", "linens", "clothes", "toiletries"}),

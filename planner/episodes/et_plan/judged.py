@@ -41,6 +41,16 @@ def evaluation_of_criteria(
         for triple in task.intermediate
         if triple[0] in ("ON", "INSIDE") and ROBOT not in triple and is_brought_about(task, triple)
     ]
+    return evaluation_of_triples(before, goals, variables, house)
+
+
+def evaluation_of_triples(
+    before: Sequence[EtTriple],
+    goals: Sequence[EtTriple],
+    variables: Mapping[str, tuple[str, ...]],
+    house: House,
+) -> JudgedGoal:
+    """The same for criteria by themselves: what has to hold before, and what at the end."""
     return _Writer(variables, house).goal(before, goals)
 
 

@@ -27,7 +27,8 @@ def test_suites_are_folders_files_and_names() -> None:
 def test_an_unknown_suite_names_the_known_ones() -> None:
     with pytest.raises(
         PlannerError,
-        match=r"all, heldout, llamar, partnr_test, partnr_val, rescue, routines, teach, train",
+        match=r"all, et_plan, heldout, llamar, partnr_test, partnr_val, rescue, routines, teach, "
+        r"train",
     ):
         find_suite("nothing")
 
