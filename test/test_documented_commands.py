@@ -7,8 +7,8 @@ For a new one do the first of these that fits:
    prints. Capitals of the page such as FILE are replaced by what `fills` gives.
 2. It is `planner up|demo ...`, `make ...` or `ros2 ...`: nothing, as its arguments are checked
    here, and integration/test_documented_commands.py runs every `ros2` line among real nodes.
-3. Anything else: add a line to ELSEWHERE, or to documented_training.py, that names the test which
-   runs the same code.
+3. Anything else: add a line to ELSEWHERE, documented_et_plan.py or documented_training.py, that
+   names the test which runs the same code.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pathlib import Path
 
 import pytest
 from documented import ROOT, SHOWN
+from documented_et_plan import ET_PLAN
 from documented_training import TRAINING
 
 from planner import cli, demo, up
@@ -101,20 +102,9 @@ ELSEWHERE: Mapping[str, str] = {
     "planner episodes generate llamar -o FILE.json.gz": (
         f"{TEAM_TASKS}test_the_pack_is_what_its_source_makes"
     ),
-    "planner bench table et-plan": (
-        "test/planner/bench/runs/test_et_plan_tables.py::test_the_command_prints_the_papers_tables"
-    ),
-    "planner bench table et-plan RUN": (
-        "test/planner/bench/runs/test_et_plan_tables.py"
-        "::test_a_run_stands_below_the_rows_of_its_tasks"
-    ),
     "planner bench TASKS --planner et_agent --backend graph --out RUN": (
         "test/planner/app/test_graph_run.py"
         "::test_planner_run_and_bench_take_the_graph_world_for_graphs"
-    ),
-    "planner episodes generate et-plan --split test --count 180 --seed 1 -o TASKS": (
-        "test/planner/episodes/et_generation/test_command.py"
-        "::test_equal_seeds_give_equal_files_with_unique_ids"
     ),
     "planner check planner et_agent": (
         "test/planner/app/test_planner_check.py"
@@ -208,6 +198,7 @@ ELSEWHERE: Mapping[str, str] = {
         "::test_a_thing_is_believed_when_it_was_seen_from_several_places"
     ),
     **TRAINING,
+    **ET_PLAN,
     "planner up planner:=none memory:=vlm memory_model:=epm memory_url:=http://127.0.0.1:8000/v1": (
         "test/integration/test_memory.py::test_a_model_behind_a_server_makes_the_edits"
     ),
@@ -264,25 +255,6 @@ ELSEWHERE: Mapping[str, str] = {
     ),
     "planner episodes lint DIR --solve": (
         "test/planner/episodes/lint/test_linting.py::test_what_a_planner_cannot_solve_is_reported"
-    ),
-    "planner episodes generate et-plan --split test --count 2000 --seed 1 -o FILE.json.gz": (
-        "test/planner/episodes/et_generation/test_command.py"
-        "::test_equal_seeds_give_equal_files_with_unique_ids"
-    ),
-    "planner episodes generate et-plan --category navigation --variant occlusion_size "
-    "--count 834 -o DIR": (
-        "test/planner/episodes/et_generation/test_command.py"
-        "::test_occlusion_keeps_a_fifth_of_what_was_made"
-    ),
-    "planner episodes generate et-plan --category two_objects --variant optimal_path "
-    "--house et_train_3 -o DIR": (
-        "test/planner/episodes/et_generation/test_command.py"
-        "::test_variants_set_what_is_known_and_how_much_is_carried"
-    ),
-    "planner episodes generate et-plan --world embedded --category manipulation --split train "
-    "--count 50 -o DIR": (
-        "test/planner/episodes/et_generation/test_bodies.py"
-        "::test_the_embedded_simulator_keeps_what_a_body_can_do"
     ),
     "planner episodes generate partnr --house heldout --count 100 --seed 1 --solve -o DIR": (
         "test/planner/episodes/generation/test_generating.py"
