@@ -5,6 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 TRAINING: Mapping[str, str] = {
+    "planner episodes generate partnr --house train --house new:16 --count 4000 --seed 7001 "
+    "--split train -o data/tasks.json.gz": (
+        "test/planner/episodes/generation/test_generating.py"
+        "::test_the_command_writes_a_pack_with_new_houses"
+    ),
+    "planner train traces data/traces --episodes data/tasks.json.gz --agents 1 --agents 2 "
+    "--most 170": (
+        "test/planner/bench/test_trace_data.py::test_a_killed_run_goes_on_and_gives_the_same"
+    ),
+    "planner train learned data/planner --episodes data/tasks.json.gz --traces data/traces": (
+        "test/planner/training/learned/test_training.py"
+        "::test_both_stages_are_trained_and_the_model_is_read_back"
+    ),
+    "planner run bedside_0 --planner learned": (
+        "test/planner/planning/learned/test_learned.py::test_it_carries_out_words_it_has_never_seen"
+    ),
     "planner train memory-views data/views --houses 64": (
         "test/planner/bench/test_memory_commands.py"
         "::test_views_are_made_and_a_second_call_makes_none_again"

@@ -1,4 +1,4 @@
-"""`planner train`: data sets of what cameras see, and models of them (docs/memory_models.md)."""
+"""`planner train`: data sets and models of what cameras see, and of what planners do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from planner.app.views import ViewRecipe, make_views
 from planner.bench.memory_data import DataRecipe, make_memory_data
-from planner.commands import et_training, planner_training
+from planner.commands import et_training, learned_training, planner_training
 from planner.training.classifier import ClassifierRecipe
 from planner.training.conversations import TRAIN_FILE
 from planner.training.detector import DetectorRecipe
@@ -106,6 +106,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     said.add_argument("--device", default=table.device, help="torch device")
 
     et_training.add_arguments(actions)
+    learned_training.add_traces(
+        actions.add_parser("traces", help="dialogues of planners, to train others from")
+    )
+    learned_training.add_learned(
+        actions.add_parser("learned", help="the network of planner:=learned")
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -209,4 +215,6 @@ _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "hd": planner_training.run_hd,
     "ddaft": planner_training.run_ddaft,
     **et_training.ACTIONS,
+    "traces": learned_training.run_traces,
+    "learned": learned_training.run_learned,
 }

@@ -1,0 +1,103 @@
+"""`planner train traces` and `planner train learned` (docs/learned_planner.md)."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from planner.bench.trace_data import TraceRecipe, make_traces
+from planner.training.learned.chooser import ChooserRecipe
+from planner.training.learned.reader import ReaderRecipe
+from planner.training.learned.training import LearnedRecipe, train_learned
+from planner.training.traces.demonstrator import ExplorationRule
+from planner.training.traces.rules import TraceRules
+from planner.world.errors import PlannerError
+
+
+def add_traces(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `planner train traces`."""
+    rules, exploration, default = TraceRules(), ExplorationRule(), TraceRecipe("")
+    parser.add_argument("output", type=Path, help="folder of traces; resumes where it stopped")
+    parser.add_argument("--episodes", required=True, help="a suite, pack or folder for training")
+    parser.add_argument("--planner", default=default.planner, help="expert demonstrates")
+    parser.add_argument("--memory", default=default.memory, help="as of planner bench")
+    parser.add_argument("--agents", type=int, action="append", help="repeatable; default: 1")
+    parser.add_argument("--seed", type=int, default=default.seed)
+    parser.add_argument("--shard", type=int, default=default.shard, help="runs of a shard")
+    parser.add_argument("--most", type=int, default=0, help="episodes in all; 0 = all")
+    parser.add_argument("--keep-failed", action="store_true", help="tasks not solved, too")
+    parser.add_argument(
+        "--invented", type=float, default=rules.invented, help="share of picks, 0 to 1"
+    )
+    parser.add_argument(
+        "--explored", type=int, default=exploration.most, help="searches in vain at most"
+    )
+    parser.add_argument("--uniform", action="store_true", help="as many in vain as not")
+
+
+def add_learned(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `planner train learned`."""
+    reader, chooser = ReaderRecipe(), ChooserRecipe()
+    parser.add_argument("output", type=Path, help="folder of checkpoint and planner.safetensors")
+    parser.add_argument(
+        "--episodes", type=Path, action="append", required=True, help="pack; repeatable"
+    )
+    parser.add_argument(
+        "--traces", type=Path, action="append", required=True, help="folder; repeatable"
+    )
+    parser.add_argument("--steps", type=int, default=reader.steps, help="of the reader")
+    parser.add_argument("--chooser-steps", type=int, default=chooser.steps)
+    parser.add_argument("--batch", type=int, default=reader.batch)
+    parser.add_argument("--rate", type=float, default=reader.rate, help="highest learning rate")
+    parser.add_argument("--seed", type=int, default=reader.seed)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default=reader.device)
+    parser.add_argument(
+        "--without", action="append", default=[], help="class whose tasks are left out; repeatable"
+    )
+
+
+def run_traces(args: argparse.Namespace) -> int:
+    """Makes traces."""
+    agents = tuple(args.agents or [1])
+    if min(agents) < 1 or args.shard < 1 or min(args.most, args.explored, args.seed) < 0:
+        raise PlannerError("agents and shard must be above 0; most, explored and seed not below 0")
+    if not 0 <= args.invented <= 1:
+        raise PlannerError(f"--invented: expected a share of 0 to 1, got {args.invented}")
+    recipe = TraceRecipe(
+        args.episodes,
+        args.planner,
+        args.memory,
+        agents,
+        args.seed,
+        args.shard,
+        args.most,
+        TraceRules(keep_failed=args.keep_failed, invented=args.invented),
+        ExplorationRule(most=args.explored, uniform=args.uniform),
+    )
+
+    def told(done: int, shards: int, traces: int) -> None:
+        _print_progress(f"shard {done} of {shards}: {traces} traces")
+
+    manifest = make_traces(args.output, recipe, told)
+    print(f"{args.output}: {manifest.traces} traces, {manifest.turns} turns")
+    return 0
+
+
+def run_learned(args: argparse.Namespace) -> int:
+    """Trains the network."""
+    if min(args.steps, args.chooser_steps, args.batch) < 1 or args.rate <= 0:
+        raise PlannerError("steps, batch and rate must be above 0")
+    recipe = LearnedRecipe(
+        ReaderRecipe(
+            steps=args.steps, batch=args.batch, rate=args.rate, seed=args.seed, device=args.device
+        ),
+        ChooserRecipe(steps=args.chooser_steps, seed=args.seed, device=args.device),
+        tuple(args.without),
+    )
+    path = train_learned(args.episodes, args.traces, args.output, recipe, _print_progress)
+    print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
+    return 0
+
+
+def _print_progress(line: str) -> None:
+    print(line, flush=True)

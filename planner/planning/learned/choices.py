@@ -1,0 +1,468 @@
+"""The calls that an agent can choose from, each with the features by which the network ranks them.
+
+Only calls that the call grammar allows are listed: known entities in their roles, what a hand
+holds, what the agent is next to. A choice is never repaired afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from planner.planning.learned.matches import Array
+from planner.planning.learned.network import Reading
+from planner.planning.learned.progress import STATES, Progress
+from planner.planning.learned.situation import STATE_SKILLS, Situation, number_of
+from planner.planning.learned.tokens import Token
+from planner.world.catalogue import default_catalogue
+from planner.world.skill import SkillCall, SkillName
+from planner.world.vocabulary import Relation
+
+VERBS = (
+    SkillName.CLOSE,
+    SkillName.EXPLORE_FURNITURE,
+    SkillName.NAVIGATE,
+    SkillName.OPEN,
+    SkillName.PICK,
+    SkillName.PLACE,
+    SkillName.CLEAN,
+    SkillName.FILL,
+    SkillName.POWER_ON,
+    SkillName.POWER_OFF,
+    SkillName.WAIT,
+    SkillName.DONE,
+)
+WAIT, DONE = SkillCall(SkillName.WAIT), SkillCall(SkillName.DONE)
+TARGET = (
+    "is thing", "is furniture", "move", "wanted", "act", "need", "blocked", "first state",
+    "state of verb", "state", "held", "held by other", "target of other", "near", "distance",
+    "nearest", "explored", "is closed", "may open", "failures", "same as last target",
+)  # fmt: skip
+PLACING = (
+    "goes", "best goes", "mates here", "mates elsewhere", "apart here", "next", "next here",
+    "within", "with reference", "first state of held", "faucet for held", "other load goes",
+)  # fmt: skip
+SEARCH = ("usual", "usual inside closed", "told", "same room", "unexplored")
+GLOBAL = (
+    "holds", "hand free", "missing", "remaining", "best act", "team", "others busy",
+    "explored share", "calls", "has states", "best goes of held", "waited",
+)  # fmt: skip
+FEATURES = (*VERBS, *TARGET, *PLACING, *SEARCH, *GLOBAL)
+_KNOWN, _HALF = 0.02, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Calls with (C, FEATURES) features."""
+
+    calls: tuple[SkillCall, ...]
+    features: Array
+
+
+class ChoiceMaker:
+    """Lists the choices of one agent in one situation."""
+
+    def __init__(
+        self,
+        tokens: tuple[Token, ...],
+        reading: Reading,
+        situation: Situation,
+        progress: Progress,
+        verbs: Collection[str],
+        team: int,
+        *,
+        waited: bool = False,
+    ) -> None:
+        """`verbs` are those that the agent's body can do; `waited`: its last turn was to wait."""
+        self._tokens, self._reading = tokens, reading
+        self._now, self._progress = situation, progress
+        self._verbs, self._team, self._waited = verbs, team, waited
+        self._places = {number: i for i, number in enumerate(progress.pieces)}
+        self._things = {number: i for i, number in enumerate(progress.things)}
+        # Bodies with two hands carry one thing, so that a hand is free to open what is closed.
+        self._free_to_open = SkillName.CLEAN in verbs or not situation.held
+        self._others = {
+            number
+            for call in situation.others.values()
+            for word in call.arguments[:1]
+            if (number := number_of(word)) is not None
+        }
+        self._act = self._acts()
+        self._usual = self._usual_places()
+        self._distances = self._all_distances()
+        self._to_do = [
+            self._distances.get(n, 99.0) for n, i in self._things.items() if self._act[i] > 0.5
+        ]
+        self._global = self._globals()
+
+    def choices(self, blocked: Collection[SkillCall] = ()) -> Choices:
+        """All choices but the blocked ones."""
+        calls = [call for call in self._calls() if call not in blocked and call.name in self._can]
+        rows = [self._features(call) for call in calls]
+        return Choices(tuple(calls), np.array(rows, np.float32).reshape(len(calls), len(FEATURES)))
+
+    @property
+    def _can(self) -> Collection[str]:
+        return {*self._verbs, SkillName.WAIT}
+
+    # ---- which calls ----------------------------------------------------------------------
+
+    def _calls(self) -> Iterator[SkillCall]:
+        now, p = self._now, self._progress
+        free = not now.held
+        relevant = [
+            n
+            for i, n in enumerate(p.things)
+            if not (now.things[n].picked and n not in now.held)
+            and n not in now.held
+            and max(p.wanted[i], p.state[i].max(), self._referred(i)) > _KNOWN
+        ]
+        for n in relevant:
+            if self._has_to_be_opened_for(n):
+                continue
+            if now.near != n and (free or self._is_beside_for_held(n) or self._state_of(n)):
+                yield _call(SkillName.NAVIGATE, n)
+            if free and self._is_near(n):
+                yield _call(SkillName.PICK, n)
+        # A search ends: what was explored is not explored again (EPM-2.7).
+        left = [n for n in p.pieces if not now.explored[n]]
+        for n in left:
+            yield _call(SkillName.EXPLORE_FURNITURE, n)
+        for n in p.pieces:
+            if now.near != n and self._leads_somewhere(n):
+                yield _call(SkillName.NAVIGATE, n)
+            if now.near is not None and now.place_of(now.near) == n:
+                opens = now.pieces[n].is_open
+                if opens is not True and _may_open(now.pieces[n].class_name) and self._free_to_open:
+                    yield _call(SkillName.OPEN, n)
+                elif opens is True:
+                    yield _call(SkillName.CLOSE, n)
+        for n in (*relevant, *now.held, *p.pieces):
+            for k, mark in enumerate(STATES):
+                if p.state[self._index(n), k] > _KNOWN and (n in now.held or self._is_near(n)):
+                    yield _call(STATE_SKILLS[mark], n)
+        for held in now.held:
+            if held in self._things:
+                yield from self._placements(held)
+        if now.others:
+            yield WAIT
+        if not now.held:
+            yield DONE
+
+    def _placements(self, held: int) -> Iterator[SkillCall]:
+        now = self._now
+        place = now.place_of(now.near) if now.near is not None else None
+        if place is None or self._first_gets_state(held):
+            return
+        thing, target = f"Object.{held}", f"Object.{place}"
+        beside = [
+            n
+            for n in self._progress.things
+            if n != held
+            and now.place_of(n) == place
+            and not now.things[n].picked
+            and self._progress.grounded.next_things[self._things[held], self._things[n]] > _KNOWN
+        ]
+        for relation in ("on", "within"):
+            if relation == "within" and not _has_inside(now.pieces[place].class_name):
+                continue
+            yield SkillCall(SkillName.PLACE, (thing, relation, target, None, None))
+            for n in beside:
+                words = (thing, relation, target, "next_to", f"Object.{n}")
+                yield SkillCall(SkillName.PLACE, words)
+
+    def _is_beside_for_held(self, thing: int) -> bool:
+        held = [self._things[n] for n in self._now.held if n in self._things]
+        beside, n = self._progress.grounded.next_things, self._things[thing]
+        # Only once the other thing is where it is to be.
+        is_there = self._progress.away[n] < _HALF
+        return bool(held) and bool(is_there and beside[held, n].max() > _KNOWN)
+
+    def _state_of(self, thing: int) -> bool:
+        able = SkillName.CLEAN in self._verbs
+        return able and bool(self._progress.state[self._things[thing]].max() > _KNOWN)
+
+    def _has_to_be_opened_for(self, thing: int) -> bool:
+        """Whether a body with one hand has to open where a thing goes into, before it takes it."""
+        p = self._progress
+        if SkillName.CLEAN in self._verbs:
+            return False
+        into = p.grounded.goes[1, self._things[thing]]
+        targets = [self._now.pieces[n] for f, n in enumerate(p.pieces) if into[f] > _HALF]
+        return bool(targets) and not any(
+            piece.is_open or not _may_open(piece.class_name) for piece in targets
+        )
+
+    def _first_gets_state(self, thing: int) -> bool:
+        able, i = SkillName.CLEAN in self._verbs, self._things.get(thing)
+        return able and i is not None and bool(self._progress.first_state[i] > _HALF)
+
+    def _leads_somewhere(self, place: int) -> bool:
+        """Whether there is something to do at a piece: put down, open, switch, or fill."""
+        now, p = self._now, self._progress
+        f, i = self._places[place], self._index(place)
+        piece = now.pieces[place]
+        if p.state[i].max() > _KNOWN or (piece.is_open is not True and _may_open(piece.class_name)):
+            return True
+        held = [self._things[n] for n in now.held if n in self._things]
+        if not held:
+            return False
+        if any(self._first_gets_state(n) for n in now.held):
+            return _has_faucet(piece.class_name)
+        return bool(
+            p.grounded.goes[:, held, f].max() > _KNOWN
+            or (_has_faucet(piece.class_name) and p.state[held, 1].max() > _KNOWN)
+        )
+
+    def _referred(self, thing: int) -> float:
+        return float(self._progress.grounded.next_things[:, thing].max(initial=0))
+
+    def _is_near(self, number: int) -> bool:
+        near = self._now.near
+        if near is None:
+            return False
+        return near == number or self._now.place_of(near) == self._now.place_of(number) is not None
+
+    def _index(self, number: int) -> int:
+        if number in self._things:
+            return self._things[number]
+        return len(self._things) + self._places[number]
+
+    # ---- features -------------------------------------------------------------------------
+
+    def _features(self, call: SkillCall) -> list[float]:
+        verb = [float(call.name == name) for name in VERBS]
+        number = number_of(call.arguments[0]) if call.arguments else None
+        target, placing, search = [0.0] * len(TARGET), [0.0] * len(PLACING), [0.0] * len(SEARCH)
+        if call.name == SkillName.PLACE:
+            place = number_of(call.arguments[2])
+            if number is not None and place is not None:
+                target = self._target(call, place)
+                reference = number_of(call.arguments[4])
+                placing = self._placing([number], place, str(call.arguments[1]), reference)
+        elif number is not None:
+            target = self._target(call, number)
+            if number in self._places:
+                placing = self._placing(self._now.held, number, "", None)
+                search = self._search(number)
+            elif number in self._things:
+                placing = self._beside(number)
+        return [*verb, *target, *placing, *search, *self._global]
+
+    def _target(self, call: SkillCall, number: int) -> list[float]:
+        now, p = self._now, self._progress
+        i = self._index(number)
+        is_thing = number in self._things
+        piece = now.pieces.get(number)
+        last = number_of(now.last.arguments[0]) if now.last and now.last.arguments else None
+        of_verb = [p.state[i, k] for k, m in enumerate(STATES) if STATE_SKILLS[m] == call.name]
+        distance = self._distances.get(number)
+        limit = distance if distance is not None else 99.0
+        nearer = sum(1 for other in self._to_do if other < limit)
+        place = now.place_of(number)
+        return [
+            float(is_thing),
+            float(not is_thing),
+            float(p.move[i]) if is_thing else 0.0,
+            float(p.wanted[i]) if is_thing else 0.0,
+            float(self._act[i]),
+            float(p.need[i]),
+            float(p.blocked[i]),
+            float(p.first_state[i]) if is_thing else 0.0,
+            float(max(of_verb, default=0.0)),
+            float(p.state[i].max()) if SkillName.CLEAN in self._verbs else 0.0,
+            float(number in now.held),
+            float(is_thing and now.things[number].picked and number not in now.held),
+            float(number in self._others),
+            float(self._is_near(number)),
+            min(distance, 20.0) / 10 if distance is not None else 0.7,
+            1 / (1 + nearer),
+            min(now.explored[place], 2) / 2 if place is not None else 0.0,
+            float(piece is not None and piece.is_open is False),
+            float(piece is not None and piece.is_open is not True and _may_open(piece.class_name)),
+            min(now.failures[str(call)], 3) / 3,
+            float(last == number),
+        ]
+
+    def _placing(
+        self, held: Collection[int], place: int, relation: str, reference: int | None
+    ) -> list[float]:
+        now, p, f = self._now, self._progress, self._places[place]
+        values = [0.0] * len(PLACING)
+        known = [n for n in held if n in self._things]
+        if not known:
+            return values
+        goes = p.grounded.goes[:, [self._things[n] for n in known], f]
+        kinds = [0, 2] if relation == "on" else [1, 2] if relation == "within" else [0, 1, 2]
+        best = int(goes[kinds].max(0).argmax())
+        h = self._things[known[best]]
+        mates = [
+            (i, now.place_of(n))
+            for n, i in self._things.items()
+            if n not in now.held
+            and not now.things[n].picked
+            and p.wanted[i] > 0.3
+            and p.move[i] < 0.3
+            and p.same[h, i] > 0.3
+        ]
+        here = [i for i, at in mates if at == place]
+        alike = [
+            i
+            for n, i in self._things.items()
+            if i != h
+            and now.place_of(n) == place
+            and now.things[n].class_name == now.things[known[best]].class_name
+        ]
+        beside = p.grounded.next_things[h]
+        there = [beside[i] for n, i in self._things.items() if now.place_of(n) == place]
+        return [
+            float(goes[kinds][:, best].max()),
+            float(p.grounded.goes[:, h].max(initial=0)),
+            float(bool(here)),
+            float(bool(mates) and not here),
+            float(p.apart[h] * bool(alike)),
+            float(beside.max(initial=0)),
+            float(max(there, default=0.0)),
+            float(relation == "within"),
+            float(reference is not None),
+            float(p.first_state[h]),
+            float(_has_faucet(now.pieces[place].class_name) * p.state[h, 1]),
+            float(goes[:, [i for i in range(len(known)) if i != best]].max(initial=0)),
+        ]
+
+    def _beside(self, thing: int) -> list[float]:
+        """For a walk to a thing that something in the hand is to be put next to."""
+        values = [0.0] * len(PLACING)
+        held = [self._things[n] for n in self._now.held if n in self._things]
+        if held:
+            beside = self._progress.grounded.next_things[held, self._things[thing]]
+            values[PLACING.index("next here")] = float(beside.max())
+        return values
+
+    def _search(self, place: int) -> list[float]:
+        now, f = self._now, self._places[place]
+        piece = now.pieces[place]
+        usual, inside = self._usual[:, f]
+        told = self._told[f]
+        here = now.place_of(now.near) if now.near is not None else None
+        return [
+            float(usual),
+            float(inside) * float(_may_open(piece.class_name) and piece.is_open is not True),
+            float(told),
+            float(here is not None and now.pieces[here].room == piece.room),
+            float(now.explored[place] == 0),
+        ]
+
+    # ---- shared by all choices -------------------------------------------------------------
+
+    def _acts(self) -> Array:
+        """(E,): there is something to do with it now."""
+        p = self._progress
+        move = np.concatenate([p.move * (1 - p.first_state), np.zeros(len(p.pieces), np.float32)])
+        if SkillName.CLEAN in self._verbs:
+            move = np.maximum(move, p.state.max(1, initial=0))
+        free = np.array(
+            [not (self._now.things[n].picked and n not in self._now.held) for n in p.things]
+            + [True] * len(p.pieces),
+            np.float32,
+        )
+        found: Array = move * np.clip(p.need, 0, 1) * (1 - p.blocked) * free
+        return found
+
+    def _usual_places(self) -> Array:
+        """(2, F): how usual what is missing is on and in each piece; also sets `_told`."""
+        p, reading = self._progress, self._reading
+        found = np.zeros((2, len(p.pieces)), np.float32)
+        self._told = np.zeros(len(p.pieces), np.float32)
+        in_room = [self._now.room_class(n) for n in p.pieces]
+        for t in np.flatnonzero(p.missing > 0.1):
+            token, weight = self._tokens[t], float(p.missing[t])
+            for f, n in enumerate(p.pieces):
+                on, within = _usual(token.objects, self._now.pieces[n].class_name, in_room[f])
+                found[0, f] = max(found[0, f], weight * on)
+                found[1, f] = max(found[1, f], weight * within)
+            rooms = np.array(
+                [[float(u.means_room(room)) for u in self._tokens] for room in in_room], np.float32
+            )
+            at = np.maximum(p.grounded.furniture, rooms) @ reading.at[t]
+            self._told = np.maximum(self._told, weight * at)
+        return found
+
+    def _all_distances(self) -> dict[int, float]:
+        here = self._now.position_m
+        if here is None:
+            return {}
+        found = {}
+        for n in (*self._progress.things, *self._progress.pieces):
+            place = self._now.place_of(n)
+            if place is not None:
+                x, y = self._now.pieces[place].position_m
+                found[n] = float(np.hypot(x - here[0], y - here[1]))
+        return found
+
+    def _globals(self) -> list[float]:
+        now, p = self._now, self._progress
+        held = [self._things[n] for n in now.held if n in self._things]
+        goes = p.grounded.goes[:, held].max(initial=0) if held else 0.0
+        others = [self._act[i] for n, i in self._things.items() if n not in now.held]
+        others += list(self._act[len(self._things) :])
+        return [
+            float(bool(now.held)),
+            float(self._free_to_open),
+            float(p.missing.max(initial=0)),
+            float(p.remaining.max(initial=0)),
+            float(max(others, default=0.0)),
+            float(self._team > 1),
+            float(bool(now.others)),
+            len([n for n in p.pieces if now.explored[n]]) / max(1, len(p.pieces)),
+            min(now.calls, 100) / 50,
+            float(SkillName.CLEAN in self._verbs),
+            float(goes),
+            float(self._waited),
+        ]
+
+
+def _call(name: str, number: int) -> SkillCall:
+    return SkillCall(name, (f"Object.{number}",))
+
+
+@lru_cache(maxsize=4096)
+def _usual(objects: frozenset[str], furniture: str, room: str) -> tuple[float, float]:
+    """How usual things of any of the classes are on, and in, such a piece in such a room."""
+    on = within = 0.0
+    for name in objects:
+        cls = default_catalogue().objects.get(name)
+        for place in cls.places if cls is not None else ():
+            if place.furniture != furniture:
+                continue
+            value = 1.0 if not place.rooms or room in place.rooms else 0.6
+            if place.relation is Relation.ON:
+                on = max(on, value)
+            else:
+                within = max(within, value)
+    return on, within
+
+
+def _of_class(test: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lru_cache(maxsize=512)(test)
+
+
+@_of_class
+def _may_open(class_name: str) -> bool:
+    cls = default_catalogue().furniture.get(class_name)
+    return cls is not None and bool(cls.joints)
+
+
+@_of_class
+def _has_inside(class_name: str) -> bool:
+    cls = default_catalogue().furniture.get(class_name)
+    return cls is not None and bool(cls.interiors)
+
+
+@_of_class
+def _has_faucet(class_name: str) -> bool:
+    cls = default_catalogue().furniture.get(class_name)
+    return cls is not None and cls.faucet is not None

@@ -1,0 +1,173 @@
+"""The reader: what an instruction says about its nouns, in NumPy.
+
+A transformer encoder over the tokens, then for pairs of nouns how likely it is that they stand in a
+relation, such as that the one is to be put on the other. The network has no words of nouns as
+input (`planner.planning.learned.tokens`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.planning.learned.matches import KINDS, kinds_of
+from planner.planning.learned.tokens import UNKNOWN, Token
+
+Array = NDArray[np.float32]
+WIDTH, HEADS, LAYERS, INNER, KEY = 64, 4, 3, 192, 32
+# Relative positions beyond these count as these.
+FAR = 24
+# What one noun can be to another: where it is, what it is put on or in, or into which room, what it
+# is put next to; that both go to the same piece, and that the one is done before the other.
+RELATIONS = ("at", "on", "within", "room", "next", "same", "before")
+AT, ON, WITHIN, ROOM, NEXT, SAME, BEFORE = range(len(RELATIONS))
+# What is said of a noun by itself: states, and that each goes to a piece of its own.
+MARKS = ("clean", "filled", "powered_on", "powered_off", "apart")
+# How many are asked for: one to four, or all.
+NUMBERS = ("1", "2", "3", "4", "all")
+_FAR_LOW = np.float32(-1e9)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an instruction of T tokens says, as likelihoods.
+
+    Attributes:
+        at: (T, T): token t's things are where u says; rows add up to 1 with `at_none`.
+        at_none: (T,).
+        goes: (3, T, T): t's things are to go on, into, or into the room u.
+        next: (T, T): t's things are to be put next to u's.
+        same, before: (T, T).
+        marks: (T, MARKS).
+        numbers: (T, NUMBERS), rows add up to 1.
+    """
+
+    at: Array
+    at_none: Array
+    goes: Array
+    next: Array
+    same: Array
+    before: Array
+    marks: Array
+    numbers: Array
+
+
+def reader_shapes(words: int) -> dict[str, tuple[int, ...]]:
+    """The weights by name, for a vocabulary of so many words."""
+    shapes: dict[str, tuple[int, ...]] = {
+        "word": (words, WIDTH),
+        "kind": (KINDS, WIDTH),
+        "near": (LAYERS, HEADS, 2 * FAR + 1),
+        "ask": (len(RELATIONS), WIDTH, KEY),
+        "key": (len(RELATIONS), WIDTH, KEY),
+        "near_relation": (len(RELATIONS), 2 * FAR + 1),
+        "bias_relation": (len(RELATIONS),),
+        "none": (WIDTH, 3),
+        "mark": (WIDTH, len(MARKS)),
+        "mark_bias": (len(MARKS),),
+        "number": (WIDTH, len(NUMBERS)),
+        "number_bias": (len(NUMBERS),),
+        "last_scale": (WIDTH,),
+        "last_shift": (WIDTH,),
+    }
+    for layer in range(LAYERS):
+        for name, shape in (
+            ("qkv", (WIDTH, 3 * WIDTH)),
+            ("out", (WIDTH, WIDTH)),
+            ("up", (WIDTH, INNER)),
+            ("up_bias", (INNER,)),
+            ("down", (INNER, WIDTH)),
+            ("down_bias", (WIDTH,)),
+            ("scale_1", (WIDTH,)),
+            ("shift_1", (WIDTH,)),
+            ("scale_2", (WIDTH,)),
+            ("shift_2", (WIDTH,)),
+        ):
+            shapes[f"layer{layer}.{name}"] = shape
+    return shapes
+
+
+def word_ids(tokens: Sequence[Token], vocabulary: Mapping[str, int]) -> NDArray[np.int64]:
+    """(T,): the network's numbers of the words."""
+    unknown = vocabulary[UNKNOWN]
+    return np.array([vocabulary.get(token.word, unknown) for token in tokens], np.int64)
+
+
+def read(
+    weights: Mapping[str, Array], vocabulary: Mapping[str, int], tokens: Sequence[Token]
+) -> Reading:
+    """Reads an instruction."""
+    kinds = kinds_of(tokens)
+    x = weights["word"][word_ids(tokens, vocabulary)] + kinds @ weights["kind"]
+    count = len(tokens)
+    steps = np.clip(np.arange(count)[None, :] - np.arange(count)[:, None], -FAR, FAR) + FAR
+    for layer in range(LAYERS):
+        x = _layer(weights, f"layer{layer}.", weights["near"][layer][:, steps], x)
+    x = _normal(x, weights["last_scale"], weights["last_shift"])
+    asked = np.einsum("td,rdk->rtk", x, weights["ask"])
+    keys = np.einsum("td,rdk->rtk", x, weights["key"])
+    scores = np.einsum("rtk,ruk->rtu", asked, keys) / np.float32(np.sqrt(KEY))
+    scores += weights["near_relation"][:, steps] + weights["bias_relation"][:, None, None]
+    none = x @ weights["none"]
+    thing, furniture, room, free = kinds[:, 0], kinds[:, 1], kinds[:, 2], kinds[:, 3]
+    place = np.minimum(1, furniture + room + free)
+    at, at_none = _choice(scores[AT : AT + 1], none[:, 0], place[None, None, :])
+    pieces, rooms = np.minimum(1, furniture + free), np.minimum(1, room + free)
+    goes, _ = _choice(
+        scores[ON : ROOM + 1], none[:, 1], np.stack([pieces, pieces, rooms])[:, None, :]
+    )
+    beside = np.minimum(1, thing + furniture + free)
+    next_to, _ = _choice(scores[NEXT : NEXT + 1], none[:, 2], beside[None, None, :])
+    return Reading(
+        at[0],
+        at_none,
+        goes,
+        next_to[0],
+        _share(scores[SAME]),
+        _share(scores[BEFORE]),
+        _share(x @ weights["mark"] + weights["mark_bias"]),
+        _shares(x @ weights["number"] + weights["number_bias"]),
+    )
+
+
+def _layer(weights: Mapping[str, Array], name: str, near: Array, x: Array) -> Array:
+    count = len(x)
+    inside = _normal(x, weights[name + "scale_1"], weights[name + "shift_1"])
+    split = (inside @ weights[name + "qkv"]).reshape(count, 3, HEADS, WIDTH // HEADS)
+    q, k, v = split.transpose(1, 2, 0, 3)
+    scores = (q @ k.transpose(0, 2, 1) / np.sqrt(WIDTH // HEADS) + near).astype(np.float32)
+    mixed = (_shares(scores) @ v).transpose(1, 0, 2).reshape(count, WIDTH)
+    x = np.add(x, mixed @ weights[name + "out"], dtype=np.float32)
+    inside = _normal(x, weights[name + "scale_2"], weights[name + "shift_2"])
+    inner = np.maximum(0, inside @ weights[name + "up"] + weights[name + "up_bias"])
+    found: Array = x + inner @ weights[name + "down"] + weights[name + "down_bias"]
+    return found
+
+
+def _normal(x: Array, scale: Array, shift: Array) -> Array:
+    middle = x.mean(-1, keepdims=True)
+    spread = ((x - middle) ** 2).mean(-1, keepdims=True)
+    found: Array = (x - middle) / np.sqrt(spread + np.float32(1e-5)) * scale + shift
+    return found
+
+
+def _choice(scores: Array, none: Array, allowed: Array) -> tuple[Array, Array]:
+    """One of (R, T, T) choices for each t, or none: shares, and that of none."""
+    masked = np.where(allowed > 0, scores, _FAR_LOW)
+    flat = masked.transpose(1, 0, 2).reshape(len(none), -1)
+    shares = _shares(np.concatenate([flat, none[:, None]], 1))
+    return shares[:, :-1].reshape(len(none), *scores.shape[::2]).transpose(1, 0, 2), shares[:, -1]
+
+
+def _shares(scores: Array) -> Array:
+    scaled = np.exp(scores - scores.max(-1, keepdims=True))
+    found: Array = scaled / scaled.sum(-1, keepdims=True)
+    return found
+
+
+def _share(scores: Array) -> Array:
+    found: Array = np.reciprocal(1 + np.exp(-scores), dtype=np.float32)
+    return found

@@ -1,0 +1,160 @@
+"""What an agent's knowledge says about the instruction: what is wanted, done, blocked, missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.planning.learned.grounding import Grounded, ground
+from planner.planning.learned.matches import Array, Named, match
+from planner.planning.learned.network import MARKS, Reading
+from planner.planning.learned.situation import STATE_SKILLS, Situation
+from planner.planning.learned.tokens import Token
+
+APART = MARKS.index("apart")
+STATES = tuple(STATE_SKILLS)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Of O things and F pieces (E = O + F) and T tokens; all are likelihoods.
+
+    Attributes:
+        pieces, things: numbers of the entities in order.
+        grounded: what is said of them.
+        move: (O,): the thing has to be brought somewhere and is not there.
+        away: (O,): it is not on or in what it has to be brought to.
+        wanted: (O,): it has to be brought somewhere at all.
+        state: (E, 4): it has to get the state and has not.
+        need: (E,): as many are asked for as to need this one, too.
+        blocked: (E,): something else comes before.
+        first_state: (O,): its state comes before it is moved.
+        remaining: (T,): the token asks for more than is done.
+        missing: (T,): and not enough are known.
+        share: (E, T): which token speaks of the entity.
+        apart: (O,): each goes to a piece of its own.
+        same: (O, O): both go to the same piece.
+    """
+
+    pieces: tuple[int, ...]
+    things: tuple[int, ...]
+    grounded: Grounded
+    move: Array
+    away: Array
+    wanted: Array
+    state: Array
+    need: Array
+    blocked: Array
+    first_state: Array
+    remaining: Array
+    missing: Array
+    share: Array
+    apart: Array
+    same: Array
+
+
+def progress_of(tokens: tuple[Token, ...], reading: Reading, situation: Situation) -> Progress:
+    """Compares the instruction with what is known."""
+    pieces, things = tuple(situation.pieces), tuple(situation.things)
+    places = {number: i for i, number in enumerate(pieces)}
+    named_pieces = [Named(situation.pieces[n].class_name, situation.room_class(n)) for n in pieces]
+    named_things = []
+    for n in things:
+        first = situation.things[n].first
+        named_things.append(
+            Named(
+                situation.things[n].class_name,
+                situation.room_class(first),
+                places.get(first, -1) if first is not None else -1,
+            )
+        )
+    said = ground(reading, match(tokens, named_pieces, named_things))
+    both = np.concatenate([said.things, said.furniture])
+    share = both / np.maximum(both.sum(1, keepdims=True), np.float32(1e-3))
+    count = len(things)
+
+    there = np.zeros(count, np.float32)
+    for i, n in enumerate(things):
+        place = situation.place_of(n)
+        if place is not None and not situation.things[n].picked:
+            there[i] = said.goes[:, i, places[place]].max()
+    goes = said.goes.max((0, 2)) if len(pieces) else np.zeros(count, np.float32)
+    beside_all = np.concatenate([said.next_things, said.next_furniture], 1)
+    beside = beside_all.max(1, initial=0)
+    # "Next to each other" is said of both, and done once for both.
+    together = situation.beside.keys() | set(situation.beside.values())
+    is_beside = np.array([float(n in together) for n in things], np.float32)
+    wanted = np.maximum(goes, beside)
+    move = np.maximum(np.maximum(goes - there, 0), beside * (1 - is_beside))
+    marks = share @ reading.marks
+    has = np.array(
+        [[_has(situation, n, mark) for mark in STATES] for n in (*things, *pieces)], np.float32
+    ).reshape(len(both), len(STATES))
+    state = marks[:, : len(STATES)] * (1 - has)
+
+    open_ = np.concatenate([move, np.zeros(len(pieces), np.float32)])
+    open_ = np.maximum(open_, state.max(1, initial=0))
+    says = np.concatenate([wanted, np.zeros(len(pieces), np.float32)])
+    says = np.maximum(says, marks[:, : len(STATES)].max(1, initial=0))
+    done = np.maximum(says - open_, 0)
+    asks = np.maximum(
+        np.maximum(reading.goes.max((0, 2)), reading.next.max(1)),
+        reading.marks[:, : len(STATES)].max(1),
+    )
+    nouns = np.array([float(bool(t.objects) or t.open) for t in tokens], np.float32)
+    is_piece = np.array([float(bool(t.furniture) and not t.objects) for t in tokens], np.float32)
+    # Of furniture only states are asked for.
+    asks = nouns * asks + is_piece * reading.marks[:, : len(STATES)].max(1)
+    known = (both > 0.5).sum(0).astype(np.float32)
+    plural = np.array([2.0 if t.plural else 1.0 for t in tokens], np.float32)
+    all_ = np.maximum(known, plural)
+    numbers = reading.numbers[:, :4] @ np.arange(1, 5, dtype=np.float32)
+    numbers = numbers + reading.numbers[:, 4] * all_
+    satisfied = (share * done[:, None]).sum(0)
+    left = numbers - satisfied
+    remaining = asks * np.clip(left, 0, 1)
+    free = np.concatenate(
+        [[float(not _by_other(situation, n)) for n in things], np.ones(len(pieces))]
+    ).astype(np.float32)
+    ready = (np.where(both > 0.3, both, 0) * (1 - done)[:, None] * free[:, None]).sum(0)
+    missing = asks * np.clip(left - ready, 0, 1)
+    before = reading.before * (1 - np.eye(len(tokens), dtype=np.float32))
+    blocked_token = (before * remaining[:, None]).max(0, initial=0)
+    own = np.diagonal(reading.before)
+    return Progress(
+        pieces,
+        things,
+        said,
+        move,
+        np.maximum(goes - there, 0),
+        wanted,
+        state,
+        share @ np.clip(left, 0, 1),
+        share @ blocked_token,
+        (share @ own)[:count] * state[:count].max(1, initial=0),
+        remaining,
+        missing,
+        share,
+        marks[:count, APART],
+        share[:count] @ reading.same @ share[:count].T,
+    )
+
+
+def _has(situation: Situation, number: int, mark: str) -> float:
+    if (number, mark) in situation.made:
+        return 1.0
+    thing = situation.things.get(number)
+    states = thing.states if thing is not None else situation.pieces[number].states
+    if mark == "powered_on":
+        return float(states.get("powered_on") is True)
+    if mark == "filled":
+        return float(states.get("filled") is True)
+    if mark == "powered_off":
+        # Of furniture the state is not told before it has been seen.
+        return float(thing is not None and not states.get("powered_on"))
+    return 0.0
+
+
+def _by_other(situation: Situation, number: int) -> bool:
+    return situation.things[number].picked and number not in situation.held

@@ -1,0 +1,144 @@
+"""An instruction as the network reads it: nouns without their identity, all other words as words.
+
+A noun is a phrase that the catalogue knows, or a word that neither it nor training knew. The
+network sees only what kind of noun it is; which known entities it may mean is a matter of matching
+words. So nouns that no training instruction had are read like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from planner.language.lexicon import Part, default_lexicon
+from planner.language.plurals import plural_of
+from planner.language.tokens import tokens_of
+from planner.world.catalogue import word_key
+from planner.world.errors import PlannerError
+from planner.world.word_meanings import default_word_meanings
+
+MAX_TOKENS = 192
+UNKNOWN = "<unknown>"
+NOUN = "<noun>"
+# Also nouns of the catalogue, but in requests nearly always other parts of speech.
+_HOMOGRAPHS = frozenset({"can", "set", "watch", "light", "thing", "things", "while"})
+
+
+class InstructionError(PlannerError):
+    """An instruction that the network cannot read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, a mark, or a noun phrase.
+
+    Attributes:
+        text: in lower case.
+        word: what the network is told: the word, or `NOUN`.
+        objects, furniture, rooms: the classes that a noun may mean.
+        plural: whether a noun is in the plural.
+        open: a noun that no list knows; it means whatever is called the same.
+    """
+
+    text: str
+    word: str
+    objects: frozenset[str] = frozenset()
+    furniture: frozenset[str] = frozenset()
+    rooms: frozenset[str] = frozenset()
+    plural: bool = False
+    open: bool = False
+
+    @property
+    def is_noun(self) -> bool:
+        """Whether it may mean an entity."""
+        return bool(self.objects or self.furniture or self.rooms or self.open)
+
+    def means(self, class_name: str) -> bool:
+        """Whether it may mean things or furniture of a class."""
+        if class_name in self.objects or class_name in self.furniture:
+            return True
+        return self.open and _same_words(self.text, class_name)
+
+    def means_room(self, room_class: str) -> bool:
+        """Whether it may mean rooms of a class."""
+        return room_class in self.rooms or (self.open and _same_words(self.text, room_class))
+
+
+def read_tokens(text: str, vocabulary: Collection[str] = ()) -> tuple[Token, ...]:
+    """The tokens of an instruction.
+
+    Args:
+        text: in English.
+        vocabulary: the words of training; empty = all words are known.
+
+    Raises:
+        InstructionError: for a text without words, one that is too long, or one in which the words
+            of training hardly occur, as in another language.
+    """
+    words = [token.word for token in tokens_of(text)]
+    found: list[Token] = []
+    at = 0
+    while at < len(words):
+        token, length = _noun_at(words, at)
+        if token is None:
+            token, length = _other_at(words, at, vocabulary)
+        found.append(token)
+        at += length
+    _check(found)
+    return tuple(found)
+
+
+def _noun_at(words: Sequence[str], at: int) -> tuple[Token | None, int]:
+    match = default_lexicon().at(words, at)
+    if match is None:
+        return None, 1
+    senses = [sense for sense in match.senses if sense.part is Part.KIND]
+    if not senses:
+        return None, 1
+    text = " ".join(words[at : at + match.length])
+    meanings = [default_word_meanings().find(sense.word) for sense in senses]
+    known = [meaning for meaning in meanings if meaning is not None]
+    objects = frozenset().union(*(m.objects for m in known))
+    furniture = frozenset().union(*(m.furniture for m in known))
+    rooms = frozenset().union(*(m.rooms for m in known))
+    if not (objects or furniture or rooms):
+        return None, 1
+    word = text if text in _HOMOGRAPHS or len(senses) < len(match.senses) else NOUN
+    plural = all(sense.plural for sense in senses)
+    return Token(text, word, objects, furniture, rooms, plural), match.length
+
+
+def _other_at(words: Sequence[str], at: int, vocabulary: Collection[str]) -> tuple[Token, int]:
+    def is_open(word: str) -> bool:
+        return bool(vocabulary) and word not in vocabulary and word.isalpha()
+
+    word = words[at]
+    if not is_open(word):
+        return Token(word, word), 1
+    end = at + 1
+    while end < len(words) and is_open(words[end]) and _noun_at(words, end)[0] is None:
+        end += 1
+    text = " ".join(words[at:end])
+    return Token(text, UNKNOWN, plural=text.endswith("s"), open=True), end - at
+
+
+def _check(tokens: Sequence[Token]) -> None:
+    words = " ".join(token.text for token in tokens if token.text[0].isalnum()).split()
+    if not words:
+        raise InstructionError("the instruction has no words")
+    if len(tokens) > MAX_TOKENS:
+        raise InstructionError(
+            f"the instruction has {len(tokens)} words and marks, and the planner `learned` reads "
+            f"up to {MAX_TOKENS}: give it in parts"
+        )
+    strange = " ".join(token.text for token in tokens if token.open).split()
+    if len(strange) * 2 > len(words):
+        raise InstructionError(
+            "the instruction does not seem to be English: the planner `learned` does not know "
+            f"{', '.join(repr(word) for word in strange[:5])}"
+        )
+
+
+def _same_words(text: str, class_name: str) -> bool:
+    name = word_key(class_name)
+    return text in (name, plural_of(name)) or text.endswith((f" {name}", f" {plural_of(name)}"))

@@ -1,0 +1,30 @@
+"""Planner `learned`: a small trained network, without a server."""
+
+from pathlib import Path
+
+from planner.models.replies.turn_grammar import Naming
+from planner.parts.option import Option
+from planner.planning.part import PlannerPart, PlannerRequest
+from planner.planning.planner import Planner
+
+
+def _make(request: PlannerRequest) -> Planner:
+    from planner.planning.learned.learned import Learned
+    from planner.planning.learned.weights import cached_planner, shipped_planner
+
+    given = request.text("learned_model")
+    model = cached_planner(Path(given) if given else shipped_planner())
+    return Learned(request.task, model)
+
+
+PLANNER = PlannerPart(
+    summary="a small trained network that reads the words and the memory's changes; no server",
+    make=_make,
+    reads_changes=True,
+    naming=Naming.NUMBERS,
+    options=(
+        Option(
+            "learned_model", "", "file of a trained network; empty = the shipped one", is_path=True
+        ),
+    ),
+)

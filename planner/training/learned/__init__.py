@@ -1,0 +1,1 @@
+"""Training of the learned planner: its reader, then its chooser. torch only in functions."""

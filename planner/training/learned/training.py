@@ -1,0 +1,190 @@
+"""Trains the learned planner from packs of episodes and folders of traces; resumes in its folder.
+
+Two stages: the reader from the episodes' instructions and goals, then the chooser from traces, with
+the reader as it is. The folder has `reader.npz`, the newest checkpoint, and at the end
+`planner.safetensors`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from planner.planning.learned.matches import Array
+from planner.planning.learned.tokens import UNKNOWN
+from planner.planning.learned.weights import PlannerModel, write_planner
+from planner.training.learned.chooser import ChooserProgress, ChooserRecipe, train_chooser
+from planner.training.learned.examples import Example, Left, examples_of
+from planner.training.learned.reader import (
+    ReaderProgress,
+    ReaderRecipe,
+    first_weights,
+    train_reader,
+)
+from planner.training.learned.tasks import ReaderTask, tasks_of
+from planner.training.traces.folder import read_traces
+from planner.world.errors import FileError, PlannerError
+
+MODEL_FILE, CHECKPOINT = "planner.safetensors", "reader.npz"
+# A word that fewer instructions have is read as unknown.
+MIN_COUNT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedRecipe:
+    """How the planner is trained.
+
+    Attributes:
+        without: classes of things whose tasks are left out, to measure nouns never trained on.
+    """
+
+    reader: ReaderRecipe = field(default_factory=ReaderRecipe)
+    chooser: ChooserRecipe = field(default_factory=ChooserRecipe)
+    without: tuple[str, ...] = ()
+
+
+def train_learned(
+    packs: Sequence[Path],
+    traces: Sequence[Path],
+    folder: Path,
+    recipe: LearnedRecipe,
+    on_line: Callable[[str], None],
+) -> Path:
+    """Trains both stages and writes the model.
+
+    Args:
+        packs: of training episodes.
+        traces: folders of traces.
+        folder: of the checkpoint and the model.
+        recipe: how.
+        on_line: called with each line of progress.
+
+    Raises:
+        PlannerError: without PyTorch, without data, or for a checkpoint of another recipe.
+        FileError: if data cannot be read or the model cannot be written.
+    """
+    _check_torch()
+    tasks = list(tasks_of(packs, recipe.without))
+    if not tasks:
+        raise PlannerError(f"{', '.join(map(str, packs))}: no task to learn from")
+    vocabulary = vocabulary_of(tasks)
+    on_line(f"{len(tasks)} tasks, {len(vocabulary)} words")
+    reader = _reader(tasks, vocabulary, folder, recipe, on_line)
+    left, examples = Left(), list[Example]()
+    for trace in read_traces(traces):
+        examples += examples_of(trace, reader, vocabulary, left)
+    if not examples:
+        raise PlannerError(f"{', '.join(map(str, traces))}: no call to learn from")
+    on_line(f"{len(examples)} calls; {left.not_a_choice} were none of the choices")
+
+    def told(at: ChooserProgress) -> None:
+        on_line(f"chooser {at.step}: loss {at.loss:.3f}, as shown {at.right:.3f}")
+
+    chooser = train_chooser(examples, recipe.chooser, told)
+    notes = {
+        **recipe.reader.as_notes(),
+        **{f"chooser_{name}": str(value) for name, value in asdict(recipe.chooser).items()},
+        "tasks": str(len(tasks)),
+        "calls": str(len(examples)),
+        "without": " ".join(recipe.without),
+        "data": json.dumps({path.name: _digest(path) for path in [*packs, *traces]}),
+    }
+    path = folder / MODEL_FILE
+    write_planner(path, PlannerModel(vocabulary, {**reader, **chooser}, notes))
+    return path
+
+
+def vocabulary_of(tasks: Sequence[ReaderTask]) -> dict[str, int]:
+    """Numbers of the words that several instructions have; the unknown word is 0."""
+    counts = Counter(word for task in tasks for word in {token.word for token in task.tokens})
+    words = sorted(word for word, count in counts.items() if count >= MIN_COUNT and word != UNKNOWN)
+    return {word: i for i, word in enumerate([UNKNOWN, *words])}
+
+
+def _reader(
+    tasks: Sequence[ReaderTask],
+    vocabulary: Mapping[str, int],
+    folder: Path,
+    recipe: LearnedRecipe,
+    on_line: Callable[[str], None],
+) -> dict[str, Array]:
+    key = _key(tasks, vocabulary, recipe)
+    start, weights, moments = _resumed(folder / CHECKPOINT, key)
+    if start:
+        on_line(f"reader: goes on at step {start}")
+
+    def told(at: ReaderProgress) -> None:
+        parts = ", ".join(f"{name} {loss:.3f}" for name, loss in at.losses.items())
+        on_line(f"reader {at.step}: {parts}")
+
+    def kept(step: int, now: Mapping[str, Array], then: Mapping[str, Array]) -> None:
+        _write_checkpoint(folder / CHECKPOINT, key, step, now, then)
+
+    return train_reader(
+        tasks,
+        vocabulary,
+        weights or first_weights(len(vocabulary), recipe.reader.seed),
+        recipe.reader,
+        told,
+        kept,
+        start,
+        moments,
+    )
+
+
+def _key(tasks: Sequence[ReaderTask], vocabulary: Collection[str], recipe: LearnedRecipe) -> str:
+    said = json.dumps([asdict(recipe.reader), sorted(vocabulary), recipe.without])
+    texts = "\n".join(" ".join(token.text for token in task.tokens) for task in tasks)
+    return sha256(f"{said}\n{texts}".encode()).hexdigest()
+
+
+def _resumed(path: Path, key: str) -> tuple[int, dict[str, Array] | None, dict[str, Array] | None]:
+    if not path.exists():
+        return 0, None, None
+    try:
+        with np.load(path) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError) as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
+    if str(arrays.pop("made_by", "")) != key:
+        raise FileError(path, "made_by", "is of another recipe or other data: name an empty folder")
+    step = int(arrays.pop("at_step"))
+    moments = {n: a for n, a in arrays.items() if n.startswith(("first:", "second:"))}
+    weights = {n: a for n, a in arrays.items() if n not in moments}
+    return step, weights, moments
+
+
+def _write_checkpoint(
+    path: Path, key: str, step: int, weights: Mapping[str, Array], moments: Mapping[str, Array]
+) -> None:
+    aside = path.with_name(path.name + ".part.npz")
+    arrays: dict[str, Array] = {**weights, **moments}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(aside, made_by=np.array(key), at_step=np.array(step), **arrays)  # type: ignore[arg-type]
+        aside.replace(path)
+    except OSError as error:
+        raise FileError(path, "", f"cannot be written: {error}") from None
+
+
+def _digest(path: Path) -> str:
+    files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+    found = sha256()
+    for file in files:
+        found.update(file.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _check_torch() -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise PlannerError(
+            "training needs PyTorch: .venv/bin/pip install -c constraints.txt -e '.[train]'"
+        ) from None

@@ -1,0 +1,71 @@
+"""Traces made from runs: of the demonstrator and of another planner, resumed, and guarded."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from planner.bench.trace_data import TraceRecipe, make_traces
+from planner.cli import main
+from planner.training.traces.folder import read_traces
+from planner.training.traces.record import Trace
+from planner.training.traces.rules import TraceRules
+from planner.world.share import config_dir
+
+RULES = TraceRules(keep_failed=True)
+
+
+@pytest.fixture(scope="module")
+def episodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("episodes")
+    for name in ("bedside_0", "night_light_0"):
+        shutil.copy(config_dir() / "episodes" / "train" / f"{name}.json", folder)
+    return folder
+
+
+def made(episodes: Path, output: Path, **changed: object) -> tuple[list[Trace], list[int]]:
+    recipe = TraceRecipe(str(episodes), shard=1, **changed)  # type: ignore[arg-type]
+    shards: list[int] = []
+    make_traces(output, recipe, lambda done, _of, _traces: shards.append(done))
+    return list(read_traces(output)), shards
+
+
+def test_the_demonstrator_gives_dialogues_in_numbers(episodes: Path, tmp_path: Path) -> None:
+    traces, _ = made(episodes, tmp_path / "traces")
+    assert len(traces) == 2
+    for trace in traces:
+        calls = [turn.call for turn in trace.turns]
+        assert trace.reward == 1
+        assert trace.provenance.source == "expert"
+        assert calls[-1] == "Done[]"
+        assert max(turn.gain for turn in trace.turns) > 0
+        # Each interaction follows a walk to its target, and only known numbers are spoken of.
+        pick = next(i for i, call in enumerate(calls) if call.startswith("Pick["))
+        assert calls[pick - 1] == calls[pick].replace("Pick", "Navigate")
+
+
+def test_a_killed_run_goes_on_and_gives_the_same(episodes: Path, tmp_path: Path) -> None:
+    whole, _ = made(episodes, tmp_path / "whole")
+    again, shards = made(episodes, tmp_path / "again")
+    assert shards == [1, 2]
+    (tmp_path / "again" / "shard-00001.jsonl").unlink()
+    again, shards = made(episodes, tmp_path / "again")
+    assert shards == [2]
+    assert again == whole
+
+
+def test_other_planners_are_recorded_as_they_are(episodes: Path, tmp_path: Path) -> None:
+    traces, _ = made(
+        episodes, tmp_path / "words", planner="words", most=1, agents=(2,), rules=RULES
+    )
+    assert {trace.provenance.source for trace in traces} == {"words"}
+    assert {trace.agent for trace in traces} == {"agent_0", "agent_1"}
+
+
+def test_evaluation_episodes_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "traces", str(tmp_path), "--episodes", "heldout"]) != 0
+    assert "cannot be trained on: its split is" in capsys.readouterr().err

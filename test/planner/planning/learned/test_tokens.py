@@ -1,0 +1,63 @@
+"""How the learned planner reads words: nouns by kind only, unknown ones by spelling."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.planning.learned.matches import Named, kinds_of, match
+from planner.planning.learned.tokens import MAX_TOKENS, NOUN, UNKNOWN, InstructionError, read_tokens
+
+WORDS = frozenset({"put", "the", "two", "in", "on", ".", "and"})
+
+
+def test_nouns_have_no_identity_and_other_words_do() -> None:
+    tokens = read_tokens("Put the two toy trucks on the coffee table in the lounge.")
+    nouns = [token for token in tokens if token.is_noun]
+    assert [token.word for token in tokens if not token.is_noun] == [
+        *("put", "the", "two", "on", "the", "in", "the", ".")
+    ]
+    assert {token.word for token in nouns} == {NOUN}
+    assert nouns[0].plural
+    assert not nouns[1].plural
+    assert nouns[1].means("table")
+    assert nouns[2].means_room("living_room")
+    assert not nouns[2].means("table")
+
+
+def test_synonyms_read_alike() -> None:
+    one, other = read_tokens("Bring the mug."), read_tokens("Bring the teacup.")
+    assert [token.word for token in one] == [token.word for token in other]
+    assert (kinds_of(one) == kinds_of(other)).all()
+
+
+def test_a_word_that_no_list_knows_means_what_is_called_so() -> None:
+    tokens = read_tokens("Put the two glimmer prisms on the table.", WORDS)
+    (noun,) = [token for token in tokens if token.open]
+    assert (noun.text, noun.word, noun.plural) == ("glimmer prisms", UNKNOWN, True)
+    assert noun.means("prism")
+    assert noun.means("glimmer_prism")
+    assert not noun.means("table")
+
+
+def test_matches_are_by_class_and_room() -> None:
+    tokens = read_tokens("the cup on the table in the kitchen")
+    nouns = [i for i, token in enumerate(tokens) if token.is_noun]
+    found = match(tokens, [Named("table", "kitchen"), Named("bed", "bedroom")], [Named("cup")])
+    assert found.furniture[:, nouns].tolist() == [[0, 1, 0], [0, 0, 0]]
+    assert found.in_room[:, nouns].tolist() == [[0, 0, 1], [0, 0, 0]]
+    assert found.things[:, nouns].tolist() == [[1, 0, 0]]
+    assert found.supports.tolist() == [-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no words"),
+        ("!!", "no words"),
+        ("Stelle die zwei Becher bitte ins Regal im Flur", "does not seem to be English"),
+        ("put the cup on the table and " * MAX_TOKENS, f"reads up to {MAX_TOKENS}"),
+    ],
+)
+def test_what_cannot_be_read_is_told(text: str, reason: str) -> None:
+    with pytest.raises(InstructionError, match=reason):
+        read_tokens(text, WORDS)

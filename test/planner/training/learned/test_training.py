@@ -1,0 +1,58 @@
+"""Both stages of the learned planner's training, on a few tasks and one trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from trace_toys import make
+
+from planner.episodes.pack import read_pack, write_pack
+from planner.planning.learned.weights import read_planner
+from planner.training.learned.chooser import ChooserRecipe
+from planner.training.learned.reader import ReaderRecipe
+from planner.training.learned.training import LearnedRecipe, train_learned
+from planner.training.traces.folder import TraceFolder
+from planner.world.errors import FileError, PlannerError
+from planner.world.share import config_dir
+
+pytest.importorskip("torch")
+RECIPE = LearnedRecipe(ReaderRecipe(steps=3, batch=2), ChooserRecipe(steps=2, batch=2))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("data")
+    pack = read_pack(config_dir() / "suites" / "partnr_val.json.gz")
+    write_pack(folder / "tasks.json.gz", pack.episodes[::200], pack.houses)
+    traces = TraceFolder(folder / "traces", {"seed": 1}, 1)
+    turns = [{"call": "ExploreFurniture[Object.100]", "result": "Successful execution!"}]
+    traces.write(0, [make(turns=[*turns, {"call": "Done[]"}])])
+    traces.finish()
+    return folder / "tasks.json.gz", folder / "traces"
+
+
+def test_both_stages_are_trained_and_the_model_is_read_back(
+    data: tuple[Path, Path], tmp_path: Path
+) -> None:
+    tasks, traces = data
+    lines: list[str] = []
+    path = train_learned([tasks], [traces], tmp_path, RECIPE, lines.append)
+    model = read_planner(path)
+    assert model.notes["tasks"] == "5"
+    # The trace's verbs do not have the other call.
+    assert model.notes["calls"] == "1"
+    # The same command goes on from the reader's checkpoint, and other data is refused.
+    train_learned([tasks], [traces], tmp_path, RECIPE, lines.append)
+    assert "reader: goes on at step 3" in lines
+    other = LearnedRecipe(ReaderRecipe(steps=4, batch=2), RECIPE.chooser)
+    with pytest.raises(FileError, match="is of another recipe or other data"):
+        train_learned([tasks], [traces], tmp_path, other, lines.append)
+
+
+def test_no_data_is_one_error(data: tuple[Path, Path], tmp_path: Path) -> None:
+    tasks, _ = data
+    pack = read_pack(tasks)
+    write_pack(tmp_path / "none.json.gz", [], pack.houses)
+    with pytest.raises(PlannerError, match="no task to learn from"):
+        train_learned([tmp_path / "none.json.gz"], [], tmp_path, RECIPE, print)
