@@ -11,7 +11,6 @@ from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
 
-from planner.houses.generator import generate_house
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.nearest import did_you_mean
@@ -95,6 +94,9 @@ def _listed() -> Iterator[Home]:
 
 @lru_cache(maxsize=sum(SIZES.values()))
 def _made(home: Home) -> House:
+    # Heavy, and not needed for a list of the houses.
+    from planner.houses.generator import generate_house
+
     return generate_house(
         home.name,
         home.seed,
