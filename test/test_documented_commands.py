@@ -99,6 +99,9 @@ ELSEWHERE: Mapping[str, str] = {
         ),
         EXCHANGE,
     ),
+    "planner programs keep-out --memory programs.sqlite teach": (
+        f"{PROGRAMS}test_the_instructions_of_a_suite_are_never_learned"
+    ),
     "planner episodes generate llamar -o FILE.json.gz": (
         f"{TEAM_TASKS}test_the_pack_is_what_its_source_makes"
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from planner.planning.helper.program_record import ProgramRecord, RecordKind
 from planner.world.embedding import load_encoder
 from planner.world.errors import FileError, PlannerError
 
+# The instructions of some suites by their names.
+InstructionsOf = Callable[[Sequence[str]], Sequence[str]]
 _SHOWN = 72
 
 
@@ -37,23 +39,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     forget = actions.add_parser("forget", help="remove records for good")
     forget.add_argument("id", type=int, nargs="*")
     forget.add_argument("--person", help="all that this person taught")
+    keep_out = actions.add_parser(
+        "keep-out", help="never learn the instructions of a suite, and forget those that are known"
+    )
+    keep_out.add_argument("suites", nargs="+", metavar="SUITE", help="a suite, folder or pack")
     for each in (listing, export):
         each.add_argument("--kind", choices=[kind.value for kind in RecordKind], help="only these")
     for each in (listing, show, find):
         each.add_argument("--memory", type=Path, metavar="FILE", help="default: shipped examples")
-    for each in (export, importing, forget):
+    for each in (export, importing, forget, keep_out):
         each.add_argument("--memory", type=Path, metavar="FILE", required=True)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace, instructions_of: InstructionsOf) -> int:
     """Runs one action.
+
+    Args:
+        args: as parsed.
+        instructions_of: finds suites, for `keep-out`.
 
     Raises:
         FileError: for a memory that is not there or cannot be used.
-        PlannerError: for a record that is not there.
+        PlannerError: for a record or a suite that is not there.
     """
-    if args.memory is not None and args.action != "import" and not args.memory.is_file():
+    makes_memory = args.action in ("import", "keep-out")
+    if args.memory is not None and not makes_memory and not args.memory.is_file():
         raise FileError(args.memory, "", "there is no program memory")
+    if args.action == "keep-out":
+        instructions = instructions_of(args.suites)
+        with ProgramMemory.open(args.memory) as memory:
+            removed = memory.keep_out(instructions)
+        print(f"{len(set(instructions))} instructions are never learned; {removed} records removed")
+        return 0
     encoder = load_encoder(args.encoder) if getattr(args, "encoder", None) else None
     with ProgramMemory.open(args.memory, encoder) as memory:
         _ACTIONS[args.action](memory, args)

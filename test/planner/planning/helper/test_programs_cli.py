@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from planner import cli
+from planner.bench.runs.suites import find_suite
 from planner.planning.helper.program_memory import ProgramMemory
 from planner.planning.helper.program_record import ProgramRecord, RecordKind
+from planner.planning.helper.program_store import EvaluatedError
 
 PROGRAM = 'mug = InteractionObject("Mug")\nmug.go_to()\n'
 
@@ -89,3 +91,20 @@ def test_what_is_wrong_is_said_in_one_line(
     told = said([str(taught) if word == "TAUGHT" else word for word in words], capsys, status=2)
     assert says in told
     assert told.count("\n") == 1
+
+
+def test_the_instructions_of_a_suite_are_never_learned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (entry, *_) = find_suite("heldout")
+    path = tmp_path / "programs.sqlite"
+    evaluated = ProgramRecord(0, RecordKind.PLAN, entry.instruction, PROGRAM, "Ann", confirmed=True)
+    with ProgramMemory.open(path) as memory:
+        memory.add(evaluated)
+    told = said(["keep-out", "--memory", str(path), "heldout"], capsys)
+    assert told.endswith("; 1 records removed\n")
+    with ProgramMemory.open(path) as memory, pytest.raises(EvaluatedError):
+        memory.add(evaluated)
+    assert "did you mean 'heldout'" in said(
+        ["keep-out", "--memory", str(path), "hedlout"], capsys, 2
+    )

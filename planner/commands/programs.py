@@ -1,0 +1,24 @@
+"""`planner programs`, with suites at hand for `keep-out`, which the memory does not know."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from planner.planning.helper import programs_cli
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """As `planner.planning.helper.programs_cli`."""
+    programs_cli.add_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """As `planner.planning.helper.programs_cli`."""
+    return programs_cli.run(args, _instructions)
+
+
+def _instructions(suites: Sequence[str]) -> Sequence[str]:
+    from planner.bench.runs.suites import find_suite
+
+    return [entry.instruction for suite in suites for entry in find_suite(suite)]
