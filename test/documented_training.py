@@ -52,6 +52,10 @@ TRAINING: Mapping[str, str] = {
         "test/planner/commands/test_planner_training.py"
         "::test_a_model_that_solves_nothing_is_told_after_its_first_pass"
     ),
+    "planner train ddaft train --learner network --out data/network_ddaft": (
+        "test/planner/training/improvement/test_network_learner.py"
+        "::test_a_fit_starts_from_the_base_and_learns_the_calls"
+    ),
     "planner bench curves data/ddaft data/online_rft -o curves.png": (
         "test/planner/bench/runs/test_success_curves.py::test_the_command_draws_runs_together"
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from planner.bench.runs.engine_choice import add_engine_flags, make_engine
@@ -13,19 +13,24 @@ from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
 from planner.bench.runs.solved import EPM, HELDOUT, Collected, Evaluated, chats_in
 from planner.bench.runs.success_curves import draw_success_curves
 from planner.bench.runs.suites import SuiteEpisode, find_suite
+from planner.planning.learned.weights import shipped_planner
 from planner.training.chat_tuning import DDAFT, HD, MODEL, TARGETS, Trained, tune_chats
 from planner.training.chats import CHATS_ENDING, Chat, chats_of_traces, read_chats
 from planner.training.improvement.causal_learner import CausalLearner
 from planner.training.improvement.curve import CURVE
-from planner.training.improvement.loop import Field, improve
+from planner.training.improvement.loop import Field, Learner, improve
+from planner.training.improvement.network_learner import NetworkLearner
 from planner.training.improvement.recipe import ALGORITHMS, ImprovementRecipe
 from planner.training.improvement.samplers.ddaft import SoftmaxMode
+from planner.training.learned.chooser import ChooserProgress, ChooserRecipe
+from planner.training.learned.training import MODEL_FILE
 from planner.training.traces.folder import read_traces
 from planner.training.tuning import ADAPTER, TuningProgress, TuningRecipe
 from planner.world.errors import PlannerError
 from planner.world.instruct import one_line
 
 NOTHING, PICTURE = "none", "curve.png"
+CAUSAL, NETWORK, NETWORK_PLANNER = "causal", "network", "learned"
 
 
 def add_hd(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +88,19 @@ def add_ddaft(parser: argparse.ArgumentParser) -> None:
     paper = ImprovementRecipe()
     parser.add_argument("suite", help="what is tried: a suite, an episode, a folder or file")
     parser.add_argument("--out", type=Path, required=True, help="folder; resumes there")
-    parser.add_argument("--model", type=Path, required=True, help="folder of the base model")
+    parser.add_argument(
+        "--learner",
+        choices=[*LEARNERS],
+        default=CAUSAL,
+        help="a language model for react, or the network of planner:=learned",
+    )
+    parser.add_argument("--model", type=Path, help="of causal: folder of the base model")
+    parser.add_argument(
+        "--start", type=Path, help="of network: its first weights; default: the shipped ones"
+    )
+    parser.add_argument(
+        "--steps", type=int, default=ChooserRecipe().steps, help="of network: of each fit"
+    )
     what = parser.add_argument_group("the algorithm")
     what.add_argument("--algorithm", choices=[*ALGORITHMS], default=paper.algorithm)
     what.add_argument("--iterations", type=int, default=paper.iterations)
@@ -127,12 +144,10 @@ def run_ddaft(args: argparse.Namespace) -> int:
     suite = find_suite(args.suite)
     held_out = () if args.evaluate == NOTHING else find_suite(args.evaluate)
     _check_apart(args.suite, suite, args.evaluate, held_out)
-    trained = Trained(args.trained)
-    learner = CausalLearner(
-        args.model.absolute(), tuning_of(args), _print_progress, trained, targets_of(args)
-    )
-    train = _rollouts(args, args.suite, suite, _settings_of(args, args.temperature))
-    scored = _rollouts(args, args.evaluate, held_out, _settings_of(args, 0.0))
+    make_learner, settings_of = LEARNERS[args.learner]
+    learner = make_learner(args)
+    train = _rollouts(args, args.suite, suite, settings_of(args, _temperature(args)))
+    scored = _rollouts(args, args.evaluate, held_out, settings_of(args, 0.0))
     field = Field(scored.tasks, scored) if held_out else None
     folder = args.out.absolute()
     curve = improve(recipe, Field(train.tasks, train), field, learner, folder, _print)
@@ -174,10 +189,26 @@ def _check_apart(
         )
 
 
-def _settings_of(args: argparse.Namespace, temperature: float) -> SettingsOf:
+def _temperature(args: argparse.Namespace) -> float:
+    if args.temperature < 0:
+        raise PlannerError(f"--temperature is {args.temperature}, below 0")
+    return float(args.temperature)
+
+
+def _causal(args: argparse.Namespace) -> Learner:
+    if args.model is None:
+        raise PlannerError(f"--learner {CAUSAL} needs --model")
+    return CausalLearner(
+        args.model.absolute(),
+        tuning_of(args),
+        _print_progress,
+        Trained(args.trained),
+        targets_of(args),
+    )
+
+
+def _causal_settings(args: argparse.Namespace, temperature: float) -> SettingsOf:
     """The settings of roll-outs with a policy of `CausalLearner`."""
-    if temperature < 0:
-        raise PlannerError(f"--temperature is {temperature}, below 0")
 
     def settings(policy: Path | None) -> RunSettings:
         model, adapter = args.model.absolute(), ""
@@ -199,6 +230,44 @@ def _settings_of(args: argparse.Namespace, temperature: float) -> SettingsOf:
         )
 
     return settings
+
+
+def _network_start(args: argparse.Namespace) -> Path:
+    return (args.start or shipped_planner()).absolute()
+
+
+def _network(args: argparse.Namespace) -> Learner:
+    if args.steps < 1:
+        raise PlannerError(f"--steps is {args.steps}, below 1")
+    recipe = ChooserRecipe(steps=args.steps, seed=args.tuning_seed, device=args.device)
+    return NetworkLearner(_network_start(args), recipe, _print_chooser)
+
+
+def _network_settings(args: argparse.Namespace, temperature: float) -> SettingsOf:
+    """The settings of roll-outs with a policy of `NetworkLearner`."""
+    if args.max_cycles:
+        raise PlannerError("--max-cycles is for --learner causal")
+
+    def settings(policy: Path | None) -> RunSettings:
+        weights = _network_start(args) if policy is None else policy / MODEL_FILE
+        return RunSettings(
+            planner=NETWORK_PLANNER,
+            options={"learned_model": str(weights), "learned_temperature": temperature},
+            agents=args.agents,
+            memory=args.memory,
+            keeps_traces=True,
+        )
+
+    return settings
+
+
+LEARNERS: Mapping[
+    str,
+    tuple[
+        Callable[[argparse.Namespace], Learner],
+        Callable[[argparse.Namespace, float], SettingsOf],
+    ],
+] = {CAUSAL: (_causal, _causal_settings), NETWORK: (_network, _network_settings)}
 
 
 def _rollouts(
@@ -258,6 +327,10 @@ def targets_of(args: argparse.Namespace) -> tuple[str, ...]:
 
 def _print_progress(at: TuningProgress) -> None:
     _print(f"step {at.step} of {at.steps}: loss {at.loss:.4f}, {at.elapsed_s:.0f} s")
+
+
+def _print_chooser(at: ChooserProgress) -> None:
+    _print(f"step {at.step}: loss {at.loss:.4f}, {at.right:.3f} of the calls as learned")
 
 
 def _print_row(row: Row, count: int, of: int) -> None:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from planner.bench.runs.engines import Engine
 from planner.bench.runs.job_queue import JobQueue, JobSource
-from planner.bench.runs.manifest import Manifest, open_run
+from planner.bench.runs.manifest import TRACES_NAME, Manifest, open_run
 from planner.bench.runs.models import trace_path
 from planner.bench.runs.rows import ROWS_NAME, Fault, Row, RowFile, newest_rows
 from planner.bench.runs.suites import Job
 from planner.bench.runs.worker import Outcome
 from planner.episodes.episode_file import write_text
 from planner.models.dialogue_file import dialogue_path
+from planner.training.traces.folder import learnable_path
 from planner.world.errors import PlannerError
 
 # Called with each row, the number of rows, and the total number.
@@ -88,6 +89,8 @@ def _keep(folder: Path, outcome: Outcome) -> None:
         write_text(trace_path(folder, outcome.row.trace), outcome.trace)
     if outcome.dialogue:
         write_text(dialogue_path(folder, outcome.row.trace), outcome.dialogue)
+    if outcome.learnable:
+        write_text(learnable_path(folder / TRACES_NAME / outcome.row.trace), outcome.learnable)
 
 
 class _Resumed:

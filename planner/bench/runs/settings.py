@@ -77,6 +77,7 @@ class RunSettings(FileModel):
         memory_options: of the updater, values that differ from the defaults.
         answered_by: who answers questions; a question to nobody ends the episode.
         options: of the planner, values that differ from the defaults; model_options likewise.
+        keeps_traces: whether each episode's traces for training are kept, of any planner.
         prompt_price, cached_price, reply_price: price per million tokens.
     """
 
@@ -101,6 +102,7 @@ class RunSettings(FileModel):
     model_wait_s: Annotated[float, Field(ge=0)] = 600.0
     answered_by: AnsweredBy = AnsweredBy.NOBODY
     options: Mapping[str, OptionValue] = Field(default_factory=dict)
+    keeps_traces: bool = False
     prompt_price: Price = 0.0
     cached_price: Price = 0.0
     reply_price: Price = 0.0

@@ -6,7 +6,7 @@ import math
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from planner.app.embedded_run import backend_agents
@@ -30,6 +30,8 @@ from planner.models.ledger import Account, LedgerModel
 from planner.models.trace import ModelCall
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import make_planner
+from planner.training.traces.record import Provenance
+from planner.training.traces.recorder import TraceRecorder
 from planner.world.episode import Episode, with_team
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -43,11 +45,16 @@ from sim_bridge.rescue.backend import RescueBackend
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of one episode: its row, and the texts of its files ("" = none)."""
+    """The result of one episode: its row, and the texts of its files ("" = none).
+
+    Attributes:
+        learnable: its traces for training, one line for each agent.
+    """
 
     row: Row
     trace: str = ""
     dialogue: str = ""
+    learnable: str = ""
 
 
 def acting_agents(episode: Episode, count: int) -> tuple[str, ...]:
@@ -66,6 +73,7 @@ class _Listener:
     writer: DialogueWriter
     has_model: bool
     run: EpisodeRun | None = None
+    recorder: TraceRecorder | None = None
     decisions: list[DecisionRecord] = field(default_factory=list)
 
     def on_call(self, call: ModelCall) -> None:
@@ -75,6 +83,10 @@ class _Listener:
         self.writer.add(call, step, stamp_s)
         if call.answered:
             self.decisions.append(decision_record(call, stamp_s))
+
+    def share(self) -> float:
+        """The share of the goal that holds now."""
+        return self.run.evaluator.progress.percent_complete if self.run is not None else 0.0
 
     def _now(self) -> tuple[int, float]:
         state = self.run.backend.world_state() if self.run is not None else None
@@ -106,7 +118,7 @@ class EpisodeWorker:
             "wall_s": round(time.monotonic() - began_s, 4),
             "cpu_s": round(time.process_time() - cpu_s, 4),
         }
-        return Outcome(outcome.row.model_copy(update=took), outcome.trace, outcome.dialogue)
+        return replace(outcome, row=outcome.row.model_copy(update=took))
 
     def close(self) -> None:
         """Frees the simulator; the next episode creates a new one."""
@@ -154,7 +166,8 @@ class EpisodeWorker:
                 "left_out": measured.left_out,
             }
         )
-        return Outcome(row, _text(trace), listener.writer.text() if chat else "")
+        dialogue = listener.writer.text() if chat else ""
+        return Outcome(row, _text(trace), dialogue, self._learnable(listener, episode, row, result))
 
     def _prepared(
         self,
@@ -200,7 +213,31 @@ class EpisodeWorker:
 
     def _planner(self, task: Task, model: ChatModel | None, listener: _Listener) -> Planner:
         choice = self._settings.choice(len(task.agents))
-        return make_planner(choice, task, model, listener.on_call)
+        planner = make_planner(choice, task, model, listener.on_call)
+        if not self._settings.keeps_traces:
+            return planner
+        listener.recorder = TraceRecorder(planner, task.agents, listener.share)
+        return listener.recorder
+
+    def _learnable(self, listener: _Listener, episode: Episode, row: Row, result: RunResult) -> str:
+        """The traces for training; "" if they are not kept."""
+        if listener.recorder is None:
+            return ""
+        provenance = Provenance(
+            source=listener.recorder.name,
+            run=row.trace,
+            episode_id=episode.episode_id,
+            house=episode.house,
+            split=episode.split,
+            seed=row.seed,
+            memory=row.memory,
+            task_types=episode.task_types,
+        )
+        verdict = result.verdict
+        traces = listener.recorder.traces(
+            provenance, reward=verdict.success, percent_complete=verdict.percent_complete
+        )
+        return "".join(f"{trace.model_dump_json(exclude_defaults=True)}\n" for trace in traces)
 
     def _simulator(self) -> EmbeddedBackend:
         if self._backend is None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from planner.planning.dialogues import limit_reached
 from planner.planning.learned.choices import DONE, WAIT, ChoiceMaker, Choices
 from planner.planning.learned.chooser import rank
@@ -26,6 +28,7 @@ from planner.world.vocabulary import EntityKind
 # EPM-1.1 ends after 50 calls; PARTNR's tasks have up to twelve propositions.
 MAX_CALLS = 150
 MAX_ENTITIES = 600
+_DRAWS = 23
 
 
 @dataclass(slots=True)
@@ -43,9 +46,21 @@ class _Agent:
 class Learned:
     """The planner's state for one task of one team."""
 
-    def __init__(self, task: Task, model: PlannerModel, max_calls: int = MAX_CALLS) -> None:
-        """Takes a trained model, and how many calls an agent has."""
+    def __init__(
+        self,
+        task: Task,
+        model: PlannerModel,
+        max_calls: int = MAX_CALLS,
+        *,
+        temperature: float = 0.0,
+    ) -> None:
+        """Takes a trained model, and how many calls an agent has.
+
+        `temperature` above 0 draws calls by their rank, seeded by the task, as improvement needs.
+        """
         self._task, self._model, self._max_calls = task, model, max_calls
+        self._temperature = temperature
+        self._rng = np.random.default_rng([task.seed, _DRAWS])
         self._read: tuple[tuple[Token, ...], Reading] | None = None
         self._agents: dict[str, _Agent] = {}
 
@@ -110,7 +125,11 @@ class Learned:
 
     def _chosen(self, agent: _Agent, team: int) -> SkillCall:
         choices = self._choices(agent, team)
-        return choices.calls[int(rank(self._model.weights, choices.features).argmax())]
+        ranks = rank(self._model.weights, choices.features)
+        if self._temperature > 0:
+            noise = self._rng.gumbel(size=len(ranks)).astype(np.float32)
+            ranks = ranks / np.float32(self._temperature) + noise
+        return choices.calls[int(ranks.argmax())]
 
     def _caught_up(self, name: str, context: Context, running: dict[str, SkillCall]) -> _Agent:
         agent, belief = self._agents.get(name), context.belief

@@ -14,7 +14,7 @@ def _make(request: PlannerRequest) -> Planner:
 
     given = request.text("learned_model")
     model = cached_planner(Path(given) if given else shipped_planner())
-    return Learned(request.task, model)
+    return Learned(request.task, model, temperature=request.number("learned_temperature"))
 
 
 PLANNER = PlannerPart(
@@ -25,6 +25,12 @@ PLANNER = PlannerPart(
     options=(
         Option(
             "learned_model", "", "file of a trained network; empty = the shipped one", is_path=True
+        ),
+        Option(
+            "learned_temperature",
+            0.0,
+            "of drawing calls by their rank; 0 = always the first",
+            min_value=0.0,
         ),
     ),
 )

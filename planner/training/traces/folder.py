@@ -106,6 +106,11 @@ def shard_file(folder: Path, number: int) -> Path:
     return folder / f"shard-{number:05d}.jsonl"
 
 
+def learnable_path(start: Path) -> Path:
+    """The traces of one episode of a run, whose files' names begin with `start`."""
+    return start.with_name(f"{start.name}.learnable.jsonl")
+
+
 def read_traces(folders: Path | Sequence[Path]) -> Iterator[Trace]:
     """All traces of complete folders, in order.
 
