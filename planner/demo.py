@@ -16,6 +16,7 @@ from planner.bringup_arguments import ARGUMENTS, Arguments
 from planner.demo_answers import TypedAnswers
 from planner.demo_log import story_writer
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED
+from planner.parts.kinds import BACKENDS
 from planner.replay.bag_check import check_bag
 from planner.up import require_files, run_nodes
 from planner.world.errors import PlannerError
@@ -58,7 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="0",
         help="number of agents; 0 = as in the episode, or a robot and a person",
     )
-    parser.add_argument("--backend", default="embedded", help="the world behind the bridge")
+    parser.add_argument(
+        "--backend",
+        default="embedded",
+        choices=BACKENDS.names(),
+        help="the world behind the bridge",
+    )
     parser.add_argument(
         "--planner",
         default="expert",

@@ -30,6 +30,12 @@ from planner.world.errors import PlannerError
 from planner.world.share import is_source_tree
 
 _TRIAL_TIMEOUT_S = 120.0
+_OUR_PATHS = ("PYTHONPATH", "PYTHONHOME")
+_HABITAT_PYTHON = "PLANNER_HABITAT_PYTHON"
+_HABITAT_TRIAL = (
+    "import habitat_sim as h; "
+    "print(f'version {h.__version__}' + ('' if h.built_with_bullet else ', without Bullet'))"
+)
 _ROS_PARTS = ("ROS 2 (rclpy)", "planner_msgs", "tf2_msgs")
 _EXTRAS = (
     "local",
@@ -139,13 +145,20 @@ class Trial:
     line: str
 
 
-def trial(code: str, **environment: str) -> Trial:
-    """Run Python code in a child process; a crash is a result too."""
+def trial(code: str, *, python: str = sys.executable, **environment: str) -> Trial:
+    """Run Python code in a child process of an interpreter; a crash is a result too.
+
+    Raises:
+        OSError: if the interpreter cannot be run.
+    """
     whole = {**ros_environment(os.environ), **environment}
     join_as(whole, VIEWER)
+    if python != sys.executable:
+        # Our paths are for our own Python.
+        whole = {key: value for key, value in whole.items() if key not in _OUR_PATHS}
     try:
         done = subprocess.run(
-            [sys.executable, "-c", code],
+            [python, "-c", code],
             env=whole,
             capture_output=True,
             text=True,
@@ -309,14 +322,24 @@ def _extras() -> Iterable[Finding]:
         else:
             detail = ", ".join(f"{name} {version}" for name, version in versions.items())
             yield Finding(title, Status.PRESENT, detail)
-    # On no package index; it may also be in another environment, see docs/habitat.md.
-    present = find_spec("habitat_sim") is not None
-    yield Finding(
-        "habitat-sim (for backend:=habitat)",
-        Status.PRESENT if present else Status.ABSENT,
-        "in this environment" if present else "not in this environment, which it need not be",
-        "" if present else "see docs/habitat.md",
-    )
+    yield _habitat_sim(os.environ.get(_HABITAT_PYTHON, ""))
+
+
+def _habitat_sim(python: str) -> Finding:
+    """habitat-sim is on no package index; it may be in the environment of another Python."""
+    title, cure = "habitat-sim (for backend:=habitat)", "see docs/habitat.md"
+    if not python:
+        if find_spec("habitat_sim") is not None:
+            return Finding(title, Status.PRESENT, "in this environment")
+        detail = f"neither in this environment nor in one that {_HABITAT_PYTHON} names"
+        return Finding(title, Status.ABSENT, detail, cure)
+    named = f"{_HABITAT_PYTHON}={python}"
+    try:
+        answer = trial(_HABITAT_TRIAL, python=python)
+    except OSError as error:
+        return Finding(title, Status.ABSENT, f"{named} cannot be run: {error.strerror}", cure)
+    status = Status.PRESENT if answer.worked else Status.ABSENT
+    return Finding(title, status, f"{named}: {answer.line}", "" if answer.worked else cure)
 
 
 def extra_requirements() -> dict[str, tuple[str, ...]]:

@@ -296,6 +296,9 @@ ELSEWHERE: Mapping[str, str] = {
     "planner houses export habitat FILE --scenes HSSD -o DIR": (
         "test/planner/bench/test_hssd_export.py::test_the_command_writes_what_shows_their_meshes"
     ),
+    "planner demo --backend habitat": (
+        "test/integration/test_bridge_habitat.py::test_the_demo_runs_on_it"
+    ),
     "planner bench parity --a embedded --b habitat train_1 --pictures /tmp/parity": (
         "test/planner/bench/test_parity.py::test_a_simulator_is_at_par_with_itself"
     ),

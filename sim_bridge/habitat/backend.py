@@ -30,6 +30,7 @@ from sim_bridge.habitat.process import (
     HabitatError,
     HabitatGoneError,
     HabitatProcess,
+    Timeouts,
     interpreter,
 )
 from sim_bridge.habitat.scene import HabitatScene, Sandbox, lenses_of, memory_bytes
@@ -81,8 +82,11 @@ class HabitatBackend(KinematicBackend):
 
     @property
     def fault(self) -> str:
-        """Why habitat-sim is gone; empty while it runs, and before it is needed."""
-        return self._sandbox.process.fault if self._sandbox is not None else self._fault
+        """Why habitat-sim is gone; empty while it runs, and before it is needed.
+
+        One that has not answered lately is asked whether it is there.
+        """
+        return self._sandbox.process.confirm() if self._sandbox is not None else self._fault
 
     def capabilities(self, agent: str) -> Capabilities:
         """What the agent's body can do; nothing becomes several things, as the scene is fixed."""
@@ -144,8 +148,7 @@ class HabitatBackend(KinematicBackend):
             process = HabitatProcess(
                 interpreter(options.python),
                 memory_bytes(lenses),
-                start_s=options.start_timeout_s,
-                call_s=options.call_timeout_s,
+                Timeouts(options.start_timeout_s, options.load_timeout_s, options.answer_timeout_s),
                 worker=self._worker,
             )
         except PlannerError as error:

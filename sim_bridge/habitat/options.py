@@ -34,7 +34,9 @@ class HabitatOptions(WorldOptions):
             `cache`.
         cache: folder of written houses; "" is one for this user.
         start_timeout_s: timeout for habitat-sim to start.
-        call_timeout_s: timeout for one request, loading a house included.
+        load_timeout_s: timeout for loading a house, things or a navigation mesh.
+        answer_timeout_s: timeout for any other request, such as a view. One that takes longer is
+            taken for hung: habitat-sim is stopped, and the next load starts another.
     """
 
     python: str = ""
@@ -42,7 +44,8 @@ class HabitatOptions(WorldOptions):
     dataset: str = ""
     cache: str = ""
     start_timeout_s: Seconds = 120.0
-    call_timeout_s: Seconds = 120.0
+    load_timeout_s: Seconds = 120.0
+    answer_timeout_s: Seconds = 2.0
     navmesh: NavMesh = NavMesh()
 
 

@@ -10,7 +10,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
@@ -25,6 +27,35 @@ _LAST_LINES = 3
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108 - files there have no name
 _LOG_TAIL_BYTES = 8192
 _SHUTDOWN_TIMEOUT_S = 5.0
+# Requests that read files or build meshes; all others are answered within a moment.
+_LOADING = frozenset({"open_house", "add", "mesh"})
+# An answer of this age need not be confirmed.
+_RECENT_S = 0.2
+# Share of an answer's timeout in which an idle process has to say that it is there.
+_ALIVE_SHARE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How long habitat-sim may take, in seconds of wall time.
+
+    Attributes:
+        start_s: to start.
+        load_s: to load a house, things or a navigation mesh.
+        answer_s: for anything else: a view, rays, a path, a step.
+    """
+
+    start_s: float
+    load_s: float
+    answer_s: float
+
+    def of(self, request: str) -> float:
+        """The timeout of a request."""
+        if request == "hello":
+            return self.start_s
+        if request == "alive":
+            return _ALIVE_SHARE * self.answer_s
+        return self.load_s if request in _LOADING else self.answer_s
 
 
 class HabitatError(PlannerError):
@@ -66,9 +97,8 @@ class HabitatProcess:
         self,
         python: str,
         memory_bytes: int,
+        timeouts: Timeouts,
         *,
-        start_s: float,
-        call_s: float,
         worker: Path = WORKER,
     ) -> None:
         """Starts it and waits until it answers.
@@ -76,14 +106,15 @@ class HabitatProcess:
         Args:
             python: the interpreter.
             memory_bytes: size of the shared memory.
-            start_s: timeout for its start.
-            call_s: timeout for any request.
+            timeouts: by kind of request.
             worker: the program that is run.
 
         Raises:
             HabitatError: if it does not start, has no habitat_sim, or one without Bullet.
         """
         self._fault = ""
+        self._timeouts = timeouts
+        self._answered_s = 0.0
         with _shared_file(memory_bytes) as shared:
             self.memory = mmap.mmap(shared.fileno(), memory_bytes)
             self._log = tempfile.TemporaryFile()  # noqa: SIM115
@@ -96,7 +127,6 @@ class HabitatProcess:
                 self._log.close()
                 raise HabitatError(f"habitat python: {python} cannot be run: {error}") from error
         self._socket = ours
-        self._socket.settimeout(start_s)
         try:
             self.about = self.ask("hello")
             if not self.about.get("bullet"):
@@ -104,7 +134,6 @@ class HabitatProcess:
         except PlannerError:
             self.close()
             raise
-        self._socket.settimeout(call_s)
 
     @property
     def pid(self) -> int:
@@ -127,20 +156,35 @@ class HabitatProcess:
         """
         if self.fault:
             raise HabitatGoneError(self._fault)
+        limit_s = self._timeouts.of(request)
+        self._socket.settimeout(limit_s)
         try:
             send(self._socket, {"do": request, **what})
             reply = receive(self._socket)
         except WireError as error:
-            self._fault = self._exit_message(f"when asked for {request}", str(error))
+            hangs = isinstance(error.__cause__, TimeoutError)
+            why = f"it did not answer within {limit_s:g} s" if hangs else str(error)
+            self._fault = self._exit_message(f"when asked for {request}", why, hangs=hangs)
             raise HabitatGoneError(self._fault) from error
+        self._answered_s = time.monotonic()
         if "error" in reply:
             raise HabitatError(f"habitat-sim, asked for {request}: {reply['error']}")
         return reply
 
-    def _exit_message(self, when: str, reason: str) -> str:
+    def confirm(self) -> str:
+        """Asks whether it is still there, unless it has just answered; its `fault`.
+
+        A process that hangs is stopped.
+        """
+        if not self.fault and time.monotonic() - self._answered_s > _RECENT_S:
+            with contextlib.suppress(HabitatGoneError):
+                self.ask("alive")
+        return self.fault
+
+    def _exit_message(self, when: str, reason: str, *, hangs: bool = False) -> str:
         """How it ended, in one line; makes sure that it has."""
         try:
-            status = self._process.wait(0.5)
+            status = self._process.wait(0.0 if hangs else 0.5)
             ended = f"ended by itself with {_told(status)}"
         except subprocess.TimeoutExpired:
             self._process.kill()

@@ -181,6 +181,8 @@ class Simulation:
         for number, (name, lens) in enumerate(request["cameras"].items()):
             pictures = Pictures(self._memory, lens["width"], lens["height"])
             self._lenses[name] = (number, pictures)
+            # The first picture compiles shaders, which is a part of loading.
+            self._sim.get_sensor_observations(number)
         handles = self._handles()
         for name, instance in request["ids"].items():
             if name in handles:
@@ -485,6 +487,8 @@ def serve(connection: socket.socket, make: Callable[[], Any]) -> None:
 def _answered(simulation: Any, request: Message) -> Message:
     try:
         name = request.get("do")
+        if name == "alive":
+            return {}
         if name not in REQUESTS:
             raise ValueError(f"there is no request {name!r}")
         reply: Message = getattr(simulation, name)(request)

@@ -1,4 +1,6 @@
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +42,31 @@ def test_this_environment_has_what_the_core_needs(capsys: pytest.CaptureFixture[
     assert len(drawing) == 3
     assert any(row["status"] == "present" for row in drawing)
     assert set(found) >= {f"extra {name}" for name in doctor._EXTRAS}
+
+
+def test_habitat_sim_is_looked_for_in_the_environment_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "find_spec", lambda _name: None)
+    monkeypatch.delenv("PLANNER_HABITAT_PYTHON", raising=False)
+    (habitat,) = [row for row in doctor._extras() if row.part.startswith("habitat-sim")]
+    assert (habitat.status, habitat.cure) == (Status.ABSENT, "see docs/habitat.md")
+    module = tmp_path / "habitat_sim.py"
+    module.write_text("__version__ = '0.3.4'\nbuilt_with_bullet = True\n")
+    python = tmp_path / "python"
+    for body, status, detail in (
+        (f'cd {tmp_path}; exec {sys.executable} "$@"', Status.PRESENT, "version 0.3.4"),
+        (f'exec {sys.executable} "$@"', Status.ABSENT, "No module named 'habitat_sim'"),
+    ):
+        python.write_text(f"#!/bin/sh\n{body}\n")
+        python.chmod(0o755)
+        monkeypatch.setenv("PLANNER_HABITAT_PYTHON", str(python))
+        found = doctor._habitat_sim(str(python))
+        assert found.status is status
+        assert f"PLANNER_HABITAT_PYTHON={python}" in found.detail
+        assert detail in found.detail
+    lost = doctor._habitat_sim(str(tmp_path / "nothing"))
+    assert (lost.status, "cannot be run" in lost.detail) == (Status.ABSENT, True)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """A stand-in for habitat-sim: speaks the worker's protocol in an empty world without walls.
 
 It draws grey, its rays meet nothing and its floor is all one. What it is to do wrong stands in
-the file that STAND_IN_ORDERS names: JSON of requests and one of abort, hang, refuse, garbage,
-moved.
+the file that STAND_IN_ORDERS names: JSON of requests and one of abort, hang, slow, refuse,
+garbage, moved.
 """
 
 from __future__ import annotations
@@ -92,6 +92,8 @@ def _obey(request: str) -> None:
         os.abort()
     if order == "hang":
         time.sleep(600)
+    if order == "slow":
+        time.sleep(1.0)
     if order == "refuse":
         raise RuntimeError("it refuses")
     if order == "garbage":

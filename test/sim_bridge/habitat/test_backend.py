@@ -44,7 +44,7 @@ def orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def backend(orders: Path, cache: Path) -> Iterator[HabitatBackend]:
-    options = HabitatOptions(python=sys.executable, cache=str(cache), call_timeout_s=20.0)
+    options = HabitatOptions(python=sys.executable, cache=str(cache), answer_timeout_s=20.0)
     made = HabitatBackend(options, worker=STAND_IN)
     yield made
     made.close()

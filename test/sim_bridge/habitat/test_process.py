@@ -6,9 +6,11 @@ import ast
 import json
 import mmap
 import os
+import signal
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from sim_bridge.habitat.process import (
     HabitatError,
     HabitatGoneError,
     HabitatProcess,
+    Timeouts,
     interpreter,
 )
 from sim_bridge.habitat.worker import (
@@ -122,9 +125,9 @@ def orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def started(call_s: float = 20.0, worker: Path = STAND_IN) -> HabitatProcess:
-    memory = picture_bytes(4, 4)
-    return HabitatProcess(sys.executable, memory, start_s=30.0, call_s=call_s, worker=worker)
+def started(load_s: float = 20.0, answer_s: float = 20.0) -> HabitatProcess:
+    timeouts = Timeouts(start_s=60.0, load_s=load_s, answer_s=answer_s)
+    return HabitatProcess(sys.executable, picture_bytes(4, 4), timeouts, worker=STAND_IN)
 
 
 @pytest.fixture
@@ -168,15 +171,35 @@ def test_an_end_is_noticed_without_asking(process: HabitatProcess) -> None:
 
 
 def test_a_client_that_hangs_or_sends_nonsense_is_stopped(orders: Path) -> None:
-    for order, says in (("hang", "timed out"), ("garbage", "too long")):
+    for order, says in (("hang", "did not answer within 0.3 s"), ("garbage", "too long")):
         orders.write_text("{}")
-        process = started(call_s=0.3)
+        process = started(load_s=0.3)
         orders.write_text(json.dumps({"mesh": order}))
         with pytest.raises(HabitatGoneError, match=says):
             process.ask("mesh")
         assert not Path(f"/proc/{process.pid}").exists() or process.fault
         process.close()
         process.close()
+
+
+def test_each_kind_of_request_has_its_own_timeout(orders: Path) -> None:
+    process = started(load_s=30.0, answer_s=0.3)
+    orders.write_text(json.dumps({"open_house": "slow", "view": "slow"}))
+    assert process.ask("open_house", cameras={}, ids=[]) == {"missing": [], "device": -1}
+    with pytest.raises(HabitatGoneError, match=r"did not answer within 0\.3 s when asked for view"):
+        process.ask("view", camera="hand")
+    process.close()
+
+
+def test_a_process_that_hangs_is_found_without_being_needed(orders: Path) -> None:
+    process = started(answer_s=2.0)
+    assert process.confirm() == ""
+    os.kill(process.pid, signal.SIGSTOP)
+    began_s = time.monotonic()
+    while not process.confirm() and time.monotonic() - began_s < 60:
+        time.sleep(0.05)
+    assert "it did not answer within 1.8 s when asked for alive" in process.fault
+    process.close()
 
 
 def test_an_interpreter_without_habitat_sim_is_reported(orders: Path) -> None:
@@ -204,4 +227,4 @@ def test_no_program_and_no_habitat_sim_are_reported(
     script.write_text("no program")
     script.chmod(0o755)
     with pytest.raises(HabitatError, match="cannot be run"):
-        HabitatProcess(str(script), 64, start_s=5.0, call_s=5.0)
+        HabitatProcess(str(script), 64, Timeouts(5.0, 5.0, 5.0))

@@ -35,7 +35,7 @@ def test_the_embedded_simulator_keeps_what_a_body_can_do(tmp_path: Path) -> None
 @pytest.mark.slow
 def test_habitat_carries_plans_out(tmp_path: Path) -> None:
     """With a stand-in for habitat-sim, which walks in straight lines."""
-    options = HabitatOptions(python=sys.executable, cache=str(tmp_path), call_timeout_s=20.0)
+    options = HabitatOptions(python=sys.executable, cache=str(tmp_path), answer_timeout_s=20.0)
     world = BodilyTaskWorld("habitat", HabitatBackend(options, worker=STAND_IN))
     try:
         tasks = HouseTasks(home_named("et_test_0").make(), "test", world, None)
