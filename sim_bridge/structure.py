@@ -23,6 +23,8 @@ from planner.world.house import House
 _SLAB_HALF_M = 0.05
 _WALL_RGB = (0.93, 0.91, 0.86)
 _CEILING_RGB = (0.97, 0.97, 0.96)
+# Of rooms of other data sets, whose classes are their own.
+_UNKNOWN_RGB = (0.85, 0.83, 0.8)
 _ENTRANCE_RGB = (0.45, 0.3, 0.2)
 
 
@@ -49,7 +51,8 @@ def structure_slabs(house: House, catalogue: Catalogue) -> Iterator[Slab]:
     if house.graph is not None:
         raise PlannerError(f"{house.name} is a scene graph, which only the backend graph runs")
     for room in house.rooms:
-        rgb = catalogue.rooms[room.class_name].floor_rgb
+        known = catalogue.rooms.get(room.class_name)
+        rgb = _UNKNOWN_RGB if known is None else known.floor_rgb
         for x0, y0, x1, y1 in _rectangles(room.shape):
             x, y = (x0 + x1) / 2, (y0 + y1) / 2
             half = ((x1 - x0) / 2, (y1 - y0) / 2, _SLAB_HALF_M)

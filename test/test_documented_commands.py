@@ -293,6 +293,9 @@ ELSEWHERE: Mapping[str, str] = {
         ("planner houses import HSSD", "planner houses import HSSD 102817140 -o FILE"),
         "test/planner/houses/hssd/test_scene.py::test_the_command_writes_a_house_that_loads",
     ),
+    "planner houses import hssd HSSD --all -o DIR": (
+        "test/planner/houses/hssd/test_tolerance.py::test_the_table_says_what_was_read"
+    ),
     "planner houses export habitat FILE --scenes HSSD -o DIR": (
         "test/planner/bench/test_hssd_export.py::test_the_command_writes_what_shows_their_meshes"
     ),

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from sim_bridge.habitat.dataset.foreign import ForeignBody
     from sim_bridge.habitat.dataset.records import HabitatDataset
 
-_HSSD = "hssd-"
 _PX_PER_M = 80.0
 
 
@@ -92,14 +91,13 @@ def export_hssd(house: House, scenes: Path, directory: Path) -> HabitatDataset:
             be read or written.
     """
     from planner.houses.hssd.dataset import HssdDataset
-    from planner.houses.hssd.scene import read_scene
+    from planner.houses.hssd.scene import read_scene, scene_of
     from planner.world.catalogue import default_catalogue
     from planner.world.errors import FileError
     from sim_bridge.habitat.dataset.foreign import ForeignScene, export_foreign
 
-    if not house.name.startswith(_HSSD):
-        raise FileError(house.name, "name", "is not an HSSD house: --scenes is for those only")
-    scene = read_scene(HssdDataset(scenes), house.name.removeprefix(_HSSD), default_catalogue())
+    scene_id, storey = scene_of(house.name)
+    scene = read_scene(HssdDataset(scenes), scene_id, default_catalogue(), storey)
     if scene.house != house:
         reason = "is not what is read from the scene now: import it anew"
         raise FileError(house.name, "furniture", reason)

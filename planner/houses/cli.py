@@ -10,8 +10,8 @@ from pathlib import Path
 
 from planner.houses.drawing import PlanLayers, draw_floor_plan
 from planner.houses.generator import generate_house
-from planner.houses.hssd.dataset import HssdDataset
-from planner.houses.hssd.scene import read_scene
+from planner.houses.importing import add_import_arguments, run_import
+from planner.houses.reporting import summary, write_or_refuse
 from planner.houses.shipped import recipes, shipped_houses
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError, PlannerError
@@ -69,10 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="habitat: a downloaded HSSD, whose own meshes a house of it is shown with",
     )
 
-    hssd = actions.add_parser("import", help="read a scene of a downloaded HSSD as a house")
-    hssd.add_argument("folder", type=Path, metavar="DIR", help="of the data set hssd-hab")
-    hssd.add_argument("scene", nargs="?", help="default: list the scenes")
-    hssd.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: hssd-SCENE.json")
+    add_import_arguments(
+        actions.add_parser("import", help="read scenes of a downloaded HSSD as houses")
+    )
 
     actions.add_parser("list", help="the shipped houses")
     actions.add_parser("ship", help="rebuild the shipped houses from their recipes")
@@ -106,8 +105,8 @@ def _generate(args: argparse.Namespace) -> int:
     if args.output is None:
         sys.stdout.write(house_json(house))
         return 0
-    _write(args.output, partial(write_house, house))
-    print(f"{args.output}: {_summary(house)}")
+    write_or_refuse(args.output, partial(write_house, house))
+    print(f"{args.output}: {summary(house)}")
     return 0
 
 
@@ -136,7 +135,7 @@ def _check(args: argparse.Namespace) -> int:
         for finding in findings:
             print(f"{path}: {finding}")
         if not findings:
-            print(f"{path}: sound, {_summary(house)}")
+            print(f"{path}: sound, {summary(house)}")
         wrong = wrong or bool(findings)
     return 1 if wrong else 0
 
@@ -148,29 +147,15 @@ def _draw(args: argparse.Namespace) -> int:
     layers = PlanLayers(object_names=args.object_names)
     picture = draw_floor_plan(house, pixels_per_m=args.scale, layers=layers)
     output = args.output or Path(f"{house.name}.png")
-    _write(output, lambda path: picture.save(path, format="PNG"))
+    write_or_refuse(output, lambda path: picture.save(path, format="PNG"))
     print(f"{output}: {picture.width} x {picture.height} pixels")
-    return 0
-
-
-def _import(args: argparse.Namespace) -> int:
-    dataset = HssdDataset(args.folder)
-    if args.scene is None:
-        print("\n".join(sorted(dataset.scenes)))
-        return 0
-    scene = read_scene(dataset, args.scene, default_catalogue())
-    output = args.output or Path(f"{scene.house.name}.json")
-    _write(output, partial(write_house, scene.house))
-    print(f"{output}: {_summary(scene.house)}")
-    for sentence in scene.left_out:
-        print(f"  {sentence}")
     return 0
 
 
 def _list(_: argparse.Namespace) -> int:
     for path in shipped_houses():
         house = load_house(path)
-        print(f"{house.name:<16} {house.split:<8} {_summary(house)}")
+        print(f"{house.name:<16} {house.split:<8} {summary(house)}")
     return 0
 
 
@@ -178,31 +163,16 @@ def _ship(_: argparse.Namespace) -> int:
     for recipe in recipes():
         recipe.path.parent.mkdir(parents=True, exist_ok=True)
         house = recipe.make()
-        _write(recipe.path, partial(write_house, house))
-        print(f"{recipe.path}: {_summary(house)}")
+        write_or_refuse(recipe.path, partial(write_house, house))
+        print(f"{recipe.path}: {summary(house)}")
     return 0
-
-
-def _summary(house: House) -> str:
-    area = sum(room.shape.area for room in house.rooms)
-    return (
-        f"{len(house.rooms)} rooms, {area:.0f} m2, {len(house.furniture)} pieces of furniture, "
-        f"{len(house.objects)} things"
-    )
-
-
-def _write(path: Path, write: Callable[[Path], object]) -> None:
-    try:
-        write(path)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
 
 
 _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "generate": _generate,
     "check": _check,
     "draw": _draw,
-    "import": _import,
+    "import": run_import,
     "list": _list,
     "ship": _ship,
 }

@@ -363,7 +363,8 @@ def _change_findings(episode: Episode, house: House) -> Iterator[tuple[str, str]
 
 def _class_findings(house: House, catalogue: Catalogue) -> Iterator[tuple[str, str]]:
     for i, room in enumerate(house.rooms):
-        if room.class_name not in catalogue.rooms:
+        # Rooms of another data set may be of classes of its own.
+        if room.class_name not in catalogue.rooms and not house.foreign:
             yield f"rooms.{i}.class_name", f"unknown class of room {room.class_name!r}"
     for i, piece in enumerate(house.furniture):
         if piece.class_name not in catalogue.furniture:

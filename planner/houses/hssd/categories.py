@@ -14,7 +14,7 @@ _MAX_ROWS = 200_000
 
 
 def furniture_classes(dataset: HssdDataset) -> dict[str, str]:
-    """PARTNR's class of each static model, by the model's name.
+    """PARTNR's class of each static model, by the model's name, as the data set writes it.
 
     Raises:
         FileError: if the table is missing or has other columns.
@@ -23,12 +23,13 @@ def furniture_classes(dataset: HssdDataset) -> dict[str, str]:
 
 
 def object_classes(dataset: HssdDataset) -> dict[str, str]:
-    """PARTNR's class of each movable model, by the model's name.
+    """PARTNR's class of each movable model in small letters, by the model's name.
 
     Raises:
         FileError: if the table is missing or has other columns.
     """
-    return _table(dataset.metadata(OBJECT_TABLE), "clean_category")
+    words = _table(dataset.metadata(OBJECT_TABLE), "clean_category")
+    return {model: word.lower() for model, word in words.items()}
 
 
 def _table(path: Path, column: str) -> dict[str, str]:
@@ -46,7 +47,7 @@ def _table(path: Path, column: str) -> dict[str, str]:
                     raise FileError(path, "", f"has more than {_MAX_ROWS} rows")
                 name, class_name = row["id"], row[column]
                 if name and class_name:
-                    found[name.strip()] = "_".join(class_name.lower().split())
+                    found[name.strip()] = "_".join(class_name.split())
         return found
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise FileError(path, "", f"cannot be read: {error}") from None

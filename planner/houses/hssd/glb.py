@@ -89,6 +89,10 @@ class _Gltf(Lenient):
     scene: _Index = 0
 
 
+class NoGlbError(FileError):
+    """A mesh in another format."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """A box in the file's axes, metres."""
@@ -160,7 +164,7 @@ def _read(path: Path) -> tuple[_Gltf, bytes]:
         raise FileError(path, "", f"cannot be read: {error.strerror}") from None
     refuse_pointer(path, content)
     if len(content) < 20 or struct.unpack_from("<I", content)[0] != _MAGIC:
-        raise FileError(path, "", "is not a GLB file")
+        raise NoGlbError(path, "", "is not a GLB file")
     length, kind = struct.unpack_from("<II", content, 12)
     if kind != _JSON or 20 + length > len(content):
         raise FileError(path, "", "is an incomplete GLB file")

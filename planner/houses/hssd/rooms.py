@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
+import shapely
 from pydantic import Field, ValidationError
 from shapely.geometry import Polygon
 
 from planner.houses.hssd.dataset import Lenient, read_json
+from planner.houses.hssd.naming import free_name, slug
 from planner.houses.hssd.transforms import Number3
 from planner.world.catalogue import Catalogue
 from planner.world.errors import FileError, from_validation
 from planner.world.house import Room
 
-# PARTNR's houses have one floor; regions on other floors are ignored.
+# Floors that are this close in height are one storey.
 _SAME_FLOOR_M = 0.5
+# A floor that is less high above another one is beside it, as in a house with half storeys.
+_HEADROOM_M = 1.8
 _HEIGHTS_M = (1.9, 6.0)
+# Parts of a repaired region that are smaller are not worth a sentence.
+_SLIVER = 0.01
 
 
 class _Region(Lenient):
@@ -29,88 +35,171 @@ class _Region(Lenient):
     floor_height: Annotated[float, Field(ge=-100, le=100)] = 0.0
     extrusion_height: Annotated[float, Field(ge=-100, le=100)] = 2.6
 
+    @property
+    def area_m2(self) -> float:
+        return shapely.make_valid(_loop(self)).area
+
 
 class _Regions(Lenient):
     region_annotations: Annotated[tuple[_Region, ...], Field(max_length=500)] = ()
 
 
 @dataclass(frozen=True, slots=True)
+class Storey:
+    """The floors of one height.
+
+    Attributes:
+        number: from 0, the lowest one.
+        count: how many the scene has.
+        is_main: whether it has the most floor.
+        floor_m: its height in Habitat's world, which is 0 in ours: that of most of its floor;
+            thresholds and carpets do not count.
+        above_m: the height of the floor overhead; infinite for the highest.
+        heights_m: of all its floors.
+    """
+
+    number: int
+    count: int
+    is_main: bool
+    floor_m: float
+    above_m: float
+    heights_m: frozenset[float]
+
+    def holds(self, low_m: float) -> bool:
+        """Whether a body is on it whose lowest point is at this height above its floor."""
+        below = self.number == 0 or low_m >= -_SAME_FLOOR_M
+        return below and low_m + self.floor_m < self.above_m - _SAME_FLOOR_M
+
+
+@dataclass(frozen=True, slots=True)
 class Regions:
-    """The rooms, and the data set's names for them.
+    """The rooms of a storey, and the data set's names for them.
 
     Attributes:
         rooms: with our names, `<class>_<n>`.
         by_id: our name by the region's id, which evaluations use.
         by_name: our name by PARTNR's, which is derived from the label.
-        floor_m: the height of the floor in Habitat's world, which is 0 in ours.
-        left_out: a sentence for each region that does not become a room.
+        storey: which is read.
+        left_out: a sentence for each region that does not become a room, or only in part.
     """
 
     rooms: tuple[Room, ...]
     by_id: dict[str, str]
     by_name: dict[str, str]
-    floor_m: float
+    storey: Storey
     left_out: tuple[str, ...]
 
+    @property
+    def floor_m(self) -> float:
+        """The height of the floor in Habitat's world, which is 0 in ours."""
+        return self.storey.floor_m
 
-def read_regions(path: Path, catalogue: Catalogue) -> Regions:
+
+def read_regions(path: Path, catalogue: Catalogue, storey: int | None = None) -> Regions:
     """Reads `*.semantic_config.json`.
 
+    Args:
+        path: the file.
+        catalogue: of the classes; a label that it does not know is a class of its own.
+        storey: from 0, the lowest; None = the one with the most floor.
+
     Raises:
-        FileError: if it has no rooms, or rooms on several floors.
+        FileError: if it has no rooms, or no such storey.
     """
     regions = read_json(path, _Regions).region_annotations
     if not regions:
         raise FileError(path, "region_annotations", "there are none: the scene has no rooms")
-    floor = _floor(path, regions)
+    storeys = _storeys(regions)
+    wanted = [s for s in storeys if (s.is_main if storey is None else s.number == storey)]
+    chosen = wanted[0] if wanted else None
+    if chosen is None:
+        reason = f"there is no storey {storey}: there are {len(storeys)}"
+        raise FileError(path, "region_annotations", reason)
     rooms: list[Room] = []
     by_id: dict[str, str] = {}
     by_name: dict[str, str] = {}
-    left_out: list[str] = []
+    left_out = [_other_storey(s) for s in storeys if s is not chosen]
     for index, region in enumerate(regions):
-        partnr_name = _free(region.label.replace(" ", "_"), by_name)
+        partnr_name = free_name(region.label.replace(" ", "_"), by_name)
+        by_name[partnr_name] = ""
+        if region.floor_height not in chosen.heights_m:
+            continue
         class_name = catalogue.room_name(region.label.split("/")[0])
         if class_name is None:
-            left_out.append(f"region {region.label!r} has no class of ours")
-            by_name[partnr_name] = ""
-            continue
-        our_name = _free(class_name, {room.name for room in rooms})
+            class_name = slug(region.label)
+            class_name = class_name if class_name[0].isalpha() else f"room_{class_name}"
+        our_name = free_name(class_name, {room.name for room in rooms})
         try:
-            room = _room(region, our_name, class_name)
+            room, repair = _room(region, our_name, class_name)
         except ValidationError as error:
-            where = f"region_annotations.{index}"
-            raise FileError(path, where, from_validation(path, error).reason) from None
+            reason = from_validation(path, error).reason
+            left_out.append(f"region {region.label!r} (region_annotations.{index}): {reason}")
+            continue
+        if repair:
+            left_out.append(f"region {region.label!r} (region_annotations.{index}): {repair}")
         rooms.append(room)
         by_name[partnr_name] = our_name
         by_id[region.name or f"_{index}"] = our_name
     if not rooms:
-        raise FileError(path, "region_annotations", left_out[0])
-    known = {name: room for name, room in by_name.items() if room}
-    return Regions(tuple(rooms), by_id, known, floor, tuple(left_out))
-
-
-def _floor(path: Path, regions: Sequence[_Region]) -> float:
-    heights = [region.floor_height for region in regions]
-    if max(heights) - min(heights) > _SAME_FLOOR_M:
-        reason = f"floors from {min(heights):.2f} to {max(heights):.2f} m: one floor is read only"
+        reason = left_out[-1] if left_out else "no region is a room"
         raise FileError(path, "region_annotations", reason)
-    areas = [Polygon([(x, z) for x, _, z in region.poly_loop]).area for region in regions]
-    # The height of most of the floor; thresholds and carpets do not count.
-    return heights[int(np.argmax(areas))]
+    known = {name: room for name, room in by_name.items() if room}
+    return Regions(tuple(rooms), by_id, known, chosen, tuple(left_out))
 
 
-def _room(region: _Region, name: str, class_name: str) -> Room:
+def _storeys(regions: Sequence[_Region]) -> list[Storey]:
+    """The storeys, the lowest first."""
+    groups: list[list[_Region]] = []
+    for region in sorted(regions, key=lambda region: region.floor_height):
+        if groups and region.floor_height - groups[-1][0].floor_height <= _SAME_FLOOR_M:
+            groups[-1].append(region)
+        else:
+            groups.append([region])
+    floors = [max(group, key=lambda region: region.area_m2).floor_height for group in groups]
+    areas = [sum(region.area_m2 for region in group) for group in groups]
+    largest = areas.index(max(areas))
+    return [
+        Storey(
+            number,
+            len(groups),
+            number == largest,
+            floor,
+            min((other for other in floors if other >= floor + _HEADROOM_M), default=math.inf),
+            frozenset(region.floor_height for region in groups[number]),
+        )
+        for number, floor in enumerate(floors)
+    ]
+
+
+def _other_storey(storey: Storey) -> str:
+    return (
+        f"storey {storey.number}, with its floor at {storey.floor_m:.2f} m, is a house of its own"
+    )
+
+
+def _loop(region: _Region) -> Polygon:
+    return Polygon([(x, -z) for x, _, z in region.poly_loop])
+
+
+def _room(region: _Region, name: str, class_name: str) -> tuple[Room, str]:
+    """The room, and how its outline was repaired; "" if it was not.
+
+    Raises:
+        ValidationError: if no room is left.
+    """
     height = min(max(region.extrusion_height, _HEIGHTS_M[0]), _HEIGHTS_M[1])
-    loop = Polygon([(x, -z) for x, _, z in region.poly_loop])
-    # Annotators click points twice; a self-intersecting loop is refused, not repaired.
-    simpler = loop.simplify(0.001)
-    loop = simpler if isinstance(simpler, Polygon) else loop
+    # Annotators click points twice.
+    simpler = _loop(region).simplify(0.001)
+    loop, repair = simpler if isinstance(simpler, Polygon) else _loop(region), ""
+    if not loop.is_valid:
+        whole = shapely.make_valid(loop)
+        parts = [part for part in shapely.get_parts(whole) if isinstance(part, Polygon)]
+        loop = max(parts, key=lambda part: part.area, default=Polygon())
+        loop = Polygon(loop.exterior)
+        lost = 1.0 - loop.area / whole.area if whole.area > 0.0 else 1.0
+        repair = "its outline crosses itself and was repaired"
+        if lost > _SLIVER:
+            repair += f"; {lost:.0%} of its floor is left out"
     corners = tuple((round(x, 4), round(y, 4)) for x, y in list(loop.exterior.coords)[:-1])
-    return Room(name=name, class_name=class_name, polygon_m=corners, height_m=round(height, 4))
-
-
-def _free(stem: str, taken: Container[str]) -> str:
-    index = 0
-    while f"{stem}_{index}" in taken:
-        index += 1
-    return f"{stem}_{index}"
+    room = Room(name=name, class_name=class_name, polygon_m=corners, height_m=round(height, 4))
+    return room, repair

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,10 +13,11 @@ from shapely.geometry import MultiPoint
 
 from planner.houses.hssd.categories import furniture_classes, object_classes
 from planner.houses.hssd.dataset import HssdDataset, Lenient, read_json
-from planner.houses.hssd.glb import bounds_of, triangles_of
+from planner.houses.hssd.glb import NoGlbError, bounds_of, triangles_of
+from planner.houses.hssd.naming import PieceName, handles_of, piece_names
 from planner.houses.hssd.passages import passages
 from planner.houses.hssd.pieces import Place, Shell, build_piece
-from planner.houses.hssd.rooms import Regions, read_regions
+from planner.houses.hssd.rooms import Regions, Storey, read_regions
 from planner.houses.hssd.templates import (
     ArticulatedTemplate,
     ObjectTemplate,
@@ -36,6 +36,7 @@ from planner.world.house import Door, Furniture, House, Room
 from planner.world.vocabulary import Relation
 
 _MAX_INSTANCES = 5_000
+_PREFIX, _STOREY = "hssd-", ".storey_"
 _ASSET_LOCAL = "asset_local"
 TemplateT = TypeVar("TemplateT", ObjectTemplate, ArticulatedTemplate)
 
@@ -96,11 +97,13 @@ class HssdScene:
     """A scene that was read.
 
     Attributes:
-        house: named `hssd-<scene>`; z is 0 at the scene's floor.
+        house: named `hssd-<scene>`, with `.storey_<n>` if that is not the main one; z is 0 at its
+            floor.
         dataset: the configuration that habitat-sim loads.
         scene: the scene's file.
         floor_m: the height of that floor in Habitat's world.
-        furniture: PARTNR's name by handle, including what our house leaves out.
+        furniture: our name by handle, including what our house leaves out.
+        called: PARTNR's name by handle, in the data set's own case.
         parts: by a receptacle's full name: the piece, its part, and the relation of things there.
         regions: the rooms and the data set's names for them.
         object_classes: PARTNR's class of movable models by name.
@@ -114,6 +117,7 @@ class HssdScene:
     scene: Path
     floor_m: float
     furniture: Mapping[str, str]
+    called: Mapping[str, str]
     parts: Mapping[str, tuple[str, Relation, str]]
     regions: Regions
     object_classes: Mapping[str, str]
@@ -122,20 +126,28 @@ class HssdScene:
     left_out: tuple[str, ...]
 
 
-def read_scene(dataset: HssdDataset, scene_id: str, catalogue: Catalogue) -> HssdScene:
-    """Reads a scene.
+def read_scene(
+    dataset: HssdDataset, scene_id: str, catalogue: Catalogue, storey: int | None = None
+) -> HssdScene:
+    """Reads one storey of a scene.
+
+    Args:
+        dataset: the download.
+        scene_id: the scene's name there.
+        catalogue: of the classes.
+        storey: from 0, the lowest one; None = the one with the most floor.
 
     Raises:
         FileError: if a file is missing, only a Git LFS pointer, or not as documented.
     """
     path = dataset.scene(scene_id)
     scene = read_json(path, _Scene)
-    regions = read_regions(dataset.region_file(scene_id), catalogue)
+    regions = read_regions(dataset.region_file(scene_id), catalogue, storey)
     reading = _Reading(dataset, path, scene, regions, catalogue)
     try:
         house = House(
             version=1,
-            name=f"hssd-{scene_id}",
+            name=house_name(scene_id, regions.storey),
             foreign=True,
             rooms=regions.rooms,
             furniture=tuple(reading.pieces()),
@@ -148,7 +160,8 @@ def read_scene(dataset: HssdDataset, scene_id: str, catalogue: Catalogue) -> Hss
         dataset=dataset.path,
         scene=path,
         floor_m=regions.floor_m,
-        furniture=reading.names,
+        furniture={handle: name.ours for handle, name in reading.names.items()},
+        called={handle: name.theirs for handle, name in reading.names.items()},
         parts=reading.parts,
         regions=regions,
         object_classes=object_classes(dataset),
@@ -156,6 +169,23 @@ def read_scene(dataset: HssdDataset, scene_id: str, catalogue: Catalogue) -> Hss
         bodies=reading.bodies,
         left_out=(*regions.left_out, *reading.left_out),
     )
+
+
+def house_name(scene_id: str, storey: Storey) -> str:
+    """The name of a scene's house."""
+    return f"{_PREFIX}{scene_id}" + ("" if storey.is_main else f"{_STOREY}{storey.number}")
+
+
+def scene_of(house: str) -> tuple[str, int | None]:
+    """The scene and storey of a house's name; the storey is None for the main one.
+
+    Raises:
+        FileError: if it is no name that `house_name` makes.
+    """
+    scene_id, storey, number = house.removeprefix(_PREFIX).partition(_STOREY)
+    if not house.startswith(_PREFIX) or (storey and not number.isdecimal()):
+        raise FileError(house, "name", "is not an HSSD house: --scenes is for those only")
+    return scene_id, int(number) if storey else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +206,12 @@ class _Reading:
     scene: _Scene
     regions: Regions
     catalogue: Catalogue
-    names: dict[str, str] = field(default_factory=dict)
+    names: dict[str, PieceName] = field(default_factory=dict)
     parts: dict[str, tuple[str, Relation, str]] = field(default_factory=dict)
     bodies: dict[str, HssdBody] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     plain: int = 0
+    elsewhere: int = 0
 
     def pieces(self) -> Iterator[Furniture]:
         """The furniture, in the order in which PARTNR numbers it: rigid first, by handle."""
@@ -188,18 +219,23 @@ class _Reading:
         usable = self._filter()
         rigid = [*self._rigid(usable)]
         opening = [*self._articulated(usable)]
-        counts: Counter[str] = Counter()
-        for body in [*sorted(rigid, key=_handle_of), *sorted(opening, key=_handle_of)]:
-            word = classes.get(body.model)
+        bodies = [*sorted(rigid, key=_handle_of), *sorted(opening, key=_handle_of)]
+        words = [(body.handle, classes.get(body.model)) for body in bodies]
+        self.names = piece_names([(handle, word) for handle, word in words if word is not None])
+        for body, (handle, word) in zip(bodies, words, strict=True):
             if word is None:
-                self.left_out.append(f"{body.handle} is of no class by the data set's table")
+                self.left_out.append(f"{handle} is of no class by the data set's table")
                 continue
-            name = f"{word}_{counts[word]}"
-            counts[word] += 1
-            self.names[body.handle] = name
-            piece = self._piece(body, name, word)
+            try:
+                piece = self._piece(body, self.names[handle].ours, word)
+            except ValidationError as error:
+                reason = from_validation(self.path, error).reason
+                self.left_out.append(f"{self.names[handle].theirs}: {reason}")
+                continue
             if piece is not None:
                 yield piece
+        if self.elsewhere:
+            self.left_out.append(f"{self.elsewhere} pieces of furniture stand on other storeys")
         if self.plain:
             self.left_out.append(f"{self.plain} bodies without receptacles are not in our house")
 
@@ -216,7 +252,11 @@ class _Reading:
         """The passages between the rooms."""
         stage = self.stage()
         instance, template = stage.placed, read_object(stage.config)
-        triangles = triangles_of(mesh_file(stage.config, template))
+        try:
+            triangles = triangles_of(mesh_file(stage.config, template))
+        except NoGlbError as error:
+            self.left_out.append(f"the stage's mesh: {error}: passages are not known")
+            return ()
         if triangles is None:
             self.left_out.append("the stage's mesh is compressed: passages are not known")
             return ()
@@ -245,7 +285,11 @@ class _Reading:
             usable,
         )
         for handle, instance, config, template, kept in rigid:
-            bounds = bounds_of(mesh_file(config, template))
+            try:
+                bounds = bounds_of(mesh_file(config, template))
+            except NoGlbError as error:
+                self.left_out.append(f"{handle}: {error}")
+                continue
             turn = TO_OURS @ instance.turn()
             sizes = template.sizes(instance.factors())
             corners = box_corners(bounds.low, bounds.high) @ (sizes @ template.turn_of_mesh()).T
@@ -274,7 +318,11 @@ class _Reading:
             usable,
         )
         for handle, instance, config, template, kept in articulated:
-            links = read_urdf(config.parent / template.urdf_filepath)
+            try:
+                links = read_urdf(config.parent / template.urdf_filepath)
+            except NoGlbError as error:
+                self.left_out.append(f"{handle}: {error}")
+                continue
             turn = TO_OURS @ instance.turn()
             size = template.uniform_scale * instance.uniform_scale
             place = TO_OURS @ np.array(instance.translation) - (0.0, 0.0, self.regions.floor_m)
@@ -301,14 +349,19 @@ class _Reading:
         usable: _Filter,
     ) -> Iterator[tuple[str, Placed, Path, TemplateT, list[Receptacle]]]:
         """Instances with usable receptacles, and their templates; counts the others."""
-        for handle, instance in _handles(instances):
+        for handle, instance in handles_of(instances):
             config = known.get(instance.name)
             if config is None:
                 reason = f"there is no object {instance.name!r}"
                 raise FileError(self.path, f"{what}.{handle}", reason)
             self.bodies[handle] = HssdBody(config, instance, self._is_asset_local(instance))
             template = read(config)
-            kept = _usable(handle, receptacles_of(config, template.user_defined), usable)
+            try:
+                found = receptacles_of(config, template.user_defined)
+            except NoGlbError as error:
+                self.left_out.append(f"{handle}: a receptacle: {error}")
+                continue
+            kept = _usable(handle, found, usable)
             if kept:
                 yield handle, instance, config, template, kept
             else:
@@ -324,6 +377,9 @@ class _Reading:
             self.left_out.append(f"{name} has no class of ours")
             return None
         everything = np.concatenate([shell.corners for shell in body.shells])
+        if not self.regions.storey.holds(float(everything[:, 2].min())):
+            self.elsewhere += 1
+            return None
         room = _room_of(everything, self.regions.rooms)
         if room is None:
             self.left_out.append(f"{name} stands in no room")
@@ -339,19 +395,6 @@ class _Reading:
 
 def _handle_of(body: _Body) -> str:
     return body.handle
-
-
-def _handles(instances: Sequence[Placed]) -> Iterator[tuple[str, Placed]]:
-    """Each instance with habitat-sim's handle: the template's name and a number.
-
-    The number is one more than the highest of all earlier handles whose names contain this one's.
-    """
-    taken: dict[str, int] = {}
-    for instance in instances:
-        name = instance.name.lower()
-        number = max((last + 1 for other, last in taken.items() if name in other), default=0)
-        taken[name] = number
-        yield f"{instance.name}_:{number:04d}", instance
 
 
 def _usable(handle: str, found: Sequence[Receptacle], usable: _Filter) -> list[Receptacle]:

@@ -6,7 +6,7 @@ import math
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from planner.houses.hssd.dataset import Lenient
 from planner.world.geometry import FloatArray
@@ -14,7 +14,20 @@ from planner.world.geometry import FloatArray
 MAX_DISTANCE_M = 1000.0
 _Number = Annotated[float, Field(ge=-MAX_DISTANCE_M, le=MAX_DISTANCE_M)]
 Number3 = tuple[_Number, _Number, _Number]
-Factor = Annotated[float, Field(ge=1e-4, le=1e4)]
+_SMALLEST, _LARGEST = 1e-4, 1e4
+
+
+def _nonzero(factor: float) -> float:
+    if not _SMALLEST <= abs(factor) <= _LARGEST:
+        raise ValueError(
+            f"a scale of {factor:g}: expected a size from {_SMALLEST:g} to {_LARGEST:g}"
+        )
+    return factor
+
+
+Length = Annotated[float, Field(ge=_SMALLEST, le=_LARGEST)]
+Factor = Annotated[float, AfterValidator(_nonzero)]
+"""A scale; a negative one mirrors."""
 Size3 = tuple[Factor, Factor, Factor]
 Wxyz = tuple[_Number, _Number, _Number, _Number]
 
@@ -52,7 +65,7 @@ class Oriented(Lenient):
     up: Number3 = (0.0, 1.0, 0.0)
     front: Number3 = (0.0, 0.0, -1.0)
     scale: Size3 = (1.0, 1.0, 1.0)
-    units_to_meters: Factor = 1.0
+    units_to_meters: Length = 1.0
 
     def sizes(self, factors: FloatArray) -> FloatArray:
         """(3, 3) that scales the rotated mesh and the data given in its frame."""

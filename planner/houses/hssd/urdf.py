@@ -45,6 +45,9 @@ class UrdfJoint:
     def placed(self, matrix: FloatArray, place: FloatArray) -> UrdfJoint:
         """The same joint, transformed by a (3, 3) matrix and a (3,) translation."""
         axis = matrix @ self.axis
+        if self.kind == "hinge" and np.linalg.det(matrix) < 0.0:
+            # A mirrored hinge turns the other way.
+            axis = -axis
         size = float(np.linalg.norm(axis))
         travel = self.travel * size if self.kind == "slide" else self.travel
         return UrdfJoint(

@@ -6,10 +6,13 @@ Nothing of it is copied: our configurations refer to its files in place.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree as ET
+
+import numpy as np
+from scipy.spatial.transform import Rotation
 
 from planner.world.errors import FileError
 from planner.world.geometry import Vec3
@@ -30,6 +33,7 @@ from sim_bridge.habitat.dataset.writer import (
 
 _FILES = ("render_asset", "collision_asset", "semantic_asset", "nav_asset", "urdf_filepath")
 _LOWER = "lower"
+_AT_ZERO = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +173,7 @@ def _renamed(urdf: Path, joints: Mapping[str, str]) -> str:
         child = joint.find("child")
         if ours is None or child is None:
             continue
-        _must_close_at_zero(joint, urdf)
+        _close_at_zero(joint, urdf)
         joint.set("name", ours)
         links[child.get("link", "")] = link_name(ours)
     for element in robot.iter():
@@ -182,13 +186,49 @@ def _renamed(urdf: Path, joints: Mapping[str, str]) -> str:
     return ET.tostring(robot, encoding="unicode") + "\n"
 
 
-def _must_close_at_zero(joint: ET.Element, urdf: Path) -> None:
-    """Our joint positions are 0 when closed; joints that are closed elsewhere would look ajar."""
-    limit = joint.find("limit")
-    lower = float(limit.get(_LOWER, "0")) if limit is not None else 0.0
-    if abs(lower) > 1e-3:
-        where = f"joint.{joint.get('name')}.limit.{_LOWER}"
-        raise FileError(urdf, where, f"is {lower}: a joint that is not closed at 0")
+def _close_at_zero(joint: ET.Element, urdf: Path) -> None:
+    """Moves a joint's frame so that it is closed at position 0, as ours are.
+
+    Raises:
+        FileError: if it cannot be read.
+    """
+    limit, axis = joint.find("limit"), joint.find("axis")
+    if limit is None:
+        return
+    low, high = (_numbers(limit, name, 1, urdf)[0] for name in (_LOWER, "upper"))
+    if abs(low) < _AT_ZERO or high - low < _AT_ZERO:
+        return
+    along = np.array(_numbers(axis, "xyz", 3, urdf) if axis is not None else [1.0, 0.0, 0.0])
+    if not np.linalg.norm(along) > 0.0:
+        raise FileError(urdf, f"joint.{joint.get('name')}.axis", "has no direction")
+    along /= np.linalg.norm(along)
+    origin = joint.find("origin")
+    if origin is None:
+        origin = ET.SubElement(joint, "origin")
+    turn = Rotation.from_euler("xyz", _numbers(origin, "rpy", 3, urdf))
+    if joint.get("type") == "prismatic":
+        moved = np.array(_numbers(origin, "xyz", 3, urdf)) + turn.apply(along * low)
+        origin.set("xyz", _words(moved))
+    else:
+        origin.set("rpy", _words((turn * Rotation.from_rotvec(along * low)).as_euler("xyz")))
+    limit.set(_LOWER, "0")
+    limit.set("upper", _words([high - low]))
+
+
+def _numbers(element: ET.Element, name: str, count: int, urdf: Path) -> list[float]:
+    """The numbers of an attribute; zeros if it is absent."""
+    words = element.get(name, " ".join(["0"] * count)).split()
+    try:
+        found = [float(word) for word in words]
+    except ValueError:
+        found = []
+    if len(found) != count or not np.isfinite(found).all():
+        raise FileError(urdf, f"{element.tag}.{name}", f"expected {count} numbers, got {words}")
+    return found
+
+
+def _words(numbers: Iterable[float]) -> str:
+    return " ".join(f"{number:.9g}" for number in numbers)
 
 
 def _on_our_floor(body: ForeignBody, floor_m: float) -> configs.Document:

@@ -200,7 +200,7 @@ def export_bodies(bodies: Mapping[AgentKind, Body], directory: Path) -> dict[Age
 
 def _check_classes(house: House, catalogue: Catalogue) -> None:
     for i, room in enumerate(house.rooms):
-        if room.class_name not in catalogue.rooms:
+        if room.class_name not in catalogue.rooms and not house.foreign:
             reason = f"unknown class of room {room.class_name!r}"
             raise FileError(house.name, f"rooms.{i}.class_name", reason)
     for i, item in enumerate(house.objects):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from dataset_reading import read, read_scene
-from hssd_layout import SCENE, write_hssd
+from hssd_layout import MODELS, SCENE, write_hssd
+from nasty_layout import ajar
 
 from planner.cli import main
 from planner.commands.houses import export_hssd
@@ -48,12 +50,17 @@ def test_the_command_writes_what_shows_their_meshes(
         assert f'<child link="{joint.link}"' in urdf
 
 
-@pytest.mark.parametrize("opened", [False, True])
+@pytest.mark.parametrize(("opened", "low"), [(False, 0.0), (True, 0.0), (False, 0.2), (True, 0.2)])
 def test_everything_is_where_it_is_in_a_dataset_of_our_own(
-    places: tuple[Path, Path], small_house: House, tmp_path: Path, opened: bool
+    places: tuple[Path, Path], small_house: House, tmp_path: Path, opened: bool, low: float
 ) -> None:
     scenes, file = places
     house = load_house(file)
+    if low:
+        # Joints that are closed at another position than 0.
+        scenes = shutil.copytree(scenes, tmp_path / "hssd")
+        for name in ("chest_of_drawers_0", "cabinet_0"):
+            ajar(scenes / "urdf" / MODELS[name] / f"{MODELS[name]}.urdf", low)
     theirs = export_hssd(house, scenes, tmp_path / "theirs")
     ours = export_habitat(small_house, tmp_path / "ours")
     shown = read_scene(theirs.directory, theirs.empty_scene, opened=opened)

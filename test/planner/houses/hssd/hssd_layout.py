@@ -32,7 +32,7 @@ MODELS = {
     "cabinet_0": "5e" * 20,
     "chest_of_drawers_0": "6f" * 20,
 }
-CATEGORIES = {"table_1": "Table", "couch_0": "couch", "chest_of_drawers_0": "chest_of_drawers"}
+CATEGORIES = {"table_1": "table", "couch_0": "couch", "chest_of_drawers_0": "chest_of_drawers"}
 CUP_MODEL, STAND_MODEL, PLANT_MODEL = "c0" * 20, "7a" * 20, "8b" * 20
 FLOOR_M = 0.15
 """The floor's height in Habitat's world."""
@@ -112,14 +112,15 @@ def write_hssd(folder: Path, house: House) -> Path:
 
 def _region(house: House, index: int) -> dict[str, Any]:
     room = house.rooms[index]
+    xs, zs = [x for x, _ in room.polygon_m], [-y for _, y in room.polygon_m]
     return {
         "name": f"region.{index}",
         "label": room.class_name.replace("_", " "),
         "poly_loop": [[x, FLOOR_M, -y] for x, y in room.polygon_m],
         "floor_height": FLOOR_M,
         "extrusion_height": room.height_m,
-        "min_bounds": [0, 0, 0],
-        "max_bounds": [1, 1, 1],
+        "min_bounds": [min(xs), FLOOR_M, min(zs)],
+        "max_bounds": [max(xs), FLOOR_M + room.height_m, max(zs)],
     }
 
 

@@ -105,19 +105,16 @@ def test_a_version_with_other_columns_is_reported(folder: Path) -> None:
     assert "has no column 'main_category'" in _error(folder)
 
 
-def test_scenes_on_several_floors_and_without_rooms_are_refused(folder: Path) -> None:
-    def raise_floor(document: dict[str, object]) -> None:
-        document["region_annotations"][0]["floor_height"] = 3.0  # type: ignore[index]
-
-    _edit(folder / REGIONS, raise_floor)
-    assert "one floor is read only" in _error(folder)
+def test_scenes_without_rooms_and_storeys_that_are_not_there_are_refused(folder: Path) -> None:
+    with pytest.raises(FileError, match="there is no storey 1: there are 1"):
+        read_scene(HssdDataset(folder), SCENE, default_catalogue(), 1)
     _edit(folder / REGIONS, lambda document: document.update(region_annotations=[]))
     assert "the scene has no rooms" in _error(folder)
 
 
 def test_a_broken_field_is_named_by_its_path(folder: Path) -> None:
     def unscale(document: dict[str, object]) -> None:
-        document["object_instances"][0]["uniform_scale"] = -1  # type: ignore[index]
+        document["object_instances"][0]["uniform_scale"] = 0  # type: ignore[index]
 
     _edit(folder / SCENE_FILE, unscale)
     assert f"{SCENE}.scene_instance.json: object_instances.0.uniform_scale" in _error(folder)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.houses.hssd.scene import _handles
+from planner.houses.hssd.naming import handles_of
 from planner.houses.hssd.transforms import Oriented, Placed, matrix_of
 
 # Read from the scene nodes of bodies made with these, below their scaling node.
@@ -39,5 +39,5 @@ def test_a_rotation_keeps_lengths_and_hands(rotation: tuple[float, float, float,
 
 def test_instances_are_numbered_after_all_whose_names_contain_theirs() -> None:
     names = ("ab_part", "ab", "ab", "xab", "ab")
-    handles = [handle for handle, _ in _handles([Placed(template_name=name) for name in names])]
+    handles = [handle for handle, _ in handles_of([Placed(template_name=name) for name in names])]
     assert handles == ["ab_part_:0000", "ab_:0001", "ab_:0002", "xab_:0000", "ab_:0003"]
