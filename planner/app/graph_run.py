@@ -8,7 +8,7 @@ from functools import partial
 
 from planner.app.composition import compose
 from planner.app.run import EpisodeRun
-from planner.app.time_steps import Foresight, Steps
+from planner.app.time_steps import Foresight, Observer, Steps
 from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder
 from planner.memory.memory import Memory
@@ -19,6 +19,7 @@ from planner.planning.planner import Planner, Task
 from planner.planning.session_world import Event
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.observation import Sighting
 from sim_bridge.backend import SightedBackend
 from sim_bridge.graph.backend import GraphBackend
 
@@ -44,18 +45,23 @@ def prepare_graph(
     Arguments are as of `compose`; `visibility` says what of that counts as seen. `leaps` takes
     steps in which agents only continue what they do as one, up to the next look: calls, results
     and their times are the same without, only slower. The judge sees agents where a look or a part
-    of a motion ends.
+    of a motion ends. In the graph world, the usual memory updates what it knows already each
+    `planner.memory.privileged.CONFIRM_S` only.
 
     Raises:
         PlannerError: if the episode has no goal, or does not fit the house.
     """
+    make_observer: Callable[[Memory], Observer] = partial(_Observer, backend)
+    if updater is None and isinstance(backend, GraphBackend):
+        updater = watchful = _watchful(backend, visibility)
+        make_observer = partial(_GraphObserver, backend, watchful)
     return compose(
         backend,
         house,
         episode,
         make_planner,
         updater or PrivilegedUpdater(backend.world_state, visibility),
-        partial(_Observer, backend),
+        make_observer,
         partial(Foresight, backend, leaper=backend)
         if leaps and isinstance(backend, GraphBackend)
         else partial(Steps, backend),
@@ -68,6 +74,31 @@ def prepare_graph(
     )
 
 
+def _watchful(backend: GraphBackend, visibility: Visibility) -> PrivilegedUpdater:
+    """An updater that looks only where there is something new to see."""
+
+    def glimpse(agent: str, names: Sequence[str]) -> Sequence[Sighting]:
+        seen = [one.name for one in backend.sightings_among(agent, names)]
+        if not seen:
+            return []
+        state = backend.world_state()
+        entities = state.entities if state is not None else {}
+        under = {entities[name].parent for name in seen}
+        wanted = {*seen, *under}
+        # In the world's order, in which things get their numbers.
+        return list(backend.sightings_among(agent, [name for name in entities if name in wanted]))
+
+    return PrivilegedUpdater(
+        backend.world_state,
+        visibility,
+        in_view=lambda agent, names: any(
+            map(visibility.shows, backend.sightings_among(agent, names))
+        ),
+        handled=lambda: backend.handled_revision,
+        glimpse=glimpse,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Observer:
     """See `planner.app.time_steps.Observer`."""
@@ -77,8 +108,7 @@ class _Observer:
 
     def look(self, agent: str) -> None:
         """Updates the memory with what the agent senses now."""
-        seen = replace(self.backend.observe(agent), sightings=self.backend.sightings_now(agent))
-        self.memory.observe(seen)
+        _observe(self.backend, self.memory, agent)
 
     def redundant_frames(self, seconds: object) -> int:  # noqa: ARG002 - no foresight
         """Always 0: no frame is known to be redundant."""
@@ -86,3 +116,33 @@ class _Observer:
 
     def pass_over(self, seconds: float) -> None:
         """Does nothing: no frame is skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class _GraphObserver:
+    """See `planner.app.time_steps.Observer`; a look at nothing new costs next to nothing."""
+
+    backend: GraphBackend
+    privileged: PrivilegedUpdater
+    memory: Memory
+
+    def look(self, agent: str) -> None:
+        """Updates the memory with what the agent senses now."""
+        now_s = self.backend.now_s()
+        if self.privileged.needs_look(agent, now_s, self.memory.entities):
+            _observe(self.backend, self.memory, agent)
+            return
+        base_m, heading_rad, holds = self.backend.localised_position(agent)
+        self.memory.note_self(agent, base_m, now_s, holds=holds, heading_rad=heading_rad)
+
+    def redundant_frames(self, seconds: object) -> int:  # noqa: ARG002 - no foresight
+        """Always 0, so that the judge sees agents wherever a frame is due."""
+        return 0
+
+    def pass_over(self, seconds: float) -> None:
+        """Does nothing: no frame is skipped."""
+
+
+def _observe(backend: SightedBackend, memory: Memory, agent: str) -> None:
+    seen = replace(backend.observe(agent), sightings=backend.sightings_now(agent))
+    memory.observe(seen)

@@ -199,6 +199,11 @@ class Evaluator:
             self._progress = _at_step(self._progress, state.step)
         return self._progress
 
+    def changes(self, state: WorldState) -> Collection[str]:
+        """Names of all entities that are new, gone or different from the previous state."""
+        different, removed = _difference(self._entities, state.entities)
+        return [*removed, *(entity.name for entity in different)]
+
     def _check_gone(self, removed: Collection[str], state: WorldState) -> None:
         """Refuses a state without what the goal names; a perceived world may lose it again."""
         if self._variant is Variant.PERCEIVED:

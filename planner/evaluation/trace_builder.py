@@ -313,6 +313,7 @@ class TracedEvaluator(Evaluator):
 
     def update(self, state: WorldState, changed: Collection[str] | None = None) -> Progress:
         """See `Evaluator`."""
-        progress = super().update(state, changed)
-        self._builder.state(state, progress, changed)
+        names = self.changes(state) if changed is None else changed
+        progress = super().update(state, names)
+        self._builder.state(state, progress, names)
         return progress

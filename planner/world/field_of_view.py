@@ -7,7 +7,7 @@ anything closed. There is no occlusion.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from planner.world.agents import body_of
 from planner.world.geometry import Vec3
@@ -21,21 +21,31 @@ _DEFAULT_ANGLE_RAD = 1.25
 _AT_HAND_M = 0.3
 
 
-def sightings(state: WorldState, agent: str) -> list[Sighting]:
-    """What an agent sees now; nothing if there is no such agent."""
-    viewer = state.entities.get(agent)
+def sightings(
+    state: WorldState, agent: str, names: Collection[str] | None = None
+) -> Iterator[Sighting]:
+    """What an agent sees now; nothing if there is no such agent.
+
+    Args:
+        state: of the world.
+        agent: who looks.
+        names: of the entities to look for, and the order of the sightings; None = all of the world.
+    """
+    entities = state.entities
+    viewer = entities.get(agent)
     if viewer is None:
-        return []
-    found = []
+        return
     (x, y, _), room, in_view = viewer.pose.position_m, viewer.room, view_of(viewer)
-    for entity in state.entities.values():
-        if entity.room != room or entity.kind is EntityKind.ROOM or entity.name == agent:
+    for name in entities if names is None else names:
+        entity = entities.get(name)
+        if entity is None or entity.room != room:
+            continue
+        if entity.kind is EntityKind.ROOM or name == agent:
             continue
         point = _middle(entity)
-        if in_view(point) and not is_enclosed(entity, state.entities):
+        if in_view(point) and not is_enclosed(entity, entities):
             away_m = math.hypot(point[0] - x, point[1] - y)
-            found.append(Sighting(entity.name, 1.0, max(away_m, _AT_HAND_M), (0.0, 0.0), point))
-    return found
+            yield Sighting(name, 1.0, max(away_m, _AT_HAND_M), (0.0, 0.0), point)
 
 
 def faces(viewer: EntityState, point_m: Vec3) -> bool:

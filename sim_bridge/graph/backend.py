@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.field_of_view import sightings
-from planner.world.geometry import Box
+from planner.world.geometry import Box, Vec3
 from planner.world.hands import held_things
 from planner.world.house import House
 from planner.world.observation import Sighting
@@ -79,8 +79,8 @@ class GraphBackend(PicturelessBackend[GraphWorld]):
 
     @property
     def handled_revision(self) -> int:
-        """The same."""
-        return self._loaded().revision
+        """The same, except for things that only move with their holder."""
+        return self._loaded().handled_revision
 
     def leap(self, dt_s: float, steps: int) -> None:
         """Takes as many steps as `steady_steps` allows, or fewer, at once."""
@@ -99,7 +99,16 @@ class GraphBackend(PicturelessBackend[GraphWorld]):
     def sightings_now(self, agent: str) -> list[Sighting]:
         """What the agent sees, by its field of view."""
         self._agent(agent)
-        return sightings(self._loaded().snapshot(), agent)
+        return list(sightings(self._loaded().snapshot(), agent))
+
+    def sightings_among(self, agent: str, names: Collection[str]) -> Iterator[Sighting]:
+        """What the agent sees of some entities, in their order."""
+        return sightings(self._loaded().snapshot(), agent, names)
+
+    def localised_position(self, agent: str) -> tuple[Vec3, float, bool]:
+        """Position and heading in `map`, and whether the agent holds anything: cheap `observe`."""
+        who = self._agent(agent)
+        return (who.x_m, who.y_m, 0.0), who.yaw_rad, self._is_holding(agent)
 
     # Acting
 

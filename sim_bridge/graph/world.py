@@ -63,6 +63,7 @@ class GraphWorld:
         start: its initial state.
         agents: by name.
         walked_m: distance walked by each agent.
+        revision: grows with every change.
         time_s: the clock, advanced by its owner, as is `steps`.
     """
 
@@ -83,6 +84,7 @@ class GraphWorld:
         self.start, self.episode = start, episode
         self.nodes = start.nodes
         self.time_s, self.steps, self.revision = 0.0, 0, 1
+        self._walks = 0
         self._places = dict(start.places)
         self._at_m = dict(start.at_m)
         self._states = dict(start.states)
@@ -142,6 +144,11 @@ class GraphWorld:
                 self.take(agent, name, hand if own else None)
 
     # Queries
+
+    @property
+    def handled_revision(self) -> int:
+        """Grows with every change but of where agents, and things with their holders, are."""
+        return self.revision - self._walks
 
     def agent(self, name: str) -> Agent:
         """An agent by name.
@@ -282,10 +289,12 @@ class GraphWorld:
 
     def move(self, who: Agent, x_m: float, y_m: float, yaw_rad: float, room: str) -> None:
         """Moves an agent with what it holds."""
+        before = self.revision
         who.x_m, who.y_m, who.yaw_rad, who.room = x_m, y_m, yaw_rad, room
         self._touch(who.name)
         for name in held_things(who.hands):
             self._touch_with_contents(name)
+        self._walks += self.revision - before
 
     def take(self, who: Agent, name: str, hand: Hand | None = None) -> None:
         """Puts a thing into a hand that is free; None takes the first such."""
