@@ -223,6 +223,9 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/bench/runs/test_solved.py"
         "::test_samples_are_the_successful_actions_and_the_end"
     ),
+    "planner bench table all --count 100 --seed 1 --out DIR": (
+        "test/planner/bench/runs/test_all_planners.py::test_a_killed_comparison_goes_on"
+    ),
     "planner bench table epm RUN_A RUN_B --as hd_gt=RUN_C": (
         "test/planner/bench/runs/test_epm_tables.py::test_the_command_prints_tables_and_curves"
     ),

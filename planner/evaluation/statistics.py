@@ -1,6 +1,8 @@
 """Statistics over episodes with uncertainty: rates, means, ratios, and pairs of runs.
 
 - Rates: Clopper-Pearson, the exact binomial interval, as LLaMAR reports them (LLAMAR-5.1).
+- Rates of many planners in one table: Wilson's interval, which is narrower, covers the rate at the
+  stated level on average, and never leaves 0 to 1.
 - Means: Student's t.
 - Ratios of sums over episodes: bootstrap over episodes.
 - Two runs of the same episodes, success: McNemar's exact test. Only the episodes in which the runs
@@ -18,6 +20,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import NormalDist
 
 import numpy as np
 
@@ -33,6 +36,7 @@ class Interval(StrEnum):
     """The method of an interval."""
 
     CLOPPER_PEARSON = "clopper_pearson"
+    WILSON = "wilson"
     STUDENT_T = "student_t"
     BOOTSTRAP = "bootstrap"
     NONE = "none"
@@ -85,6 +89,24 @@ def rate(successes: int, n: int) -> Estimate:
 
     found = stats.binomtest(successes, n).proportion_ci(CONFIDENCE, method="exact")
     return Estimate(successes / n, float(found.low), float(found.high), n, Interval.CLOPPER_PEARSON)
+
+
+def wilson(successes: int, n: int) -> Estimate:
+    """A rate with Wilson's interval: the rates that the score test does not reject.
+
+    Raises:
+        PlannerError: if there are more successes than episodes.
+    """
+    if not 0 <= successes <= n:
+        raise PlannerError(f"{successes} successes of {n} episodes")
+    if n == 0:
+        return Estimate(None, None, None, 0, Interval.NONE)
+    share, z = successes / n, NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    middle = share + z * z / (2 * n)
+    reach = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    low, high = max(0.0, (middle - reach) / scale), min(1.0, (middle + reach) / scale)
+    return Estimate(share, low, high, n, Interval.WILSON)
 
 
 def mean(

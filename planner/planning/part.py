@@ -130,6 +130,8 @@ class PlannerPart:
         naming: how the model refers to entities in its replies.
         bare_replies: whether a reply is only one agent's call, without a thought before it.
         talks: whether its agents say something to each other (`Decision.messages`).
+        tells_replies: whether its requests tell what right replies are, so that the privileged
+            model `teacher` can answer them.
         wants_pictures: whether it reads the agents' cameras (`Context.picture`), by its options.
         options: beyond those that all planners have.
         interface: the version of this record that it was written for.
@@ -148,6 +150,7 @@ class PlannerPart:
     naming: Naming = Naming.NAMES
     bare_replies: bool = False
     talks: bool = False
+    tells_replies: bool = False
     wants_pictures: Callable[[Mapping[str, OptionValue]], bool] = no_pictures
     reads_goal: Callable[[Mapping[str, OptionValue]], bool] = reads_no_goal
     full_memory_for: Callable[[Mapping[str, OptionValue]], bool] = no_full_memory

@@ -30,7 +30,7 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
     "compare": Subcommand("planner.bench.runs.compare_cli", "two runs of the same episodes"),
     "parity": Subcommand("planner.bench.parity_cli", "whether two simulators show and do the same"),
     "claims": Subcommand("planner.bench.runs.claims_cli", "PARTNR's eight claims beside runs"),
-    "table": Subcommand("planner.bench.runs.table_cli", "a paper's tables with runs beside them"),
+    "table": Subcommand("planner.bench.runs.table_cli", "a paper's tables, or all planners in one"),
     "examples": Subcommand(
         "planner.bench.runs.examples_cli", "solved episodes as examples for partnr_rag"
     ),

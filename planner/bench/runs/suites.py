@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 from planner.episodes.episode_file import episodes_in
 from planner.episodes.pack import opened
@@ -73,6 +74,20 @@ def find_suite(name: str) -> tuple[SuiteEpisode, ...]:
     if twice is not None:
         raise PlannerError(f"the suite {name} has two episodes {twice}")
     return tuple(found)
+
+
+def drawn(suite: Sequence[SuiteEpisode], count: int, seed: int) -> tuple[SuiteEpisode, ...]:
+    """`count` episodes of a suite, drawn at random without repeats; 0 = all. In order of path.
+
+    Raises:
+        PlannerError: if the suite has fewer.
+    """
+    if count > len(suite):
+        raise PlannerError(f"{count} episodes are asked for, and the suite has {len(suite)}")
+    if not count:
+        return tuple(suite)
+    chosen = sorted(Random(seed).sample(range(len(suite)), count))
+    return tuple(suite[place] for place in chosen)
 
 
 def suite_places(name: str, others: Iterable[str] = ()) -> list[Path]:

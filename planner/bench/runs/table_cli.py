@@ -1,4 +1,7 @@
-"""`planner bench table PAPER RUN...`: a paper's tables, row by row with our runs."""
+"""`planner bench table PAPER RUN...`: a paper's tables, row by row with our runs.
+
+`planner bench table all` is a table of all planners instead.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.bench.runs import epm_tables, et_plan_tables, llamar_tables, teach_tables
+from planner.bench.runs import all_cli, epm_tables, et_plan_tables, llamar_tables, teach_tables
 from planner.bench.runs.epm_tables import Lengths
 from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.manifest import read_manifest
@@ -45,7 +48,8 @@ PAPERS: Mapping[str, Paper] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    parser.add_argument("paper", choices=PAPERS, metavar="PAPER", help=", ".join(PAPERS))
+    papers = [*PAPERS, all_cli.ALL]
+    parser.add_argument("paper", choices=papers, metavar="PAPER", help=", ".join(papers))
     parser.add_argument(
         "runs",
         nargs="*",
@@ -69,10 +73,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar=("FROM", "TO"),
         help="of epm: skill calls of medium episodes; default 13 26",
     )
+    all_cli.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the tables."""
+    if args.paper == all_cli.ALL:
+        if args.runs or args.named or args.lengths:
+            raise PlannerError(f"{all_cli.ALL} makes its runs itself, in --out")
+        return all_cli.run(args)
+    if args.out is not None:
+        raise PlannerError(f"--out is of {all_cli.ALL}, not of {args.paper}")
     named: dict[str, list[str]] = {}
     for words in args.named:
         row, sign, folder = words.partition("=")

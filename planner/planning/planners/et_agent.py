@@ -15,6 +15,7 @@ PLANNER = PlannerPart(
     summary="ET-Plan-Bench: ranks rooms, looks round, tries furniture; one robot",
     make=_make,
     takes_model=True,
+    tells_replies=True,
     full_memory_for=knows_everything,
     options=ET_OPTIONS,
 )

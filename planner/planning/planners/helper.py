@@ -15,6 +15,7 @@ PLANNER = PlannerPart(
     summary="HELPER: a program from a dialogue, by a model that is shown similar ones; one robot",
     make=_make,
     needs_model=True,
+    tells_replies=True,
     asks=True,
     wants_pictures=wants_pictures,
     options=HELPER_OPTIONS,

@@ -18,6 +18,7 @@ PLANNER = PlannerPart(
     summary="LLaMAR: Planner, Actor, Corrector and Verifier for a team, in joint steps",
     make=_make,
     needs_model=True,
+    tells_replies=True,
     wants_pictures=wants_pictures,
     reads_goal=reads_goal,
     options=LLAMAR_OPTIONS,

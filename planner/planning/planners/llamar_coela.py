@@ -19,6 +19,7 @@ PLANNER = PlannerPart(
     summary="LLaMAR's baseline CoELA: a model for each agent, messages, choices from a list",
     make=_make,
     needs_model=True,
+    tells_replies=True,
     talks=True,
     wants_pictures=wants_pictures,
     options=COELA_OPTIONS,

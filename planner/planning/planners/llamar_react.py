@@ -16,6 +16,7 @@ PLANNER = PlannerPart(
     summary="LLaMAR's baseline ReAct: one call a joint step, a thought before the actions",
     make=_make,
     needs_model=True,
+    tells_replies=True,
     wants_pictures=wants_pictures,
     options=TEAM_OPTIONS,
 )

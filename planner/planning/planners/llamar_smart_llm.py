@@ -18,6 +18,7 @@ PLANNER = PlannerPart(
     summary="LLaMAR's baseline SmartLLM: a program of functions and threads, written once",
     make=_make,
     needs_model=True,
+    tells_replies=True,
     wants_pictures=wants_pictures,
     options=EXACT_OPTIONS,
 )

@@ -1,0 +1,151 @@
+"""`planner bench table all`: every planner on the same held-out episodes."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from planner.bench.runs.all_tables import Result, markdown_lines, text_lines
+from planner.bench.runs.contestants import Asked, Contestant, Field, field_of
+from planner.bench.runs.engine_choice import add_engine_flags, make_engine
+from planner.bench.runs.manifest import new_manifest
+from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
+from planner.bench.runs.runner import run_jobs
+from planner.bench.runs.suites import SuiteEpisode, drawn, find_suite, jobs_of
+from planner.episodes.episode_file import write_text
+from planner.parts.kinds import PLANNERS
+from planner.world.errors import PlannerError
+
+ALL, SUITE = "all", "partnr_test"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `all` beside those of papers."""
+    group = parser.add_argument_group(f"of {ALL}, which runs every planner before it prints")
+    group.add_argument("--out", type=Path, metavar="DIR", help="a run for each; resumes there")
+    group.add_argument(
+        "--episodes-of", default=SUITE, metavar="SUITE", help=f"what they run; default {SUITE}"
+    )
+    group.add_argument(
+        "--count", type=int, default=0, help="episodes, drawn at random; default: all"
+    )
+    group.add_argument("--seed", type=int, default=0, help="of this drawing")
+    group.add_argument("--agents", type=int, default=1, help="acting agents; 0 = all")
+    group.add_argument(
+        "--planner", action="append", default=[], choices=PLANNERS.names(), help="default: all"
+    )
+    group.add_argument(
+        "--fault-rate",
+        action="append",
+        type=float,
+        default=[],
+        help="of the privileged model that stands for real ones, repeatable; default: 0 and 0.1",
+    )
+    group.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="M",
+        help="with each planner that uses models, repeatable",
+    )
+    group.add_argument("--model-url", default="", metavar="URL", help="of its server, .../v1")
+    group.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="for all planners and models that have it, repeatable",
+    )
+    group.add_argument("--markdown", type=Path, metavar="FILE", help="the table for a page")
+    group.add_argument("--quiet", action="store_true", help="do not print a line per episode")
+    add_engine_flags(group)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 if every episode has a verdict, 1 if not, 130 after Ctrl-C."""
+    if args.out is None:
+        raise PlannerError(f"{ALL} needs --out, the folder of its runs")
+    for name in ("count", "agents"):
+        if getattr(args, name) < 0:
+            raise PlannerError(f"--{name} is {getattr(args, name)}, below 0")
+    field = field_of(
+        Asked(
+            args.planner,
+            args.fault_rate or (0.0, 0.1),
+            args.model,
+            args.model_url,
+            args.agents,
+            _options(args.option),
+        )
+    )
+    episodes = drawn(find_suite(args.episodes_of), args.count, args.seed)
+    results = []
+    for contestant in field.contestants:
+        try:
+            results.append(_result(args, contestant, episodes))
+        except KeyboardInterrupt:
+            print(f"\nstopped in {contestant.name}; the same command goes on", file=sys.stderr)
+            return 130
+    print("\n".join(_head(args, len(episodes)) + text_lines(results, field.left_out)))
+    if args.markdown is not None:
+        write_text(args.markdown, _page(args, results, field, len(episodes)))
+    return 1 if any(row.error is not None for result in results for row in result.rows) else 0
+
+
+def _options(words: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign or not name:
+            raise PlannerError(f"--option {word}: expected NAME=VALUE")
+        found[name.replace("-", "_")] = value
+    return found
+
+
+def _result(
+    args: argparse.Namespace, contestant: Contestant, episodes: Sequence[SuiteEpisode]
+) -> Result:
+    """Runs what a contestant has not done yet."""
+    settings, folder = contestant.settings, args.out / contestant.name
+    jobs = jobs_of(episodes, 0, 0)
+
+    def tell(row: Row, count: int, of: int) -> None:
+        if not args.quiet:
+            print(f"{contestant.name}  {count}/{of}  {row.episode_id}  {_came(row)}", flush=True)
+
+    manifest = new_manifest(args.episodes_of, episodes, len(jobs), settings)
+    run_jobs(folder, manifest, jobs, make_engine(args, settings), tell)
+    return Result(contestant, tuple(newest_rows(folder / ROWS_NAME).values()))
+
+
+def _came(row: Row) -> str:
+    if row.error is not None:
+        return f"{row.error.fault.value}: {row.error.text}"
+    return "solved" if row.verdict is not None and row.verdict.success else "not solved"
+
+
+def _head(args: argparse.Namespace, count: int) -> list[str]:
+    agents = f"{args.agents} acting" if args.agents else "all agents acting"
+    return [f"{count} episodes of {args.episodes_of}, {agents}; strict rules"]
+
+
+def _page(args: argparse.Namespace, results: Sequence[Result], field: Field, count: int) -> str:
+    words = [
+        "planner bench table all",
+        *(["--episodes-of", args.episodes_of] if args.episodes_of != SUITE else []),
+        *(["--count", str(args.count), "--seed", str(args.seed)] if args.count else []),
+        *(["--agents", str(args.agents)] if args.agents != 1 else []),
+        *(word for name in args.planner for word in ("--planner", name)),
+        *(word for rate in args.fault_rate for word in ("--fault-rate", f"{rate:g}")),
+        *(word for option in args.option for word in ("--option", shlex.quote(option))),
+        *(word for model in args.model for word in ("--model", shlex.quote(model))),
+        *(["--model-url", args.model_url] if args.model_url else []),
+        "--out DIR",
+    ]
+    date = datetime.now(UTC).strftime("%-d %B %Y")
+    head = [*_head(args, count), "", "```console", f"$ {' '.join(words)}", "```", f"{date}:", ""]
+    return "\n".join([*head, *markdown_lines(results, field.left_out)]) + "\n"
