@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from planner.app.embedded_run import backend_agents
-from planner.app.prepared_run import InProcessBackend, prepare_run
+from planner.app.prepared_run import prepare_run
 from planner.app.run import RunResult
 from planner.app.run_story import RunStory
 from planner.app.trace import ObservedTrace, decision_record, traced
 from planner.bench.runs.models import Models
-from planner.bench.runs.settings import InProcess, MemoryKind, RunSettings
+from planner.bench.runs.settings import MemoryKind, RunSettings
 from planner.bench.runs.suites import Job
 from planner.evaluation.progress import Verdict
 from planner.evaluation.trace import EpisodeTrace
@@ -23,6 +23,7 @@ from planner.memory.maps.survey import FloorSurvey
 from planner.models.model_choice import ModelChoice, make_model
 from planner.models.trace import ModelCall
 from planner.narrator.picture import Moment
+from planner.parts.kinds import BACKENDS
 from planner.parts.option import OptionValue
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import make_planner
@@ -34,11 +35,10 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import find_house
 from planner.world.state import WorldState
-from sim_bridge.embedded.backend import EmbeddedBackend
-from sim_bridge.embedded.options import default_options
-from sim_bridge.graph.backend import GraphBackend
+from sim_bridge.backend import Backend
 from sim_bridge.opening import Opened, bare_episode, open_world
-from sim_bridge.rescue.backend import RescueBackend
+from sim_bridge.part import Drawn
+from sim_bridge.registry import make_backend
 
 NO_MODEL = ModelChoice()
 # Short, since a person is waiting; benchmarks wait longer.
@@ -121,6 +121,7 @@ def run(
     *,
     instruction: str = "",
     planner: str = "expert",
+    backend: str = "",
     memory: str = MemoryKind.RAYS.value,
     agents: int = 0,
     seed: int | None = None,
@@ -135,12 +136,14 @@ def run(
     ask: Ask | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Run:
-    """Carries out an episode on the embedded simulator, as `planner run` does.
+    """Carries out an episode in this process, as `planner run` does.
 
     Args:
         episode: name, file, or the result of `load`.
         instruction: plain English, instead of the episode's task; judged as it was understood.
         planner: one of `planner run --planner`.
+        backend: one of `planner run --backend`; empty = the embedded simulator, or what the house
+            needs.
         memory: one of `planner run --memory`.
         agents: how many act; 0 = all.
         seed: replaces the episode's.
@@ -164,6 +167,7 @@ def run(
     task = with_instruction(opened, instruction) if instruction else opened.episode
     settings = RunSettings(
         planner=planner,
+        backend=backend,
         memory=memory,
         model=model,
         model_url=model_url,
@@ -216,7 +220,7 @@ async def play(
     async with AsyncExitStack() as opened:
         backend = _backend(settings, house)
         opened.callback(backend.close)
-        pictures = pictures and isinstance(backend, EmbeddedBackend)
+        pictures = pictures and BACKENDS.get(settings.world_of(house)).has_pictures
         if builds_map and (settings.knows_all or not pictures):
             raise PlannerError("a map can only be built where the memory reads pictures")
         survey = FloorSurvey()
@@ -279,21 +283,17 @@ async def play(
         return Run(result, trace, story)
 
 
-def _backend(settings: RunSettings, house: House) -> InProcessBackend:
-    """The backend that settings and house ask for."""
-    match settings.world_of(house):
-        case InProcess.RESCUE:
-            return RescueBackend()
-        case InProcess.GRAPH:
-            return GraphBackend()
-        case InProcess.EMBEDDED:
-            return EmbeddedBackend(default_options().model_copy(update=_drawn(settings)))
+def _backend(settings: RunSettings, house: House) -> Backend:
+    """The backend that settings and house ask for.
 
-
-def _drawn(settings: RunSettings) -> dict[str, bool]:
-    """Whether cameras are rendered; instance ids only for a privileged memory."""
+    Whether pictures are drawn is decided picture by picture; instance ids are drawn only for a
+    privileged memory.
+    """
     updater = settings.updater
-    return {"instances": updater is None or updater.reads_truth(settings.memory_model)}
+    instances = updater is None or updater.reads_truth(settings.memory_model)
+    return make_backend(
+        settings.world_of(house), settings.backend_config, Drawn(instances=instances)
+    )
 
 
 def _say_nothing(_line: str) -> None:

@@ -12,6 +12,19 @@ from sim_bridge.backend import Backend
 INTERFACE = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What has to be drawn in a run.
+
+    Attributes:
+        pictures: camera pictures.
+        instances: the instance ids of their pixels.
+    """
+
+    pictures: bool = True
+    instances: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendPart:
     """The record of a backend.
@@ -20,6 +33,7 @@ class BackendPart:
         summary: one line for the help.
         make: makes the backend, without an episode, from a settings file; None = the shipped one.
             Raises `PlannerError` for what is wrong or missing.
+        make_for: the same for a run that needs less drawn; None = it makes no difference.
         simulated: whether its time is simulated (/clock) and its true state is known; else it is
             a robot that an operator attends.
         has_pictures: whether agents have cameras; without, it publishes what they see.
@@ -31,5 +45,6 @@ class BackendPart:
     make: Callable[[Path | None], Backend]
     simulated: bool
     has_pictures: bool = True
+    make_for: Callable[[Path | None, Drawn], Backend] | None = None
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from planner.app.reference_body import play_calls
 from planner.app.task_worlds import ALREADY, NOT_MET, GraphTaskWorld
 from planner.episodes.et_generation.task_world import Played
+from planner.parts.kinds import BACKENDS
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from sim_bridge.backend import Backend
+from sim_bridge.part import Drawn
+from sim_bridge.registry import make_backend
 
 _FAILED = "a body cannot carry the plan out"
 _NO_GRAPHS = "this world has no scene graphs; use --world graph"
@@ -66,18 +69,12 @@ class BodilyTaskWorld:
 
 
 def bodily_world(name: str) -> BodilyTaskWorld:
-    """The embedded simulator, without pictures, or Habitat.
+    """A simulator in which robots have bodies, without pictures where they are not needed.
 
     Raises:
         PlannerError: if there is no such world, or it cannot be used here.
     """
-    if name == "embedded":
-        from sim_bridge.embedded.backend import EmbeddedBackend
-        from sim_bridge.embedded.options import EmbeddedOptions
-
-        return BodilyTaskWorld(name, EmbeddedBackend(EmbeddedOptions(renderer="none")))
-    if name == "habitat":
-        from sim_bridge.habitat.backend import HabitatBackend
-
-        return BodilyTaskWorld(name, HabitatBackend())
-    raise PlannerError(f"there is no world {name!r} to carry tasks out in")
+    part = BACKENDS.get(name)
+    if not part.simulated or not part.has_pictures:
+        raise PlannerError(f"there is no world {name!r} to carry tasks out in")
+    return BodilyTaskWorld(name, make_backend(name, drawn=Drawn(pictures=False, instances=False)))

@@ -1,10 +1,11 @@
-"""Runs of episodes on the embedded simulator, with or without images."""
+"""Runs of episodes on simulators with the kinematic rules, with or without images."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol, runtime_checkable
 
 from planner.app.composition import compose
 from planner.app.run import EpisodeRun, RunResult
@@ -13,7 +14,7 @@ from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
-from planner.memory.sightings import GT_VISIBILITY
+from planner.memory.sightings import GT_VISIBILITY, Visibility
 from planner.memory.updater import MemoryUpdater
 from planner.planning.planner import Planner, Task
 from planner.planning.session_world import Event
@@ -21,11 +22,40 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.observation import Observation, Sighting
-from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.kinematic import KinematicBackend
+
+
+@runtime_checkable
+class RaySource(Protocol):
+    """A simulator that computes what agents see without drawing it; see `EmbeddedBackend`."""
+
+    def sightings(
+        self, agent: str, max_distance_m: float = 6.0, min_fraction: float = 0.0
+    ) -> list[Sighting]:
+        """What an agent sees now."""
+
+    def sees_any(
+        self, agent: str, names: Sequence[str], max_distance_m: float, min_fraction: float
+    ) -> bool:
+        """Whether it sees any of some entities."""
+
+    def sightings_among(
+        self, agent: str, names: Sequence[str], max_distance_m: float, min_fraction: float
+    ) -> list[Sighting]:
+        """Which of some entities it sees."""
+
+    def looks_seeing_none(
+        self,
+        names: Sequence[str],
+        seconds: Sequence[float],
+        max_distance_m: float,
+        min_fraction: float,
+    ) -> int:
+        """The number of coming looks in which no agent sees any of some entities."""
 
 
 def run_embedded(
-    backend: EmbeddedBackend,
+    backend: KinematicBackend,
     house: House,
     episode: Episode,
     make_planner: Callable[[Task], Planner],
@@ -59,7 +89,7 @@ def backend_agents(episode: Episode) -> tuple[str, ...]:
 
 
 def prepare_embedded(
-    backend: EmbeddedBackend,
+    backend: KinematicBackend,
     house: House,
     episode: Episode,
     make_planner: Callable[[Task], Planner],
@@ -78,37 +108,23 @@ def prepare_embedded(
     """Loads an episode and returns it ready to run.
 
     Arguments are as of `compose`. With `images` the memory uses rendered images, or else visibility
-    is computed by rays. `leaps` skips idle steps; events, their times and the verdict are the same
-    without, only slower. `updater` replaces the privileged one; `watch` is called with each
-    observation, and the memory before its update.
+    is computed by rays, where the simulator can: others draw images all the same. `leaps` skips
+    idle steps; events, their times and the verdict are the same without, only slower. `updater`
+    replaces the privileged one; `watch` is called with each observation, and the memory before its
+    update.
 
     Raises:
         PlannerError: if the episode has no goal, or does not fit the house.
     """
+    rays = backend if isinstance(backend, RaySource) else None
+    images = images or rays is None
     if updater is not None and not images:
         raise PlannerError(f"memory {updater.name} needs images, and the run has none")
     limits = GT_VISIBILITY
-    glance = partial(
-        backend.sightings, max_distance_m=limits.max_distance_m, min_fraction=limits.min_fraction
-    )
-
-    def shows_any(agent: str, names: Sequence[str]) -> bool:
-        return backend.sees_any(agent, names, limits.max_distance_m, limits.min_fraction)
-
-    def glimpse(agent: str, names: Sequence[str]) -> Sequence[Sighting]:
-        return backend.sightings_among(agent, names, limits.max_distance_m, limits.min_fraction)
-
-    def show_none(names: Sequence[str], seconds: Sequence[float]) -> int:
-        return backend.looks_seeing_none(names, seconds, limits.max_distance_m, limits.min_fraction)
-
-    privileged = PrivilegedUpdater(
-        backend.world_state,
-        limits,
-        sightings=None if images else glance,
-        in_view=None if images else shows_any,
-        handled=None if images else lambda: backend.handled_revision,
-        glimpse=None if images else glimpse,
-        show_none=None if images or backend.is_noisy else show_none,
+    privileged = (
+        PrivilegedUpdater(backend.world_state, limits)
+        if images or rays is None
+        else _by_rays(backend, rays, limits)
     )
     cameras = ("hand",) if images else ()
     return compose(
@@ -128,11 +144,37 @@ def prepare_embedded(
     )
 
 
+def _by_rays(backend: KinematicBackend, rays: RaySource, limits: Visibility) -> PrivilegedUpdater:
+    """A memory updater that asks the simulator what agents see."""
+    glance = partial(
+        rays.sightings, max_distance_m=limits.max_distance_m, min_fraction=limits.min_fraction
+    )
+
+    def shows_any(agent: str, names: Sequence[str]) -> bool:
+        return rays.sees_any(agent, names, limits.max_distance_m, limits.min_fraction)
+
+    def glimpse(agent: str, names: Sequence[str]) -> Sequence[Sighting]:
+        return rays.sightings_among(agent, names, limits.max_distance_m, limits.min_fraction)
+
+    def show_none(names: Sequence[str], seconds: Sequence[float]) -> int:
+        return rays.looks_seeing_none(names, seconds, limits.max_distance_m, limits.min_fraction)
+
+    return PrivilegedUpdater(
+        backend.world_state,
+        limits,
+        sightings=glance,
+        in_view=shows_any,
+        handled=lambda: backend.handled_revision,
+        glimpse=glimpse,
+        show_none=None if backend.is_noisy else show_none,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Observer:
     """See `planner.app.time_steps.Observer`; `watch` is called for every frame."""
 
-    backend: EmbeddedBackend
+    backend: KinematicBackend
     privileged: PrivilegedUpdater
     memory: Memory
     cameras: Sequence[str]

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 
-from planner.app.composition import compose
 from planner.app.prepared_run import prepare_run
 from planner.app.reference_play import reference_calls
-from planner.app.time_steps import Observer, Steps
-from planner.evaluation.progress import Mode
-from planner.memory.memory import Memory
-from planner.memory.privileged import PrivilegedUpdater
 from planner.parts.calls import parse_call
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.world.episode import Episode
-from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.skill import SkillCall, SkillName
 from sim_bridge.backend import Backend
@@ -86,31 +79,10 @@ def play_calls(world: Backend, episode: Episode, house: House, calls: tuple[str,
         return planner
 
     acting = (episode.agents[0].uid,)
-    if isinstance(world, EmbeddedBackend | GraphBackend):
-        run = prepare_run(
-            world, house, episode, make_planner, acting=acting, images=False, all_known=True
-        )
-    else:
-        run = compose(
-            world,
-            house,
-            episode,
-            make_planner,
-            PrivilegedUpdater(world.world_state),
-            _no_observer,
-            partial(Steps, world),
-            acting=acting,
-            seed=None,
-            on_event=None,
-            trace=None,
-            mode=Mode.STRICT,
-            all_known=True,
-        )
+    run = prepare_run(
+        world, house, episode, make_planner, acting=acting, images=False, all_known=True
+    )
     verdict = run.run().verdict.criteria
     if verdict is not None and verdict.success:
         return Ended("", verdict.first_step == 0)
     return Ended(planner.failure or (verdict.explanation if verdict is not None else ""), False)
-
-
-def _no_observer(_memory: Memory) -> Observer:
-    raise PlannerError("nobody looks where everything is known")

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from planner.app.prepared_run import InProcessBackend
 from planner.app.run import EpisodeRun
 from planner.evaluation.progress import Progress
 from planner.narrator import story
@@ -24,7 +23,8 @@ from planner.world.house import House
 from planner.world.instruct import one_line
 from planner.world.observation import RgbImage
 from planner.world.skill import SkillCall, SkillName, SkillResult
-from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.backend import Backend
+from sim_bridge.embedded.kinematic import KinematicBackend
 
 MAX_MOMENTS = 10
 PICTURE_NAME = "run.png"
@@ -53,7 +53,7 @@ class RunStory:
     house: House
     episode: Episode
     agents: Sequence[str]
-    backend: InProcessBackend
+    backend: Backend
     has_pictures: bool
     say: Callable[[str], None] = print
     moments: list[Moment] = field(default_factory=list)
@@ -152,10 +152,10 @@ class RunStory:
         save(picture, path)
         return path
 
-    def _foresees(self) -> EmbeddedBackend | None:
+    def _foresees(self) -> KinematicBackend | None:
         """The simulator if it knows where agents will be: noise and other worlds do not."""
         backend = self.backend
-        if not isinstance(backend, EmbeddedBackend) or backend.is_noisy:
+        if not isinstance(backend, KinematicBackend) or backend.is_noisy:
             return None
         return backend
 

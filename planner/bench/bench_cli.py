@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+from planner.app.drawing_backends import add_backend_flags, check_draws
 from planner.app.true_classes import TrueClasses
 from planner.bench.curves import draw_curves
 from planner.bench.memory_bench import HouseScore, MakeUpdater, as_json, score_house, table
@@ -19,7 +21,8 @@ from planner.parts.option import OptionValue, read_options
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_house
-from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.backend import Backend
+from sim_bridge.registry import make_backend
 
 REFERENCE = "privileged"
 
@@ -41,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--model-url", default="", help="of the server of a model, .../v1")
     parser.add_argument("--model-second", default="", help="LoRA adapter, or SigLIP beside OWLv2")
+    add_backend_flags(parser)
     parser.add_argument(
         "--distance", type=float, default=DEFAULT_DISTANCE_M, help="farthest match, metres"
     )
@@ -63,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     makers = {REFERENCE: _maker(REFERENCE, UpdaterModel(), {})}
     options = _options(args, names)
     makers |= {name: _maker(name, model, options) for name in names}
+    check_draws(args.backend)
     houses = [load_house(word) for word in args.houses or _heldout()]
     scores: list[HouseScore] = []
     for house in houses:
@@ -75,10 +80,16 @@ def run(args: argparse.Namespace) -> int:
             on_progress=print,
             second_tour=not args.once,
             pieces=not args.rooms_only,
+            open_backend=partial(make_backend, args.backend, args.backend_config),
         )
     print(f"\n{len(houses)} houses, matches up to {args.distance:g} m, mean [95 % interval]")
     print(table(scores))
-    settings = {"houses": [h.name for h in houses], "distance_m": args.distance, "seed": args.seed}
+    settings = {
+        "houses": [h.name for h in houses],
+        "distance_m": args.distance,
+        "seed": args.seed,
+        "backend": args.backend,
+    }
     try:
         if args.json:
             args.json.write_text(as_json(scores, settings) + "\n", encoding="utf-8")
@@ -107,7 +118,7 @@ def _options(args: argparse.Namespace, names: Sequence[str]) -> Mapping[str, Opt
 def _maker(name: str, model: UpdaterModel, options: Mapping[str, OptionValue]) -> MakeUpdater:
     """Makes the updater for a house; without a model the baselines use true classes."""
 
-    def make(layout: House, backend: EmbeddedBackend) -> MemoryUpdater:
+    def make(layout: House, backend: Backend) -> MemoryUpdater:
         request = UpdaterRequest(
             name,
             model,

@@ -24,11 +24,12 @@ from planner.world.entity import Entity
 from planner.world.house import House, ObjectPlacement
 from planner.world.observation import Observation
 from planner.world.vocabulary import AgentKind
-from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.backend import Backend
+from sim_bridge.registry import make_backend
 
 _MOVED_SHARE = 0.2
 _ENTITY = TypeAdapter(Entity)
-MakeUpdater = Callable[[House, EmbeddedBackend], MemoryUpdater]
+MakeUpdater = Callable[[House, Backend], MemoryUpdater]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,10 @@ class _Candidate:
         return [e for e in self.memory.snapshot().entities if not e.is_furniture]
 
 
+def _embedded() -> Backend:
+    return make_backend("embedded")
+
+
 def score_house(
     house: House,
     makers: Mapping[str, MakeUpdater],
@@ -102,6 +107,7 @@ def score_house(
     second_tour: bool = True,
     pieces: bool = True,
     curve_every: int = 20,
+    open_backend: Callable[[], Backend] = _embedded,
 ) -> list[HouseScore]:
     """Tours a house with all updaters and scores each.
 
@@ -115,8 +121,9 @@ def score_house(
         second_tour: whether to move objects and tour the house again.
         pieces: whether to walk up to each piece of furniture.
         curve_every: number of frames between two points of the curves.
+        open_backend: makes the simulator, which has pictures.
     """
-    backend = EmbeddedBackend()
+    backend = open_backend()
     try:
         backend.reset(house, tour_episode(house), seed)
         layout = house.model_copy(update={"objects": ()})
@@ -147,7 +154,7 @@ def score_house(
 
 
 def _walk(
-    backend: EmbeddedBackend,
+    backend: Backend,
     house: House,
     candidates: Sequence[_Candidate],
     offset_s: float,
@@ -171,7 +178,7 @@ def _walk(
     return looks
 
 
-def _truth(backend: EmbeddedBackend) -> TrueThings:
+def _truth(backend: Backend) -> TrueThings:
     state = backend.world_state()
     return TrueThings((), (), {}) if state is None else true_things(state)
 

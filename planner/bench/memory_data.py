@@ -1,4 +1,4 @@
-"""EPM's data set, from rollouts of the expert on the embedded simulator (EPM-2.4)."""
+"""EPM's data set, from rollouts of the expert on a simulator with pictures (EPM-2.4)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from planner.app.drawing_backends import DEFAULT
 from planner.app.embedded_run import run_embedded
 from planner.evaluation.language import read_evaluation
 from planner.memory.entity_list import EntityList, Provenance
@@ -24,23 +25,28 @@ from planner.world.belief import Source
 from planner.world.catalogue import default_catalogue
 from planner.world.entity import OperationKind
 from planner.world.episode import Episode
+from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
 from planner.world.observation import CameraFrame, Observation
 from planner.world.skill import SkillCall
 from planner.world.states import default_states
-from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.backend import Backend
+from sim_bridge.embedded.kinematic import KinematicBackend
+from sim_bridge.registry import make_backend
 
 AGENT, CAMERA = "agent_0", "hand"
 
 
 @dataclass(frozen=True, slots=True)
 class DataRecipe:
-    """How the data set is made: episodes, one shard each, seed and rules."""
+    """How the data set is made: episodes, one shard each, seed, rules and simulator."""
 
     episodes: tuple[str, ...]
     seed: int = 1
     rules: LabelRules = field(default_factory=LabelRules)
+    backend: str = DEFAULT
+    backend_config: str = ""
 
 
 def make_memory_data(root: Path, recipe: DataRecipe) -> Manifest:
@@ -65,7 +71,8 @@ def make_memory_data(root: Path, recipe: DataRecipe) -> Manifest:
             "farthest_m": recipe.rules.visibility.max_distance_m,
             "phantom_share": recipe.rules.phantom_share,
             "update_known": int(recipe.rules.update_known),
-        },
+        }
+        | ({} if recipe.backend == DEFAULT else {"backend": recipe.backend}),
         shards=len(recipe.episodes),
         frames=kept,
         counts={**after, **{f"{kind} before balancing": n for kind, n in before.items()}},
@@ -87,7 +94,10 @@ def _rollout(name: str, index: int, recipe: DataRecipe) -> Sequence[Sample]:
     episode, house = load_episode(name)
     if episode.evaluation is None or changes_states(episode):
         return ()
-    backend = EmbeddedBackend()
+    backend = make_backend(recipe.backend, recipe.backend_config)
+    if not isinstance(backend, KinematicBackend):
+        backend.close()
+        raise PlannerError(f"the backend {recipe.backend} has no pictures of bodies that move")
     recorder = _Recorder(backend, house, recipe, np.random.default_rng([recipe.seed, 9, index]))
     try:
         result = run_embedded(
@@ -109,7 +119,7 @@ class _Recorder:
 
     def __init__(
         self,
-        backend: EmbeddedBackend,
+        backend: Backend,
         house: House,
         recipe: DataRecipe,
         rng: np.random.Generator,

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.app.prepared_run import InProcessBackend, prepare_run
+from planner.app.prepared_run import prepare_run
 from planner.bench.runs.house_caches import clear_house_caches
 from planner.bench.runs.models import Models
-from planner.bench.runs.settings import InProcess, RunSettings
+from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.suites import SuiteEpisode, find_suite
 from planner.bench.runs.worker import acting_agents
 from planner.models.trace import ignore_call
@@ -31,11 +31,10 @@ from planner.training.traces.rules import TraceRules, improved
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
-from sim_bridge.embedded.backend import EmbeddedBackend
-from sim_bridge.embedded.options import EmbeddedOptions
-from sim_bridge.graph.backend import GraphBackend
+from sim_bridge.backend import Backend
 
 DEMONSTRATOR = "expert"
+_GRAPH = "graph"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ class _Runner:
         self._settings = RunSettings(planner=recipe.planner, memory=recipe.memory)
         self._settings.check()
         self._models = Models(self._settings)
-        self._backend: EmbeddedBackend | None = None
+        self._backend: Backend | None = None
         self._house = ""
 
     def run(self, entry: SuiteEpisode, agents: int) -> Sequence[Trace]:
@@ -184,15 +183,14 @@ class _Runner:
             clear_house_caches()
             self._house = house
 
-    def _world(self, house: House) -> InProcessBackend:
+    def _world(self, house: House) -> Backend:
         world = self._settings.world_of(house)
-        if world is InProcess.GRAPH:
-            return GraphBackend()
-        if world is not InProcess.EMBEDDED:
+        if house.graph is not None and world != _GRAPH:
             raise PlannerError(f"{house.name}: traces are made of houses, not of {world} scenes")
+        if world == _GRAPH:
+            return self._settings.open_backend(house)
         if self._backend is None:
-            pictures = self._settings.reads_pictures
-            self._backend = EmbeddedBackend(None if pictures else EmbeddedOptions(renderer="none"))
+            self._backend = self._settings.open_backend(house)
         return self._backend
 
 

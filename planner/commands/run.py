@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from planner.api import MODEL_WAIT_S, Run, load, play, with_instruction
+from planner.app.drawing_backends import absolute_file
 from planner.app.run_story import default_folder
 from planner.bench.runs.memory_flags import add_memory_flags, read_memory_flags
-from planner.bench.runs.settings import InProcess, MemoryKind, RunSettings, memory_names
+from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
 from planner.evaluation.trace import write_traces
 from planner.models.chat import ModelError
 from planner.models.model_choice import ModelChoice, model_forms, part_and_source
 from planner.narrator import story
 from planner.parts.flags import add_option_flags, read_option_flags
-from planner.parts.kinds import MODELS, PLANNERS
+from planner.parts.kinds import BACKENDS, MODELS, PLANNERS
 from planner.planning.session import Ask
 from planner.replay.state_log import StateLogWriter
 from planner.world.errors import FileError, PlannerError
@@ -46,9 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--backend",
-        choices=[*InProcess],
+        choices=BACKENDS.names(),
         default="",
-        help="default: rescue or graph if the house is such a scene, else embedded",
+        help="a simulator; default: rescue or graph if the house is such a scene, else embedded",
+    )
+    parser.add_argument(
+        "--backend-config", default="", metavar="FILE", help="its settings; default: the shipped"
     )
     parser.add_argument(
         "--model",
@@ -157,6 +161,7 @@ def _settings(args: argparse.Namespace) -> RunSettings:
     return RunSettings(
         planner=args.planner,
         backend=args.backend,
+        backend_config=absolute_file(args.backend_config),
         model=args.model,
         model_url=args.model_url,
         model_options=read_option_flags(args, own, MODELS.usable()),

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from planner.app.drawing_backends import add_backend_flags, check_draws
 from planner.app.views import ViewRecipe, make_views
 from planner.bench.memory_data import DataRecipe, make_memory_data
 from planner.commands import et_training, learned_training, planner_training
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     data.add_argument("output", type=Path, help="dataset folder; resumes where it stopped")
     data.add_argument("--episode", action="append", help="repeatable; default: all for training")
     data.add_argument("--seed", type=int, default=1)
+    add_backend_flags(data)
     data.add_argument(
         "--only-changes",
         action="store_true",
@@ -134,7 +136,9 @@ def _data(args: argparse.Namespace) -> int:
     shipped = sorted((config_dir() / "episodes" / "train").glob("*.json"))
     names = tuple(args.episode or [path.stem for path in shipped])
     rules = LabelRules(update_known=not args.only_changes)
-    manifest = make_memory_data(args.output, DataRecipe(names, args.seed, rules))
+    check_draws(args.backend)
+    recipe = DataRecipe(names, args.seed, rules, args.backend, args.backend_config)
+    manifest = make_memory_data(args.output, recipe)
     counts = ", ".join(f"{name} {count}" for name, count in manifest.counts.items())
     print(f"{args.output / TRAIN_FILE}: {manifest.frames} samples ({counts})")
     return 0

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from planner.world.files import read_model
 from sim_bridge.backend import Backend
-from sim_bridge.part import BackendPart
+from sim_bridge.part import BackendPart, Drawn
 
 
 def _make(settings: Path | None) -> Backend:
@@ -15,6 +15,18 @@ def _make(settings: Path | None) -> Backend:
     return EmbeddedBackend(None if settings is None else read_model(settings, EmbeddedOptions))
 
 
+def _make_for(settings: Path | None, drawn: Drawn) -> Backend:
+    from sim_bridge.embedded.backend import EmbeddedBackend
+    from sim_bridge.embedded.options import EmbeddedOptions, default_options
+
+    options = default_options() if settings is None else read_model(settings, EmbeddedOptions)
+    update = {"instances": drawn.instances} | ({} if drawn.pictures else {"renderer": "none"})
+    return EmbeddedBackend(options.model_copy(update=update))
+
+
 BACKEND = BackendPart(
-    summary="simulator of this project, nothing to install", make=_make, simulated=True
+    summary="simulator of this project, nothing to install",
+    make=_make,
+    make_for=_make_for,
+    simulated=True,
 )

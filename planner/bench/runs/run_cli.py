@@ -6,19 +6,20 @@ import argparse
 import sys
 from pathlib import Path
 
+from planner.app.drawing_backends import absolute_file
 from planner.bench.runs.engine_choice import add_engine_flags, make_engine
 from planner.bench.runs.manifest import new_manifest
 from planner.bench.runs.memory_flags import add_memory_flags, read_memory_flags
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
-from planner.bench.runs.settings import AnsweredBy, InProcess, MemoryKind, RunSettings, memory_names
+from planner.bench.runs.settings import AnsweredBy, MemoryKind, RunSettings, memory_names
 from planner.bench.runs.solved import check_store
 from planner.bench.runs.suites import find_suite, jobs_of
 from planner.bench.runs.table import summarise, summary_lines
 from planner.evaluation.progress import Mode
 from planner.models.model_choice import absolute, model_forms, part_and_source
 from planner.parts.flags import add_option_flags, read_option_flags
-from planner.parts.kinds import MODELS, PLANNERS
+from planner.parts.kinds import BACKENDS, MODELS, PLANNERS
 from planner.parts.option import OptionValue
 from planner.planning.axes import Control, MemorySource
 from planner.world.errors import PlannerError
@@ -32,9 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--planner", choices=PLANNERS.names(), default="expert")
     what.add_argument(
         "--backend",
-        choices=[*InProcess],
+        choices=BACKENDS.names(),
         default="",
-        help="default: rescue or graph if the house is such a scene, else embedded",
+        help="a simulator; default: rescue or graph if the house is such a scene, else embedded",
+    )
+    what.add_argument(
+        "--backend-config", default="", metavar="FILE", help="its settings; default: the shipped"
     )
     what.add_argument(
         "--model",
@@ -128,6 +132,7 @@ def _settings(args: argparse.Namespace) -> RunSettings:
         return RunSettings(
             planner=args.planner,
             backend=args.backend,
+            backend_config=absolute_file(args.backend_config),
             model=absolute(args.model),
             model_url=args.model_url,
             model_options=_model_options(args),

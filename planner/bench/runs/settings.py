@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from planner.app.prepared_run import usual_backend
 from planner.evaluation.progress import Mode
 from planner.memory.part import UpdaterPart
 from planner.models.ledger import Prices
 from planner.models.model_choice import ModelChoice
-from planner.parts.kinds import PLANNERS, UPDATERS
+from planner.parts.kinds import BACKENDS, PLANNERS, UPDATERS
 from planner.parts.option import OptionValue, read_options
 from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege, Skills
 from planner.planning.part import PlannerPart, needs_model
@@ -22,7 +23,9 @@ from planner.planning.planner_model import DialogueOptions
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel
 from planner.world.house import House
-from sim_bridge.rescue.scenes import scene_names
+from sim_bridge.backend import Backend
+from sim_bridge.part import Drawn
+from sim_bridge.registry import make_backend
 
 Count = Annotated[int, Field(ge=0)]
 Price = Annotated[float, Field(ge=0)]
@@ -38,14 +41,6 @@ class MemoryKind(StrEnum):
     RAYS = "privileged"
     PICTURES = "pictures"
     FULL = "full"
-
-
-class InProcess(StrEnum):
-    """The worlds in which episodes run in one process."""
-
-    EMBEDDED = "embedded"
-    GRAPH = "graph"
-    RESCUE = "rescue"
 
 
 class AnsweredBy(StrEnum):
@@ -64,8 +59,9 @@ class RunSettings(FileModel):
     """The settings of one run; those that may differ when it is resumed are not included.
 
     Attributes:
-        backend: "" = rescue for the house of a rescue scene, graph for one that is another scene
-            graph, else embedded.
+        backend: a simulator in the catalog of backends; "" = rescue for the house of a rescue
+            scene, graph for one that is another scene graph, else embedded.
+        backend_config: its settings file; "" = the shipped one.
         model: as in the node's parameter; `scripted:FOLDER` has a file EPISODE.txt for each
             episode, `recorded:RUN` replays the dialogues of another run.
         agents: how many act; 0 = all of the episode. A single agent is the person, since only
@@ -82,7 +78,8 @@ class RunSettings(FileModel):
     """
 
     planner: str = "expert"
-    backend: Literal["", "embedded", "graph", "rescue"] = ""
+    backend: str = ""
+    backend_config: str = ""
     model: str = ""
     model_url: str = ""
     model_options: Mapping[str, OptionValue] = Field(default_factory=dict)
@@ -149,11 +146,20 @@ class RunSettings(FileModel):
         read_options(part.options, self.options)
         self.model_choice.check()
         self._check_memory()
+        self._check_backend()
 
     @property
     def model_choice(self) -> ModelChoice:
         """The language model; if its server is away, calls wait for it."""
         return ModelChoice(self.model, self.model_url, self.model_options, wait_s=self.model_wait_s)
+
+    def _check_backend(self) -> None:
+        if self.backend_config and not self.backend:
+            raise PlannerError("--backend-config is of a backend: name it with --backend")
+        if self.backend and not BACKENDS.get(self.backend).simulated:
+            raise PlannerError(
+                f"the backend {self.backend} is no simulator that runs in one process"
+            )
 
     def _check_memory(self) -> None:
         updater = self.updater
@@ -191,22 +197,32 @@ class RunSettings(FileModel):
         """
         return PLANNERS.get(self.planner)
 
-    def world_of(self, house: House) -> InProcess:
-        """The world in which a house is run.
+    def world_of(self, house: House) -> str:
+        """The backend in which a house is run.
 
         Raises:
             PlannerError: if the house or the memory does not fit the backend.
         """
-        world = InProcess(self.backend) if self.backend else _usual_world(house)
-        if world is InProcess.EMBEDDED and house.graph is not None:
+        world = self.backend or usual_backend(house)
+        has_pictures = BACKENDS.get(world).has_pictures
+        if has_pictures and house.graph is not None:
             raise PlannerError(f"{house.name} is a scene graph, which --backend graph runs")
-        if world is not InProcess.EMBEDDED and self._needs_pictures:
+        if not has_pictures and self._needs_pictures:
             fit = [n for n, part in UPDATERS.usable().items() if not part.needs_pictures]
             raise PlannerError(
                 f"the {world} world has no pictures for --memory {self.memory}: "
                 f"use {', '.join([*fit, MemoryKind.FULL])}"
             )
         return world
+
+    def open_backend(self, house: House) -> Backend:
+        """Makes the backend in which a house is run.
+
+        Raises:
+            PlannerError: as `world_of`, or if it cannot be made.
+        """
+        drawn = Drawn(pictures=self.reads_pictures)
+        return make_backend(self.world_of(house), self.backend_config, drawn)
 
     @property
     def _needs_pictures(self) -> bool:
@@ -263,9 +279,3 @@ class RunSettings(FileModel):
     def prices(self) -> Prices:
         """Prices per million tokens."""
         return Prices(self.prompt_price, self.cached_price, self.reply_price)
-
-
-def _usual_world(house: House) -> InProcess:
-    if house.graph is None:
-        return InProcess.EMBEDDED
-    return InProcess.RESCUE if house.name in scene_names() else InProcess.GRAPH

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from planner.app.embedded_run import backend_agents
-from planner.app.prepared_run import InProcessBackend, prepare_run
+from planner.app.prepared_run import prepare_run
 from planner.app.run import EpisodeRun, RunResult
 from planner.app.simulated_person import SimulatedPerson, attended
 from planner.app.trace import decision_record, traced
@@ -18,7 +18,7 @@ from planner.bench.runs.house_caches import clear_house_caches
 from planner.bench.runs.manifest import versions
 from planner.bench.runs.models import Models, trace_stem
 from planner.bench.runs.rows import Fault, Row, RowAxes, RowCost, RowError, RowVerdict
-from planner.bench.runs.settings import AnsweredBy, InProcess, RunSettings
+from planner.bench.runs.settings import AnsweredBy, RunSettings
 from planner.bench.runs.suites import Job
 from planner.evaluation.metrics.metric import Metric, MetricRecord
 from planner.evaluation.metrics.table import metrics
@@ -28,6 +28,7 @@ from planner.models.chat import ChatModel, ModelUnavailableError
 from planner.models.dialogue_file import DialogueWriter, HeadLine
 from planner.models.ledger import Account, LedgerModel
 from planner.models.trace import ModelCall
+from planner.parts.kinds import BACKENDS
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import make_planner
 from planner.training.traces.record import Provenance
@@ -37,10 +38,7 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
 from planner.world.vocabulary import AgentKind
-from sim_bridge.embedded.backend import EmbeddedBackend
-from sim_bridge.embedded.options import EmbeddedOptions
-from sim_bridge.graph.backend import GraphBackend
-from sim_bridge.rescue.backend import RescueBackend
+from sim_bridge.backend import Backend
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class EpisodeWorker:
 
     def __init__(self, settings: RunSettings, models: Models) -> None:
         self._settings, self._models = settings, models
-        self._backend: EmbeddedBackend | None = None
+        self._backend: Backend | None = None
         self._house = ""
         self._versions = dict(versions())
 
@@ -194,14 +192,13 @@ class EpisodeWorker:
             all_known=settings.knows_all,
         )
 
-    def _world(self, house: House) -> InProcessBackend:
-        match self._settings.world_of(house):
-            case InProcess.RESCUE:
-                return RescueBackend()
-            case InProcess.GRAPH:
-                return GraphBackend()
-            case InProcess.EMBEDDED:
-                return self._simulator()
+    def _world(self, house: House) -> Backend:
+        if not BACKENDS.get(self._settings.world_of(house)).has_pictures:
+            return self._settings.open_backend(house)
+        # One with pictures takes long to start, and is kept as long as the house.
+        if self._backend is None:
+            self._backend = self._settings.open_backend(house)
+        return self._backend
 
     def _enter(self, house: str) -> None:
         """Drops everything of the previous house."""
@@ -238,12 +235,6 @@ class EpisodeWorker:
             provenance, reward=verdict.success, percent_complete=verdict.percent_complete
         )
         return "".join(f"{trace.model_dump_json(exclude_defaults=True)}\n" for trace in traces)
-
-    def _simulator(self) -> EmbeddedBackend:
-        if self._backend is None:
-            pictures = self._settings.reads_pictures
-            self._backend = EmbeddedBackend(None if pictures else EmbeddedOptions(renderer="none"))
-        return self._backend
 
     def _head(
         self, episode: Episode, job: Job, acting: Sequence[str], chat: ChatModel | None

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from planner.episodes.et_generation.categories import Category, Variant
 from planner.episodes.et_plan.homes import HomeSplit
+from planner.parts.kinds import BACKENDS
 
 ALL = "all"
-WORLDS = ("graph", "embedded", "habitat")
+DEFAULT_WORLD = "graph"
 RELATIONS = ("INSIDE", "ON", "CLOSE", "FACING")
 
 
@@ -17,9 +18,9 @@ def add_et_plan_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares them."""
     parser.add_argument(
         "--world",
-        choices=WORLDS,
-        default=WORLDS[0],
-        help="where plans are carried out (default graph)",
+        choices=BACKENDS.names(),
+        default=DEFAULT_WORLD,
+        help=f"the simulator in which plans are carried out (default {DEFAULT_WORLD})",
     )
     parser.add_argument(
         "--category",
