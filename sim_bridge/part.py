@@ -37,6 +37,8 @@ class BackendPart:
         simulated: whether its time is simulated (/clock) and its true state is known; else it is
             a robot that an operator attends.
         has_pictures: whether agents have cameras; without, it publishes what they see.
+        shows_datasets: whether the setting `dataset` names a folder with a dataset for each house,
+            by its name, as `planner houses export` writes them.
         options: none yet; settings are in a file.
         interface: version of this record that the backend was written for.
     """
@@ -46,5 +48,6 @@ class BackendPart:
     simulated: bool
     has_pictures: bool = True
     make_for: Callable[[Path | None, Drawn], Backend] | None = None
+    shows_datasets: bool = False
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE

@@ -296,6 +296,11 @@ ELSEWHERE: Mapping[str, str] = {
         ("planner houses import HSSD", "planner houses import HSSD 102817140 -o FILE"),
         "test/planner/houses/hssd/test_scene.py::test_the_command_writes_a_house_that_loads",
     ),
+    "planner bench partnr-val --backend habitat --scenes HSSD --objects OVMM "
+    "--episodes val.json.gz --out DIR": (
+        "test/planner/bench/test_partnr_val.py"
+        "::test_the_split_runs_on_habitat_and_goes_on_where_it_was"
+    ),
     "planner houses import hssd HSSD --all -o DIR": (
         "test/planner/houses/hssd/test_tolerance.py::test_the_table_says_what_was_read"
     ),

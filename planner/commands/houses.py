@@ -8,16 +8,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from planner.houses import cli
 from planner.world.errors import PlannerError
 from planner.world.house import House
-
-if TYPE_CHECKING:
-    from planner.houses.hssd.scene import HssdBody
-    from sim_bridge.habitat.dataset.foreign import ForeignBody
-    from sim_bridge.habitat.dataset.records import HabitatDataset
 
 _PX_PER_M = 80.0
 
@@ -33,6 +27,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _habitat(house: House, directory: Path, scenes: Path | None) -> str:
+    from planner.app.hssd_export import export_hssd
     from sim_bridge.habitat.dataset.writer import export_habitat
 
     if scenes is None:
@@ -80,48 +75,3 @@ def _explore(house: House, output: Path | None) -> str:
         f"after {found.seconds:.0f} s, {found.walked_m:.0f} m and {found.pictures} pictures; of "
         f"the floor that the map lets a robot stand on, {found.agreement:.1%} is truly free"
     )
-
-
-def export_hssd(house: House, scenes: Path, directory: Path) -> HabitatDataset:
-    """Writes a house that was read from HSSD as a dataset that shows HSSD's own meshes.
-
-    Raises:
-        PlannerError: where the download is not there.
-        FileError: where the house is not of one of its scenes as it is now, or something cannot
-            be read or written.
-    """
-    from planner.houses.hssd.dataset import HssdDataset
-    from planner.houses.hssd.scene import read_scene, scene_of
-    from planner.world.catalogue import default_catalogue
-    from planner.world.errors import FileError
-    from sim_bridge.habitat.dataset.foreign import ForeignScene, export_foreign
-
-    scene_id, storey = scene_of(house.name)
-    scene = read_scene(HssdDataset(scenes), scene_id, default_catalogue(), storey)
-    if scene.house != house:
-        reason = "is not what is read from the scene now: import it anew"
-        raise FileError(house.name, "furniture", reason)
-    bodies = scene.bodies.values()
-    return export_foreign(
-        house,
-        ForeignScene(
-            stage=_foreign(scene.stage),
-            furniture={body.piece: _foreign(body) for body in bodies if body.piece},
-            others=tuple(_foreign(body) for body in bodies if not body.piece),
-            floor_m=scene.floor_m,
-        ),
-        directory,
-    )
-
-
-def _foreign(body: HssdBody) -> ForeignBody:
-    from sim_bridge.habitat.dataset.foreign import ForeignBody
-
-    placed = body.placed
-    entry = {
-        "rotation": list(placed.rotation),
-        "uniform_scale": placed.uniform_scale,
-        "non_uniform_scale": list(placed.non_uniform_scale),
-        "translation_origin": "asset_local" if body.is_asset_local else "COM",
-    }
-    return ForeignBody(body.config, placed.translation, entry, body.joints)

@@ -14,4 +14,4 @@ def _make(settings: Path | None) -> Backend:
     return HabitatBackend(None if settings is None else read_model(settings, HabitatOptions))
 
 
-BACKEND = BackendPart(summary="Habitat", make=_make, simulated=True)
+BACKEND = BackendPart(summary="Habitat", make=_make, simulated=True, shows_datasets=True)

@@ -121,7 +121,9 @@ class HabitatBackend(KinematicBackend):
             if known.house is house:
                 return known
         if self._settings.dataset:
-            dataset = read_dataset(Path(self._settings.dataset), house)
+            folder = Path(self._settings.dataset)
+            own = folder / house.name
+            dataset = read_dataset(own if own.is_dir() else folder, house)
         else:
             dataset = write_house_dataset(house, self._settings.cache, self._catalogue)
         ground = NavMeshGround(house, dataset, self._alive, self._settings.navmesh)

@@ -30,8 +30,8 @@ class HabitatOptions(WorldOptions):
             that runs the bridge.
         gpu_device_id: the GPU to render on; None takes the first one, or -1, the CPU, if there is
             none.
-        dataset: a folder that `planner houses export habitat` wrote; "" writes the house's own into
-            `cache`.
+        dataset: a folder that `planner houses export habitat` wrote, or one with such a folder for
+            each house, by its name; "" writes the house's own into `cache`.
         cache: folder of written houses; "" is one for this user.
         start_timeout_s: timeout for habitat-sim to start.
         load_timeout_s: timeout for loading a house, things or a navigation mesh.

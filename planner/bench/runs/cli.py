@@ -29,6 +29,9 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
     "show": Subcommand("planner.bench.runs.show_cli", "the table of a run"),
     "compare": Subcommand("planner.bench.runs.compare_cli", "two runs of the same episodes"),
     "parity": Subcommand("planner.bench.parity_cli", "whether two simulators show and do the same"),
+    "partnr-val": Subcommand(
+        "planner.bench.runs.partnr_val_cli", "PARTNR's own validation split, from its data set"
+    ),
     "claims": Subcommand("planner.bench.runs.claims_cli", "PARTNR's eight claims beside runs"),
     "table": Subcommand("planner.bench.runs.table_cli", "a paper's tables, or all planners in one"),
     "examples": Subcommand(

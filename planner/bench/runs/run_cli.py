@@ -27,8 +27,8 @@ from planner.world.errors import PlannerError
 _MODES = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments: what to run, then how."""
+def add_arguments(parser: argparse.ArgumentParser, count_flag: str = "--episodes") -> None:
+    """Declares the arguments: what to run, then how; `count_flag` is how many episodes."""
     what = parser.add_argument_group("what is run, kept in the manifest")
     what.add_argument("--planner", choices=PLANNERS.names(), default="expert")
     what.add_argument(
@@ -69,7 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="who answers questions; simulated: says what is not as the episode's goal wants it",
     )
     what.add_argument("--mode", choices=list(_MODES), default="strict", help="evaluation rules")
-    what.add_argument("--episodes", type=int, default=0, metavar="K", help="0 = each once")
+    what.add_argument(
+        count_flag, dest="episodes", type=int, default=0, metavar="K", help="0 = each once"
+    )
     what.add_argument("--seed", type=int, default=0, help="added to each episode's")
     what.add_argument("--max-cycles", type=int, default=0, help="0 = the planner's default")
     what.add_argument("--show-states", action="store_true", help="summaries include object states")

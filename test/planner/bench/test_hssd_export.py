@@ -11,8 +11,8 @@ from dataset_reading import read, read_scene
 from hssd_layout import MODELS, SCENE, write_hssd
 from nasty_layout import ajar
 
+from planner.app.hssd_export import export_hssd
 from planner.cli import main
-from planner.commands.houses import export_hssd
 from planner.world.errors import FileError
 from planner.world.house import House
 from planner.world.house_checks import load_house

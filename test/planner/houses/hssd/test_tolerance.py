@@ -10,8 +10,8 @@ import pytest
 from hssd_layout import MODELS, SCENE, STAND_MODEL, handle
 from nasty_layout import ASIDE_AT, ASIDE_M, ASIDE_MODEL, edit, write_nasty
 
+from planner.app.hssd_export import export_hssd
 from planner.cli import main
-from planner.commands.houses import export_hssd
 from planner.houses.hssd.dataset import HssdDataset
 from planner.houses.hssd.scene import HssdScene, read_scene
 from planner.world.catalogue import default_catalogue

@@ -1,0 +1,158 @@
+"""PARTNR's own episodes in their own scenes, imported once from what a user has downloaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
+
+from planner.app.hssd_export import export_once
+from planner.episodes.episode_file import REPORT_NAME
+from planner.episodes.imported import summary, write_imported
+from planner.episodes.partnr.episodes import import_partnr_episodes
+from planner.houses.hssd.dataset import HssdDataset
+from planner.houses.hssd.movables import Movables
+from planner.parts.kinds import BACKENDS
+from planner.world.errors import FileError, PlannerError
+from planner.world.house_checks import load_house
+
+GET = (
+    "get HSSD (hssd/hssd-hab, branch partnr) for --scenes, the movable objects "
+    "(ai-habitat/OVMM_objects) for --objects and PARTNR's episodes (val.json.gz of "
+    "ai-habitat/partnr_episodes) for --episodes; docs/habitat.md says how"
+)
+
+
+EPISODES, _NOTE = "episodes", "summary.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A split that is ready to run.
+
+    Attributes:
+        folder: with `EPISODES`, which has houses as well, and what is exported of them.
+        read: episodes in the file.
+        taken: of these, those that could be imported.
+        note: the report of the import.
+    """
+
+    folder: Path
+    read: int
+    taken: int
+    note: str
+
+
+def import_split(
+    file: Path | None, scenes: Path | None, objects: Sequence[Path], cache: Path
+) -> Split:
+    """Imports a file of episodes with its scenes, unless that was done before.
+
+    It is in the cache whole or not at all, by everything that it was made of.
+
+    Raises:
+        PlannerError: if something was not named or is not there; says what to get.
+        FileError: if it cannot be read or written.
+    """
+    if file is None or scenes is None or not objects:
+        missing = [
+            flag
+            for flag, given in (("--scenes", scenes), ("--objects", objects), ("--episodes", file))
+            if not given
+        ]
+        raise PlannerError(f"PARTNR's data set is needed: {', '.join(missing)} missing; {GET}")
+    try:
+        dataset = HssdDataset(scenes)
+        Movables(objects)
+        digest = hashlib.sha256(file.read_bytes())
+        digest.update(dataset.path.read_bytes())
+    except OSError as error:
+        raise PlannerError(f"{file}: cannot be read: {error.strerror}; {GET}") from None
+    except PlannerError as error:
+        raise PlannerError(f"{error}; {GET}") from None
+    for folder in (scenes, *objects):
+        digest.update(f"\n{folder.resolve()}".encode())
+    digest.update(_reader().encode())
+    folder = cache / f"{file.name.split('.')[0]}-{digest.hexdigest()[:16]}"
+    if not (folder / EPISODES / REPORT_NAME).is_file():
+        _import(file, scenes, objects, folder)
+    report = json.loads((folder / EPISODES / REPORT_NAME).read_text("utf-8"))
+    note = (folder / _NOTE).read_text("utf-8")
+    return Split(folder, sum(report["files"].values()), int(report["episodes"]), note)
+
+
+def _import(file: Path, scenes: Path, objects: Sequence[Path], folder: Path) -> None:
+    result = import_partnr_episodes([file], 0, scenes=scenes, objects=objects)
+    # Nothing could be judged of the others; the report counts them.
+    judged = tuple(e for e in result.episodes if e.evaluation is not None)
+    result = replace(result, episodes=judged)
+    if not judged:
+        raise PlannerError(f"{file}: no episode could be imported: {summary(result)}")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder.parent))
+    except OSError as error:
+        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
+    try:
+        write_imported(result, draft / EPISODES)
+        (draft / _NOTE).write_text(summary(result) + "\n", encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def export_scenes(
+    split: Split, scenes: Path, backend: str, settings: str, on_scene: Callable[[str], None]
+) -> str:
+    """Has a backend show the scenes' own meshes, where it can; returns its settings file.
+
+    Args:
+        split: the imported episodes.
+        scenes: the downloaded HSSD.
+        backend: its name.
+        settings: its settings file; "" = the shipped one.
+        on_scene: called with the name of each house that is exported now.
+
+    Raises:
+        PlannerError: if a scene cannot be exported.
+    """
+    if not BACKENDS.get(backend).shows_datasets:
+        return settings
+    folder = split.folder / "datasets"
+    for path in sorted((split.folder / EPISODES / "houses").glob("*.json")):
+        house = load_house(path)
+        if export_once(house, scenes, folder):
+            on_scene(house.name)
+    own = yaml.safe_load(Path(settings).read_text("utf-8")) if settings else {"version": 1}
+    if not isinstance(own, dict):
+        raise FileError(settings, "", "is no settings file")
+    if own.get("dataset"):
+        return settings
+    text = yaml.safe_dump({**own, "dataset": str(folder)})
+    file = split.folder / f"{backend}-{hashlib.sha256(text.encode()).hexdigest()[:8]}.yaml"
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def default_cache() -> Path:
+    """The folder of imported splits of this user."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    return Path(home) / "planner" / "partnr"
+
+
+def _reader() -> str:
+    """A digest of the code that reads scenes and episodes: newer code imports anew."""
+    here = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for package in ("houses/hssd", "episodes/partnr"):
+        for path in sorted((here / package).glob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
