@@ -1,4 +1,4 @@
-"""PARTNR's baselines on its validation split (table 2 of the paper), with a run beside them."""
+"""PARTNR's baselines on its validation split (PARTNR-T2), with a run beside them."""
 
 from __future__ import annotations
 
