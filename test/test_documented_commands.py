@@ -157,6 +157,9 @@ ELSEWHERE: Mapping[str, str] = {
     "planner export BAG --to csv --topics /evaluation /skills/results": (
         "test/planner/replay/export/test_csv_tables.py::test_only_the_topics_that_were_asked_for"
     ),
+    "planner export BAG --to animation -o demo.webp": (
+        "test/planner/replay/export/test_animation.py::test_a_run_becomes_a_picture_that_moves"
+    ),
     "planner export BAG --to video --fps 20 --speed 4": (
         "test/planner/replay/export/test_video.py"
         "::test_speed_shortens_it_and_agents_stand_side_by_side"

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from planner.app.run import EpisodeRun
 from planner.evaluation.progress import Progress
+from planner.houses.ways import Move, Point
 from planner.narrator import story
 from planner.narrator.paths import MIN_STEP_M
-from planner.narrator.picture import Moment, Move, Point, draw_run, save
+from planner.narrator.picture import Moment, draw_run, save
 from planner.parts.calls import acted_as
 from planner.planning.planner import AgentResult, Context, Decision, Planner
 from planner.planning.session_world import Event

@@ -3,41 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from PIL import Image, ImageDraw
-from shapely.geometry import Point
 
-from planner.houses.labels import Labels, font
+from planner.houses.door_leaf import door_leaf
+from planner.houses.explored import draw_explored
+from planner.houses.label_layout import PIECE_SIZES_M, Label, LabelLayout, font
 from planner.houses.map_frame import MapFrame
+from planner.houses.marks import MarkPen, Marks
+from planner.houses.ways import MOVE_STYLE, Move, sampled
 from planner.world.appearance import thing_parts
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import Episode
 from planner.world.floor_grid import WALL_THICKNESS_M, door_corners
 from planner.world.footprints import furniture_corners, object_corners
 from planner.world.geometry import FloatArray
-from planner.world.house import Door, Furniture, House, ObjectPlacement, Room
+from planner.world.house import Door, Furniture, House, ObjectPlacement
 from planner.world.shapes import outline_from_above
 from planner.world.vocabulary import Relation
 
 Colour = tuple[int, int, int]
 _PAPER: Colour = (250, 250, 247)
+_HALO: Colour = (255, 255, 255)
 _WALL: Colour = (52, 52, 56)
 _INK: Colour = (34, 34, 38)
 _ROOM_INK: Colour = (120, 44, 20)
 _DOOR: Colour = (120, 120, 124)
 _OPENING: Colour = (236, 230, 218)
 _ENTRANCE: Colour = (20, 110, 60)
-# Wider openings have no door leaf.
-_LEAF_M = 1.05
-# Doors do not open into it, since people walk there.
-_HALLWAY = "hallway"
 _AGENTS: tuple[Colour, ...] = ((214, 40, 57), (29, 98, 201), (20, 140, 84), (148, 62, 178))
 # Drawn larger and scaled down, for antialiasing.
 _OVERSAMPLING = 2
 _DOT_M = 0.05
+# Letters of rooms and carried things are at least this high.
+_SMALLEST_PX = 11.0
+# Names of furniture are left out where they would be smaller.
+_SMALLEST_PIECE_PX = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,25 @@ class PlanLayers:
     object_names: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class PlanNames:
+    """Where the names on a plan stand.
+
+    Attributes:
+        rooms, furniture, objects: of those.
+        moves: of carried things, at their end.
+        entrance: of the house; None if it has none.
+    """
+
+    rooms: tuple[Label, ...]
+    furniture: tuple[Label, ...]
+    objects: tuple[Label, ...]
+    moves: Mapping[Move, Label]
+    entrance: Label | None
+
+
 _ALL = PlanLayers()
+_NONE = Marks()
 
 
 def draw_floor_plan(
@@ -59,6 +81,7 @@ def draw_floor_plan(
     episode: Episode | None = None,
     pixels_per_m: float = 80.0,
     layers: PlanLayers = _ALL,
+    marks: Marks = _NONE,
 ) -> Image.Image:
     """Draws a house from above.
 
@@ -67,27 +90,114 @@ def draw_floor_plan(
         episode: its objects are drawn instead of the house's, and its agents' starting positions.
         pixels_per_m: scale of the image.
         layers: what to leave out or add.
+        marks: of a run, under the names.
 
     Returns:
         An RGB image; `MapFrame.of(house, pixels_per_m)` converts its coordinates.
     """
-    frame = MapFrame.of(house, pixels_per_m)
-    scaled = _enlarged(frame)
-    image = Image.new("RGB", (scaled.width_px, scaled.height_px), _PAPER)
-    plan = _Plan(ImageDraw.Draw(image), scaled, default_catalogue())
-    plan.structure(house)
-    if layers.furniture:
-        for piece in house.furniture:
-            plan.furniture(piece)
-    things = house.objects if episode is None else episode.objects
-    if layers.objects:
-        plan.objects(things)
-    plan.names(house, things, layers)
-    for index, agent in enumerate(episode.agents if episode else ()):
-        if agent.start is not None:
-            plan.agent(agent.uid, agent.start, _AGENTS[index % len(_AGENTS)])
-    plan.frame(house, things)
-    return image.resize((frame.width_px, frame.height_px), Image.Resampling.LANCZOS)
+    sheet = PlanSheet(house, episode=episode, pixels_per_m=pixels_per_m, layers=layers)
+    return sheet.draw(marks, sheet.names(marks))
+
+
+class PlanSheet:
+    """A floor plan that can be drawn several times, with other marks each time."""
+
+    def __init__(
+        self,
+        house: House,
+        *,
+        episode: Episode | None = None,
+        pixels_per_m: float = 80.0,
+        layers: PlanLayers = _ALL,
+    ) -> None:
+        """Draws what all the pictures have in common; arguments of `draw_floor_plan`."""
+        self._house, self._episode, self._layers = house, episode, layers
+        self._frame = MapFrame.of(house, pixels_per_m)
+        self._scaled = _enlarged(self._frame)
+        self._things = house.objects if episode is None else episode.objects
+        size = (self._scaled.width_px, self._scaled.height_px)
+        self._base = Image.new("RGB", size, _PAPER)
+        plan = _Plan(ImageDraw.Draw(self._base), self._scaled, default_catalogue())
+        plan.structure(house)
+        if layers.furniture:
+            for piece in house.furniture:
+                plan.furniture(piece)
+        if layers.objects:
+            plan.objects(self._things)
+
+    def names(self, marks: Marks) -> PlanNames:
+        """Gives every name a place: of rooms, of carried things, of furniture, then of objects."""
+        house, layers = self._house, self._layers
+        layout = LabelLayout(smallest_m=_SMALLEST_PX / self._frame.pixels_per_m)
+        doors = [door for door in house.doors if len(door.rooms) == 1]
+        entrance = layout.fixed("entrance", doors[0].center_m, 0.15) if doors else None
+        for agent in self._episode.agents if self._episode else ():
+            if agent.start is not None:
+                layout.keep_free(agent.start[:2], 0.4)
+        ends = {move.end_m: None for move in marks.moves}
+        for end in ends:
+            layout.keep_free(end, 0.06)
+        ways = sampled([*marks.ways_m, *((move.start_m, move.end_m) for move in marks.moves)])
+        rooms = [
+            layout.room(
+                room,
+                f"{room.name}\n{room.shape.area:.1f} sq m",
+                [piece for piece in house.furniture if piece.room == room.name],
+                ways,
+            )
+            for room in house.rooms
+        ]
+        moves = {move: layout.thing(move.name, move.end_m) for move in marks.moves}
+        readable = PIECE_SIZES_M[-1] * self._frame.pixels_per_m >= _SMALLEST_PIECE_PX
+        furniture = [
+            layout.piece(piece)
+            for piece in sorted(house.furniture, key=lambda p: -p.size_m[0] * p.size_m[1])
+            if layers.furniture and layers.furniture_names and readable
+        ]
+        objects = [
+            layout.near(thing.name, thing.pose[:2], 0.085)
+            for thing in self._things
+            if layers.objects and layers.object_names
+        ]
+        return PlanNames(
+            tuple(rooms),
+            tuple(label for label in furniture if label is not None),
+            tuple(label for label in objects if label is not None),
+            moves,
+            entrance,
+        )
+
+    def draw(self, marks: Marks, names: PlanNames) -> Image.Image:
+        """Draws the plan as an RGB image.
+
+        Args:
+            marks: of a run, under the names.
+            names: of `self.names`, for these marks or for more of them.
+        """
+        image = self._base.copy()
+        if marks.floor is not None:
+            image = draw_explored(image, self._scaled, marks.floor)
+        draw = ImageDraw.Draw(image)
+        pen = MarkPen(draw, self._scaled)
+        pen.under_the_names(marks)
+        for move in marks.moves:
+            pen.tie(names.moves[move], move.end_m)
+        plan = _Plan(draw, self._scaled, default_catalogue())
+        for label in (*names.furniture, *names.objects):
+            plan.write(label, _INK)
+        for label in names.rooms:
+            plan.write(label, _ROOM_INK)
+        if names.entrance is not None:
+            plan.write(names.entrance, _ENTRANCE)
+        for move in marks.moves:
+            plan.write(names.moves[move], MOVE_STYLE.rgb)
+        for number, (x, y) in enumerate(marks.pins_m, start=1):
+            plan.write(Label(str(number), (x, y), 0.17), _PAPER, halo=False)
+        for index, agent in enumerate(self._episode.agents if self._episode else ()):
+            if agent.start is not None:
+                plan.agent(agent.uid, agent.start, _AGENTS[index % len(_AGENTS)])
+        plan.frame(self._house, self._things)
+        return image.resize((self._frame.width_px, self._frame.height_px), Image.Resampling.LANCZOS)
 
 
 def _enlarged(frame: MapFrame) -> MapFrame:
@@ -109,7 +219,6 @@ class _Plan:
         self._draw = draw
         self._frame = frame
         self._catalogue = catalogue
-        self._labels = Labels(draw)
 
     def structure(self, house: House) -> None:
         """Floors, walls and doors."""
@@ -151,48 +260,21 @@ class _Plan:
             else:
                 self._polygon(_pairs(corners), colour, _INK)
 
-    def names(self, house: House, things: Sequence[ObjectPlacement], layers: PlanLayers) -> None:
-        """Names of rooms, then of furniture, then of objects, where there is space for them."""
-        scale = self._frame.pixels_per_m
-        for room in house.rooms:
-            self._room_name(house, room)
-        if layers.furniture and layers.furniture_names:
-            for piece in sorted(house.furniture, key=lambda p: -p.size_m[0] * p.size_m[1]):
-                self._furniture_name(piece)
-        if layers.objects and layers.object_names:
-            for thing in things:
-                x, y = self._frame.to_pixels(thing.pose[0], thing.pose[1])
-                places = [(x, y - 0.1 * scale), (x, y + 0.1 * scale)]
-                self._labels.write(thing.name, places, round(0.085 * scale), _INK)
-
-    def _room_name(self, house: House, room: Room) -> None:
-        """Writes the name where it hides the least furniture, preferably in the middle."""
-        scale = self._frame.pixels_per_m
-        x0, y0, x1, y1 = room.shape.bounds
-        text = f"{room.name}\n{room.shape.area:.1f} sq m"
-        size = round(min(0.24, 0.11 * (x1 - x0)) * scale)
-        width, height = self._labels.extent(text, size)
-        half_x, half_y = width / scale / 2 + 0.05, height / scale / 2 + 0.05
-        bodies = [p.box for p in house.furniture if p.room == room.name]
-
-        def hidden(x: float, y: float) -> float:
-            total = 0.0
-            for box in bodies:
-                dx = min(x + half_x, box.maximum_m[0]) - max(x - half_x, box.minimum_m[0])
-                dy = min(y + half_y, box.maximum_m[1]) - max(y - half_y, box.minimum_m[1])
-                total += max(0.0, dx) * max(0.0, dy)
-            return total
-
-        middle = ((x0 + x1) / 2, (y0 + y1) / 2)
-        steps = [0.15 * i for i in range(60)]
-        spots = [
-            (x, y)
-            for x in (x0 + half_x + d for d in steps)
-            for y in (y0 + half_y + d for d in steps)
-            if x + half_x <= x1 and y + half_y <= y1 and room.shape.contains(Point(x, y))
-        ] or [middle]
-        best = min(spots, key=lambda spot: hidden(*spot) + 0.02 * math.dist(spot, middle))
-        self._labels.write(text, [self._frame.to_pixels(*best)], size, _ROOM_INK, force=True)
+    def write(self, label: Label, colour: Colour, *, halo: bool = True) -> None:
+        """A label, by default with a pale edge that sets it off from what is under it."""
+        face = font(max(1, round(label.size_m * self._frame.pixels_per_m)))
+        stroke = max(1, round(getattr(face, "size", 10) / 8)) if halo else 0
+        self._draw.multiline_text(
+            self._frame.to_pixels(*label.at_m),
+            label.text,
+            fill=colour,
+            font=face,
+            anchor="mm",
+            align="center",
+            spacing=1,
+            stroke_width=stroke,
+            stroke_fill=_HALO,
+        )
 
     def agent(self, uid: str, start: tuple[float, float, float], colour: Colour) -> None:
         """An agent's starting position and heading."""
@@ -200,10 +282,7 @@ class _Plan:
         self._dot(x, y, 0.22, _mixed(colour, (255, 255, 255), 0.3), colour)
         tip = (x + 0.4 * math.cos(yaw), y + 0.4 * math.sin(yaw))
         self._line([(x, y), tip], colour, 0.05)
-        scale = self._frame.pixels_per_m
-        column, row = self._frame.to_pixels(x, y)
-        below, above = (column, row + 0.32 * scale), (column, row - 0.32 * scale)
-        self._labels.write(uid, [below, above], round(0.16 * scale), colour, force=True)
+        self.write(Label(uid, (x, y - 0.32), 0.16), colour)
 
     def frame(self, house: House, things: Sequence[ObjectPlacement]) -> None:
         """Title and scale bar."""
@@ -221,31 +300,14 @@ class _Plan:
         self._draw.text((12 * k, middle), title, fill=_INK, font=font(size), anchor="lm")
         y = f.height_px - 18 * k
         for metre in range(2):
-            x = 12 * k + metre * f.pixels_per_m
+            x = 26 * k + metre * f.pixels_per_m
             fill = _INK if metre == 0 else _PAPER
             self._draw.rectangle(
                 (x, y, x + f.pixels_per_m, y + 6 * k), fill=fill, outline=_INK, width=k
             )
         for metre in range(3):
-            x = 12 * k + metre * f.pixels_per_m
+            x = 26 * k + metre * f.pixels_per_m
             self._draw.text((x, y - 3 * k), f"{metre} m", fill=_INK, font=font(11 * k), anchor="ms")
-
-    def _furniture_name(self, piece: Furniture) -> None:
-        scale = self._frame.pixels_per_m
-        x, y = self._frame.to_pixels(piece.x_m, piece.y_m)
-        box = piece.box
-        wide = box.size_m[0] * scale
-        size = round(0.115 * scale)
-        text = piece.name
-        if self._draw.textlength(text, font=font(size)) > wide:
-            text = text.replace("_", "\n", 1) if text.count("_") == 1 else _two_lines(text)
-        step = 0.14 * scale
-        places = [(x, y)]
-        for ring in (1, 2, 3):
-            places += [(x, y + ring * step), (x, y - ring * step)]
-            places += [(x + ring * step, y), (x - ring * step, y)]
-        if not self._labels.write(text, places, size, _INK):
-            self._labels.write(text, places, round(0.08 * scale), _INK)
 
     def _front(self, piece: Furniture) -> None:
         """A small triangle that points out of the front edge."""
@@ -271,45 +333,10 @@ class _Plan:
     def _door(self, house: House, door: Door) -> None:
         """The opening; a narrow one with the usual quarter circle of a door."""
         self._polygon(door_corners(door, WALL_THICKNESS_M * 1.05), _OPENING)
-        if door.width_m < _LEAF_M:
-            self._leaf(house, door)
-        if len(door.rooms) == 1:
-            scale = self._frame.pixels_per_m
-            spot = self._frame.to_pixels(*door.center_m)
-            self._labels.write("entrance", [spot], round(0.15 * scale), _ENTRANCE, force=True)
-
-    def _leaf(self, house: House, door: Door) -> None:
-        """A leaf that opens into the smaller room, hinged at the nearer corner."""
-        rooms = [house.rooms_by_name[name] for name in door.rooms]
-        room = min(rooms, key=lambda r: (r.class_name == _HALLWAY, r.shape.area))
-        x, y = door.center_m
-        along = (math.cos(door.yaw_rad), math.sin(door.yaw_rad))
-        across = (-along[1], along[0])
-        if not room.shape.contains(Point(x + 0.1 * across[0], y + 0.1 * across[1])):
-            across = (along[1], -along[0])
-        half = door.width_m / 2
-        to_corner = [
-            min(
-                math.dist((x + side * half * along[0], y + side * half * along[1]), corner)
-                for corner in room.polygon_m
-            )
-            for side in (-1, 1)
-        ]
-        if to_corner[1] < to_corner[0]:
-            along = (-along[0], -along[1])
-        hinge = (x - half * along[0], y - half * along[1])
-        arc = []
-        for step in range(13):
-            c, s = math.cos(step * math.pi / 24), math.sin(step * math.pi / 24)
-            reach = door.width_m
-            arc.append(
-                (
-                    hinge[0] + reach * (c * along[0] + s * across[0]),
-                    hinge[1] + reach * (c * along[1] + s * across[1]),
-                )
-            )
-        self._line(arc, _DOOR, 0.01)
-        self._line([hinge, arc[-1]], _DOOR, 0.03)
+        leaf = door_leaf(house, door)
+        if leaf:
+            self._line(leaf[1:], _DOOR, 0.01)
+            self._line([leaf[0], leaf[-1]], _DOOR, 0.03)
 
     def _polygon(
         self, points_m: Sequence[tuple[float, float]], fill: Colour, outline: Colour | None = None
@@ -331,12 +358,6 @@ class _Plan:
         r = radius_m * self._frame.pixels_per_m
         width = max(1, round(0.015 * self._frame.pixels_per_m))
         self._draw.ellipse((x - r, y - r, x + r, y + r), fill=fill, outline=outline, width=width)
-
-
-def _two_lines(name: str) -> str:
-    words = name.split("_")
-    half = (len(words)) // 2
-    return "_".join(words[:half]) + "\n" + "_".join(words[half:])
 
 
 def _pairs(corners: FloatArray) -> list[tuple[float, float]]:

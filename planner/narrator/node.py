@@ -23,10 +23,11 @@ from planner.episodes.drawing.understood import draw_understood
 from planner.evaluation.as_understood import read_understood
 from planner.evaluation.progress import is_understood
 from planner.evaluation.task_start import verdict_steps
+from planner.houses.ways import Move, Point
 from planner.narrator import story
 from planner.narrator.live.node import StorySubscriber
 from planner.narrator.paths import AgentPaths
-from planner.narrator.picture import Moment, Move, Point, draw_run, save
+from planner.narrator.picture import Moment, draw_run, save
 from planner.parts.calls import acted_as, parse_call
 from planner.ros import parameters, qos
 from planner.ros.floor_maps import map_record

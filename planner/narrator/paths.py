@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from planner.narrator.picture import Point
+from planner.houses.ways import Point
 from planner.world.frame_links import FrameLinks
 
 # Closer points add nothing visible to a picture.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,30 +10,20 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from planner.houses.drawing import draw_floor_plan
-from planner.houses.explored import draw_explored
-from planner.houses.map_frame import MapFrame
+from planner.houses.marks import Marks
+from planner.houses.ways import MOVE_STYLE, Move, Point, agent_style, dashes
 from planner.world.errors import PlannerError
 from planner.world.floor_map import FloorMap
 from planner.world.house import House
 from planner.world.observation import RgbImage
 
-AGENT_RGB = (
-    (30, 90, 200),
-    (200, 80, 20),
-    (30, 140, 60),
-    (130, 40, 150),
-    (0, 130, 140),
-    (90, 90, 0),
-)
-_MOVE_RGB = (190, 20, 60)
 _INK = (30, 30, 30)
 _PAPER = (255, 255, 255)
 _THUMB_PX = 236
 _GAP_PX = 12
 _CAPTION_PX = 56
 _SCALE_PX_PER_M = 80.0
-
-Point = tuple[float, float]
+_SAMPLE_PX = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +32,6 @@ class Moment:
 
     caption: str
     rgb: RgbImage
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """An object that was carried from one place to another, map frame."""
-
-    name: str
-    start_m: Point
-    end_m: Point
 
 
 def save(picture: Image.Image, path: Path) -> None:
@@ -79,7 +59,8 @@ def draw_run(
     floor: FloorMap | None = None,
 ) -> Image.Image:
     """The whole sheet as an RGB picture; what is unexplored in a built map is shaded."""
-    plan = _draw_plan(house, paths_m, moves, floor)
+    marks = Marks(tuple(map(tuple, paths_m.values())), tuple(moves), floor=floor)
+    plan = draw_floor_plan(house, pixels_per_m=_SCALE_PX_PER_M, marks=marks)
     columns = max(1, min(plan.width // (_THUMB_PX + _GAP_PX), len(moments)))
     rows = -(-len(moments) // columns) if moments else 0
     width = max(plan.width, columns * (_THUMB_PX + _GAP_PX) + _GAP_PX)
@@ -121,51 +102,10 @@ def _wrapped(
 def _draw_legend(draw: ImageDraw.ImageDraw, agents: Sequence[str], y: float) -> None:
     font = ImageFont.load_default(14)
     x = float(_GAP_PX)
-    for index, agent in enumerate(agents):
-        colour = AGENT_RGB[index % len(AGENT_RGB)]
-        draw.line((x, y + 9, x + 26, y + 9), fill=colour, width=4)
-        draw.text((x + 32, y), agent, _INK, font)
-        x += 44 + draw.textlength(agent, font)
-    draw.line((x, y + 9, x + 26, y + 9), fill=_MOVE_RGB, width=2)
-    draw.text((x + 32, y), "moved", _INK, font)
-
-
-def _draw_plan(
-    house: House,
-    paths_m: Mapping[str, Sequence[Point]],
-    moves: Sequence[Move],
-    floor: FloorMap | None,
-) -> Image.Image:
-    plan = draw_floor_plan(house, pixels_per_m=_SCALE_PX_PER_M)
-    frame = MapFrame.of(house, _SCALE_PX_PER_M)
-    if floor is not None:
-        plan = draw_explored(plan, frame, floor)
-    draw = ImageDraw.Draw(plan)
-    for index, path in enumerate(paths_m.values()):
-        points = [frame.to_pixels(x, y) for x, y in path]
-        colour = AGENT_RGB[index % len(AGENT_RGB)]
-        if len(points) > 1:
-            draw.line(points, fill=colour, width=3, joint="curve")
-        if points:
-            x, y = points[0]
-            draw.ellipse((x - 6, y - 6, x + 6, y + 6), fill=_PAPER, outline=colour, width=3)
-    for move in moves:
-        _draw_arrow(draw, frame.to_pixels(*move.start_m), frame.to_pixels(*move.end_m))
-    font = ImageFont.load_default(13)
-    for move in moves:
-        x, y = frame.to_pixels(*move.end_m)
-        box = draw.textbbox((x + 8, y - 7), move.name, font)
-        draw.rectangle((box[0] - 2, box[1] - 1, box[2] + 2, box[3] + 1), fill=_PAPER)
-        draw.text((x + 8, y - 7), move.name, _MOVE_RGB, font)
-    return plan
-
-
-def _draw_arrow(draw: ImageDraw.ImageDraw, start: Point, end: Point) -> None:
-    draw.line((*start, *end), fill=_MOVE_RGB, width=2)
-    angle = math.atan2(end[1] - start[1], end[0] - start[0])
-    tips = [
-        (end[0] - 12 * math.cos(angle + side), end[1] - 12 * math.sin(angle + side))
-        for side in (0.4, -0.4)
-    ]
-    draw.polygon([end, *tips], fill=_MOVE_RGB)
-    draw.ellipse((start[0] - 4, start[1] - 4, start[0] + 4, start[1] + 4), fill=_MOVE_RGB)
+    lines = [(agent, agent_style(index)) for index, agent in enumerate(agents)]
+    for name, style in (*lines, ("moved", MOVE_STYLE)):
+        pattern = [length * _SCALE_PX_PER_M for length in style.dash_m]
+        for stroke in dashes([(x, y + 9), (x + _SAMPLE_PX, y + 9)], pattern):
+            draw.line(stroke, fill=style.rgb, width=4)
+        draw.text((x + _SAMPLE_PX + 6, y), name, _INK, font)
+        x += _SAMPLE_PX + 18 + draw.textlength(name, font)

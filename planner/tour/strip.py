@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from PIL import Image, ImageDraw, ImageFont
 
 from planner.houses.drawing import draw_floor_plan
-from planner.houses.map_frame import MapFrame
+from planner.houses.marks import Marks
 from planner.world.house import House
 from planner.world.observation import RgbImage
 
-_PATH_RGB = (200, 30, 60)
 _INK = (30, 30, 30)
 _PAPER = (255, 255, 255)
 _THUMB_PX = 240
@@ -57,15 +56,6 @@ def draw_strip(
 def _plan(
     house: House, path_m: Sequence[tuple[float, float]], moments: Sequence[Moment]
 ) -> Image.Image:
-    plan = draw_floor_plan(house, pixels_per_m=_SCALE_PX_PER_M)
-    frame = MapFrame.of(house, _SCALE_PX_PER_M)
-    draw = ImageDraw.Draw(plan)
-    points = [frame.to_pixels(x, y) for x, y in path_m]
-    if len(points) > 1:
-        draw.line(points, fill=_PATH_RGB, width=3, joint="curve")
-    font = ImageFont.load_default(14)
-    for index, moment in enumerate(moments):
-        x, y = frame.to_pixels(moment.x_m, moment.y_m)
-        draw.ellipse((x - 11, y - 11, x + 11, y + 11), fill=_PATH_RGB)
-        draw.text((x, y), str(index + 1), _PAPER, font, anchor="mm")
-    return plan
+    pins = tuple((moment.x_m, moment.y_m) for moment in moments)
+    marks = Marks((tuple(path_m),), pins_m=pins)
+    return draw_floor_plan(house, pixels_per_m=_SCALE_PX_PER_M, marks=marks)

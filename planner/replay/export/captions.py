@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from planner.replay.export.text_lines import wrapped
 from planner.replay.export.timeline import Call, Story
 from planner.world.observation import RgbImage
 
@@ -70,7 +71,7 @@ class Captions:
         words = "" if share is None else f"  done: {100 * share:.0f} %"
         self._write(pen, (_GAP_PX, _GAP_PX), f"{clock_text(time_s - self._origin_s)}{words}", _PALE)
         text = story.instruction.at(time_s) or ""
-        lines = self._wrapped(text, width - 2 * _GAP_PX, _HEAD_LINES - 1)
+        lines = wrapped(text, self._font, width - 2 * _GAP_PX, _HEAD_LINES - 1)
         for number, line in enumerate(lines, start=1):
             self._write(pen, (_GAP_PX, _GAP_PX + number * _LINE_PX), line, _INK)
         top = self._head_px - _BAR_PX
@@ -90,7 +91,7 @@ class Captions:
         y = top
         for text, colour in lines:
             allowed = 1 if colour is _INK else 2
-            for line in self._wrapped(text, room, allowed):
+            for line in wrapped(text, self._font, room, allowed):
                 self._write(pen, (left + _GAP_PX, y), line, colour)
                 y += _LINE_PX
 
@@ -98,27 +99,6 @@ class Captions:
         self, pen: ImageDraw.ImageDraw, at: tuple[int, int], text: str, colour: _Colour
     ) -> None:
         pen.text(at, text, fill=colour, font=self._font)
-
-    def _wrapped(self, text: str, room_px: int, max_lines: int) -> list[str]:
-        """The first lines of a wrapped text; an ellipsis marks a cut."""
-        lines: list[str] = []
-        for word in _printable(text).split():
-            longer = f"{lines[-1]} {word}" if lines else word
-            if lines and self._font.getlength(longer) <= room_px:
-                lines[-1] = longer
-            else:
-                lines.append(word)
-        shown = lines[:max_lines]
-        if len(lines) > max_lines:
-            shown[-1] += " ..."
-        return [self._cut(line, room_px) for line in shown]
-
-    def _cut(self, line: str, room_px: int) -> str:
-        if self._font.getlength(line) <= room_px:
-            return line
-        while line and self._font.getlength(f"{line}...") > room_px:
-            line = line[:-1]
-        return f"{line}..."
 
 
 def clock_text(time_s: float) -> str:
@@ -129,8 +109,3 @@ def clock_text(time_s: float) -> str:
 
 def _result_text(call: Call | None) -> str:
     return "" if call is None else f"{call.call}: {call.text}"
-
-
-def _printable(text: str) -> str:
-    # Cut before it is processed: a text in a bag may be megabytes.
-    return "".join(c if c.isprintable() else " " for c in text[:2000])

@@ -1,4 +1,4 @@
-"""`planner export BAG... --to rerun|lerobot|csv|video`: bags for other tools."""
+"""`planner export BAG... --to rerun|lerobot|csv|video|animation`: bags for other tools."""
 
 from __future__ import annotations
 
@@ -51,9 +51,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="lerobot, video: agent to export; may be repeated; default: agent_0, video: all",
     )
     parser.add_argument("--camera", metavar="NAME", help="lerobot, video: default: hand")
-    parser.add_argument("--fps", type=int, help="lerobot, video: frames per second; default: 10")
     parser.add_argument(
-        "--speed", type=float, help="video: seconds of the world per second; default: 1"
+        "--fps",
+        type=int,
+        help="lerobot, video, animation: frames per second; default: 10, animation: 8",
+    )
+    parser.add_argument(
+        "--speed",
+        type=float,
+        help="video, animation: seconds of the world per second; default: 1, animation: 16",
     )
     parser.add_argument(
         "--no-language-columns",
@@ -106,6 +112,15 @@ def _video(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
     return f"{count} frames, {count / fps:.1f} s"
 
 
+def _animation(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
+    from planner.replay.export.animation import FPS, SPEED, AnimationOptions, write_animation
+
+    options = AnimationOptions(args.fps or FPS, args.speed or SPEED)
+    with new_file(path, force=args.force) as file:
+        count = write_animation(sources[0], file, path.suffix.lower(), options)
+    return f"{count} frames, {path.stat().st_size / 1e6:.1f} MB"
+
+
 def _rerun(sources: list[Source], path: Path, args: argparse.Namespace) -> str:
     require_extra("viewer", "rerun")
     from planner.replay.export.rerun_file import write_rrd
@@ -144,5 +159,6 @@ FORMATS: Mapping[str, Format] = {
         "_lerobot", _lerobot, ("agent", "camera", "fps", "no_language_columns"), several=True
     ),
     "csv": Format("_csv", _csv, ("topics",)),
+    "animation": Format(".webp", _animation, ("fps", "speed")),
     "video": Format(".mp4", _video, ("agent", "camera", "fps", "speed")),
 }

@@ -234,13 +234,23 @@ class Thing:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanLabel:
+    """The lines of a name, the place of their middle, and the height of the letters in metres."""
+
+    lines: tuple[str, ...]
+    at_m: Point
+    size_m: float
+
+
+@dataclass(frozen=True, slots=True)
 class PlanRoom:
-    """A room from above, its floor's colour as #rrggbb, and a place for its name."""
+    """A room from above, its floor's colour as #rrggbb, and place and size of its name."""
 
     name: str
     class_name: str
     polygon_m: tuple[Point, ...]
     label_m: Point
+    label_size_m: float
     rgb: str
 
 
@@ -264,11 +274,15 @@ class PlanPart:
 
 @dataclass(frozen=True, slots=True)
 class PlanPiece:
-    """A piece of furniture from above: outline, and parts from low to high."""
+    """A piece of furniture from above: outline, and parts from low to high.
+
+    `label` is None where its name would be over another.
+    """
 
     name: str
     class_name: str
     center_m: Point
+    label: PlanLabel | None
     outline_m: tuple[Point, ...]
     parts: tuple[PlanPart, ...]
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.houses.ways import Move
 from planner.narrator import story
-from planner.narrator.picture import Moment, Move, draw_run
+from planner.narrator.picture import Moment, draw_run
 from planner.world.belief import BeliefNode
 from planner.world.hands import Hands
 from planner.world.house import House

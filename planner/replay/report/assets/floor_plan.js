@@ -44,12 +44,37 @@ export class View {
   }
 }
 
+/**
+ * Metres of stroke and gap of each agent's way, [] = solid: ways are told apart without colours.
+ * The same as in pictures (planner/houses/ways.py).
+ */
+export const DASHES = [[], [0.35, 0.14], [0.12, 0.12], [0.5, 0.12, 0.1, 0.12], [0.22, 0.22], [0.35, 0.1, 0.08, 0.1, 0.08, 0.1]];
+
+/** A dash array that shows the first metres of a way, in its dash, and hides the rest. */
+export function dashArray(dash, gone, total) {
+  if (!dash.length) return `${gone.toFixed(3)} ${total.toFixed(3)}`;
+  const found = [];
+  let length = 0;
+  for (let i = 0; length < gone; i += 1) {
+    const part = Math.min(dash[i % dash.length], gone - length);
+    found.push(part);
+    length += part;
+  }
+  // An odd number of lengths would be repeated with strokes and gaps exchanged.
+  if (found.length % 2) found.push(total);
+  else found.push(0, total);
+  return found.map((part) => part.toFixed(3)).join(" ");
+}
+
 /** Groups of a plan: floors, furniture, walls and doors, names. */
 export function floorPlan(plan, view) {
   const points = (corners) => view.points(corners);
-  const text = ([x, y], down, words) => {
-    const [left, top] = view.place([x, y]);
-    return svg("text", { x: left, y: top + down }, words.replaceAll("_", " "));
+  const text = (lines, at, size) => {
+    const [left, top] = view.place(at);
+    // Of several lines the middle is at the point; a line is 1.15 letters high.
+    const first = top + (0.35 - (lines.length - 1) * 0.575) * size;
+    const spans = lines.map((line, i) => svg("tspan", { x: left, y: first + i * 1.15 * size }, line.replaceAll("_", " ")));
+    return svg("text", { "font-size": size }, spans);
   };
   const floors = svg("g", { class: "floors" });
   const furniture = svg("g", { class: "furniture" });
@@ -59,7 +84,7 @@ export function floorPlan(plan, view) {
   for (const room of plan.rooms) {
     floors.append(svg("polygon", { points: points(room.polygon_m), fill: room.rgb }));
     walls.append(svg("polygon", { points: points(room.polygon_m) }));
-    names.append(text(room.label_m, 0, room.name));
+    names.append(text([room.name], room.label_m, room.label_size_m));
   }
   for (const door of plan.doors) {
     walls.append(svg("polygon", { class: door.entrance ? "door entrance" : "door", points: points(door.polygon_m) }));
@@ -73,7 +98,7 @@ export function floorPlan(plan, view) {
     for (const part of piece.parts) group.append(svg("polygon", { points: points(part.polygon_m), fill: part.rgb }));
     group.append(svg("polygon", { class: "outline", points: points(piece.outline_m) }));
     furniture.append(group);
-    pieces.append(text(piece.center_m, 0.05, piece.name));
+    if (piece.label) pieces.append(text(piece.label.lines, piece.label.at_m, piece.label.size_m));
   }
   return { floors, furniture, walls, names, pieces };
 }

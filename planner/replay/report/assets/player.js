@@ -1,7 +1,7 @@
 // The run as it went: the map with agents and things, the pictures of the moment, and the slider.
 
 import { clock, el, svg } from "./dom.js";
-import { floorPlan, View } from "./floor_plan.js";
+import { dashArray, DASHES, floorPlan, View } from "./floor_plan.js";
 import { lastAt } from "./timeline.js";
 
 const SPEEDS = [1, 2, 5, 10, 30, 100];
@@ -99,12 +99,15 @@ function map(timeline, bag, view) {
   if (!view) return el("p", { class: "note empty" }, "The bag tells neither of a house nor of any agent's place: there is no map.");
   const root = svg("svg", { class: "map", viewBox: `${view.x} ${view.y} ${view.width} ${view.height}`, role: "img", "aria-label": "map" });
   const layers = bag.plan ? floorPlan(bag.plan, view) : null;
-  if (layers) root.append(layers.floors, layers.furniture, layers.walls, layers.names, layers.pieces);
+  if (layers) root.append(layers.floors, layers.furniture, layers.walls);
   const trails = svg("g", { class: "trails" });
   const true_ = svg("g", { class: "things" });
   const believed = svg("g", { class: "believed" });
   const bodies = svg("g", { class: "bodies" });
-  root.append(trails, believed, true_, bodies);
+  root.append(trails);
+  // Names are over ways.
+  if (layers) root.append(layers.names, layers.pieces);
+  root.append(believed, true_, bodies);
   const pose = drawPaths(timeline, bag, view, trails, bodies);
   drawThings(timeline, bag, view, true_, pose);
   if (bag.memory) drawBelieved(timeline, bag.memory.believed, view, believed);
@@ -138,7 +141,8 @@ function scaleBar(view) {
 function drawPaths(timeline, bag, view, trails, bodies) {
   const at = new Map();
   for (const path of bag.paths) {
-    const kind = `agent-${Math.max(0, bag.about.agents.indexOf(path.agent)) % 6}`;
+    const index = Math.max(0, bag.about.agents.indexOf(path.agent)) % 6;
+    const kind = `agent-${index}`;
     const corners = path.points.map(([, x, y]) => [x, y]);
     const along = [0];
     for (let i = 1; i < corners.length; i += 1) {
@@ -146,9 +150,10 @@ function drawPaths(timeline, bag, view, trails, bodies) {
     }
     const total = along.at(-1) + 1;
     const future = svg("polyline", { class: `trail future ${kind}`, points: view.points(corners) });
+    const casing = svg("polyline", { class: "trail casing", points: view.points(corners) });
     const past = svg("polyline", { class: `trail ${kind}`, points: view.points(corners) });
     const body = svg("g", { class: `body ${kind}` }, svg("title", null, path.agent), svg("circle", { r: 0.22 }), svg("path", { d: "M0.4 0L0.12 -0.16V0.16Z" }));
-    trails.append(future, past);
+    trails.append(future, casing, past);
     bodies.append(body);
     timeline.follow((t) => {
       const i = Math.max(0, lastAt(path.points, t));
@@ -159,7 +164,8 @@ function drawPaths(timeline, bag, view, trails, bodies) {
       at.set(path.agent, [x, y]);
       body.setAttribute("transform", `${view.translation([x, y])} rotate(${view.degrees(a0).toFixed(1)})`);
       const gone = along[i] + Math.hypot(x - x0, y - y0);
-      past.setAttribute("stroke-dasharray", `${gone.toFixed(3)} ${(total + 1).toFixed(3)}`);
+      casing.setAttribute("stroke-dasharray", dashArray([], gone, total));
+      past.setAttribute("stroke-dasharray", dashArray(DASHES[index], gone, total));
     });
   }
   return (agent) => at.get(agent);
