@@ -19,7 +19,7 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from sim_bridge.backend import Backend
-from sim_bridge.conformance_checks import acting, episodes, handling, numbers, sensing
+from sim_bridge.conformance_checks import acting, driving, episodes, handling, numbers, sensing
 from sim_bridge.conformance_checks.trial import ConformanceError, Setting, Trial, UnsuitableError
 from sim_bridge.opening import default_house, open_world
 from sim_bridge.registry import make_backend
@@ -28,6 +28,7 @@ CHECKS: tuple[Callable[[Trial], None], ...] = (
     *episodes.CHECKS,
     *sensing.CHECKS,
     *acting.CHECKS,
+    *driving.CHECKS,
     *handling.CHECKS,
     *numbers.CHECKS,
 )

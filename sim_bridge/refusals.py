@@ -13,6 +13,7 @@ from planner.world.bounds import (
     Number,
 )
 from planner.world.primitive import (
+    MAX_DRIVE_S,
     Capabilities,
     Primitive,
     PrimitiveCode,
@@ -44,7 +45,7 @@ def refusal_of(
     if primitive.frame not in ("map", f"{agent}/odom", f"{agent}/base_link"):
         text = f"frame {primitive.frame!r} is none of map, {agent}/odom, {agent}/base_link"
         return PrimitiveResult(PrimitiveCode.BAD_FRAME, text)
-    problem = _bad_numbers(primitive)
+    problem = _bad_numbers(primitive) or _bad_drive(can, primitive)
     if problem:
         return PrimitiveResult(PrimitiveCode.BAD_TARGET, problem)
     if busy:
@@ -55,8 +56,9 @@ def refusal_of(
 def _bad_numbers(primitive: Primitive) -> str:
     """What is wrong with the numbers of a primitive; empty if nothing is."""
     looks_around = primitive.name is PrimitiveName.LOOK and primitive.views_rad
+    has_no_target = looks_around or primitive.name == PrimitiveName.DRIVE
     points = {
-        "target": None if looks_around else primitive.target_m,
+        "target": None if has_no_target else primitive.target_m,
         "reference": primitive.reference_m,
     }
     for what, point_m in points.items():
@@ -73,4 +75,26 @@ def _bad_numbers(primitive: Primitive) -> str:
         reason = bound.reason(value)
         if reason:
             return f"{what}: {reason}"
+    return ""
+
+
+def _bad_drive(can: Capabilities, primitive: Primitive) -> str:
+    """What is wrong with the velocities of a `drive`; empty if nothing is."""
+    if primitive.name != PrimitiveName.DRIVE:
+        return ""
+    drive, limits = primitive.drive, can.drive
+    if drive is None or limits is None:
+        return "a drive needs velocities"
+    if not 0.0 < drive.duration_s <= MAX_DRIVE_S:
+        return f"drive_s: expected above 0 and at most {MAX_DRIVE_S:g}, got {drive.duration_s:g}"
+    speeds = (
+        ("forward_m_s", drive.forward_m_s, limits.forward_m_s),
+        ("turn_rad_s", drive.turn_rad_s, limits.turn_rad_s),
+        ("pan_rad_s", drive.pan_rad_s, limits.hand_rad_s),
+        ("tilt_rad_s", drive.tilt_rad_s, limits.hand_rad_s),
+    )
+    for what, speed, most in speeds:
+        # Not a number is not within the limits either.
+        if not abs(speed) <= most:
+            return f"{what}: a {can.kind} may be driven with at most {most:g}, got {speed:g}"
     return ""

@@ -10,6 +10,7 @@ from planner.world.bounds import OutOfBounds
 from planner.world.geometry import Vec3
 from planner.world.hands import Hand
 from planner.world.primitive import (
+    Drive,
     Primitive,
     PrimitiveCode,
     PrimitiveName,
@@ -40,6 +41,7 @@ class Request:
     tolerance_m: float = 0.0
     thing_class: str = ""
     hand: str = ""
+    drive: Drive | None = None
 
 
 def read_request(
@@ -53,9 +55,11 @@ def read_request(
         text = f"unknown primitive {request.name!r}; expected one of {known}"
         return PrimitiveResult(PrimitiveCode.UNKNOWN_PRIMITIVE, text)
     looks_around = name is PrimitiveName.LOOK and (request.pan_rad or request.tilt_rad)
+    drives = name == PrimitiveName.DRIVE
+    has_no_target = looks_around or drives
     refusal = (
-        (None if looks_around else _check_frame(agent, agents, request.frame))
-        or (None if looks_around else _check_point("target", request.target_m))
+        (None if has_no_target else _check_frame(agent, agents, request.frame))
+        or (None if has_no_target else _check_point("target", request.target_m))
         or _check_place(name, request)
         or _check_views(request)
         or _check_numbers(request)
@@ -76,6 +80,7 @@ def read_request(
         tolerance_m=request.tolerance_m,
         thing_class=request.thing_class,
         hand=Hand(request.hand) if request.hand else None,
+        drive=request.drive if drives else None,
     )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planner.world.geometry import Pose
+from planner.world.observation import Observation
 from planner.world.primitive import Capabilities, Primitive, PrimitiveStatus
 from sim_bridge.backend import Backend, Handle
 
@@ -31,6 +34,10 @@ class BackendPort:
     def base(self) -> Pose | None:
         """`base_link` in `map` as localised by the backend."""
         return self._backend.observe(self._agent, ()).base
+
+    def observe(self, cameras: Sequence[str] = ("hand",)) -> Observation | None:
+        """What the backend lets the agent sense now."""
+        return self._backend.observe(self._agent, cameras)
 
     def start(self, primitive: Primitive) -> int:
         """Starts a primitive; a refusal appears as its polled result."""

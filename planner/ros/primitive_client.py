@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from rclpy.action.client import ActionClient
 from rclpy.node import Node
 
 from planner.ros.action_peers import ActionPeers, accept_timeout_s
+from planner.ros.body_senses import BodySenses
 from planner.ros.conversions import pose_record
 from planner.ros.goal_answers import why_no_result
 from planner.ros.presence import Peers
@@ -20,6 +21,7 @@ from planner.ros.primitive_messages import goal_message, result_record
 from planner.world import topics
 from planner.world.geometry import Pose
 from planner.world.memory_wire import stamp_seconds
+from planner.world.observation import Observation
 from planner.world.primitive import (
     Capabilities,
     Primitive,
@@ -86,6 +88,7 @@ class PrimitiveClient:
             node, ExecutePrimitive, topics.of_agent(agent, topics.PRIMITIVE)
         )
         self._ends = ActionPeers(node, topics.of_agent(agent, topics.PRIMITIVE))
+        self._senses = BodySenses(node, agent, capabilities.cameras)
         self._tasks: dict[int, _Task] = {}
         self._next = 0
         self._checked_s = 0.0
@@ -107,6 +110,14 @@ class PrimitiveClient:
         if reported is None or (believed is not None and believed[1] > reported[1]):
             return believed[0] if believed is not None else None
         return reported[0]
+
+    def observe(self, cameras: Sequence[str] = ("hand",)) -> Observation | None:
+        """The newest that the bridge's topics say; subscribes to them at the first call.
+
+        Raises:
+            PlannerError: for a camera that the body lacks, or a picture that cannot be read.
+        """
+        return self._senses.observe(cameras)
 
     def now_s(self) -> float:
         """Seconds on the node's clock."""
@@ -139,13 +150,15 @@ class PrimitiveClient:
             task.handle.cancel_goal_async()
 
     def forget(self) -> None:
-        """Drops the agent's pose: the world was reset."""
+        """Drops the agent's pose and what it sensed: the world was reset."""
         self._base = None
+        self._senses.forget()
 
     def destroy(self) -> None:
         """Removes the client."""
         for handle in self._tasks:
             self.cancel(handle)
+        self._senses.destroy()
         self._client.destroy()
 
     # Details

@@ -9,12 +9,13 @@ from planner_msgs.action import ExecutePrimitive
 from planner.ros.conversions import header, point_m, point_message, time_message
 from planner.world.geometry import Vec3
 from planner.world.memory_wire import stamp_seconds
-from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult
+from planner.world.primitive import Drive, Primitive, PrimitiveCode, PrimitiveResult
 
 
 def goal_message(primitive: Primitive) -> ExecutePrimitive.Goal:
     """The goal that asks for a primitive."""
     reference = primitive.reference_m
+    drive = primitive.drive or Drive(0.0)
     return ExecutePrimitive.Goal(
         name=str(primitive.name),
         target=_stamped(primitive.frame, primitive.target_m),
@@ -29,6 +30,11 @@ def goal_message(primitive: Primitive) -> ExecutePrimitive.Goal:
         tolerance_m=float(primitive.tolerance_m),
         thing_class=primitive.thing_class,
         hand=str(primitive.hand or ""),
+        drive_s=float(drive.duration_s),
+        forward_m_s=float(drive.forward_m_s),
+        turn_rad_s=float(drive.turn_rad_s),
+        pan_rad_s=float(drive.pan_rad_s),
+        tilt_rad_s=float(drive.tilt_rad_s),
     )
 
 

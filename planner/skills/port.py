@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from planner.world.geometry import Pose
+from planner.world.observation import Observation
 from planner.world.primitive import Capabilities, Primitive, PrimitiveStatus
 
 
@@ -20,6 +22,15 @@ class PrimitivePort(Protocol):
 
     def base(self) -> Pose | None:
         """`base_link` in `map` as localised; None while unknown."""
+
+    def observe(self, cameras: Sequence[str] = ("hand",)) -> Observation | None:
+        """What the body senses, with a picture of each camera; None while that is unknown.
+
+        Over ROS it is the newest that has come: the first call subscribes, so that it has none.
+
+        Raises:
+            PlannerError: for a camera that the body lacks, or where there are no pictures.
+        """
 
     def start(self, primitive: Primitive) -> int:
         """Starts a primitive; a refusal appears as its polled result."""

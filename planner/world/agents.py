@@ -12,7 +12,7 @@ from planner.world.belief import Belief
 from planner.world.files import FileModel, read_model
 from planner.world.geometry import Vec3
 from planner.world.hands import MAX_HANDS, Hand
-from planner.world.primitive import Capabilities, primitive_named
+from planner.world.primitive import Capabilities, DriveLimits, PrimitiveName, primitive_named
 from planner.world.shapes import Part
 from planner.world.share import config_dir
 from planner.world.vocabulary import AgentKind, EntityKind
@@ -65,16 +65,23 @@ class Body(FileModel):
         ground_truth: bool = False,
         primitives: Collection[str] | None = None,
         cameras: Iterable[str] | None = None,
+        drives: bool = False,
     ) -> Capabilities:
-        """What this body can do, with the primitives and cameras of a backend or else its own."""
+        """What this body can do, with the primitives and cameras of a backend or else its own.
+
+        `drives`: whether the backend carries out velocities, up to the speeds of this body.
+        """
+        named = self.primitives if primitives is None else primitives
+        limits = DriveLimits(self.speed_m_s, self.turn_speed_rad_s, self.look_speed_rad_s)
         return Capabilities(
             kind=self.kind.value,
-            primitives=frozenset(self.primitives if primitives is None else primitives),
+            primitives=frozenset([*named, PrimitiveName.DRIVE] if drives else named),
             cameras=tuple(self.cameras if cameras is None else cameras),
             reach_m=self.reach_m,
             radius_m=self.radius_m,
             ground_truth=ground_truth,
             hands=self.hands,
+            drive=limits if drives else None,
         )
 
 

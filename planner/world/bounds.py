@@ -129,6 +129,9 @@ DISTANCE_OR_NONE = Number(0.0, MAX_STANDOFF_M, "m", free=True)
 ANGLE = Number(-MAX_ANGLE_RAD, MAX_ANGLE_RAD, "rad")
 ANGLE_OR_NONE = Number(-MAX_ANGLE_RAD, MAX_ANGLE_RAD, "rad", free=True)
 DURATION = Number(0.0, MAX_DURATION_S, "s")
+# Every body is slower; what it may do is in its capabilities.
+SPEED = Number(-10.0, 10.0, "m/s")
+TURN_SPEED = Number(-10.0, 10.0, "rad/s")
 _UNIT = Number(-1.001, 1.001)
 _NAME, _TEXT, _PATH = Text(MAX_NAME_LENGTH), Text(MAX_TEXT_LENGTH), Text(MAX_PATH_LENGTH)
 # Commands are for now: in the frame of a moving body, an old point is a different place.
@@ -186,6 +189,11 @@ _WHOLE: dict[str, dict[str, Bound]] = {
         "tolerance_m": DISTANCE,
         "thing_class": _NAME,
         "hand": Text(64),
+        "drive_s": DURATION,
+        "forward_m_s": SPEED,
+        "turn_rad_s": TURN_SPEED,
+        "pan_rad_s": TURN_SPEED,
+        "tilt_rad_s": TURN_SPEED,
     },
     "planner_msgs/ExecuteSkill_Goal": {
         "call": _TEXT,

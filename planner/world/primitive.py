@@ -18,6 +18,8 @@ class PrimitiveName(StrEnum):
 
     NAVIGATE = "navigate"
     LOOK = "look"
+    # Velocities for a short time, for policies and for operators (`Drive`).
+    DRIVE = "drive"
     PICK = "pick"
     PLACE = "place"
     OPEN = "open"
@@ -86,6 +88,49 @@ class PrimitiveCode(IntEnum):
     NEED_UNMET = 28
 
 
+# No body is driven longer than this by one request: what sends none any more moves nothing.
+MAX_DRIVE_S = 1.0
+
+
+@record
+class Drive:
+    """Velocities that a body keeps for a short time; then it stands still.
+
+    Attributes:
+        duration_s: until it stands, above 0.
+        forward_m_s: of the base, along its x axis; negative = backwards.
+        turn_rad_s: of the base, to the left.
+        pan_rad_s: of the hand about the base, to the left.
+        tilt_rad_s: of the hand's camera, downwards.
+    """
+
+    duration_s: float
+    forward_m_s: float = 0.0
+    turn_rad_s: float = 0.0
+    pan_rad_s: float = 0.0
+    tilt_rad_s: float = 0.0
+
+    @property
+    def moves_arm(self) -> bool:
+        """Whether it moves more than the base."""
+        return self.pan_rad_s != 0.0 or self.tilt_rad_s != 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class DriveLimits:
+    """The greatest velocities with which a body may be driven, in both directions.
+
+    Attributes:
+        forward_m_s: of the base.
+        turn_rad_s: of the base.
+        hand_rad_s: of the hand's pan and tilt; 0 = the hand cannot be driven.
+    """
+
+    forward_m_s: float
+    turn_rad_s: float
+    hand_rad_s: float = 0.0
+
+
 @record
 class Primitive:
     """One request to one body.
@@ -112,6 +157,7 @@ class Primitive:
             for approval; not used to find it. Empty: unknown.
         hand: for `pick`, `place` and what is done with a held object: the hand to use; None = the
             first suitable one, the right one first.
+        drive: for `drive`: the velocities; the target is unused.
     """
 
     name: str
@@ -126,6 +172,7 @@ class Primitive:
     tolerance_m: float = 0.0
     thing_class: str = ""
     hand: Hand | None = None
+    drive: Drive | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +218,10 @@ class PrimitiveStatus:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The capabilities of an agent here: kind, primitives, cameras, reach in metres, hands."""
+    """The capabilities of an agent here: kind, primitives, cameras, reach in metres, hands.
+
+    `drive` limits the velocities of a body that has the primitive `drive`, else it is None.
+    """
 
     kind: str
     primitives: frozenset[str]
@@ -180,3 +230,4 @@ class Capabilities:
     radius_m: float
     ground_truth: bool
     hands: int = 1
+    drive: DriveLimits | None = None

@@ -31,6 +31,7 @@ from planner.world import topics
 from planner.world.agents import body_of
 from planner.world.bounds import OutOfBounds
 from planner.world.memory_wire import stamp_seconds
+from planner.world.primitive import Drive
 from sim_bridge.approval_topics.node import ApprovalTopics
 from sim_bridge.control import Command, Outcome
 from sim_bridge.frames import Link, moving_links, optical_frame
@@ -374,4 +375,11 @@ def read_goal(goal: ExecutePrimitive.Goal) -> Request:
         tolerance_m=float(goal.tolerance_m),
         thing_class=goal.thing_class,
         hand=goal.hand,
+        drive=Drive(
+            duration_s=float(goal.drive_s),
+            forward_m_s=float(goal.forward_m_s),
+            turn_rad_s=float(goal.turn_rad_s),
+            pan_rad_s=float(goal.pan_rad_s),
+            tilt_rad_s=float(goal.tilt_rad_s),
+        ),
     )

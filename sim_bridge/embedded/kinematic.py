@@ -96,7 +96,7 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
 
     def capabilities(self, agent: str) -> Capabilities:
         """What the agent's body can do."""
-        return self._agent(agent).body.capabilities(ground_truth=True)
+        return self._agent(agent).body.capabilities(ground_truth=True, drives=True)
 
     def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
         """What the agent senses now."""

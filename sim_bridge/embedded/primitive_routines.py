@@ -11,6 +11,7 @@ import numpy as np
 from planner.world.geometry import Vec3, rounded_m, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.state_skills import default_state_skills
+from sim_bridge.embedded.driving import drive_on
 from sim_bridge.embedded.entities import Agent, Thing
 from sim_bridge.embedded.manipulation import (
     RefusalError,
@@ -77,6 +78,23 @@ def _navigate(context: RoutineContext) -> Routine:
 def _bearing(agent: Agent, point_m: Vec3) -> float:
     dx, dy = point_m[0] - agent.x_m, point_m[1] - agent.y_m
     return agent.yaw_rad if math.hypot(dx, dy) < 0.05 else math.atan2(dy, dx)
+
+
+def _drive(context: RoutineContext) -> Routine:
+    world, agent, drive = context.world, context.agent, context.primitive.drive
+    if drive is None:
+        return PrimitiveResult(PrimitiveCode.BAD_TARGET, "a drive needs velocities")
+    spent, blocked_s = 0.0, 0.0
+    try:
+        while spent < drive.duration_s - 1e-9:
+            # Each step may be cut short by something in the way, so that none is foreseen.
+            passed = yield "driving", spent / drive.duration_s, 0.0
+            dt = min(passed, drive.duration_s - spent)
+            spent += passed
+            blocked_s += 0.0 if drive_on(world, agent, drive, dt) else dt
+    finally:
+        agent.linear_m_s = agent.angular_rad_s = 0.0
+    return _success("drove", blocked_s=f"{blocked_s:.2f}")
 
 
 def _rest(context: RoutineContext) -> None:
@@ -226,6 +244,7 @@ def _change_state(context: RoutineContext) -> Routine:
 _ROUTINES: dict[str, Callable[[RoutineContext], Routine]] = {
     PrimitiveName.NAVIGATE: _navigate,
     PrimitiveName.LOOK: _look,
+    PrimitiveName.DRIVE: _drive,
     PrimitiveName.PICK: _pick,
     PrimitiveName.PLACE: _place,
     PrimitiveName.OPEN: _joint,

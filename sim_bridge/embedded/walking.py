@@ -366,7 +366,7 @@ def _advance(world: KinematicWorld, agent: Agent, point: tuple[float, float], dt
     agent.angular_rad_s = 0.0
     # In a combined step the other agents' positions are of another moment.
     alone = world.is_leaping or len(world.agents) == 1
-    if not alone and _nearer_to_another(world, agent, x, y):
+    if not alone and nearer_to_another(world, agent, x, y):
         agent.linear_m_s = 0.0
         return -1.0
     end = world.ground.stepped(body.radius_m, (agent.x_m, agent.y_m), (x, y))
@@ -378,7 +378,7 @@ def _advance(world: KinematicWorld, agent: Agent, point: tuple[float, float], dt
     return dt_s - step / body.speed_m_s if step == gap and end == (x, y) else 0.0
 
 
-def _nearer_to_another(world: KinematicWorld, agent: Agent, x: float, y: float) -> bool:
+def nearer_to_another(world: KinematicWorld, agent: Agent, x: float, y: float) -> bool:
     """Whether the step would touch another agent; moving apart is always allowed."""
     for other in world.agents.values():
         if other is agent:

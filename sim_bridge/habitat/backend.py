@@ -93,7 +93,7 @@ class HabitatBackend(KinematicBackend):
         body = self._agent(agent).body
         dividing = {skill.primitive for skill in default_state_skills().values() if skill.divides}
         able = frozenset(body.primitives) - dividing
-        return body.capabilities(ground_truth=True, primitives=able)
+        return body.capabilities(ground_truth=True, primitives=able, drives=True)
 
     # Episodes
 

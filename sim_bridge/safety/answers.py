@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from planner.world.geometry import Vec3
-from planner.world.primitive import PrimitiveResult
+from planner.world.primitive import PrimitiveName, PrimitiveResult
 from sim_bridge.backend import Backend, Handle
 from sim_bridge.control import Outcome
 from sim_bridge.safety.approvals import in_map
@@ -123,6 +123,9 @@ class Answers:
 
     def _place(self, agent: str, question: Question, reply: Reply) -> tuple[Vec3 | None, str]:
         """The other target in `map`, if given, and what is wrong with it."""
+        drives = question.primitive.name == PrimitiveName.DRIVE
+        if drives and (reply.target_m is not None or reply.pixel is not None):
+            return None, "a drive has no target; approve or refuse it"
         if reply.target_m is not None and reply.pixel is not None:
             return None, "a target and a pixel were given; give one of them"
         if reply.pixel is not None:

@@ -101,6 +101,9 @@ class Questions:
             # The operator then decides without a picture.
             view = None
         target_m = in_map(self._backend, agent, primitive.target_m, primitive.frame)
+        if primitive.name == PrimitiveName.DRIVE:
+            # Without a target: it begins where the robot is.
+            target_m = self._backend.observe(agent, ()).base.position_m
         issued_s = self._backend.now_s()
         question = Question(
             question_id=f"{self._prefix}{self._count}",

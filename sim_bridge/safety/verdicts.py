@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from planner.world.primitive import Primitive, PrimitiveResult, all_primitives
+from planner.world.primitive import (
+    MAX_DRIVE_S,
+    Primitive,
+    PrimitiveName,
+    PrimitiveResult,
+    all_primitives,
+)
 from sim_bridge.backend import Backend
 from sim_bridge.safety.approvals import ARM, in_map
 from sim_bridge.safety.attendance import Step
@@ -95,7 +101,36 @@ class Verdicts:
             most = self._options.motion.longest_primitive_s
             text = f"timeout_s {primitive.timeout_s:g} is longer than {most:g} s"
             return not_allowed(agent, Rule.COMMANDS_EXPIRE, "TOO_LONG", text)
+        if primitive.name == PrimitiveName.DRIVE:
+            return self._drive_refusal(agent, guard, primitive)
         return self._zone_refusal(agent, primitive)
+
+    def _drive_refusal(
+        self, agent: str, guard: Guard, primitive: Primitive
+    ) -> PrimitiveResult | None:
+        """The result that refuses velocities; keep-out zones stop what is driven into them."""
+        drive, able = primitive.drive, self._backend.capabilities(agent)
+        if self._backend.simulated or drive is None or primitive.name not in able.primitives:
+            # The backend refuses by itself what its body cannot do.
+            return None
+        if not 0.0 < drive.duration_s <= MAX_DRIVE_S:
+            text = f"drive_s {drive.duration_s:g} is not above 0 and at most {MAX_DRIVE_S:g}"
+            return not_allowed(agent, Rule.COMMANDS_EXPIRE, "TOO_LONG", text)
+        if drive.moves_arm:
+            text = "the arm of a robot is not moved by velocities"
+            return not_allowed(agent, Rule.BOUNDED_SKILLS, "ARM_DRIVEN", text)
+        limit = self.limit(agent, guard)
+        within = (
+            abs(drive.forward_m_s) <= limit.linear_m_s
+            and abs(drive.turn_rad_s) <= limit.angular_rad_s
+        )
+        if not within:
+            text = (
+                f"{drive.forward_m_s:g} m/s and {drive.turn_rad_s:g} rad/s are more than "
+                f"{limit.linear_m_s:g} m/s and {limit.angular_rad_s:g} rad/s"
+            )
+            return not_allowed(agent, Rule.SPEED, "TOO_FAST", text)
+        return None
 
     def _zone_refusal(self, agent: str, primitive: Primitive) -> PrimitiveResult | None:
         zones = self._options.keep_out.zones
@@ -110,8 +145,11 @@ class Verdicts:
 
     def why_ask(self, agent: str, guard: Guard, primitive: Primitive) -> str:
         """Why a primitive needs approval; empty if it does not."""
-        approval = self._options.approval
-        if not approval.where.holds(simulated=self._backend.simulated) or primitive.name not in ARM:
+        approval, simulated = self._options.approval, self._backend.simulated
+        if primitive.name == PrimitiveName.DRIVE and not simulated:
+            # Never without the operator, whatever is set for the arm.
+            return guard.approvals.reason(primitive, person_near=self._people.near(agent))
+        if not approval.where.holds(simulated=simulated) or primitive.name not in ARM:
             return ""
         return guard.approvals.reason(primitive, person_near=self._people.near(agent))
 

@@ -34,6 +34,11 @@ def goals(draw: st.DrawFn) -> ExecutePrimitive.Goal:
         standoff_m=draw(st.one_of(st.just(math.nan), numbers)),
         timeout_s=draw(st.one_of(st.just(0.0), numbers)),
         tolerance_m=draw(st.one_of(st.just(0.0), numbers)),
+        drive_s=draw(st.one_of(st.just(0.5), numbers)),
+        forward_m_s=draw(st.one_of(st.floats(-0.8, 0.8), numbers)),
+        turn_rad_s=draw(st.one_of(st.floats(-1.2, 1.2), numbers)),
+        pan_rad_s=draw(st.one_of(st.just(0.0), numbers)),
+        tilt_rad_s=draw(st.one_of(st.just(0.0), numbers)),
     )
     frame = draw(st.sampled_from(FRAMES))
     for stamped in (goal.target, goal.reference):

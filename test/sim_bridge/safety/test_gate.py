@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from random_cases import cases
 from walker import (
     CUP,
+    DRIVE,
     EPISODE,
     HOUSE,
     LOOK,
@@ -35,6 +36,7 @@ from walker import (
 from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
 from planner.world.primitive import (
+    Drive,
     Primitive,
     PrimitiveCode,
     PrimitiveName,
@@ -391,6 +393,58 @@ def test_rule_19_there_is_no_way_past_the_named_skills() -> None:
     odd = replace(WALK, name="self_destruct")  # type: ignore[arg-type]
     gate.start(ROBOT, odd)
     assert len(robot.ends) == sent + 1, "the backend answers UNKNOWN_PRIMITIVE itself"
+
+
+def test_rule_19_velocities_need_the_operator_whatever_is_set() -> None:
+    gate, robot = made(no_approval())
+    for primitive in (DRIVE, replace(DRIVE, name="drive")):
+        drive = gate.start(ROBOT, primitive)
+        assert "no drive by velocities" in asked(gate).why
+        assert asked(gate).target_m == robot.at
+        let_pass(gate, 0.3)
+        assert primitive not in robot.told
+        assert reply(gate, target_m=(1.0, 0.0, 0.0)).message.startswith("a drive has no target")
+        assert reply(gate, approve=False).success
+        refused_by(gate, drive, Rule.APPROVAL, "REFUSED")
+    first = gate.start(ROBOT, DRIVE)
+    assert reply(gate, remember_kind=True).success
+    assert robot.told[-1] == DRIVE
+    robot.finish()
+    let_pass(gate, 0.1)
+    assert result(gate, first).succeeded
+    gate.start(ROBOT, DRIVE)
+    assert gate.asked(ROBOT) is None, "drives were approved for good"
+    robot.finish()
+    gate.command(ROBOT, Command.CLAIM)
+    let_pass(gate, 0.1)
+    gate.start(ROBOT, DRIVE)
+    assert asked(gate).what == "drive", "and that ends with the claim"
+
+
+def test_rule_19_velocities_are_bounded() -> None:
+    gate, robot = made()
+    told = len(robot.told)
+    for drive, rule, reason in (
+        (Drive(1.5, forward_m_s=0.1), Rule.COMMANDS_EXPIRE, "TOO_LONG"),
+        (Drive(math.nan, forward_m_s=0.1), Rule.COMMANDS_EXPIRE, "TOO_LONG"),
+        (Drive(0.5, forward_m_s=1.9), Rule.SPEED, "TOO_FAST"),
+        (Drive(0.5, forward_m_s=math.nan), Rule.SPEED, "TOO_FAST"),
+        (Drive(0.5, turn_rad_s=-1.9), Rule.SPEED, "TOO_FAST"),
+        (Drive(0.5, pan_rad_s=0.1), Rule.BOUNDED_SKILLS, "ARM_DRIVEN"),
+        (Drive(0.5, tilt_rad_s=math.nan), Rule.BOUNDED_SKILLS, "ARM_DRIVEN"),
+    ):
+        refused_by(gate, gate.start(ROBOT, replace(DRIVE, drive=drive)), rule, reason)
+    assert len(robot.told) == told
+
+
+def test_rule_19_a_drive_beside_a_person_is_asked_about_each_time() -> None:
+    gate, robot = made(no_approval(), people=lambda: [(0.5, 0.0, 0.0)])
+    for _ in range(2):
+        gate.start(ROBOT, DRIVE)
+        assert asked(gate).why == "a person is near"
+        assert reply(gate, remember_kind=True).success
+        robot.finish()
+        let_pass(gate, 0.1)
 
 
 def test_rule_20_says_what_it_is() -> None:

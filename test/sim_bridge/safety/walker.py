@@ -14,6 +14,8 @@ from planner.world.house import House
 from planner.world.observation import CameraFrame, Intrinsics, Observation
 from planner.world.primitive import (
     Capabilities,
+    Drive,
+    DriveLimits,
     Primitive,
     PrimitiveCode,
     PrimitiveName,
@@ -38,6 +40,7 @@ PICK = Primitive(PrimitiveName.PICK, (1.0, 0.0, 0.5))
 CUP = replace(PICK, thing_class="cup")
 KNIFE = replace(PICK, target_m=(1.1, 0.0, 0.5), thing_class="knife")
 OPEN = Primitive(PrimitiveName.OPEN, (1.0, 0.0, 0.5))
+DRIVE = Primitive(PrimitiveName.DRIVE, drive=Drive(0.5, forward_m_s=0.2))
 LOOK = Primitive(PrimitiveName.LOOK, (1.0, 0.0, 0.5))
 # A camera at the map's origin that looks along x: its x is the map's -y and its y the map's -z.
 VIEW = CameraFrame(
@@ -104,7 +107,9 @@ class Walker:
         self.agents = tuple(agent.uid for agent in episode.agents)
 
     def capabilities(self, agent: str) -> Capabilities:
-        return Capabilities("robot", frozenset(all_primitives()), ("hand",), 1.0, 0.3, False)
+        limits = DriveLimits(2.0, 2.0, 1.0)
+        able = frozenset(all_primitives())
+        return Capabilities("robot", able, ("hand",), 1.0, 0.3, False, drive=limits)
 
     def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
         base = Pose(self.at)
