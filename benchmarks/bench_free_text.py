@@ -1,15 +1,18 @@
-"""Plain English carried out by planner `words`: how much is done and right.
+"""Plain English carried out by planner `words`, or another: how much is done and right.
 
 Sentences are drawn by seed from annotated instructions that ask for something, each with the first
 shipped house in which its things can be put, and have room where they shall be. Done and right: it
 was read as annotated, and the true world is as understood in the end. A question is answered by its
 first alternative.
 
+With --meant, and for other planners than `words`, which tell no goal, the true world is judged by
+the annotated goal instead, its descriptions bound to what is truly there: one measure for all.
+
 With --ros each sentence is a `planner demo` of its own, as fast as it goes, with live verdict and
 the bag's; the answers are those of the same sentence in one process.
 
 Repeat with: python benchmarks/bench_free_text.py [FILE ...] [--count N] [--seed N] [--only WORDS]
-    [--show] [--ros]
+    [--planner NAME] [--meant] [--show] [--ros]
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from pathlib import Path
 
 import numpy as np
 from machine import print_table
+from pydantic import JsonValue
 
 import planner
 from planner.evaluation.language import read_evaluation
@@ -54,6 +58,9 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import default_options
 from sim_bridge.opening import Opened, bare_episode
 
+WORDS = "words"
+# The `evaluation` of an episode's file.
+Goals = dict[str, JsonValue]
 KNOWN = Path(__file__).parents[1] / "test" / "data" / "everyday" / "known.yaml"
 HOUSES = (*(f"train_{n}" for n in range(8)), *(f"heldout_{n}" for n in range(5)))
 COUNTS = {"all": 2, "some": 2, "few": 3}
@@ -196,8 +203,8 @@ def furnished(goal: Goal, house: House, rng: np.random.Generator) -> House | Non
     return house.model_copy(update={"objects": (*things, *clutter)})
 
 
-def fits(goal: Goal, house: House) -> bool:
-    """Whether all that a goal describes is there, something is to be done, and there is room."""
+def meant_by(goal: Goal, house: House) -> Goals | None:
+    """What a goal means there; None if something is missing, nothing to be done, or no room."""
     backend = EmbeddedBackend(default_options().model_copy(update={"renderer": "none"}))
     try:
         backend.reset(house, bare_episode(house, 2), 1)
@@ -207,8 +214,9 @@ def fits(goal: Goal, house: House) -> bool:
     finally:
         backend.close()
     if found.evaluation is None or any(part.fails for part in found.unbound):
-        return False
-    return has_room(read_evaluation(dict(found.evaluation), "the goal"), state, house)
+        return None
+    meant = dict(found.evaluation)
+    return meant if has_room(read_evaluation(meant, "the goal"), state, house) else None
 
 
 def has_room(evaluation: Evaluation, state: WorldState, house: House) -> bool:
@@ -275,14 +283,15 @@ def pack(sizes: Sequence[Vec3], places: Sequence[Vec3]) -> bool:
 RELATIONS = {Predicate.IS_ON_TOP: Relation.ON, Predicate.IS_INSIDE: Relation.WITHIN}
 
 
-def placed(entry: AnnotatedInstruction, rng: np.random.Generator) -> House | None:
-    """The first house, in drawn order, in which an instruction can be carried out."""
+def placed(entry: AnnotatedInstruction, rng: np.random.Generator) -> tuple[House, Goals] | None:
+    """The first house, in drawn order, in which an instruction can be carried out, and its goal."""
     if entry.goal is None:
         return None
     for name in rng.permutation(HOUSES):
         house = furnished(entry.goal, load_house(str(name)), rng)
-        if house is not None and fits(entry.goal, house):
-            return house
+        meant = meant_by(entry.goal, house) if house is not None else None
+        if house is not None and meant is not None:
+            return house, meant
     return None
 
 
@@ -298,12 +307,15 @@ def first_alternative(question: str) -> str | None:
     return question.partition(": ")[2].rstrip("?").split(", ")[0].split(" or ")[0]
 
 
-def over_ros(text: str, house: House, answers: Sequence[str]) -> tuple[bool, str]:
+def over_ros(
+    text: str, house: House, answers: Sequence[str], planner_name: str
+) -> tuple[bool, str]:
     """Whether live verdict and bag say success, and the last line of `planner demo`."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / f"{house.name}.json"
         home.write_text(house.model_dump_json(by_alias=True), encoding="utf-8")
         words = [text, "--house", str(home), "--fast", "--no-pictures"]
+        words += ["--planner", planner_name]
         words += ["-o", f"{folder}/run"]
         given = [word for answer in answers for word in ("--answer", answer)]
         done = subprocess.run(
@@ -317,22 +329,30 @@ def over_ros(text: str, house: House, answers: Sequence[str]) -> tuple[bool, str
     return done.returncode == 0, last
 
 
-def tried(entry: AnnotatedInstruction, house: House, seed: int, *, ros: bool) -> Trial:
+def tried(
+    entry: AnnotatedInstruction, house: House, meant: Goals | None, args: argparse.Namespace
+) -> Trial:
+    """Carries out one sentence; `meant` is the goal that it is judged by, None = as understood."""
     asked: list[str] = []
 
     async def ask(question: str) -> str | None:
         asked.append(question)
         return first_alternative(question)
 
-    opened = Opened(house, bare_episode(house, 2), seed)
-    run = planner.run(opened, instruction=entry.text, seed=seed, ask=ask)
-    read = grade(entry.reading, interpret(entry.text)) is Grade.RIGHT
+    task = bare_episode(house, 2)
+    given = entry.text
+    if meant is not None:
+        named = {"episode_id": "free_text", "instruction": entry.text, "evaluation": meant}
+        task, given = task.model_copy(update=named), ""
+    opened = Opened(house, task, args.seed)
+    run = planner.run(opened, instruction=given, planner=args.planner, seed=args.seed, ask=ask)
+    read = meant is not None or grade(entry.reading, interpret(entry.text)) is Grade.RIGHT
     outcome = run.result.outcome
     end = f"{outcome.code.name}: {outcome.text} | {run.verdict.explanation} | {asked}"
     success = run.verdict.success
-    if ros:
+    if args.ros:
         answers = [first_alternative(question) or "" for question in asked]
-        success, end = over_ros(entry.text, house, answers)
+        success, end = over_ros(entry.text, house, answers, args.planner)
     return Trial(entry.text, house.name, read, len(asked), success, end)
 
 
@@ -341,10 +361,14 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path, default=[KNOWN])
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--planner", default=WORDS, help="another tells no goal: as with --meant")
+    parser.add_argument("--meant", action="store_true", help="judge by the annotated goal")
     parser.add_argument("--ros", action="store_true", help="over ROS, about a minute each")
     parser.add_argument("--show", action="store_true", help="print what was not done right")
     parser.add_argument("--only", metavar="WORDS", help="only instructions that have these words")
     args = parser.parse_args()
+    if args.ros and (args.meant or args.planner != WORDS):
+        parser.error("--ros judges by what was understood, which only words tells")
     rng = np.random.default_rng(args.seed)
     entries = [e for path in args.files for e in read_instructions(path) if e.goal is not None]
     if args.only is not None:
@@ -355,11 +379,13 @@ def main() -> None:
         if len(trials) == args.count:
             break
         entry = entries[index]
-        house = placed(entry, own_rng(entry.text, args.seed))
-        if house is None:
+        place = placed(entry, own_rng(entry.text, args.seed))
+        if place is None:
             unplaced += 1
             continue
-        trial = tried(entry, house, args.seed, ros=args.ros)
+        house, meant = place
+        by_meaning = args.meant or args.planner != WORDS
+        trial = tried(entry, house, meant if by_meaning else None, args)
         trials.append(trial)
         if args.show and not trial.right:
             print(f"- {trial.text}\n    {trial.house}, read {trial.read}: {trial.end}", flush=True)
@@ -371,7 +397,9 @@ def main() -> None:
         ("done and right without a question", shares[0], "0.7"),
         ("done and right with answers", shares[1], "0.85"),
     ]
-    print_table("free text over ROS" if args.ros else "free text, in process", rows)
+    judged = "by the annotated goal" if args.meant or args.planner != WORDS else "as understood"
+    where = "over ROS" if args.ros else "in process"
+    print_table(f"free text {where}, {args.planner}, judged {judged}", rows)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ from planner.bench.trace_data import TraceRecipe, make_traces
 from planner.training.learned.chooser import ChooserRecipe
 from planner.training.learned.reader import ReaderRecipe
 from planner.training.learned.training import LearnedRecipe, train_learned
+from planner.training.traces.bags import BagRecipe, make_bag_traces
 from planner.training.traces.demonstrator import ExplorationRule
+from planner.training.traces.folder import TraceManifest
 from planner.training.traces.rules import TraceRules
 from planner.world.errors import PlannerError
 
@@ -18,7 +20,18 @@ def add_traces(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `planner train traces`."""
     rules, exploration, default = TraceRules(), ExplorationRule(), TraceRecipe("")
     parser.add_argument("output", type=Path, help="folder of traces; resumes where it stopped")
-    parser.add_argument("--episodes", required=True, help="a suite, pack or folder for training")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--episodes", help="a suite, pack or folder for training")
+    what.add_argument(
+        "--from-bag",
+        nargs="+",
+        type=Path,
+        metavar="BAG",
+        help="recorded runs instead: what persons or planners did in them",
+    )
+    parser.add_argument(
+        "--agent", action="append", default=[], help="of bags: whose calls; default: all agents'"
+    )
     parser.add_argument("--planner", default=default.planner, help="expert demonstrates")
     parser.add_argument("--memory", default=default.memory, help="as of planner bench")
     parser.add_argument("--agents", type=int, action="append", help="repeatable; default: 1")
@@ -63,6 +76,18 @@ def run_traces(args: argparse.Namespace) -> int:
         raise PlannerError("agents and shard must be above 0; most, explored and seed not below 0")
     if not 0 <= args.invented <= 1:
         raise PlannerError(f"--invented: expected a share of 0 to 1, got {args.invented}")
+    rules = TraceRules(keep_failed=args.keep_failed, invented=args.invented)
+    exploration = ExplorationRule(most=args.explored, uniform=args.uniform)
+
+    def told(done: int, shards: int, traces: int) -> None:
+        _print_progress(f"shard {done} of {shards}: {traces} traces")
+
+    if args.from_bag:
+        bags = BagRecipe(tuple(args.from_bag), tuple(args.agent), args.seed, rules, exploration)
+        _print_manifest(args.output, make_bag_traces(args.output, bags, _print_progress))
+        return 0
+    if args.agent:
+        raise PlannerError("--agent is of --from-bag; --agents is how many act")
     recipe = TraceRecipe(
         args.episodes,
         args.planner,
@@ -71,16 +96,15 @@ def run_traces(args: argparse.Namespace) -> int:
         args.seed,
         args.shard,
         args.most,
-        TraceRules(keep_failed=args.keep_failed, invented=args.invented),
-        ExplorationRule(most=args.explored, uniform=args.uniform),
+        rules,
+        exploration,
     )
-
-    def told(done: int, shards: int, traces: int) -> None:
-        _print_progress(f"shard {done} of {shards}: {traces} traces")
-
-    manifest = make_traces(args.output, recipe, told)
-    print(f"{args.output}: {manifest.traces} traces, {manifest.turns} turns")
+    _print_manifest(args.output, make_traces(args.output, recipe, told))
     return 0
+
+
+def _print_manifest(output: Path, manifest: TraceManifest) -> None:
+    print(f"{output}: {manifest.traces} traces, {manifest.turns} turns")
 
 
 def run_learned(args: argparse.Namespace) -> int:

@@ -37,6 +37,23 @@ def check_is_training(episode: Episode, house: House) -> None:
         raise LeakError(f"{what} its instruction is one of a suite for evaluation")
 
 
+def check_words(what: str, house: str, instruction: str) -> None:
+    """Refuses an instruction of no episode, where planners are evaluated on it or in the house.
+
+    Raises:
+        LeakError: naming the house or the wording.
+    """
+    houses, _, wordings = evaluated()
+    if house in houses:
+        raise LeakError(
+            f"{what}: cannot be trained on: planners are evaluated in the house {house}"
+        )
+    if wording(instruction) in wordings:
+        raise LeakError(
+            f"{what}: cannot be trained on: its instruction is one of a suite for evaluation"
+        )
+
+
 def wording(instruction: str) -> str:
     """An instruction without what does not matter: case, blanks, marks."""
     return " ".join("".join(c if c.isalnum() else " " for c in instruction.lower()).split())

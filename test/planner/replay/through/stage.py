@@ -484,6 +484,17 @@ class Stage:
         message = graph_message(belief)
         self.recording.put("/world_graph", "planner_msgs/msg/WorldGraph", message, self._now_s)
 
+    def tell_world(self) -> None:
+        """The true state, which is otherwise only recorded with each look of an agent."""
+        state = self._backend.world_state()
+        assert state is not None
+        self.recording.put(
+            "/world/state",
+            "planner_msgs/msg/WorldState",
+            world_message(self._updates.encode(state)),
+            state.stamp_s,
+        )
+
     def tell_status(self, state: InstructState) -> None:
         """The status of the only instruction."""
         kind = "planner_msgs/msg/InstructStatus"
@@ -511,15 +522,7 @@ class Stage:
 
     def _watch(self, observation: Observation, _memory: Memory) -> None:
         self._tell_changes()
-        stamp_s = observation.stamp_s
-        state = self._backend.world_state()
-        assert state is not None
-        self.recording.put(
-            "/world/state",
-            "planner_msgs/msg/WorldState",
-            world_message(self._updates.encode(state)),
-            stamp_s,
-        )
+        self.tell_world()
         if not self._pictures:
             return
         self._tell_frames(observation)
