@@ -164,10 +164,12 @@ class Statements(Frames):
         """Reads "nothing should be on the floor": what is there goes elsewhere."""
         source = self._source
         i = source.starts(at, "nothing")
-        modal = source.longest(i, _SHALL if wish else _MAY) if i else 0
+        if not i:
+            return None
+        modal = source.longest(i, _SHALL if wish else _MAY)
         if source.word(modal or i) in ("left", "lying", "standing"):
             modal = (modal or i) + 1
-        wheres, end = self.located(modal or i) if modal or (wish and i) else ([], i)
+        wheres, end = self.located(modal or i) if modal or wish else ([], i)
         if not wheres:
             return None
         thing = Noun("thing", at, i, plural=True, count=Amount.ALL)

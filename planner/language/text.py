@@ -52,7 +52,7 @@ class Text(Shares):
                 i += 1
                 continue
             end = self._part(i)
-            if not end:
+            if end <= i:
                 return i
             i = end
         self._end_sentence()

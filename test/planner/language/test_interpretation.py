@@ -349,3 +349,15 @@ def test_any_text_has_an_outcome(text: str) -> None:
 )
 def test_long_texts_have_an_outcome(part: str) -> None:
     assert not isinstance(interpret(part * (10_000 // len(part))), Goal)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Lying on the bathroom floor; it belongs in the hamper.",
+        "Left in the kitchen! Bring it here.",
+    ],
+)
+def test_a_sentence_without_a_subject_has_an_outcome(text: str) -> None:
+    """The rule for "nothing should be lying there" must not begin at its second word."""
+    assert not isinstance(interpret(text), Goal)
