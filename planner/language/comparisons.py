@@ -46,7 +46,7 @@ def same(one: Phrase, other: Phrase) -> bool:
     known = (one.definite or one.count is Amount.ALL) and (
         other.definite or other.count is Amount.ALL
     )
-    return known and signature(one) == signature(other)
+    return known and one.kind == other.kind and signature(one) == signature(other)
 
 
 def signature(noun: Noun) -> tuple[object, ...]:

@@ -52,6 +52,8 @@ def tag_of(records: Mapping[str, type[Form]], value: object) -> str | None:
     return next((head for head, record in records.items() if isinstance(value, record)), None)
 
 
+_SPOTS = frozenset(Spot)
+
 Label = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
@@ -71,7 +73,7 @@ class Mention(Form):
 
 
 def _phrase_tag(value: object) -> str:
-    if isinstance(value, Spot) or (isinstance(value, str) and value in set(Spot)):
+    if isinstance(value, Spot) or (isinstance(value, str) and value in _SPOTS):
         return "spot"
     if isinstance(value, str | Mention):
         return "mention"
@@ -170,7 +172,7 @@ class Description(Form):
             raise ValueError(f"{self.count} goes with neither a bound nor 'the'")
         if self.definite and self.bound is not Bound.EXACTLY:
             raise ValueError("'the' goes with no bound")
-        if self.label in set(Spot):
+        if self.label in _SPOTS:
             raise ValueError(f"as: {self.label} is a place")
         return self
 

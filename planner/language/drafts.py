@@ -209,3 +209,37 @@ def nouns_within(phrase: object) -> list[Noun]:
             waiting += [*inner.holding, *inner.but, *inner.instead_of, *inner.other_than]
             waiting += [inner.part_of] if inner.part_of else []
     return found
+
+
+def fresh(phrase: Phrase) -> Phrase:
+    """A copy of what was read, down to the last noun, which rules may change."""
+    if isinstance(phrase, Noun):
+        return fresh_noun(phrase)
+    if isinstance(phrase, Pronoun):
+        return Pronoun(phrase.word, phrase.number, phrase.start, phrase.end)
+    return Either([fresh_noun(option) for option in phrase.options], phrase.start, phrase.end)
+
+
+def fresh_noun(noun: Noun) -> Noun:
+    """A copy of a noun, as `fresh` makes it."""
+    return Noun(
+        noun.kind, noun.start, noun.end, noun.plural, noun.count, noun.bound, noun.definite,
+        noun.color, noun.material, noun.size, noun.pick, noun.states[:],
+        [_fresh_where(where) for where in noun.where] if noun.where else [],
+        [fresh(inner) for inner in noun.holding] if noun.holding else [],
+        [fresh(inner) for inner in noun.but] if noun.but else [],
+        [fresh(inner) for inner in noun.instead_of] if noun.instead_of else [],
+        noun.other,
+        [fresh_noun(inner) for inner in noun.other_than] if noun.other_than else [],
+        fresh_noun(noun.part_of) if noun.part_of else None,
+        noun.elsewhere, noun.each, noun.bare, noun.vague, noun.clause, noun.in_turn,
+    )  # fmt: skip
+
+
+def _fresh_where(where: Where) -> Where:
+    anchor = where.anchor
+    if isinstance(anchor, PlaceWhere):
+        anchor = PlaceWhere(fresh(anchor.noun))
+    elif anchor is not None and not isinstance(anchor, Spot):
+        anchor = fresh(anchor)
+    return Where(where.relation, anchor, where.way, where.start, where.end, where.comma)

@@ -27,6 +27,8 @@ from planner.language.goal_form import (
 )
 from planner.language.words import Amount, Occasion, Spot
 
+_SPOTS = frozenset(Spot)
+
 
 class Emission:
     """Writes drafts as a goal."""
@@ -130,7 +132,7 @@ class Emission:
 
     def _label(self, noun: Noun) -> str:
         base = noun.kind.split()[-1].replace("-", "_")
-        base = base if base.isidentifier() and base not in set(Spot) else "thing"
+        base = base if base.isidentifier() and base not in _SPOTS else "thing"
         label, number = base, 1
         while label in self._labels:
             number += 1

@@ -82,16 +82,21 @@ class Lexicon:
                 self._add(word, Sense(part, value.value))
         for primitive in default_state_skills():
             self._add(primitive, Sense(Part.ACTION, primitive))
-        self._longest = max(map(len, self._senses))
+        self._matches = {
+            phrase: Match(len(phrase), frozenset(senses)) for phrase, senses in self._senses.items()
+        }
+        lengths: defaultdict[str, set[int]] = defaultdict(set)
+        for phrase in self._senses:
+            lengths[phrase[0]].add(len(phrase))
+        self._lengths = {word: tuple(sorted(some)[::-1]) for word, some in lengths.items()}
         self.words = frozenset(word for phrase in self._senses for word in phrase)
         self._vocabulary = sorted(self.words)
 
     def at(self, words: Sequence[str], start: int) -> Match | None:
         """The longest phrase that begins at a word; None if there is none."""
-        for length in range(min(self._longest, len(words) - start), 0, -1):
-            senses = self._senses.get(tuple(words[start : start + length]))
-            if senses:
-                return Match(length, frozenset(senses))
+        for length in self._lengths.get(words[start], ()) if 0 <= start < len(words) else ():
+            if found := self._matches.get(tuple(words[start : start + length])):
+                return found
         return None
 
     def near(self, word: str) -> tuple[str, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from planner.language.drafts import Noun, Phrase, Pronoun, Way
+from planner.language.drafts import Noun, Phrase, Pronoun, Way, fresh
 from planner.language.english import LENGTHS, PREPOSITIONS, phrases
 from planner.language.lexicon import Part
 from planner.language.place_words import CLAUSE_ENDS
 from planner.language.places import Places, grouped, is_furniture, is_room
 from planner.language.reading import AskReason
+from planner.language.sentence import Source
 from planner.language.words import Amount, Pick
 from planner.world.look import Color
 
@@ -53,8 +54,21 @@ EXCEPT = (
 class Modified(Places):
     """Reads noun phrases with what follows them closely."""
 
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._described: dict[int, tuple[Phrase, int] | None] = {}
+
     def described(self, at: int) -> tuple[Phrase, int] | None:
-        """A noun phrase with relative clauses and participles."""
+        """A noun phrase with relative clauses and participles.
+
+        Several rules try the same word; each gets a copy of what was read the first time.
+        """
+        if at not in self._described:
+            self._described[at] = self._read(at)
+        found = self._described[at]
+        return found and (fresh(found[0]), found[1])
+
+    def _read(self, at: int) -> tuple[Phrase, int] | None:
         found = self.phrase(at)
         if found is None:
             return None

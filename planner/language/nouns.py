@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from planner.language.drafts import Noun, Way, Where
 from planner.language.english import (
     EMPTY_ADJECTIVES,
@@ -26,6 +28,7 @@ from planner.language.words import Amount, Relation, Size
 from planner.world.look import Color, Material
 from planner.world.word_meanings import default_word_meanings
 
+_MATERIALS = frozenset(Material)
 _COLORS = frozenset(Color) - {Color.ORANGE}
 
 
@@ -242,7 +245,7 @@ def describe(noun: Noun, sense: Sense) -> None:
 
 
 def _material(word: str) -> Material | None:
-    return Material(word) if word in set(Material) else None
+    return Material(word) if word in _MATERIALS else None
 
 
 def names_room(kind: str) -> bool:
@@ -251,6 +254,7 @@ def names_room(kind: str) -> bool:
     return bool(found and found.rooms)
 
 
+@lru_cache(maxsize=1024)
 def _room_words(kind: str) -> int:
     """How many words of a compound name the room in front of furniture: 1 in "kitchen table"."""
     words = kind.split()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
 from planner.language.description import MAX_COUNT
 from planner.language.english import NO_AMOUNTS, NUMBERS, THE
@@ -27,6 +29,9 @@ class Quantity:
     both: bool = False
 
 
+_Rule = Callable[["Quantities", int, int], tuple[Quantity, int] | None]
+
+
 class Quantities:
     """Reads what stands in front of adjectives and nouns."""
 
@@ -46,63 +51,99 @@ class Quantities:
                 if kind == "whatever"
                 else (Quantity(det="whichever"), at + 1)
             )
-        for bound, phrases in (
+        for phrases, rule in self._rules().get(word, ()):
+            end = source.starts(at, *phrases)
+            if end and (found := rule(self, at, end)):
+                return found
+        return self._article(at)
+
+    @staticmethod
+    @lru_cache(maxsize=1)
+    def _rules() -> dict[str, list[tuple[tuple[str, ...], _Rule]]]:
+        """The rules by the first word of their phrases, each with those that begin with it.
+
+        A rule gets the position of the phrase and the one after it; None leaves it to the next.
+        """
+        ordered: tuple[tuple[str, _Rule], ...] = (
             (
-                Bound.AT_LEAST,
-                ("at least", "a minimum of", "no fewer than", "no less than", "not less than"),
+                "at least|a minimum of|no fewer than|no less than|not less than",
+                partial(Quantities._bounded, bound=Bound.AT_LEAST),
             ),
-            (Bound.AT_MOST, ("at most", "no more than", "up to", "a maximum of", "not more than")),
-            (Bound.EXACTLY, ("exactly", "just", "only", "precisely", "a total of")),
-        ):
-            if end := source.starts(at, *phrases):
-                number, i = self._number(end)
-                if number is not None:
-                    return self._of(Quantity("a", number, bound), i)
-        if end := source.starts(
-            at,
-            "all",
-            "every single",
-            "every last",
-            "each and every",
-            "every",
-            "each",
-            "any and all",
-        ):
-            i = end
-            each = word in ("each", "every")
-            if word == "each" and source.starts(i, "one of"):
-                i += 1
-            quantity = Quantity(count=Amount.ALL, each=each)
-            i = source.starts(i, "one of") or source.starts(i, "of") or i
-            if source.word(i) in THE:
-                i += 1
-            number, after = self._number(i)
-            if number is not None and number > 1:
-                quantity = Quantity("the", number, each=word == "each")
-                i = after
-            return quantity, i
-        if end := source.starts(at, "both of", "both"):
-            return Quantity("the", 2, both=True), end + (source.word(end) in THE)
-        for words, count in (
-            ("a few of|a few more|a few|several of|several|a handful of", Amount.FEW),
-            ("some of|some more|some", Amount.SOME),
-            ("a couple of|a couple more|a couple", 2),
-            ("half a dozen of|half a dozen", 6),
-            ("a dozen of|a dozen", 12),
-            ("two dozen", 24),
-        ):
-            if end := source.starts(at, *words.split("|")):
-                return Quantity("a", count), end + (source.word(end) in THE)
-        if end := source.starts(at, "a pair of", "the pair of", "one pair of", "my pair of"):
-            return Quantity("a" if word in ("a", "one") else "the", pair=True), end
-        if end := source.starts(at, "any"):
-            # "Any one of the cups", "any two vegetables": as many, whichever they are.
-            number, after = self._number(end)
-            if number is not None:
-                quantity, after = self._of(Quantity("a", number), after)
-                return quantity, after
-        if end := source.starts(at, "any of", "any"):
-            return Quantity("any"), end + (source.word(end) in THE)
+            (
+                "at most|no more than|up to|a maximum of|not more than",
+                partial(Quantities._bounded, bound=Bound.AT_MOST),
+            ),
+            (
+                "exactly|just|only|precisely|a total of",
+                partial(Quantities._bounded, bound=Bound.EXACTLY),
+            ),
+            (
+                "all|every single|every last|each and every|every|each|any and all",
+                Quantities._every,
+            ),
+            ("both of|both", Quantities._both),
+            (
+                "a few of|a few more|a few|several of|several|a handful of",
+                partial(Quantities._some, count=Amount.FEW),
+            ),
+            ("some of|some more|some", partial(Quantities._some, count=Amount.SOME)),
+            ("a couple of|a couple more|a couple", partial(Quantities._some, count=2)),
+            ("half a dozen of|half a dozen", partial(Quantities._some, count=6)),
+            ("a dozen of|a dozen", partial(Quantities._some, count=12)),
+            ("two dozen", partial(Quantities._some, count=24)),
+            ("a pair of|the pair of|one pair of|my pair of", Quantities._pair),
+            ("any", Quantities._any_number),
+            ("any of|any", Quantities._any),
+        )
+        found: dict[str, list[tuple[tuple[str, ...], _Rule]]] = {}
+        for phrases, rule in ordered:
+            beginning: dict[str, list[str]] = {}
+            for phrase in phrases.split("|"):
+                beginning.setdefault(phrase.split()[0], []).append(phrase)
+            for word, some in beginning.items():
+                found.setdefault(word, []).append((tuple(some), rule))
+        return found
+
+    def _bounded(self, _at: int, end: int, *, bound: Bound) -> tuple[Quantity, int] | None:
+        number, i = self._number(end)
+        return None if number is None else self._of(Quantity("a", number, bound), i)
+
+    def _every(self, at: int, end: int) -> tuple[Quantity, int]:
+        source, i = self._source, end
+        word = source.word(at)
+        if word == "each" and source.starts(i, "one of"):
+            i += 1
+        quantity = Quantity(count=Amount.ALL, each=word in ("each", "every"))
+        i = source.starts(i, "one of") or source.starts(i, "of") or i
+        if source.word(i) in THE:
+            i += 1
+        number, after = self._number(i)
+        if number is not None and number > 1:
+            return Quantity("the", number, each=word == "each"), after
+        return quantity, i
+
+    def _both(self, _at: int, end: int) -> tuple[Quantity, int]:
+        return Quantity("the", 2, both=True), end + (self._source.word(end) in THE)
+
+    def _some(self, _at: int, end: int, *, count: int | Amount) -> tuple[Quantity, int]:
+        return Quantity("a", count), end + (self._source.word(end) in THE)
+
+    def _pair(self, at: int, end: int) -> tuple[Quantity, int]:
+        det = "a" if self._source.word(at) in ("a", "one") else "the"
+        return Quantity(det, pair=True), end
+
+    def _any_number(self, _at: int, end: int) -> tuple[Quantity, int] | None:
+        """Reads "any one of the cups", "any two vegetables": as many, whichever they are."""
+        number, after = self._number(end)
+        return None if number is None else self._of(Quantity("a", number), after)
+
+    def _any(self, _at: int, end: int) -> tuple[Quantity, int]:
+        return Quantity("any"), end + (self._source.word(end) in THE)
+
+    def _article(self, at: int) -> tuple[Quantity, int]:
+        """Reads an article, a number, or nothing."""
+        source = self._source
+        word = source.word(at)
         if word in ("another", "a", "an"):
             i = at + 1
             other = word == "another"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 
 from planner.language.english import Words
 from planner.language.lexicon import Lexicon, Match
@@ -11,24 +10,40 @@ from planner.language.reading import Ask, AskReason, Impossible, NotUnderstood, 
 from planner.language.tokens import Token
 
 
-@lru_cache(maxsize=4096)
-def _by_first_word(phrases: tuple[str, ...]) -> dict[str, tuple[Words, ...]]:
-    """The phrases of a rule by their first word, in the rule's order."""
-    found: dict[str, list[Words]] = {}
-    for phrase in phrases:
-        words = tuple(phrase.split())
-        found.setdefault(words[0], []).append(words)
-    return {word: tuple(several) for word, several in found.items()}
+class _FirstWords(dict[tuple[str, ...], dict[str, tuple[Words, ...]]]):
+    """The phrases of each rule by their first word, in the rule's order; rules are constants."""
+
+    def __missing__(self, phrases: tuple[str, ...]) -> dict[str, tuple[Words, ...]]:
+        found: dict[str, list[Words]] = {}
+        for phrase in phrases:
+            words = tuple(phrase.split())
+            found.setdefault(words[0], []).append(words)
+        self[phrases] = {word: tuple(several) for word, several in found.items()}
+        return self[phrases]
 
 
-@lru_cache(maxsize=256)
-def _lengths(phrases: frozenset[Words]) -> dict[str, tuple[int, ...]]:
-    """How long the phrases of a set are, by their first word, the longest first."""
-    found: dict[str, set[int]] = {}
-    for phrase in phrases:
-        if phrase:
-            found.setdefault(phrase[0], set()).add(len(phrase))
-    return {word: tuple(sorted(several, reverse=True)) for word, several in found.items()}
+class _Lengths(dict[frozenset[Words], dict[str, tuple[int, ...]]]):
+    """How long the phrases of each set are, by their first word, the longest first."""
+
+    def __missing__(self, phrases: frozenset[Words]) -> dict[str, tuple[int, ...]]:
+        found: dict[str, set[int]] = {}
+        for phrase in phrases:
+            if phrase:
+                found.setdefault(phrase[0], set()).add(len(phrase))
+        self[phrases] = {
+            word: tuple(sorted(several, reverse=True)) for word, several in found.items()
+        }
+        return self[phrases]
+
+
+class _WordAt(dict[int, str]):
+    """The words by position; empty before the first and behind the last."""
+
+    def __missing__(self, at: int) -> str:
+        return ""
+
+
+_FIRST_WORDS, _LENGTHS = _FirstWords(), _Lengths()
 
 
 class Refused(Exception):  # noqa: N818 an outcome, not an error
@@ -40,20 +55,23 @@ class Refused(Exception):  # noqa: N818 an outcome, not an error
 
 
 class Source:
-    """What all rules read from. Positions are indexes of words; `furthest` is the last reached."""
+    """What all rules read from. Positions are indexes of words; `furthest` is the last reached.
+
+    Attributes:
+        word: the word or mark at a position; empty beyond the ends.
+    """
+
+    word: Callable[[int], str]
 
     def __init__(self, text: str, tokens: Sequence[Token], lexicon: Lexicon) -> None:
         self.text = text
         self.tokens = tuple(tokens)
         self.words: Words = tuple(token.word for token in tokens)
         self.size = len(self.words)
+        self.word = _WordAt(enumerate(self.words)).__getitem__
         self.furthest = 0
         self.lexicon = lexicon
         self._matches: dict[int, Match | None] = {}
-
-    def word(self, at: int) -> str:
-        """A word or mark; empty beyond the end."""
-        return self.words[at] if 0 <= at < self.size else ""
 
     def match(self, at: int) -> Match | None:
         """The longest phrase of the lexicon that begins at a word."""
@@ -67,7 +85,10 @@ class Source:
         """The position after the first phrase that stands at a word; 0 if none does."""
         if not 0 <= at < self.size:
             return 0
-        for words in _by_first_word(phrases).get(self.words[at], ()):
+        several = _FIRST_WORDS[phrases].get(self.words[at])
+        if several is None:
+            return 0
+        for words in several:
             end = at + len(words)
             if self.words[at:end] == words:
                 return end
@@ -77,7 +98,10 @@ class Source:
         """The position after the longest phrase of a set at a word; 0 if none is there."""
         if not 0 <= at < self.size:
             return 0
-        for length in _lengths(phrases).get(self.words[at], ()):
+        lengths = _LENGTHS[phrases].get(self.words[at])
+        if lengths is None:
+            return 0
+        for length in lengths:
             # A slice at the end of the text is shorter, and then equals no phrase that is longer.
             if self.words[at : at + length] in phrases and at + length <= self.size:
                 return at + length

@@ -82,13 +82,16 @@ def tokens_of(text: str) -> tuple[Token, ...]:
     """The words and marks of a text, with contractions written out and hyphens opened."""
     found: list[Token] = []
     for match in _TOKEN.finditer(text.translate(_QUOTES)):
-        found += [Token(word, *match.span()) for word in _words(match.group().lower())]
+        start, end = match.span()
+        found += [Token(word, start, end) for word in _words(match.group().lower())]
     return tuple(found)
 
 
 def _words(raw: str) -> tuple[str, ...]:
     if raw in _CONTRACTIONS:
         return _CONTRACTIONS[raw]
+    if "'" not in raw:
+        return (raw,)
     if raw.endswith("n't"):
         return (raw[:-3], "not")
     for ending, word in _ENDINGS.items():

@@ -172,6 +172,8 @@ _IRREGULAR: Mapping[str, tuple[str, ...]] = {
     "power": ("powered",), "dust": ("dusted",), "roll": ("rolled",), "head": ("headed",),
 }  # fmt: skip
 _VOWELS = frozenset("aeiou")
+# Longer verbs are only words of the vocabulary.
+_MAX_WORDS = 3
 
 
 def _doubles(word: str) -> bool:
@@ -243,12 +245,27 @@ def verb_words() -> frozenset[str]:
     return frozenset(word for phrase in _table() for word in phrase)
 
 
-def verbs_at(words: tuple[str, ...], start: int) -> Iterator[Found]:
-    """The verbs that begin at a word, the longest first."""
-    table = _table()
-    for length in range(min(3, len(words) - start), 0, -1):
+@lru_cache(maxsize=1)
+def _found() -> tuple[dict[Words, tuple[Found, ...]], dict[str, tuple[int, ...]]]:
+    """The verbs of each phrase, and how long phrases are by first word, the longest first."""
+    found: dict[Words, tuple[Found, ...]] = {}
+    lengths: dict[str, set[int]] = {}
+    for phrase, bent in _table().items():
+        if len(phrase) > _MAX_WORDS:
+            continue
         several: dict[Verb, set[Form]] = {}
-        for verb, form in table.get(words[start : start + length], ()):
+        for verb, form in bent:
             several.setdefault(verb, set()).add(form)
-        for verb, forms in several.items():
-            yield Found(verb, frozenset(forms), length)
+        found[phrase] = tuple(
+            Found(verb, frozenset(forms), len(phrase)) for verb, forms in several.items()
+        )
+        lengths.setdefault(phrase[0], set()).add(len(phrase))
+    return found, {word: tuple(sorted(some, reverse=True)) for word, some in lengths.items()}
+
+
+def verbs_at(words: Words, start: int) -> Iterator[Found]:
+    """The verbs that begin at a word, the longest first."""
+    found, lengths = _found()
+    if 0 <= start < len(words):
+        for length in lengths.get(words[start], ()):
+            yield from found.get(words[start : start + length], ())

@@ -108,6 +108,8 @@ class WordMeanings:
 
     def find(self, phrase: str) -> Meaning | None:
         """The meaning of a phrase, in the singular or plural; None if unknown."""
+        if found := self._meanings.get(phrase):
+            return found
         key = word_key(phrase)
         for form in _singulars(key):
             if form in self._meanings:

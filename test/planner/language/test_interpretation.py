@@ -11,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_cases import cases
 
+from planner.language.drafts import Noun, nouns_within
 from planner.language.equivalence import Grade, grade, same_meaning
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret, suggestions
+from planner.language.lexicon import default_lexicon
+from planner.language.modifiers import Modified
 from planner.language.reading import (
     AlreadyTrue,
     Ask,
@@ -25,6 +28,8 @@ from planner.language.reading import (
     NotUnderstood,
     read_instructions,
 )
+from planner.language.sentence import Source
+from planner.language.tokens import tokens_of
 
 EVERYDAY = Path(__file__).parents[2] / "data" / "everyday"
 KNOWN = read_instructions(EVERYDAY / "known.yaml")
@@ -361,3 +366,23 @@ def test_long_texts_have_an_outcome(part: str) -> None:
 def test_a_sentence_without_a_subject_has_an_outcome(text: str) -> None:
     """The rule for "nothing should be lying there" must not begin at its second word."""
     assert not isinstance(interpret(text), Goal)
+
+
+def test_each_rule_gets_its_own_copy_of_a_noun_phrase() -> None:
+    """Rules change what they read, so what one changes must not show to the next."""
+    text = "the cups that are on the table except the red one"
+    reader = Modified(Source(text, tokens_of(text), default_lexicon()))
+    first, second = reader.described(0), reader.described(0)
+    assert first is not None
+    assert second is not None
+    assert isinstance(first[0], Noun)
+    assert isinstance(second[0], Noun)
+    assert first == (first[0], 7)
+    assert second[1] == 7
+    nouns = [nouns_within(found[0]) for found in (first, second)]
+    assert [noun.kind for noun in nouns[0]] == [noun.kind for noun in nouns[1]] == ["cup", "table"]
+    assert not {id(noun) for noun in nouns[0]} & {id(noun) for noun in nouns[1]}
+    first[0].where[0].start = -1
+    first[0].states.append("clean")
+    assert second[0].where[0].start == 4
+    assert second[0].states == []
