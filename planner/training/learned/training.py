@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -150,8 +151,9 @@ def _resumed(path: Path, key: str) -> tuple[int, dict[str, Array] | None, dict[s
     try:
         with np.load(path) as file:
             arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
+        reason = f"cannot be read: {error}: delete it to begin anew"
+        raise FileError(path, "", reason) from None
     if str(arrays.pop("made_by", "")) != key:
         raise FileError(path, "made_by", "is of another recipe or other data: name an empty folder")
     step = int(arrays.pop("at_step"))

@@ -51,7 +51,7 @@ class TraceFolder:
         """Opens a folder; `missing` tells what is left to do.
 
         Raises:
-            FileError: if it cannot be written, or was begun with another recipe.
+            FileError: if it cannot be written, has other files, or was begun with another recipe.
         """
         self.path, self._shards = path, shards
         self._manifest = TraceManifest(recipe=recipe, shards=shards)
@@ -63,8 +63,12 @@ class TraceFolder:
             return
         try:
             path.mkdir(parents=True, exist_ok=True)
+            others = [found for found in path.iterdir() if found.name != _aside(file).name]
         except OSError as error:
             raise FileError(path, "", f"cannot be written: {error.strerror}") from None
+        if others:
+            reason = f"has files but no {MANIFEST_FILE}: name an empty folder"
+            raise FileError(path, "", reason)
         _write(file, self._manifest.model_dump_json(indent=1) + "\n")
 
     def missing(self) -> list[int]:
@@ -159,8 +163,12 @@ def read_shard(file: Path) -> Iterator[Trace]:
             raise FileError(file, f"line {number}", f"is not JSON: {error}") from None
 
 
+def _aside(file: Path) -> Path:
+    return file.with_name(file.name + ".part")
+
+
 def _write(file: Path, text: str) -> None:
-    aside = file.with_name(file.name + ".part")
+    aside = _aside(file)
     try:
         aside.write_text(text, encoding="utf-8")
         aside.replace(file)

@@ -11,7 +11,7 @@ from planner.episodes.pack import read_pack, write_pack
 from planner.planning.learned.weights import read_planner
 from planner.training.learned.chooser import ChooserRecipe
 from planner.training.learned.reader import ReaderRecipe
-from planner.training.learned.training import LearnedRecipe, train_learned
+from planner.training.learned.training import CHECKPOINT, LearnedRecipe, train_learned
 from planner.training.traces.folder import TraceFolder
 from planner.world.errors import FileError, PlannerError
 from planner.world.share import config_dir
@@ -56,3 +56,13 @@ def test_no_data_is_one_error(data: tuple[Path, Path], tmp_path: Path) -> None:
     write_pack(tmp_path / "none.json.gz", [], pack.houses)
     with pytest.raises(PlannerError, match="no task to learn from"):
         train_learned([tmp_path / "none.json.gz"], [], tmp_path, RECIPE, print)
+
+
+@pytest.mark.parametrize("keep", [0, 60, 4000])
+def test_half_a_checkpoint_is_one_error(data: tuple[Path, Path], tmp_path: Path, keep: int) -> None:
+    tasks, traces = data
+    train_learned([tasks], [traces], tmp_path, RECIPE, print)
+    checkpoint = tmp_path / CHECKPOINT
+    checkpoint.write_bytes(checkpoint.read_bytes()[:keep])
+    with pytest.raises(FileError, match=r"reader\.npz: cannot be read"):
+        train_learned([tasks], [traces], tmp_path, RECIPE, print)

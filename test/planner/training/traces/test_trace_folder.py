@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from trace_toys import make
 
 from planner.models.chat import Speaker
 from planner.training.traces.folder import (
+    MANIFEST_FILE,
     TraceFolder,
     read_manifest,
     read_traces,
@@ -122,6 +124,34 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot be written"):
         TraceFolder(tmp_path / "file" / "traces", RECIPE, 1)
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
+    """Shards without a manifest are of nobody knows what, and would pass for done."""
+    folder = TraceFolder(tmp_path / "traces", RECIPE, 1)
+    folder.write(0, [make()])
+    manifest = tmp_path / "traces" / MANIFEST_FILE
+    # A kill before the manifest was whole leaves this, and nothing else.
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / f"{MANIFEST_FILE}.part").write_text("{")
+    assert TraceFolder(tmp_path / "new", RECIPE, 1).missing() == [0]
+    manifest.unlink()
+    with pytest.raises(FileError, match=r"has files but no manifest\.json: name an empty folder"):
+        TraceFolder(tmp_path / "traces", RECIPE, 1)
+
+
+def test_a_full_disk_is_an_error_and_leaves_no_half_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = TraceFolder(tmp_path, RECIPE, 1)
+
+    def full(_path: Path, _text: str, **_more: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(FileError, match="cannot be written: No space left on device"):
+        folder.write(0, [make()])
+    assert folder.missing() == [0]
 
 
 def test_parts_have_plain_defaults() -> None:
