@@ -226,9 +226,6 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/bench/runs/test_solved.py"
         "::test_samples_are_the_successful_actions_and_the_end"
     ),
-    "planner train traces data/traces_of_bags --from-bag BAG --agent agent_1": (
-        "test/planner/replay/through/test_as_traces.py::test_the_command_reads_bags"
-    ),
     "planner bench table all --count 100 --seed 1 --out DIR": (
         "test/planner/bench/runs/test_all_planners.py::test_a_killed_comparison_goes_on"
     ),
