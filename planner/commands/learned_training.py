@@ -46,6 +46,9 @@ def add_traces(parser: argparse.ArgumentParser) -> None:
         "--explored", type=int, default=exploration.most, help="searches in vain at most"
     )
     parser.add_argument("--uniform", action="store_true", help="as many in vain as not")
+    parser.add_argument(
+        "--as-recorded", action="store_true", help="drop no repeats, imitate what serves nothing"
+    )
 
 
 def add_learned(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +79,12 @@ def run_traces(args: argparse.Namespace) -> int:
         raise PlannerError("agents and shard must be above 0; most, explored and seed not below 0")
     if not 0 <= args.invented <= 1:
         raise PlannerError(f"--invented: expected a share of 0 to 1, got {args.invented}")
-    rules = TraceRules(keep_failed=args.keep_failed, invented=args.invented)
+    rules = TraceRules(
+        keep_failed=args.keep_failed,
+        invented=args.invented,
+        drop_repeats=not args.as_recorded,
+        drop_idle=not args.as_recorded,
+    )
     exploration = ExplorationRule(most=args.explored, uniform=args.uniform)
 
     def told(done: int, shards: int, traces: int) -> None:

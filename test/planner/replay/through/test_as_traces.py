@@ -14,7 +14,7 @@ from planner.planning.planner import Task
 from planner.replay.bag import Bag
 from planner.training.traces.bag_run import PERSON, traces_of_bag
 from planner.training.traces.bags import BagRecipe, make_bag_traces
-from planner.training.traces.folder import read_traces, shard_file
+from planner.training.traces.folder import read_manifest, read_traces, shard_file
 from planner.training.traces.guard import LeakError
 from planner.training.traces.rules import TraceRules
 from planner.world.episode import Episode
@@ -157,5 +157,9 @@ def test_the_command_reads_bags(
     words = ["train", "traces", out, "--from-bag", str(persons_bag), "--agent", "agent_0"]
     assert main(words) == 0
     assert "1 of 1, " in capsys.readouterr().out
+    plain = str(tmp_path / "plain")
+    assert main(["train", "traces", plain, *words[3:], "--as-recorded", "--invented", "0"]) == 0
+    kept = read_manifest(tmp_path / "plain").recipe
+    assert (kept["rule drop_repeats"], kept["rule drop_idle"]) == (False, False)
     assert main(["train", "traces", out, "--episodes", "train", "--agent", "agent_0"]) == 2
     assert "--agent is of --from-bag" in capsys.readouterr().err
