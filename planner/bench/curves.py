@@ -6,35 +6,39 @@ from collections.abc import Sequence
 
 from PIL import Image, ImageDraw, ImageFont
 
+from planner.bench.line_colours import line_colours
 from planner.bench.memory_bench import HouseScore, Point
 
 _SIZE, _MARGIN_PX = (900, 320), 46
 _INK, _PAPER, _GRID = (30, 30, 30), (255, 255, 255), (222, 222, 222)
-_COLOURS = ((36, 92, 171), (200, 80, 30), (40, 130, 70), (130, 60, 150), (120, 120, 40))
 _CHARTS = ("precision", "recall", "hallucinations")
 
 
 def draw_curves(scores: Sequence[HouseScore]) -> Image.Image:
-    """One chart each for precision, recall and hallucinations, with a coloured line per house."""
+    """One chart each for precision, recall and hallucinations, a line for each tour of a house.
+
+    Each updater has a colour of its own.
+    """
     width, height = _SIZE
     sheet = Image.new("RGB", (width, height * len(_CHARTS)), _PAPER)
     draw = ImageDraw.Draw(sheet)
     font = ImageFont.load_default(13)
     updaters = list(dict.fromkeys(score.updater for score in scores))
+    colours = dict(zip(updaters, line_colours(len(updaters)), strict=True))
     last_s = max((p.stamp_s for s in scores for p in s.curve), default=1.0) or 1.0
     for number, measure in enumerate(_CHARTS):
         top = number * height
         max_value = _maximum(scores, measure)
         _frame(draw, font, top, measure, max_value, last_s)
         for score in scores:
-            colour = _COLOURS[updaters.index(score.updater) % len(_COLOURS)]
+            colour = colours[score.updater]
             line = [_place(p, measure, top, max_value, last_s) for p in score.curve]
             known = [point for point in line if point is not None]
             if len(known) > 1:
                 draw.line(known, fill=colour, width=2)
         for index, updater in enumerate(updaters):
-            colour = _COLOURS[index % len(_COLOURS)]
-            draw.text((width - 180, top + 8 + 16 * index), updater, fill=colour, font=font)
+            place = (width - 180, top + 8 + 16 * index)
+            draw.text(place, updater, fill=colours[updater], font=font)
     return sheet
 
 

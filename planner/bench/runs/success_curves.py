@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import colorsys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from PIL import Image, ImageDraw, ImageFont
 
+from planner.bench.line_colours import line_colours
 from planner.evaluation import statistics
 from planner.evaluation.statistics import Estimate
 from planner.training.improvement.curve import Curve
@@ -78,8 +78,9 @@ def draw_success_curves(curves: Sequence[Curve]) -> Image.Image:
         draw.text((x - 10, height - _MARGIN_PX + 6), f"{share * last:.0f}", fill=_INK, font=font)
     draw.text((_MARGIN_PX, 10), "success on held-out tasks", fill=_INK, font=font)
     draw.text((width - 140, height - 24), "roll-outs", fill=_INK, font=font)
+    colours = line_colours(len(lines))
     for number, (name, points) in enumerate(lines.items()):
-        colour = _colour(number, len(lines))
+        colour = colours[number]
         # Beside each other, so that bars of the same number of roll-outs do not hide one another.
         aside = 3 * (number - (len(lines) - 1) / 2)
         known = [(p, p.success.value) for p in points if p.success.value is not None]
@@ -101,9 +102,3 @@ def _x(samples: float, last: int) -> float:
 
 def _y(share: float) -> float:
     return _SIZE[1] - _MARGIN_PX - share * (_SIZE[1] - 2 * _MARGIN_PX)
-
-
-def _colour(number: int, of: int) -> tuple[int, int, int]:
-    """Hues at equal distances."""
-    red, green, blue = colorsys.hsv_to_rgb(number / max(of, 1), 0.85, 0.72)
-    return round(255 * red), round(255 * green), round(255 * blue)
