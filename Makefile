@@ -14,7 +14,7 @@ unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX
 # Containers often disable bytecode caches: each node and test worker would compile all its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-lerobot test-rerun demo demo-spot spot test-spot bad-day bench clean
+.PHONY: help setup test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-lerobot test-rerun demo demo-spot spot test-spot bad-day bench docs clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
@@ -106,7 +106,10 @@ bad-day: setup ## runs under seeded faults, with checks: make bad-day RUNS=1000 
 bench: setup ## run all of benchmarks/ on this machine
 	@for file in benchmarks/bench_*.py; do $(TIMED) "$$file" $(BIN)/python "$$file" $(ARGS); done
 
+docs: setup ## the documentation as a site in site/; a warning is an error
+	@$(TIMED) 'site' scripts/docs.sh
+
 clean: ## remove everything made by set-up and builds
-	rm -rf .venv .ws build install log *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .ws .docs site build install log *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -f sim_bridge/embedded/_compiled*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,8 +7,8 @@ For a new one do the first of these that fits:
    prints. Capitals of the page such as FILE are replaced by what `fills` gives.
 2. It is `planner up|demo ...`, `make ...` or `ros2 ...`: nothing, as its arguments are checked
    here, and integration/test_documented_commands.py runs every `ros2` line among real nodes.
-3. Anything else: add a line to ELSEWHERE, documented_et_plan.py or documented_training.py, that
-   names the test which runs the same code.
+3. Anything else: add a line to ELSEWHERE, or to documented_et_plan.py, documented_recordings.py or
+   documented_training.py, that names the test which runs the same code.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 from documented import ROOT, SHOWN
 from documented_et_plan import ET_PLAN
+from documented_recordings import RECORDINGS, TUTORIALS
 from documented_training import TRAINING
 
 from planner import cli, demo, up
@@ -64,6 +65,7 @@ RUN: Mapping[str, Says] = {
     "planner programs list": Says("newspapers"),
     "planner programs show 1": Says("CoffeeMachine"),
     'planner programs find "Water the plant, please."': Says("distance"),
+    "planner houses check /tmp/small.json": Says("small"),
     "planner evaluate --help": Says("bag"),
 }
 # `file::test`.
@@ -143,26 +145,6 @@ ELSEWHERE: Mapping[str, str] = {
     "planner spot-emulator --round-trip 0.1 --jitter 0.02 --loss 0.01 --stall 10:5 --stall 60:2": (
         "test/sim_bridge/spot/test_relay.py"
         "::test_the_command_takes_the_link_from_its_options_over_the_file"
-    ),
-    "planner export BAG --to rerun": (
-        "test/planner/replay/export/test_rerun_file.py::test_both_times_are_those_of_the_bag"
-    ),
-    "planner export BAG --to lerobot --agent agent_0 --agent agent_1 -o DIR": (
-        "test/planner/replay/export/test_lerobot_dataset.py"
-        "::test_several_agents_are_episodes_and_a_bag_of_another_body_is_refused"
-    ),
-    "planner export BAG1 BAG2 --to lerobot -o DIR": (
-        "test/planner/replay/export/test_cli.py::test_several_bags_are_one_data_set"
-    ),
-    "planner export BAG --to csv --topics /evaluation /skills/results": (
-        "test/planner/replay/export/test_csv_tables.py::test_only_the_topics_that_were_asked_for"
-    ),
-    "planner export BAG --to animation -o demo.webp": (
-        "test/planner/replay/export/test_animation.py::test_a_run_becomes_a_picture_that_moves"
-    ),
-    "planner export BAG --to video --fps 20 --speed 4": (
-        "test/planner/replay/export/test_video.py"
-        "::test_speed_shortens_it_and_agents_stand_side_by_side"
     ),
     **dict.fromkeys(
         (f"ros2 lifecycle set /memory {name}" for name in ("deactivate", "activate", "shutdown")),
@@ -338,22 +320,8 @@ ELSEWHERE: Mapping[str, str] = {
         ),
         "test/planner/replay/player/test_selection.py::test_names_and_patterns",
     ),
-    "planner replay BAG --remap /evaluation:=/recorded/evaluation": (
-        "test/integration/test_replay.py::test_a_part_is_played_again_and_again_under_another_name"
-    ),
-    "planner replay BAG --pause": ("test/integration/test_replay.py::test_keys_pause_step_and_end"),
-    "planner replay BAG --through memory:=learned": (
-        "test/planner/replay/through/test_memory.py::test_learned_memory_sees_again_what_it_saw"
-    ),
-    "planner replay BAG --through planner:=react model:=NAME model_url:=http://127.0.0.1:8000/v1": (
-        "test/planner/replay/through/test_planning.py::test_a_model_gets_the_recorded_prompts_again"
-    ),
-    "planner replay BAG --through evaluator": (
-        "test/planner/replay/through/test_evaluator.py::test_the_judge_says_again_what_it_said"
-    ),
-    "planner replay BAG --through memory:=privileged --start 10 --duration 30 -o FOLDER": (
-        "test/planner/replay/through/test_memory.py::test_a_part_begins_with_the_furniture_only"
-    ),
+    **RECORDINGS,
+    **TUTORIALS,
     "planner evaluate BAG": (
         "test/planner/replay/test_evaluate.py::test_a_bag_a_log_and_the_run_itself_give_one_verdict"
     ),

@@ -1,0 +1,63 @@
+"""README.md: its code runs, its pictures are small, its figures are those of the files."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+import yaml
+from PIL import Image
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+(CODE,) = re.findall(r"```python\n(.*?)```", README, re.S)
+
+
+def test_the_code_is_ten_lines_and_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len([line for line in CODE.splitlines() if line.strip()]) <= 10
+    names: dict[str, object] = {}
+    exec(compile(CODE, "README.md", "exec"), names)  # noqa: S102 - our own page
+    said = capsys.readouterr().out
+    assert said.startswith("True ")
+    assert names["info"]["percent_complete"] >= 0.0  # type: ignore[index]
+    names["env"].close()  # type: ignore[attr-defined]
+
+
+def test_the_moving_picture_moves_and_is_small() -> None:
+    path = ROOT / "docs" / "demo.webp"
+    assert path.stat().st_size < 3_000_000
+    assert "](docs/demo.webp)" in README
+    with Image.open(path) as picture:
+        assert picture.n_frames > 50
+
+
+def test_badges_say_what_the_files_say() -> None:
+    spec = importlib.util.spec_from_file_location("badges", ROOT / "scripts" / "badges.py")
+    assert spec is not None
+    assert spec.loader is not None
+    badges = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(badges)
+    for name, (word, value) in badges.facts().items():
+        path = ROOT / "docs" / "badges" / f"{name}.svg"
+        assert path.read_text(encoding="utf-8") == badges.badge(word, value)
+        assert f"](docs/badges/{name}.svg)" in README
+
+
+def test_the_architecture_s_picture_names_the_nodes() -> None:
+    picture = ET.parse(ROOT / "docs" / "architecture.svg")  # noqa: S314 - our own file
+    words = " ".join(text.strip() for text in picture.getroot().itertext())
+    for node in ("bridge", "memory", "skill executor", "task planner", "evaluator", "recorder"):
+        assert node in words
+        assert (ROOT / "nodes" / node.replace(" ", "_")).is_file()
+
+
+def test_changelog_and_citation_are_about_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'version = "{citation["version"]}"' in pyproject
+    assert f"## {citation['version']}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert citation["license"] == "Apache-2.0"
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()
