@@ -59,6 +59,14 @@ TRAINING: Mapping[str, str] = {
     "planner bench curves data/ddaft data/online_rft -o curves.png": (
         "test/planner/bench/runs/test_success_curves.py::test_the_command_draws_runs_together"
     ),
+    "planner train skill navigate data/navigate": (
+        "test/planner/training/skills/test_navigation_training.py"
+        "::test_imitation_runs_to_the_end_and_goes_on"
+    ),
+    "planner train skill navigate data/ppo --by ppo --start data/navigate/navigation.safetensors": (
+        "test/planner/training/skills/test_navigation_training.py"
+        "::test_reinforcement_runs_to_the_end_and_goes_on"
+    ),
     "planner train translator models/all-MiniLM-L6-v2 models/translator": (
         "test/planner/training/test_translator_tuning.py::test_training_runs_to_the_end_and_gains"
     ),

@@ -22,6 +22,7 @@ from planner.skills.executor import SkillExecutor
 from planner.skills.eye import Eye, ViewEncoder
 from planner.skills.find_model import FindModel
 from planner.skills.house_exploring import FloorSource
+from planner.skills.kind import SkillChoice
 from planner.skills.team import Team
 from planner.world.belief import Belief
 from planner.world.house import House
@@ -44,6 +45,7 @@ class InProcessWorld:
         on_goal: OnGoal = ignore_goal,
         encoder: ViewEncoder | None = None,
         floor: FloorSource | None = None,
+        skills: SkillChoice | None = None,
     ) -> None:
         """Creates the agents' executors.
 
@@ -57,6 +59,7 @@ class InProcessWorld:
             on_goal: called with the goal that the planner has understood.
             encoder: compares pictures with words for ExploreByView; None = nothing does.
             floor: the map that the robots build; None = they walk by the layout.
+            skills: who moves the bodies; None = the world's own primitives.
         """
         self.layout = layout
         self.on_event = on_event
@@ -76,6 +79,7 @@ class InProcessWorld:
                 find_model=find_model,
                 eye=eye,
                 floor=floor,
+                choice=skills,
             )
             for agent in agents
         }

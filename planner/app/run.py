@@ -18,6 +18,7 @@ from planner.planning.session_world import Event, OnGoal, ignore_goal
 from planner.skills.eye import ViewEncoder
 from planner.skills.find_model import FindModel
 from planner.skills.house_exploring import FloorSource
+from planner.skills.kind import SkillChoice
 from planner.world.belief import Belief
 from planner.world.house import House
 from planner.world.instruct import InstructionCode
@@ -93,6 +94,7 @@ class EpisodeRun:
         on_goal: called with the goal that the planner has understood.
         encoder: compares pictures with words for ExploreByView; None = nothing does.
         floor: the map that the robots build; None = they walk by the layout.
+        skills: who moves the bodies; None = the world's own primitives.
     """
 
     backend: Backend
@@ -109,6 +111,7 @@ class EpisodeRun:
     on_goal: OnGoal = ignore_goal
     encoder: ViewEncoder | None = None
     floor: FloorSource | None = None
+    skills: SkillChoice | None = None
     events: list[Event] = field(default_factory=list)
 
     def run(self) -> RunResult:
@@ -135,6 +138,7 @@ class EpisodeRun:
             self.on_goal,
             self.encoder,
             self.floor,
+            self.skills,
         )
         session = Session(self.task, self.planner, world, ask=self.ask)
         self.steps.begin()

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from planner.skills.eye import Eye
     from planner.skills.find_model import FindModel
     from planner.skills.house_exploring import FloorSource
+    from planner.skills.kind import Mover
     from planner.skills.part import SkillPart
 
 # Yields (phase, progress) while time must pass.
@@ -69,6 +70,7 @@ class Scene:
     find_model: FindModel | None = None
     eye: Eye | None = None
     floor: FloorSource | None = None
+    mover: Mover | None = None
 
     @property
     def agent(self) -> str:
@@ -158,7 +160,19 @@ class Attempt:
     # Acting
 
     def do(self, primitive: Primitive, phase: str) -> Motion:
-        """Executes one primitive.
+        """Executes one primitive, in the way of the scene's kind of skills.
+
+        Raises:
+            CanceledError: if the call was canceled.
+            TookTooLongError: if the call timed out.
+        """
+        mover = self.scene.mover
+        if mover is None:
+            return (yield from self.carry_out(primitive, phase))
+        return (yield from mover.carry_out(self, primitive, phase))
+
+    def carry_out(self, primitive: Primitive, phase: str) -> Motion:
+        """Executes one primitive of the world itself.
 
         Raises:
             CanceledError: if the call was canceled.

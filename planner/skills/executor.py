@@ -17,6 +17,7 @@ from planner.skills.eye import Eye
 from planner.skills.find_model import FindModel
 from planner.skills.ground import Ground, ground_of
 from planner.skills.house_exploring import FloorSource
+from planner.skills.kind import SkillChoice, make_mover
 from planner.skills.options import SkillOptions
 from planner.skills.port import PrimitivePort
 from planner.skills.preconditions import check
@@ -62,6 +63,7 @@ class SkillExecutor:
         find_model: FindModel | None = None,
         eye: Eye | None = None,
         floor: FloorSource | None = None,
+        choice: SkillChoice | None = None,
     ) -> None:
         """Creates the executor of the port's agent.
 
@@ -77,6 +79,10 @@ class SkillExecutor:
             eye: compares pictures with words for ExploreByView; None = it goes where it has not
                 been for longest.
             floor: the map that the robots build; None = they build none and walk by the layout.
+            choice: who moves the body; None = the world's own primitives.
+
+        Raises:
+            PlannerError: for a choice that does not suit the body.
         """
         capabilities = port.capabilities()
         self._scene = Scene(
@@ -91,6 +97,7 @@ class SkillExecutor:
             find_model=find_model,
             eye=eye,
             floor=floor,
+            mover=None if choice is None else make_mover(choice, port.agent, capabilities),
         )
         self._stood_on: FloorMap | None = None
         self._attempt: Attempt | None = None

@@ -21,12 +21,15 @@ from planner.ros.managed_node import ManagedNode
 from planner.ros.map_parameter import builds_map
 from planner.ros.model_trace import ModelTrace
 from planner.ros.newest_pictures import NewestPictures
+from planner.ros.part_options import declare_options
 from planner.ros.primitive_client import PrimitiveClient
 from planner.ros.skill_messages import report_message
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.skills.executor import SkillExecutor
 from planner.skills.eye import Eye, ViewEncoder, load_view_encoder
 from planner.skills.find_model import DEADLINE_S, FindModel
+from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice, SkillKind
+from planner.skills.navigation.policy_file import cached_policy, shipped_policy
 from planner.skills.options import SkillOptions
 from planner.skills.service.node import SkillServer
 from planner.skills.team import Team
@@ -86,6 +89,7 @@ class SkillExecutorNode(ManagedNode):
         try:
             self._layout = self._declare_layout()
             self._options = self._declare_options()
+            self._choice = self._declare_choice()
             self._find_model = self._declare_find_model()
             self._encoder = self._declare_encoder()
             self._builds_map = builds_map(self)
@@ -197,6 +201,13 @@ class SkillExecutorNode(ManagedNode):
             },
         )
 
+    def _declare_choice(self) -> SkillChoice:
+        choice = SkillChoice.of(declare_options(self, SKILL_KIND_OPTIONS))
+        if choice.kind is SkillKind.LEARNED:
+            # A file that cannot be used ends the node, rather than each call.
+            cached_policy(choice.policy or shipped_policy())
+        return choice
+
     def _declare_find_model(self) -> FindModel | None:
         name = parameters.text(self, "find_model", "", "model of the Find tools; empty = by rule")
         url = parameters.text(self, "find_model_url", "", "base URL of its server, .../v1")
@@ -290,17 +301,24 @@ class SkillExecutorNode(ManagedNode):
         port = PrimitiveClient(
             self, name, capabilities, self._located(name), self._on_timer, heartbeat.relay_pending
         )
-        executor = SkillExecutor(
-            layout,
-            port,
-            self._newest_belief,
-            self._options,
-            team=self._team,
-            report=self._reporter(name),
-            find_model=self._find_model,
-            eye=self._eye(name),
-            floor=(lambda: self._floor) if self._builds_map else None,
-        )
+        try:
+            executor = SkillExecutor(
+                layout,
+                port,
+                self._newest_belief,
+                self._options,
+                team=self._team,
+                report=self._reporter(name),
+                find_model=self._find_model,
+                eye=self._eye(name),
+                floor=(lambda: self._floor) if self._builds_map else None,
+                choice=self._choice,
+            )
+        except PlannerError as error:
+            port.destroy()
+            heartbeat.destroy()
+            self._log_once(f"{name} is not served: {error}")
+            return
         server = SkillServer(self, executor, self._wake, self._lockstep, lambda: self.refusal)
         self._agents[name] = _Agent(kind, heartbeat, port, server)
         self.get_logger().info(f"serves {name}, a {kind}, in {layout.name}")

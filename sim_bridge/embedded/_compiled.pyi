@@ -1,6 +1,6 @@
 """What cffi makes of the headers, which say what everything means, and of the C files."""
 
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 class Pointer:
     """An address that C is given; a buffer's keeps the buffer alive."""
@@ -22,7 +22,9 @@ class Lens(Pointer):
 
 class Eye(Pointer):
     lens: Lens
-    at_m: Floats
+    # Read as Floats; written as numbers.
+    at_m: Any
+    axes: Any
 
 class Boxes(Pointer):
     agents_from: int
@@ -54,6 +56,14 @@ class Look(Pointer):
     rays: Floats
     probes_m: Floats
 
+class Shapes(Pointer):
+    count: int
+    kinds: Integers
+    sizes_m: Floats
+    at_m: Floats
+    axes: Floats
+    hidden: Integers
+
 class Walls(Pointer):
     walls: int
     starts_m: Floats
@@ -81,7 +91,7 @@ class _Ffi:
     NULL: Integers
     def new(self, kind: str) -> Pointer: ...
     @overload
-    def from_buffer(self, kind: Literal["double[]"], array: object) -> Floats: ...
+    def from_buffer(self, kind: Literal["double[]", "float[]"], array: object) -> Floats: ...
     @overload
     def from_buffer(
         self, kind: Literal["intptr_t[]", "int32_t[]", "uint64_t[]", "uint8_t[]"], array: object
@@ -125,6 +135,7 @@ class _Lib:
         look: Look,
     ) -> None: ...
     def tally(self, boxes: Boxes, eye: Eye, hits: Integers, look: Look) -> None: ...
+    def draw_depth(self, shapes: Shapes, eye: Eye, depth_m: Floats) -> None: ...
     def hide(self, walls: Walls, square_m: Floats, hidden: Integers) -> None: ...
     def way_between(
         self,

@@ -8,8 +8,8 @@ from cffi import FFI
 
 # Relative to setup.py, as setuptools requires.
 _FOLDER = Path("sim_bridge/embedded")
-_HEADERS = ("looks.h", "ways.h")
-_SOURCES = ("looks.c", "screens.c", "ways.c")
+_HEADERS = ("looks.h", "depth.h", "ways.h")
+_SOURCES = ("depth.c", "looks.c", "screens.c", "ways.c")
 
 ffibuilder = FFI()
 ffibuilder.cdef("".join((_FOLDER / name).read_text() for name in _HEADERS))

@@ -1,0 +1,221 @@
+"""Point-goal navigation on the embedded simulator as a gymnasium environment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from planner.skills.navigation.space import (
+    ACT_S,
+    ACTIONS,
+    ARRIVED_M,
+    CAMERA,
+    CELLS,
+    FEATURES,
+    PICTURE_PX,
+    Bytes,
+    DepthMap,
+    Floats,
+    Goal,
+    drive_of,
+    features_of,
+)
+from planner.world.floor_grid import DistanceField, FloorGrid
+from planner.world.geometry import wrap_angle_rad
+from planner.world.house import House
+from planner.world.vocabulary import AgentKind
+from sim_bridge.embedded.depth_world import DepthWorld, free_point
+from sim_bridge.embedded.driving import slid
+
+NavigationObservation = dict[str, Bytes | Floats]
+
+MAX_ACTS = 250
+NEAREST_GOAL_M = 1.0
+# Rewards of the kinds that the paper names: progress, success, collision, slack.
+SUCCESS_REWARD, COLLISION_PENALTY, SLACK_PENALTY = 2.5, 0.03, 0.01
+# The guide keeps this much farther from walls than it has to, where there is room.
+GUIDE_CLEARANCE_M = 0.06
+_AHEAD_CELLS = 7
+_TURN_RAD = 0.5
+
+
+class NavigationEnv(gymnasium.Env[NavigationObservation, np.int64]):
+    """A body drives to a point of its house by what its depth camera showed.
+
+    An observation has the map that the depth pictures (64 x 64) gave so far, around the body, and
+    numbers of goal and last act (`planner.skills.navigation.space`). An action is the number of a
+    pair of velocities. The reward is the progress along the shortest way in metres, a bonus within
+    0.3 m, and small penalties of acts and collisions.
+    """
+
+    metadata = {"render_modes": ["depth"]}  # noqa: RUF012 - as gymnasium has it
+
+    def __init__(
+        self,
+        houses: Sequence[House],
+        kind: AgentKind = AgentKind.ROBOT,
+        episodes_of_house: int = 20,
+        farthest_m: float = math.inf,
+    ) -> None:
+        """Draws from `houses`.
+
+        Args:
+            houses: at least one.
+            kind: of the body.
+            episodes_of_house: before the next house is drawn.
+            farthest_m: goals farther along the way are not drawn.
+        """
+        if not houses:
+            raise ValueError("houses: expected at least one, got none")
+        self._houses, self._kind = tuple(houses), kind
+        self._worlds: dict[str, DepthWorld] = {}
+        self._guides: dict[str, FloorGrid] = {}
+        self._episodes_of_house, self._farthest_m = episodes_of_house, farthest_m
+        self.observation_space = spaces.Dict(  # type: ignore[assignment]
+            {
+                "map": spaces.Box(0, 7, (CELLS, CELLS), np.uint8),
+                "features": spaces.Box(-1.0, 1.0, (FEATURES,), np.float32),
+            }
+        )
+        self.action_space = spaces.Discrete(len(ACTIONS))
+        self._left_in_house = 0
+        self._house = self._houses[0]
+        self._acts, self._walked_m = 0, 0.0
+        self._last: int | None = None
+        self._hindered = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NavigationObservation, dict[str, Any]]:
+        """A new start and goal; `options` may name a `house` by its number."""
+        super().reset(seed=seed, options=options)
+        named = (options or {}).get("house")
+        if named is not None:
+            self._house, self._left_in_house = self._houses[named], self._episodes_of_house
+        elif self._left_in_house <= 0:
+            self._house = self._houses[int(self.np_random.integers(len(self._houses)))]
+            self._left_in_house = self._episodes_of_house
+        self._left_in_house -= 1
+        self._world = self._world_of(self._house)
+        self._draw_task()
+        self._acts, self._walked_m = 0, 0.0
+        self._last, self._hindered = None, False
+        self._map = DepthMap(self._world.base)
+        return self._observation(), self._info()
+
+    def step(
+        self, action: np.int64 | int
+    ) -> tuple[NavigationObservation, float, bool, bool, dict[str, Any]]:
+        """Drives for one act."""
+        world, before_m, at = self._world, self._left_m(), self._world.base.position_m
+        free = world.drive(drive_of(int(action), world.limits))
+        self._walked_m += math.dist(at, world.base.position_m)
+        self._acts += 1
+        self._last, self._hindered = int(action), not free
+        arrived = self._goal_now().distance_m <= ARRIVED_M
+        reward = before_m - self._left_m() - SLACK_PENALTY - COLLISION_PENALTY * (not free)
+        if arrived:
+            reward += SUCCESS_REWARD
+        truncated = not arrived and self._acts >= MAX_ACTS
+        return self._observation(), float(reward), arrived, truncated, self._info()
+
+    def guided(self) -> int:
+        """What the guide does here: it knows the house and follows the shortest way."""
+        world, grid = self._world, self._guide_grid
+        x, y, _ = world.base.position_m
+        cell = grid.cell(x, y)
+        if cell is None or not grid.free.flat[cell]:
+            cell = grid.nearest_free(x, y)
+        path = self._guide.path(cell) if cell is not None else []
+        points = [grid.point(c) for c in path[1 : _AHEAD_CELLS + 1]]
+        if len(path) <= _AHEAD_CELLS:
+            points.append(self._goal_m)
+        towards = points[0]
+        for point in points[1:]:
+            way = (point[0] - x, point[1] - y)
+            if not slid(world.grid, (x, y), math.atan2(way[1], way[0]), math.hypot(*way)).is_free:
+                break
+            towards = point
+        heading = math.atan2(towards[1] - y, towards[0] - x)
+        return _act_for(wrap_angle_rad(heading - world.base.yaw_rad), world.limits.turn_rad_s)
+
+    def render(self) -> Any:
+        """The depth picture, (64, 64) metres."""
+        return self._world.depth()
+
+    def _draw_task(self) -> None:
+        grid, rng = self._world.grid, self.np_random
+        while True:
+            gx, gy, goal = free_point(grid, rng)
+            x, y, start = free_point(grid, rng)
+            field = grid.field(goal)
+            if NEAREST_GOAL_M <= field.at(start) <= self._farthest_m:
+                break
+        self._goal_m, self._field = (gx, gy), field
+        self._shortest_m = field.at(start)
+        self._guide_grid, self._guide = self._guide_of(goal, start)
+        self._world.place(x, y, float(rng.uniform(-math.pi, math.pi)))
+
+    def _guide_of(self, goal: int, start: int) -> tuple[FloorGrid, DistanceField]:
+        """The grid and field that the guide follows: away from walls, unless no way is left."""
+        grid = self._guides[self._house.name]
+        gx, gy = self._world.grid.point(goal)
+        near = grid.nearest_free(gx, gy, 0.3)
+        if near is not None:
+            field = grid.field(near)
+            sx, sy = self._world.grid.point(start)
+            begin = grid.nearest_free(sx, sy, 0.3)
+            if begin is not None and math.isfinite(field.at(begin)):
+                return grid, field
+        return self._world.grid, self._field
+
+    def _world_of(self, house: House) -> DepthWorld:
+        world = self._worlds.get(house.name)
+        if world is None:
+            world = DepthWorld(house, self._kind, CAMERA, PICTURE_PX)
+            self._worlds[house.name] = world
+            radius = 0.28 + GUIDE_CLEARANCE_M
+            self._guides[house.name] = FloorGrid.of(house, radius)
+        return world
+
+    def _left_m(self) -> float:
+        """Metres left along the shortest way."""
+        grid = self._world.grid
+        x, y, _ = self._world.base.position_m
+        cell = grid.cell(x, y)
+        if cell is None or not grid.free.flat[cell]:
+            cell = grid.nearest_free(x, y)
+        left = self._field.at(cell) if cell is not None else math.inf
+        return left if math.isfinite(left) else self._shortest_m
+
+    def _goal_now(self) -> Goal:
+        return Goal.of(self._world.base, self._goal_m)
+
+    def _observation(self) -> NavigationObservation:
+        world = self._world
+        base = world.base
+        self._map.add(world.depth(), world.intrinsics, world.optical, base)
+        features = features_of(self._goal_now(), self._last, hindered=self._hindered)
+        return {"map": self._map.around(base), "features": features}
+
+    def _info(self) -> dict[str, Any]:
+        return {
+            "distance_m": self._goal_now().distance_m,
+            "shortest_m": self._shortest_m,
+            "walked_m": self._walked_m,
+            "house": self._house.name,
+        }
+
+
+def _act_for(angle_rad: float, turn_rad_s: float) -> int:
+    """The number of the act that suits a change of heading best."""
+    if abs(angle_rad) > _TURN_RAD:
+        return ACTIONS.index((0.0, math.copysign(1.0, angle_rad)))
+    wanted = angle_rad / (turn_rad_s * ACT_S)
+    forward = [number for number, (speed, _) in enumerate(ACTIONS) if speed > 0]
+    return min(forward, key=lambda number: abs(ACTIONS[number][1] - wanted))

@@ -1,0 +1,85 @@
+"""Scores of a navigation policy in houses: how often it arrives, and by which way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.app.navigation_env import NavigationEnv
+from planner.skills.navigation.network import scores
+from planner.skills.navigation.space import Floats, layers_of
+from planner.world.house import House
+
+SUCCESS_M = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationScore:
+    """One walk.
+
+    Attributes:
+        house: where.
+        arrived: within 0.5 m of the goal at the end.
+        shortest_m: of the shortest way.
+        walked_m: by the policy.
+        acts: of the policy.
+    """
+
+    house: str
+    arrived: bool
+    shortest_m: float
+    walked_m: float
+    acts: int
+
+
+def score_policy(
+    weights: dict[str, Floats] | None, houses: Sequence[House], walks: int, seed: int
+) -> list[NavigationScore]:
+    """Walks of a policy, as many in each house; None = of the guide that knows the houses.
+
+    The policy does what it rates best, and ends where it takes itself to be within 0.3 m.
+    """
+    environment = NavigationEnv(houses)
+    environment.reset(seed=seed)
+    found = []
+    for number in range(len(houses)):
+        for _ in range(walks):
+            seen, info = environment.reset(options={"house": number})
+            acts, ended = 0, False
+            while not ended:
+                if weights is None:
+                    act = environment.guided()
+                else:
+                    features = seen["features"][None]
+                    layers = layers_of(seen["map"][None], features)  # type: ignore[arg-type]
+                    act = int(np.argmax(scores(weights, layers, features)[0]))  # type: ignore[arg-type]
+                seen, _, arrived, truncated, info = environment.step(act)
+                acts += 1
+                ended = arrived or truncated
+            found.append(
+                NavigationScore(
+                    info["house"],
+                    info["distance_m"] <= SUCCESS_M,
+                    info["shortest_m"],
+                    info["walked_m"],
+                    acts,
+                )
+            )
+    return found
+
+
+def score_table(walks: Sequence[NavigationScore]) -> str:
+    """A line for each house, and one for all."""
+    lines = []
+    for name in (*dict.fromkeys(walk.house for walk in walks), "all"):
+        of_it = [walk for walk in walks if name in (walk.house, "all")]
+        there = [walk for walk in of_it if walk.arrived]
+        ratio = np.mean([w.walked_m / w.shortest_m for w in there]) if there else float("nan")
+        share = len(there) / len(of_it)
+        lines.append(
+            f"{name}: {len(there)} of {len(of_it)} arrived ({share:.2f}), "
+            f"{ratio:.2f} of the shortest way where they did"
+        )
+    return "\n".join(lines)

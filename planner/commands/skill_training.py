@@ -1,0 +1,94 @@
+"""`planner train skill`: the policies of learned skills (docs/learned_skills.md)."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+from planner.training.skills.houses import held_back_houses, training_houses
+from planner.training.skills.imitation import ImitationRecipe, train_by_imitation
+from planner.training.skills.reinforcement import ReinforcementRecipe, train_by_reinforcement
+from planner.world.errors import PlannerError
+
+_SKILLS = ("navigate",)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `planner train skill`."""
+    imitation, reinforcement = ImitationRecipe(), ReinforcementRecipe()
+    parser.add_argument("skill", choices=_SKILLS, help="whose policy")
+    parser.add_argument("output", type=Path, help="folder of checkpoint and policy; resumes there")
+    parser.add_argument(
+        "--by",
+        choices=("imitation", "ppo"),
+        default="imitation",
+        help="of a guide that knows the house, or by rewards (planner[skills])",
+    )
+    parser.add_argument("--start", type=Path, help="ppo: a policy's file to begin with")
+    parser.add_argument("--houses", type=int, default=8, help="generated beside the shipped ones")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rounds", type=int, default=imitation.rounds, help="imitation")
+    parser.add_argument("--first", type=int, default=imitation.first, help="samples of round 1")
+    parser.add_argument("--more", type=int, default=imitation.more, help="of each further round")
+    parser.add_argument("--steps", type=int, default=imitation.steps, help="of each round")
+    parser.add_argument("--acts", type=int, default=reinforcement.acts, help="ppo: in all")
+    parser.add_argument(
+        "--environments", type=int, default=reinforcement.environments, help="ppo: processes"
+    )
+    parser.add_argument("--rollout", type=int, default=reinforcement.rollout, help="ppo")
+    parser.add_argument("--walks", type=int, default=20, help="in each held-back house, to score")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Trains a policy and prints its scores in houses that it never saw.
+
+    Raises:
+        PlannerError: for invalid arguments, or where torch is missing.
+    """
+    # Imported here: gymnasium is an extra.
+    try:
+        from planner.app.navigation_env import NavigationEnv
+        from planner.app.navigation_scores import score_policy, score_table
+    except ImportError as error:
+        raise PlannerError(f"training skills: pip install planner[skills] ({error})") from None
+    from planner.skills.navigation.policy_file import read_policy
+
+    positive = ("rounds", "first", "more", "steps", "acts", "environments", "rollout", "walks")
+    for name in positive:
+        if getattr(args, name) < 1:
+            raise PlannerError(f"--{name}: expected above 0, got {getattr(args, name)}")
+    if min(args.houses, args.seed) < 0:
+        raise PlannerError("--houses and --seed: expected 0 or more")
+    houses = training_houses(args.houses, args.seed)
+    made = partial(NavigationEnv, houses, episodes_of_house=4)
+    notes = {"by": args.by, "houses": ", ".join(house.name for house in houses)}
+    if args.by == "imitation":
+        if args.start is not None:
+            raise PlannerError("--start: only ppo begins with a policy")
+        recipe = ImitationRecipe(
+            rounds=args.rounds, first=args.first, more=args.more, steps=args.steps, seed=args.seed
+        )
+        path = train_by_imitation(made, args.output, recipe, notes, _print)
+    else:
+        path = train_by_reinforcement(
+            made,
+            args.output,
+            ReinforcementRecipe(
+                acts=args.acts,
+                environments=args.environments,
+                rollout=args.rollout,
+                seed=args.seed,
+            ),
+            notes,
+            _print,
+            args.start,
+        )
+    print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
+    weights = dict(read_policy(path).weights)
+    print(score_table(score_policy(weights, held_back_houses(), args.walks, args.seed)))
+    return 0
+
+
+def _print(line: str) -> None:
+    print(line, flush=True)

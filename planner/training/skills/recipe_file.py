@@ -1,0 +1,28 @@
+"""The recipe of a training run, kept in its folder so that no other one goes on there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from planner.world.errors import FileError
+
+
+def check_recipe(path: Path, wanted: Mapping[str, object]) -> None:
+    """Writes the recipe of a new folder, and refuses the folder of another one.
+
+    Raises:
+        FileError: naming the first value that differs.
+    """
+    if not path.exists():
+        path.write_text(json.dumps(wanted, indent=1) + "\n", encoding="utf-8")
+        return
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FileError(path, "", f"is not JSON: {error}") from None
+    for name, value in wanted.items():
+        got = known.get(name) if isinstance(known, dict) else None
+        if got != value:
+            raise FileError(path, name, f"expected {value} as asked, got {got} of before")

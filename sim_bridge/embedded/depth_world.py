@@ -1,0 +1,116 @@
+"""One body in one house that senses depth alone: the embedded simulator for training policies.
+
+The house, the motion and the pictures are those of `EmbeddedBackend`; there is no other agent, no
+thing and no primitive.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.world.agents import CameraMount
+from planner.world.catalogue import default_catalogue
+from planner.world.episode import AgentPlacement, Episode
+from planner.world.floor_grid import FloorGrid
+from planner.world.geometry import Pose
+from planner.world.house import House
+from planner.world.observation import DepthImage
+from planner.world.primitive import Drive, DriveLimits
+from planner.world.vocabulary import AgentKind
+from sim_bridge.embedded.depth_view import DepthView
+from sim_bridge.embedded.driving import drive_on
+from sim_bridge.embedded.options import default_options
+from sim_bridge.embedded.scene import Scene, house_spec
+from sim_bridge.embedded.sensing import camera_on_base
+from sim_bridge.embedded.views import View, intrinsics_of
+from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.pacing import TICK_S
+
+
+class DepthWorld:
+    """A body that is driven through a house and draws what its camera measures."""
+
+    def __init__(
+        self, house: House, kind: AgentKind, camera: str, picture_px: int, seed: int = 0
+    ) -> None:
+        """Places a body of `kind` somewhere on the floor.
+
+        Raises:
+            PlannerError: if the house has no free floor.
+            KeyError: for a camera that the body lacks.
+        """
+        catalogue = default_catalogue()
+        self.ground = HouseGround(house)
+        agents = (AgentPlacement(uid="agent_0", kind=kind),)
+        episode = Episode(
+            version=1,
+            episode_id=house.name,
+            house=house.name,
+            instruction="",
+            agents=agents,
+            objects=(),
+        )
+        self._world = KinematicWorld(self.ground, episode, seed, catalogue, default_options())
+        self._agent = self._world.agents["agent_0"]
+        self._depth = DepthView(Scene(self._world, house_spec(house, catalogue), catalogue))
+        mount = self._agent.body.cameras[camera]  # type: ignore[index]
+        self._camera = camera
+        size = {"width_px": picture_px, "height_px": picture_px}
+        self._mount: CameraMount = mount.model_copy(update=size)
+        self.intrinsics = intrinsics_of(self._mount)
+
+    @property
+    def grid(self) -> FloorGrid:
+        """Where the body's centre may be."""
+        return self.ground.grid(self._agent.body.radius_m)
+
+    @property
+    def limits(self) -> DriveLimits:
+        """How fast the body may be driven."""
+        limits = self._agent.body.capabilities(drives=True).drive
+        if limits is None:
+            raise ValueError("internal error: a body that drives has limits")
+        return limits
+
+    @property
+    def base(self) -> Pose:
+        """Where the body is in `map`."""
+        return Pose.planar(self._agent.x_m, self._agent.y_m, self._agent.yaw_rad)
+
+    @property
+    def optical(self) -> Pose:
+        """The camera's optical frame in `map`."""
+        return self.base.compose(camera_on_base(self._agent, self._camera, self._mount))
+
+    def place(self, x_m: float, y_m: float, yaw_rad: float) -> None:
+        """Puts the body elsewhere."""
+        self._world.move_agent(self._agent, x_m, y_m, yaw_rad)
+
+    def drive(self, drive: Drive) -> bool:
+        """Drives for the duration of `drive`, in ticks; False if anything was in the way."""
+        free = True
+        for _ in range(max(1, round(drive.duration_s / TICK_S))):
+            free &= drive_on(self._world, self._agent, drive, TICK_S)
+        return free
+
+    def depth(self) -> DepthImage:
+        """(picture_px, picture_px) metres along the optical axis; 0 = nothing."""
+        return self._depth.draw(
+            View(
+                pose=self.optical,
+                intrinsics=self.intrinsics,
+                near_m=self._mount.near_m,
+                far_m=self._mount.far_m,
+                hidden=self._agent.instance_id,
+            ),
+            agents=False,
+        )
+
+
+def free_point(grid: FloorGrid, rng: np.random.Generator) -> tuple[float, float, int]:
+    """A random point of the largest connected floor, and its cell."""
+    labels = grid.components.ravel()
+    largest = int(np.argmax(np.bincount(labels)[1:])) + 1
+    cell = int(rng.choice(np.flatnonzero(labels == largest)))
+    x, y = grid.point(cell)
+    return x, y, cell

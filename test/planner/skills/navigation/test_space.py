@@ -1,0 +1,123 @@
+"""What a navigation policy observes: the map of depth pictures, the goal, the last act."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from planner.skills.navigation.space import (
+    ACT_S,
+    ACTIONS,
+    CELLS,
+    FEATURES,
+    DepthMap,
+    Goal,
+    drive_of,
+    features_of,
+    layers_of,
+)
+from planner.world.geometry import Pose
+from planner.world.observation import Intrinsics
+from planner.world.primitive import MAX_DRIVE_S, DriveLimits
+
+# One metre high, level, looking along x from the map's origin.
+CAMERA = Pose((0.0, 0.0, 1.0), (-0.5, 0.5, -0.5, 0.5))
+LENS = Intrinsics(64, 64, 32.0, 32.0, 31.5, 31.5)
+BASE = Pose.planar(0.0, 0.0, 0.0)
+MIDDLE = CELLS // 2
+NEAR = Goal(1.0, 0.0)
+
+
+def wall(distance_m: float) -> DepthMap:
+    made = DepthMap(BASE)
+    made.add(np.full((64, 64), distance_m, np.float32), LENS, CAMERA, BASE)
+    return made
+
+
+def layers(made: DepthMap, base: Pose = BASE, goal: Goal = NEAR) -> np.ndarray:
+    features = features_of(goal, None, hindered=False)
+    return layers_of(made.around(base)[None], features[None])[0]
+
+
+def test_a_wall_is_occupied_where_it_stands_and_stays_there_when_the_body_turns() -> None:
+    made = wall(1.55)
+    occupied, _, trail, _ = layers(made)
+    assert set(np.nonzero(occupied[:, MIDDLE])[0]) == {MIDDLE - 16}
+    assert trail[MIDDLE - 1 : MIDDLE + 1, MIDDLE - 1 : MIDDLE + 1].sum() >= 1
+    left = layers(made, Pose.planar(0.0, 0.0, math.pi / 2))[0]
+    assert left[:, : CELLS // 2].sum() == 0, "what was ahead is to the right now"
+    assert left[:, CELLS // 2 :].sum() > 5
+
+
+def test_floor_is_free_and_what_is_above_the_body_is_not_seen() -> None:
+    made = DepthMap(BASE)
+    depth_m = np.zeros((64, 64), np.float32)
+    # The floor below the horizon, a beam two metres up.
+    rows = (np.arange(64) - 31.5) / 32.0
+    depth_m[40:] = (1.0 / rows[40:])[:, None]
+    depth_m[5] = 1.2 / -rows[5]
+    made.add(depth_m, LENS, CAMERA, BASE)
+    occupied, free, _, _ = layers(made)
+    assert occupied.sum() == 0
+    assert free.sum() > 20
+    assert free[:MIDDLE].sum() == free.sum(), "all of it is ahead"
+
+
+def test_what_was_occupied_stays_so_when_floor_is_seen_under_it() -> None:
+    made = wall(1.55)
+    down = Pose.planar(1.55, 0.0, 0.0).compose(Pose((0.0, 0.0, 0.5), (1.0, 0.0, 0.0, 0.0)))
+    made.add(np.full((64, 64), 0.5, np.float32), LENS, down, BASE)
+    assert layers(made)[0][MIDDLE - 16, MIDDLE] == 1.0
+    assert layers(made)[1][MIDDLE - 16, MIDDLE] == 0.0
+
+
+def test_nothing_measured_and_places_off_the_map_mark_nothing() -> None:
+    made = wall(0.0)
+    assert layers(made)[:2].sum() == 0
+    far = Pose.planar(500.0, 0.0, 0.0)
+    made.add(np.full((64, 64), 1.0, np.float32), LENS, far.compose(CAMERA), far)
+    assert layers(made, far)[:3].sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("goal", "row", "column"),
+    [
+        (Goal(1.0, 0.0), MIDDLE - 10, MIDDLE),
+        (Goal(1.0, math.pi / 2), MIDDLE, MIDDLE - 10),
+        (Goal(9.0, 0.0), 1, MIDDLE),
+        (Goal(40.0, math.pi), CELLS - 2, MIDDLE),
+    ],
+)
+def test_the_goal_is_drawn_where_it_is_or_at_the_edge(goal: Goal, row: int, column: int) -> None:
+    drawn = layers(DepthMap(BASE), goal=goal)[3]
+    assert drawn.sum() == 9
+    rows, columns = np.nonzero(drawn)
+    assert abs(rows.mean() - row) <= 1
+    assert abs(columns.mean() - column) <= 1
+
+
+def test_a_goal_is_seen_from_the_body() -> None:
+    goal = Goal.of(Pose.planar(1.0, 1.0, math.pi / 2), (1.0, 3.0))
+    assert (goal.distance_m, goal.bearing_rad) == pytest.approx((2.0, 0.0))
+    assert Goal.of(BASE, (0.0, 2.0)).bearing_rad == pytest.approx(math.pi / 2)
+
+
+def test_features_say_the_last_act() -> None:
+    first = features_of(Goal(20.0, 0.5), None, hindered=True)
+    assert first.shape == (FEATURES,)
+    assert first[0] == 1.0
+    assert first[4] == 1.0
+    assert first[5:].sum() == 0
+    assert features_of(Goal(2.0, 0.0), 3, hindered=False)[5:].tolist() == [0, 0, 0, 1, 0, 0, 0]
+
+
+def test_every_act_is_a_drive_within_limits() -> None:
+    limits = DriveLimits(0.8, 1.2)
+    for number in range(len(ACTIONS)):
+        drive = drive_of(number, limits)
+        assert drive.duration_s == ACT_S <= MAX_DRIVE_S
+        assert abs(drive.forward_m_s) <= limits.forward_m_s
+        assert abs(drive.turn_rad_s) <= limits.turn_rad_s
+    assert set(ACTIONS) == {(speed, -turn) for speed, turn in ACTIONS}

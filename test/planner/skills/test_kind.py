@@ -1,0 +1,168 @@
+"""Kinds of skills: by oracle, with noise, or by a policy that drives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from skill_world import DT_S, World
+
+from planner.app.backend_port import BackendPort
+from planner.parts.option import OptionError
+from planner.skills.executor import SkillExecutor
+from planner.skills.kind import SkillChoice, SkillKind, make_mover
+from planner.skills.navigation import skill as navigation
+from planner.skills.navigation.network import network_shapes
+from planner.skills.navigation.policy_file import PolicyFile, write_policy
+from planner.skills.navigation.space import ACTIONS, Floats
+from planner.world.errors import FileError, PlannerError
+from planner.world.geometry import Pose
+from planner.world.observation import CameraFrame, Intrinsics, Observation
+from planner.world.primitive import Capabilities
+from planner.world.skill import SkillCode, SkillResult
+
+MakeWorld = Callable[..., World]
+
+
+class SeeingPort(BackendPort):
+    """A body whose camera measures nothing, so that no renderer is needed."""
+
+    def observe(self, cameras: Sequence[str] = ("hand",)) -> Observation | None:
+        seen = self._backend.observe(self._agent, ())
+        frame = CameraFrame(
+            rgb=np.zeros((8, 8, 3), np.uint8),
+            depth_m=np.zeros((8, 8), np.float32),
+            instances=None,
+            intrinsics=Intrinsics(8, 8, 4.0, 4.0, 3.5, 3.5),
+            pose=seen.base.compose(Pose((0.0, 0.0, 1.0), (-0.5, 0.5, -0.5, 0.5))),
+        )
+        return replace(seen, cameras=dict.fromkeys(cameras, frame))
+
+
+def blank_policy(path: Path, body: str = "robot") -> Path:
+    weights = {name: np.zeros(shape, np.float32) for name, shape in network_shapes().items()}
+    write_policy(path, PolicyFile(body, weights))
+    return path
+
+
+def called(world: World, choice: SkillChoice, call: str) -> SkillResult:
+    """The result of a call of the robot with this kind of skills."""
+    executor = SkillExecutor(
+        world.house,
+        SeeingPort(world.backend, "agent_0"),
+        world.belief,
+        team=world.team,
+        choice=choice,
+    )
+    result = executor.start(call)
+    for _ in range(20_000):
+        if result is not None:
+            return result
+        world.backend.step(DT_S)
+        result = executor.step()
+    raise AssertionError(f"{call} did not end")
+
+
+def straight(weights: object, layers: Floats, features: Floats) -> Floats:
+    """A policy that turns to its goal and goes there."""
+    bearing = math.atan2(features[0, 2], features[0, 3])
+    if abs(bearing) > 0.4:
+        act = (0.0, math.copysign(1.0, bearing))
+    else:
+        act = (1.0, 0.0) if abs(bearing) < 0.1 else (1.0, math.copysign(0.3, bearing))
+    found = np.zeros((1, len(ACTIONS)), np.float32)
+    found[0, ACTIONS.index(act)] = 1.0
+    return found
+
+
+def test_options_make_a_choice() -> None:
+    assert SkillChoice.of({}) == SkillChoice(SkillKind.ORACLE, None, 1.0, 0)
+    given = SkillChoice.of({"skill_kind": "learned", "skill_policy": "p.safetensors"})
+    assert given == SkillChoice(SkillKind.LEARNED, Path("p.safetensors"))
+    with pytest.raises(OptionError, match="expected one of oracle, noisy, learned, got perfect"):
+        SkillChoice.of({"skill_kind": "perfect"})
+    with pytest.raises(OptionError, match=r"skill_noise: -1.0 is less than 0"):
+        SkillChoice.of({"skill_noise": -1.0})
+
+
+def test_a_policy_drives_the_body_and_faces_the_target(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(navigation, "scores", straight)
+    choice = SkillChoice(SkillKind.LEARNED, blank_policy(tmp_path / "p.safetensors"))
+    before = world.backend.observe("agent_0", ()).base
+    body = world.backend._loaded().agents["agent_0"]
+    room = world.house.room_at(body.x_m, body.y_m)
+    piece = next(
+        p
+        for p in world.house.furniture
+        if p.room == room and math.dist((p.x_m, p.y_m), (body.x_m, body.y_m)) > 1.2
+    )
+    result = called(world, choice, f"Navigate[{piece.name}]")
+    assert result.succeeded, result
+    assert int(result.evidence["primitives"]) > 2, "it was many drives"
+    after = world.backend.observe("agent_0", ()).base
+    assert math.dist(before.position_m, after.position_m) > 0.2
+    bearing = after.inverse().apply((piece.x_m, piece.y_m, 0.0))
+    assert abs(math.atan2(bearing[1], bearing[0])) < 1.0
+
+
+def test_a_policy_that_never_arrives_ends_and_says_so(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(navigation, "MAX_ACTS", 20)
+    choice = SkillChoice(SkillKind.LEARNED, blank_policy(tmp_path / "p.safetensors"))
+    body = world.backend._loaded().agents["agent_0"]
+    away = max(world.house.furniture, key=lambda p: math.dist((p.x_m, p.y_m), (body.x_m, body.y_m)))
+    result = called(world, choice, f"Navigate[{away.name}]")
+    assert result.code is SkillCode.BLOCKED
+    assert "the policy did not arrive in 20 acts" in result.text
+
+
+def test_noise_makes_skills_fail_and_repeats(make_world: MakeWorld) -> None:
+    def outcomes(noise: float, seed: int) -> list[bool]:
+        world = make_world()
+        found = []
+        executor = SkillExecutor(
+            world.house,
+            SeeingPort(world.backend, "agent_0"),
+            world.belief,
+            choice=SkillChoice(SkillKind.NOISY, noise=noise, seed=seed),
+        )
+        for piece in (*world.house.furniture[:3], *world.house.furniture[:3]):
+            result = executor.start(f"Navigate[{piece.name}]")
+            while result is None:
+                world.backend.step(DT_S)
+                result = executor.step()
+            found.append(result.succeeded)
+        return found
+
+    assert outcomes(0.0, 1) == [True] * 6
+    noisy = outcomes(8.0, 1)
+    assert not all(noisy)
+    assert outcomes(8.0, 1) == noisy
+    assert outcomes(10.0, 2) != [True] * 6
+
+
+def test_a_policy_for_another_body_is_one_error(tmp_path: Path) -> None:
+    path = blank_policy(tmp_path / "p.safetensors", body="human")
+    robot = Capabilities("robot", frozenset({"navigate"}), ("hand",), 1.5, 0.28, True)
+    choice = SkillChoice(SkillKind.LEARNED, path)
+    with pytest.raises(
+        FileError, match=r"p.safetensors: body: is of a human, and agent_0 is a robot"
+    ):
+        make_mover(choice, "agent_0", robot)
+    person = replace(robot, kind="human")
+    assert make_mover(choice, "agent_1", person) is None, "people move by oracle"
+    everybody = replace(choice, body="")
+    with pytest.raises(PlannerError, match="agent_1 has no camera 'hand'"):
+        make_mover(everybody, "agent_1", replace(person, cameras=()))
+    assert make_mover(everybody, "agent_1", person) is not None
+    with pytest.raises(PlannerError, match="does not walk"):
+        make_mover(choice, "agent_0", replace(robot, primitives=frozenset()))
+    with pytest.raises(FileError, match="cannot be read"):
+        make_mover(replace(choice, policy=tmp_path / "none.safetensors"), "agent_0", robot)
