@@ -286,6 +286,9 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/bench/test_partnr_val.py"
         "::test_the_split_runs_on_habitat_and_goes_on_where_it_was"
     ),
+    "planner houses import scenes ReplicaCAD --all -o DIR": (
+        "test/planner/houses/hssd/test_other_datasets.py::test_the_command_reads_them_all"
+    ),
     "planner houses import hssd HSSD --all -o DIR": (
         "test/planner/houses/hssd/test_tolerance.py::test_the_table_says_what_was_read"
     ),

@@ -15,7 +15,7 @@ from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import write_house
 
-_LAYOUTS = ("hssd",)
+_LAYOUTS = ("hssd", "scenes")
 
 
 def add_import_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,8 +23,9 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="+",
-        metavar="[hssd] DIR [SCENE]",
-        help="the folder of the data set hssd-hab, and a scene of it; default: list the scenes",
+        metavar="[hssd|scenes] DIR [SCENE]",
+        help="the folder of the data set hssd-hab (branch partnr), or with `scenes` of any scene "
+        "data set for Habitat, such as ReplicaCAD; and a scene of it; default: list the scenes",
     )
     parser.add_argument(
         "--all",
@@ -39,7 +40,7 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="default: hssd-SCENE.json; with --all a folder for all houses, by default none",
+        help="default: NAME.json; with --all a folder for all houses, by default none",
     )
 
 
@@ -49,8 +50,8 @@ def run_import(args: argparse.Namespace) -> int:
     Raises:
         PlannerError: for a data set or scene that cannot be read.
     """
-    folder, scene_id = _words(args.what)
-    dataset = HssdDataset(folder)
+    folder, scene_id, is_partnr = _words(args.what)
+    dataset = HssdDataset(folder, is_partnr=is_partnr)
     if args.all:
         if scene_id is not None or args.storey is not None:
             raise PlannerError("--all reads every scene and storey: name neither")
@@ -67,11 +68,12 @@ def run_import(args: argparse.Namespace) -> int:
     return 0
 
 
-def _words(what: list[str]) -> tuple[Path, str | None]:
+def _words(what: list[str]) -> tuple[Path, str | None, bool]:
     words = what[1:] if what[0] in _LAYOUTS and len(what) > 1 else what
     if len(words) > 2:
         raise PlannerError(f"expected a folder and a scene, got {' '.join(words)}")
-    return Path(words[0]), words[1] if len(words) == 2 else None
+    is_partnr = words is what or what[0] == _LAYOUTS[0]
+    return Path(words[0]), words[1] if len(words) == 2 else None, is_partnr
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 from planner.houses.hssd.dataset import HssdDataset, refuse_pointer
+from planner.world.catalogue import Catalogue
 from planner.world.errors import FileError
 
 FURNITURE_TABLE = "fpmodels-with-decomposed.csv"
@@ -19,7 +21,20 @@ def furniture_classes(dataset: HssdDataset) -> dict[str, str]:
     Raises:
         FileError: if the table is missing or has other columns.
     """
+    if not dataset.has_metadata(FURNITURE_TABLE):
+        return {}
     return _table(dataset.metadata(FURNITURE_TABLE), "main_category")
+
+
+def class_by_name(model: str, catalogue: Catalogue) -> str | None:
+    """The class of furniture that a model's name has in it: `frl_apartment_table_01` is a table."""
+    words = [word for word in re.split(r"[^a-z]+", model.lower()) if word]
+    for length in range(len(words), 0, -1):
+        for start in range(len(words) - length, -1, -1):
+            found = catalogue.furniture_name(" ".join(words[start : start + length]))
+            if found is not None:
+                return found
+    return None
 
 
 def object_classes(dataset: HssdDataset) -> dict[str, str]:
@@ -28,6 +43,8 @@ def object_classes(dataset: HssdDataset) -> dict[str, str]:
     Raises:
         FileError: if the table is missing or has other columns.
     """
+    if not dataset.has_metadata(OBJECT_TABLE):
+        return {}
     words = _table(dataset.metadata(OBJECT_TABLE), "clean_category")
     return {model: word.lower() for model, word in words.items()}
 

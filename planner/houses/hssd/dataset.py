@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,8 @@ _HOW = (
     "get the branch partnr of the data set hssd/hssd-hab, as partnr-planner's INSTALLATION.md "
     "says (docs/habitat.md has the link)"
 )
+_CONFIG, _AO_CONFIG = ".scene_dataset_config.json", ".ao_config.json"
+HOUSE_PREFIX = "hssd-"
 _LARGEST_JSON_BYTES = 64 << 20
 _LFS = b"version https://git-lfs"
 
@@ -47,22 +50,31 @@ class _Config(Lenient):
 class HssdDataset:
     """A scene dataset on disk. Files are found by name, as habitat-sim does."""
 
-    def __init__(self, config: Path) -> None:
+    def __init__(self, config: Path, *, is_partnr: bool = True) -> None:
         """Opens a dataset.
 
         Args:
-            config: `*.scene_dataset_config.json`, or the folder that contains PARTNR's.
+            config: `*.scene_dataset_config.json`, or the folder that contains it.
+            is_partnr: whether it is PARTNR's branch of HSSD, which has rooms, classes and filters;
+                else they are read as far as they are there.
 
         Raises:
             PlannerError: if it does not exist; says what to download.
             FileError: if it cannot be read.
         """
-        path = config / PARTNR_CONFIG if config.is_dir() else config
+        self.is_partnr = is_partnr
+        self.path = path = _config_in(config, is_partnr) if config.is_dir() else config
         if not path.is_file():
             raise PlannerError(f"HSSD is not here: there is no {path}; {_HOW}")
-        self.path = path
         self.folder = path.parent
         self._config = read_json(path, _Config)
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its houses begin with."""
+        if self.is_partnr:
+            return HOUSE_PREFIX
+        return re.sub(r"[^A-Za-z0-9]+", "_", self.path.name.removesuffix(_CONFIG)).strip("_") + "-"
 
     @cached_property
     def scenes(self) -> dict[str, Path]:
@@ -88,7 +100,14 @@ class HssdDataset:
     @cached_property
     def articulated(self) -> dict[str, Path]:
         """The articulated templates by name."""
-        return self._index(self._config.articulated_objects, ".ao_config.json")
+        known = self._config.articulated_objects
+        found = self._index(known, _AO_CONFIG)
+        # Data sets may list the URDFs instead, with the configurations beside them.
+        for urdf in self._files(known, ".urdf", ".urdf"):
+            config = urdf.with_name(urdf.stem + _AO_CONFIG)
+            if config.is_file():
+                found.setdefault(urdf.stem, config)
+        return found
 
     def scene(self, scene_id: str) -> Path:
         """The file of a scene.
@@ -115,6 +134,10 @@ class HssdDataset:
             raise FileError(self.path, "semantic_scene_descriptor_instances", reason)
         return found
 
+    def has_metadata(self, name: str) -> bool:
+        """Whether `metadata` may be asked for a file; PARTNR's always must have them."""
+        return self.is_partnr or (self.folder / "metadata" / name).is_file()
+
     def metadata(self, name: str) -> Path:
         """A file of the folder `metadata`.
 
@@ -126,14 +149,20 @@ class HssdDataset:
             raise FileError(path, "", f"is missing, and says the classes of furniture; {_HOW}")
         return path
 
+    @cached_property
+    def bare_urdfs(self) -> frozenset[str]:
+        """The articulated templates without a configuration, and so without receptacles."""
+        found = self._files(self._config.articulated_objects, ".urdf", ".urdf")
+        return frozenset(file.stem for file in found) - self.articulated.keys()
+
     def _index(self, paths: _Paths, ending: str) -> dict[str, Path]:
         found: dict[str, Path] = {}
         for file in self._files(paths, ending):
             found.setdefault(file.name.removesuffix(ending), file)
         return found
 
-    def _files(self, paths: _Paths, ending: str) -> Iterator[Path]:
-        for pattern in paths.paths.get(".json", []):
+    def _files(self, paths: _Paths, ending: str, kind: str = ".json") -> Iterator[Path]:
+        for pattern in paths.paths.get(kind, []):
             parts = Path(pattern).parts
             if ".." in parts or Path(pattern).is_absolute():
                 raise FileError(self.path, "paths", f"{pattern!r} leads out of the dataset")
@@ -145,6 +174,16 @@ class HssdDataset:
                     yield from [place] if place.name.endswith(ending) else []
                 else:
                     yield from sorted(place.glob(f"*{ending}"))
+
+
+def _config_in(folder: Path, is_partnr: bool) -> Path:
+    if is_partnr:
+        return folder / PARTNR_CONFIG
+    found = sorted(folder.glob(f"*{_CONFIG}"))
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(path.name for path in found) or "none"
+    raise PlannerError(f"{folder}: expected one *{_CONFIG}, or its name; there are: {names}")
 
 
 def read_json(path: Path, model: type[ModelT]) -> ModelT:

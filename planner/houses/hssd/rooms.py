@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import shapely
 from pydantic import Field, ValidationError
 from shapely.geometry import Polygon
@@ -17,6 +18,7 @@ from planner.houses.hssd.naming import free_name, slug
 from planner.houses.hssd.transforms import Number3
 from planner.world.catalogue import Catalogue
 from planner.world.errors import FileError, from_validation
+from planner.world.geometry import FloatArray
 from planner.world.house import Room
 
 # Floors that are this close in height are one storey.
@@ -24,6 +26,8 @@ _SAME_FLOOR_M = 0.5
 # A floor that is less high above another one is beside it, as in a house with half storeys.
 _HEADROOM_M = 1.8
 _HEIGHTS_M = (1.9, 6.0)
+# The class of a whole stage; level surfaces within a bin of heights count together.
+_WHOLE, _BIN_M, _LARGE_SHARE = "home", 0.05, 0.3
 # Parts of a repaired region that are smaller are not worth a sentence.
 _SLIVER = 0.01
 
@@ -93,6 +97,54 @@ class Regions:
     def floor_m(self) -> float:
         """The height of the floor in Habitat's world, which is 0 in ours."""
         return self.storey.floor_m
+
+
+NO_REGIONS = Regions((), {}, {}, Storey(0, 1, True, 0.0, math.inf, frozenset()), ())
+"""Before any are known; heights are Habitat's."""
+
+
+def whole_stage(path: Path, corners: FloatArray, triangles: FloatArray | None) -> Regions:
+    """One room of a whole stage, for data sets that say nothing about rooms.
+
+    Args:
+        path: the scene's file.
+        corners: (8, 3) of the box around the stage, in our axes with Habitat's heights.
+        triangles: (n, 3, 3) of its mesh; None = it cannot be read.
+
+    Raises:
+        FileError: if the stage has no floor of a room's size.
+    """
+    floor_m = float(corners[:, 2].min()) if triangles is None else _floor_of(corners, triangles)
+    outline = shapely.MultiPoint(corners[:, :2]).convex_hull
+    if triangles is not None and len(triangles):
+        outline = shapely.MultiPoint(triangles.reshape(-1, 3)[:, :2]).convex_hull
+    height = min(max(float(corners[:, 2].max()) - floor_m, _HEIGHTS_M[0]), _HEIGHTS_M[1])
+    edge = shapely.get_exterior_ring(outline.simplify(0.01))
+    points = tuple((round(x, 4), round(y, 4)) for x, y in list(edge.coords)[:-1]) if edge else ()
+    try:
+        room = Room(
+            name=f"{_WHOLE}_0", class_name=_WHOLE, polygon_m=points, height_m=round(height, 4)
+        )
+    except ValidationError as error:
+        raise from_validation(path, error) from None
+    storey = Storey(0, 1, True, floor_m, math.inf, frozenset({floor_m}))
+    told = "the data set has no rooms: the whole stage is one"
+    return Regions((room,), {}, {}, storey, (told,))
+
+
+def _floor_of(corners: FloatArray, triangles: FloatArray) -> float:
+    """The height of the lowest large surface that faces up, or else of the lowest point."""
+    across = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    areas = np.linalg.norm(across, axis=1) / 2
+    level = across[:, 2] > 1.8 * areas
+    heights = np.round(triangles[level][:, :, 2].mean(axis=1) / _BIN_M).astype(int)
+    if not len(heights):
+        return float(corners[:, 2].min())
+    _, where = np.unique(heights, return_inverse=True)
+    sums = np.bincount(where, areas[level])
+    large = np.flatnonzero(sums > sums.max() * _LARGE_SHARE)[0]
+    inside = triangles[level][where == large][:, :, 2]
+    return round(float(np.median(inside)), 4)
 
 
 def read_regions(path: Path, catalogue: Catalogue, storey: int | None = None) -> Regions:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from pydantic import Field, ValidationError
-from shapely.geometry import MultiPoint
+from pydantic import ValidationError
 
-from planner.houses.hssd.categories import furniture_classes, object_classes
-from planner.houses.hssd.dataset import HssdDataset, Lenient, read_json
+from planner.houses.hssd.categories import class_by_name, furniture_classes, object_classes
+from planner.houses.hssd.dataset import HOUSE_PREFIX, HssdDataset, read_json
 from planner.houses.hssd.glb import NoGlbError, bounds_of, triangles_of
 from planner.houses.hssd.naming import PieceName, handles_of, piece_names
+from planner.houses.hssd.parts import link_place, room_of, shells_of, usable_receptacles
 from planner.houses.hssd.passages import passages
 from planner.houses.hssd.pieces import Place, Shell, build_piece
-from planner.houses.hssd.rooms import Regions, Storey, read_regions
+from planner.houses.hssd.rooms import NO_REGIONS, Regions, Storey, read_regions, whole_stage
+from planner.houses.hssd.scene_file import ReceptacleFilter, SceneFile
 from planner.houses.hssd.templates import (
     ArticulatedTemplate,
     ObjectTemplate,
@@ -28,49 +29,16 @@ from planner.houses.hssd.templates import (
     receptacles_of,
 )
 from planner.houses.hssd.transforms import TO_OURS, Placed, box_corners
-from planner.houses.hssd.urdf import UrdfLink, read_urdf
+from planner.houses.hssd.urdf import read_urdf
 from planner.world.catalogue import Catalogue
 from planner.world.errors import FileError, from_validation
 from planner.world.geometry import FloatArray
-from planner.world.house import Door, Furniture, House, Room
+from planner.world.house import Door, Furniture, House
 from planner.world.vocabulary import Relation
 
-_MAX_INSTANCES = 5_000
-_PREFIX, _STOREY = "hssd-", ".storey_"
+_STOREY = ".storey_"
 _ASSET_LOCAL = "asset_local"
 TemplateT = TypeVar("TemplateT", ObjectTemplate, ArticulatedTemplate)
-
-
-class _User(Lenient):
-    scene_filter_file: str | None = None
-
-
-class _Scene(Lenient):
-    translation_origin: str | None = None
-    stage_instance: Placed
-    object_instances: Annotated[tuple[Placed, ...], Field(max_length=_MAX_INSTANCES)] = ()
-    articulated_object_instances: Annotated[
-        tuple[Placed, ...], Field(max_length=_MAX_INSTANCES)
-    ] = ()
-    user_defined: _User = _User()
-
-
-class _Filter(Lenient):
-    manually_filtered: tuple[str, ...] = ()
-    access_filtered: tuple[str, ...] = ()
-    stability_filtered: tuple[str, ...] = ()
-    height_filtered: tuple[str, ...] = ()
-    within_set: tuple[str, ...] = ()
-
-    @property
-    def excluded(self) -> tuple[str, ...]:
-        """Substrings of the names of receptacles that cannot be used."""
-        return (
-            *self.manually_filtered,
-            *self.access_filtered,
-            *self.stability_filtered,
-            *self.height_filtered,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +109,13 @@ def read_scene(
         FileError: if a file is missing, only a Git LFS pointer, or not as documented.
     """
     path = dataset.scene(scene_id)
-    scene = read_json(path, _Scene)
-    regions = read_regions(dataset.region_file(scene_id), catalogue, storey)
+    scene = read_json(path, SceneFile)
+    regions = _regions(dataset, path, scene, scene_id, catalogue, storey)
     reading = _Reading(dataset, path, scene, regions, catalogue)
     try:
         house = House(
             version=1,
-            name=house_name(scene_id, regions.storey),
+            name=house_name(dataset.prefix, scene_id, regions.storey),
             foreign=True,
             rooms=regions.rooms,
             furniture=tuple(reading.pieces()),
@@ -171,9 +139,24 @@ def read_scene(
     )
 
 
-def house_name(scene_id: str, storey: Storey) -> str:
+def _regions(
+    dataset: HssdDataset,
+    path: Path,
+    scene: SceneFile,
+    scene_id: str,
+    catalogue: Catalogue,
+    storey: int | None,
+) -> Regions:
+    """The annotated regions; in a data set without annotations, the stage as one room."""
+    if dataset.is_partnr or scene_id in dataset.regions:
+        return read_regions(dataset.region_file(scene_id), catalogue, storey)
+    reading = _Reading(dataset, path, scene, NO_REGIONS, catalogue)
+    return whole_stage(path, *reading.stage_outline())
+
+
+def house_name(prefix: str, scene_id: str, storey: Storey) -> str:
     """The name of a scene's house."""
-    return f"{_PREFIX}{scene_id}" + ("" if storey.is_main else f"{_STOREY}{storey.number}")
+    return f"{prefix}{scene_id}" + ("" if storey.is_main else f"{_STOREY}{storey.number}")
 
 
 def scene_of(house: str) -> tuple[str, int | None]:
@@ -182,8 +165,8 @@ def scene_of(house: str) -> tuple[str, int | None]:
     Raises:
         FileError: if it is no name that `house_name` makes.
     """
-    scene_id, storey, number = house.removeprefix(_PREFIX).partition(_STOREY)
-    if not house.startswith(_PREFIX) or (storey and not number.isdecimal()):
+    scene_id, storey, number = house.removeprefix(HOUSE_PREFIX).partition(_STOREY)
+    if not house.startswith(HOUSE_PREFIX) or (storey and not number.isdecimal()):
         raise FileError(house, "name", "is not an HSSD house: --scenes is for those only")
     return scene_id, int(number) if storey else None
 
@@ -203,7 +186,7 @@ class _Body:
 class _Reading:
     dataset: HssdDataset
     path: Path
-    scene: _Scene
+    scene: SceneFile
     regions: Regions
     catalogue: Catalogue
     names: dict[str, PieceName] = field(default_factory=dict)
@@ -220,7 +203,7 @@ class _Reading:
         rigid = [*self._rigid(usable)]
         opening = [*self._articulated(usable)]
         bodies = [*sorted(rigid, key=_handle_of), *sorted(opening, key=_handle_of)]
-        words = [(body.handle, classes.get(body.model)) for body in bodies]
+        words = [(body.handle, self._class_of(body.model, classes)) for body in bodies]
         self.names = piece_names([(handle, word) for handle, word in words if word is not None])
         for body, (handle, word) in zip(bodies, words, strict=True):
             if word is None:
@@ -239,6 +222,32 @@ class _Reading:
         if self.plain:
             self.left_out.append(f"{self.plain} bodies without receptacles are not in our house")
 
+    def _class_of(self, model: str, classes: Mapping[str, str]) -> str | None:
+        """The class of the data set's table; without a table by the words of the model's name."""
+        if classes or self.dataset.is_partnr:
+            return classes.get(model)
+        return class_by_name(model, self.catalogue)
+
+    def stage_outline(self) -> tuple[FloatArray, FloatArray | None]:
+        """Corners of the box around the stage in our axes, and its triangles if they can be read.
+
+        Heights are Habitat's.
+        """
+        stage = self.stage()
+        mesh = mesh_file(stage.config, read_object(stage.config))
+        matrix, place = self._stage_pose(stage)
+        bounds = bounds_of(mesh)
+        triangles = triangles_of(mesh)
+        corners = box_corners(bounds.low, bounds.high) @ matrix.T + place
+        return corners, None if triangles is None else triangles @ matrix.T + place
+
+    @staticmethod
+    def _stage_pose(stage: HssdBody) -> tuple[FloatArray, FloatArray]:
+        instance, template = stage.placed, read_object(stage.config)
+        sizes = template.sizes(instance.factors())
+        matrix = TO_OURS @ instance.turn() @ sizes @ template.turn_of_mesh()
+        return matrix, TO_OURS @ np.array(instance.translation)
+
     def stage(self) -> HssdBody:
         """The structure."""
         instance = self.scene.stage_instance
@@ -251,32 +260,30 @@ class _Reading:
     def doors(self) -> tuple[Door, ...]:
         """The passages between the rooms."""
         stage = self.stage()
-        instance, template = stage.placed, read_object(stage.config)
         try:
-            triangles = triangles_of(mesh_file(stage.config, template))
+            triangles = triangles_of(mesh_file(stage.config, read_object(stage.config)))
         except NoGlbError as error:
             self.left_out.append(f"the stage's mesh: {error}: passages are not known")
             return ()
         if triangles is None:
             self.left_out.append("the stage's mesh is compressed: passages are not known")
             return ()
-        sizes = template.sizes(instance.factors())
-        matrix = TO_OURS @ instance.turn() @ sizes @ template.turn_of_mesh()
-        place = TO_OURS @ np.array(instance.translation) - (0.0, 0.0, self.regions.floor_m)
+        matrix, place = self._stage_pose(stage)
+        place = place - (0.0, 0.0, self.regions.floor_m)
         return passages(self.regions.rooms, triangles @ matrix.T + place)
 
-    def _filter(self) -> _Filter:
+    def _filter(self) -> ReceptacleFilter:
         name = self.scene.user_defined.scene_filter_file
         if name is None:
             self.left_out.append("the scene names no filter file: all receptacles are taken")
-            return _Filter()
+            return ReceptacleFilter()
         path = self.dataset.folder / name
         if Path(name).is_absolute() or not path.is_file():
             reason = f"{name} is missing, and says which receptacles can be used"
             raise FileError(self.path, "user_defined.scene_filter_file", reason)
-        return read_json(path, _Filter)
+        return read_json(path, ReceptacleFilter)
 
-    def _rigid(self, usable: _Filter) -> Iterator[_Body]:
+    def _rigid(self, usable: ReceptacleFilter) -> Iterator[_Body]:
         rigid = self._with_receptacles(
             "object_instances",
             self.scene.object_instances,
@@ -309,7 +316,7 @@ class _Reading:
                 front=turn @ (0.0, 0.0, -1.0),
             )
 
-    def _articulated(self, usable: _Filter) -> Iterator[_Body]:
+    def _articulated(self, usable: ReceptacleFilter) -> Iterator[_Body]:
         articulated = self._with_receptacles(
             "articulated_object_instances",
             self.scene.articulated_object_instances,
@@ -326,7 +333,7 @@ class _Reading:
             turn = TO_OURS @ instance.turn()
             size = template.uniform_scale * instance.uniform_scale
             place = TO_OURS @ np.array(instance.translation) - (0.0, 0.0, self.regions.floor_m)
-            shells = tuple(_shells(links, turn * size, place))
+            shells = tuple(shells_of(links, turn * size, place))
             if not shells:
                 raise FileError(config, "urdf_filepath", "its links have no meshes")
             yield _Body(
@@ -334,7 +341,7 @@ class _Reading:
                 model=instance.name,
                 shells=shells,
                 places=tuple(
-                    _link_place(item, links, turn * size, place, handle, usable, config)
+                    link_place(item, links, turn * size, place, handle, usable, config)
                     for item in kept
                 ),
                 front=turn @ (0.0, 0.0, -1.0),
@@ -346,11 +353,14 @@ class _Reading:
         instances: Sequence[Placed],
         known: Mapping[str, Path],
         read: Callable[[Path], TemplateT],
-        usable: _Filter,
+        usable: ReceptacleFilter,
     ) -> Iterator[tuple[str, Placed, Path, TemplateT, list[Receptacle]]]:
         """Instances with usable receptacles, and their templates; counts the others."""
         for handle, instance in handles_of(instances):
             config = known.get(instance.name)
+            if config is None and instance.name in self.dataset.bare_urdfs:
+                self.plain += 1
+                continue
             if config is None:
                 reason = f"there is no object {instance.name!r}"
                 raise FileError(self.path, f"{what}.{handle}", reason)
@@ -361,7 +371,7 @@ class _Reading:
             except NoGlbError as error:
                 self.left_out.append(f"{handle}: a receptacle: {error}")
                 continue
-            kept = _usable(handle, found, usable)
+            kept = usable_receptacles(handle, found, usable)
             if kept:
                 yield handle, instance, config, template, kept
             else:
@@ -380,7 +390,7 @@ class _Reading:
         if not self.regions.storey.holds(float(everything[:, 2].min())):
             self.elsewhere += 1
             return None
-        room = _room_of(everything, self.regions.rooms)
+        room = room_of(everything, self.regions.rooms)
         if room is None:
             self.left_out.append(f"{name} stands in no room")
             return None
@@ -395,50 +405,3 @@ class _Reading:
 
 def _handle_of(body: _Body) -> str:
     return body.handle
-
-
-def _usable(handle: str, found: Sequence[Receptacle], usable: _Filter) -> list[Receptacle]:
-    excluded = usable.excluded
-    return [item for item in found if not any(word in f"{handle}|{item.name}" for word in excluded)]
-
-
-def _shells(links: Sequence[UrdfLink], matrix: FloatArray, place: FloatArray) -> Iterator[Shell]:
-    """The links that move together, the base first."""
-    groups: dict[str | None, list[UrdfLink]] = {}
-    for link in links:
-        if len(link.corners):
-            groups.setdefault(link.joint.name if link.joint else None, []).append(link)
-    for group in groups.values():
-        joint = group[0].joint
-        corners = np.concatenate([link.corners for link in group]) @ matrix.T + place
-        yield Shell(corners, joint.placed(matrix, place) if joint is not None else None)
-
-
-def _link_place(
-    item: Receptacle,
-    links: Sequence[UrdfLink],
-    matrix: FloatArray,
-    place: FloatArray,
-    handle: str,
-    usable: _Filter,
-    config: Path,
-) -> Place:
-    link = next((link for link in links if link.name == item.link), None)
-    if link is None:
-        raise FileError(
-            config, f"user_defined.{item.name}.parent_link", f"{item.link!r} is no link"
-        )
-    corners = item.corners @ link.frame[:3, :3].T + link.frame[:3, 3]
-    within = f"{handle}|{item.name}" in usable.within_set
-    mover = link.joint.placed(matrix, place) if link.joint is not None else None
-    return Place(
-        item.name, corners @ matrix.T + place, Relation.WITHIN if within else Relation.ON, mover
-    )
-
-
-def _room_of(corners: FloatArray, rooms: Sequence[Room]) -> str | None:
-    """The room that contains most of the footprint."""
-    footprint = MultiPoint(corners[:, :2]).convex_hull.buffer(0.01)
-    shares = [(room.shape.buffer(0).intersection(footprint).area, room.name) for room in rooms]
-    area, name = max(shares)
-    return name if area > 0.0 else None
