@@ -11,10 +11,10 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from planner.exit_status import EXIT_OK
+from planner.interrupts import termination_requested
 from planner.network import confine
 from planner.ros.client_node import client_node
 from planner.ros.heartbeat import HeartbeatPublisher, safety_topic, skill_topic
-from planner.ros.interrupts import termination_requested
 from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
 from planner.world.errors import PlannerError

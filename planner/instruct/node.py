@@ -25,6 +25,7 @@ from planner.evaluation.progress import is_understood
 from planner.evaluation.task_start import verdict_steps
 from planner.instruct.evaluated_person import answer_from
 from planner.instruct.request import CancelReason, InstructionEnd, InstructRequest
+from planner.interrupts import termination_requested
 from planner.narrator import story
 from planner.narrator.live.node import StorySubscriber
 from planner.narrator.story import Event, Kind
@@ -32,7 +33,6 @@ from planner.network import SETTING, confine, is_loopback_only, requested_networ
 from planner.ros import qos
 from planner.ros.client_node import client_node
 from planner.ros.instruct_client import InstructClient, no_server_message
-from planner.ros.interrupts import termination_requested
 from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
 from planner.world import topics

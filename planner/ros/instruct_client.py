@@ -17,7 +17,7 @@ from unique_identifier_msgs.msg import UUID
 
 from planner.ros.action_peers import ActionPeers, accept_timeout_s
 from planner.ros.goal_answers import why_no_result
-from planner.ros.waiting import wall_clock
+from planner.ros.pause import pause
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
@@ -177,15 +177,7 @@ class InstructClient:
 
     async def pause(self, seconds: float) -> None:
         """Sleeps without blocking the executor."""
-        over: Future[None] = Future()
-
-        def end() -> None:
-            if not over.done():
-                over.set_result(None)
-
-        timer = self._node.create_timer(seconds, end, clock=wall_clock())
-        await over
-        self._node.destroy_timer(timer)
+        await pause(self._node, seconds)
 
 
 def no_server_message(wait_s: float) -> str:
