@@ -82,9 +82,9 @@ test-rerun: setup ## opt-in: exported recordings in Rerun's own reader (the extr
 	@$(TIMED) Rerun $(BIN)/pytest -n 0 test/planner/replay/export/test_rerun_file.py \
 	  test/planner/replay/export/test_lerobot_loaders.py $(ARGS)
 
-demo: setup ## a robot at work: make demo TASK=NAME ANSWER=... AGENTS=1 BACKEND=... PLANNER=... MODEL=... MODEL_URL=...
+demo: setup ## a robot at work: make demo TASK=NAME ANSWER=... AGENTS=1 CONSOLE=1 BACKEND=... PLANNER=... MODEL=... MODEL_URL=...
 	@$(BIN)/planner demo $(if $(value TASK),--task="$$DEMO_TASK") \
-	  $(if $(AGENTS),--agents $(AGENTS)) $(if $(BACKEND),--backend $(BACKEND)) \
+	  $(if $(AGENTS),--agents $(AGENTS)) $(if $(CONSOLE),--console) $(if $(BACKEND),--backend $(BACKEND)) \
 	  $(if $(PLANNER),--planner $(PLANNER)) $(if $(HOUSE),--house $(HOUSE)) \
 	  $(if $(value ANSWER),--answer="$$DEMO_ANSWER") \
 	  $(if $(MODEL),--model $(MODEL)) $(if $(MODEL_URL),--model-url $(MODEL_URL)) $(ARGS)

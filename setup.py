@@ -91,6 +91,7 @@ setup(
     packages=find_packages(include=[NAME, f"{NAME}.*", "sim_bridge", "sim_bridge.*"]),
     package_data={
         "": ["py.typed", "*.pyi"],
+        "planner.console.static": ["*.html", "*.js", "*.css", "*.svg"],
         "planner.episodes.review.assets": ["*.html", "*.js", "*.css"],
         "planner.replay.report.assets": ["*.js", "*.css"],
     },

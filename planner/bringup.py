@@ -28,6 +28,7 @@ from planner.world.topics import (
 ParameterValue = bool | int | float | str
 
 BAG_FOLDER = "bag"
+CONSOLE_RECORD = "console.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
                     *_memory(args),
                     *_skills(args),
                     *_PLANNERS[args.planner](args),
+                    *_console(args),
                     *_narrator(args),
                 )
             )
@@ -285,6 +287,21 @@ def _narrator(args: Arguments) -> tuple[NodeSpec, ...]:
             parameters=parameters,
             respawn=False,
             ends_run=True,
+        ),
+    )
+
+
+def _console(args: Arguments) -> tuple[NodeSpec, ...]:
+    if not args.console:
+        return ()
+    return (
+        NodeSpec(
+            name="console",
+            executable="console",
+            parameters={
+                "port": args.console_port,
+                "record": f"{args.record}/{CONSOLE_RECORD}" if args.record else "",
+            },
         ),
     )
 

@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, Command] = {
     "bad-day": Command("planner.bad_day.cli", "runs under random fault schedules, with checks"),
     "bench": Command("planner.bench.runs.cli", "suites of episodes, comparisons, claims, scores"),
     "check": Command("planner.commands.check", "whether a part meets its interface"),
+    "console": Command("planner.console.cli", "a page to see and steer running nodes, or a bag"),
     "demo": Command("planner.demo", "a robot at work on the embedded simulator"),
     "demo-spot": Command("planner.spot_demo", "four tasks on an emulated Spot, with success rates"),
     "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),

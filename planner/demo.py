@@ -88,6 +88,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pace", default=f"{DEFAULT_PACE}", help="simulated seconds per second; 1 = real time"
     )
+    parser.add_argument(
+        "--console", action="store_true", help="serve a page to see and steer the robots"
+    )
     parser.add_argument("--fast", action="store_true", help="run as fast as possible")
     parser.add_argument(
         "--record-full",
@@ -138,6 +141,8 @@ def run(args: argparse.Namespace) -> int:
     given |= {"model": args.model, "model_url": args.model_url}
     if args.no_pictures:
         given["record_images"] = "none"
+    if args.console:
+        given["console"] = "true"
     if args.planner == "tour":
         given["house"] = args.house
     elif in_words:

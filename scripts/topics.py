@@ -36,8 +36,9 @@ HEAD = """# Topics
 Every topic of our nodes with its type and the QoS that it is published with, as
 `scripts/topics.py` found it in the nodes; `test/integration/test_topics.py` compares it with them
 and with the running graph. `A` is an agent, `C` a camera (`hand`, `body`). Latched is transient
-local: a late subscriber gets the last messages. The recorder subscribes to all of them, and
-`planner instruct` publishes `/instruct/answer`, too. A world without pictures has `/A/sightings`
+local: a late subscriber gets the last messages. The recorder subscribes to all of them, the
+console to those that its page shows; `planner instruct` and the console publish `/instruct/answer`,
+too, and the console `/A/skill/heartbeat`. A world without pictures has `/A/sightings`
 instead of the topics of cameras. With the planner `llamar_coela` the task planner publishes what
 agents say on `/A/says` (std_msgs/msg/String, reliable, keep last 100) and subscribes to it.
 Services, actions and what a topic means: [bridge.md](bridge.md) and the docstrings in `nodes/`.

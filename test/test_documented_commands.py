@@ -150,6 +150,12 @@ ELSEWHERE: Mapping[str, str] = {
         (f"ros2 lifecycle set /memory {name}" for name in ("deactivate", "activate", "shutdown")),
         "test/integration/test_lifecycle.py::test_an_inactive_memory_refuses_and_forgets_nothing",
     ),
+    "planner console": (
+        "test/integration/test_console.py::test_a_second_console_looks_at_the_same_stack"
+    ),
+    "planner console BAG": (
+        "test/planner/console/test_bag_page.py::test_the_command_serves_a_bag_until_it_is_stopped"
+    ),
     "planner report BAG": (
         "test/planner/replay/report/test_cli.py::test_a_bag_s_report_lies_beside_it"
     ),
@@ -443,8 +449,8 @@ NEEDS_A_DISTRIBUTIONS_ROS = {
     "source /opt/ros/jazzy/setup.bash",
     "python3 -m venv --system-site-packages venv && source venv/bin/activate",
     (
-        "pip install cffi lz4 'mujoco>=3.3,<5' 'openai>=3,<4' mcap 'numpy<2' onnx 'pydantic>=2'"
-        " rosbags safetensors zstandard"
+        "pip install cffi fastapi lz4 'mujoco>=3.3,<5' 'openai>=3,<4' mcap 'numpy<2' onnx"
+        " 'pydantic>=2' rosbags safetensors uvicorn websockets zstandard"
     ),
     "python -m colcon build --symlink-install --base-paths src/planner src/planner/msgs",
 }

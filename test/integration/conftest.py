@@ -42,6 +42,7 @@ LONGEST = (
     "test_up.py",
     "test_faults.py",
     "test_approve.py",
+    "test_console.py",
     "test_model_servers.py",
     "test_commander.py",
     "test_lifecycle.py",

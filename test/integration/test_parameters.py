@@ -21,6 +21,7 @@ NODES: dict[str, dict[str, object]] = {
     "skill_executor": {"house": "heldout_0"},
     "task_planner": {"house": "heldout_0", "wait": 60},
     "evaluator": {},
+    "console": {"port": 0},
     "recorder": {"image_hz": 1},
     "narrator": {"instruction": "Tidy.", "wait": 60},
     "tour": {"house": "heldout_0", "wait": 60},

@@ -72,11 +72,7 @@ class Camera:
             return
         self._next_ns = received_ns - (received_ns - self.start_ns) % self.slot_ns + self.slot_ns
         stamp_s = stamp_in(data)
-        try:
-            read = _read_compressed if self.compressed else _read_raw
-            width, height, jpeg = read(data)
-        except (struct.error, OSError, UnidentifiedImageError, Image.DecompressionBombError) as e:
-            raise ValueError(f"no picture: {e}") from None
+        width, height, jpeg = small_picture(data, compressed=self.compressed)
         self.shots.append(CameraFrame(received_ns, stamp_s, width, height, jpeg))
 
     def pictures(self, clock: WorldClock) -> list[tuple[Picture, bytes]]:
@@ -93,6 +89,18 @@ class Camera:
             )
             for shot in self.shots
         ]
+
+
+def small_picture(data: memoryview, *, compressed: bool) -> tuple[int, int, bytes]:
+    """Width, height and small JPEG of a serialised Image or CompressedImage.
+
+    Raises:
+        ValueError: if the message has another type or no picture.
+    """
+    try:
+        return _read_compressed(data) if compressed else _read_raw(data)
+    except (struct.error, OSError, UnidentifiedImageError, Image.DecompressionBombError) as e:
+        raise ValueError(f"no picture: {e}") from None
 
 
 def pictures_of(

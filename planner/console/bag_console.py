@@ -1,0 +1,154 @@
+"""The page of a bag: each page has its own time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+from planner.console.access import Access
+from planner.console.connection import Hub
+from planner.console.orders import Done
+from planner.console.protocol import Hello, Order, Play, Seek
+from planner.console.recording import Recording
+from planner.console.server import Server
+from planner.console.show import Pictures
+from planner.console.table import Json, Table
+from planner.console.view import View
+from planner.exit_status import EXIT_OK
+from planner.interrupts import termination_requested
+
+# Wall seconds between two steps while it plays, between two pictures.
+STEP_S, PICTURE_PERIOD_S = 0.1, 0.5
+
+
+class BagShow:
+    """One page's state of a bag."""
+
+    mode = "bag"
+
+    def __init__(self, recording: Recording, hub: Hub) -> None:
+        """At the bag's beginning; runs in the server's loop."""
+        self._recording, self._hub = recording, hub
+        self.table = Table(hub.changed)
+        self._view = View(self.table)
+        self._pictures = Pictures()
+        self._shows_pictures = False
+        self._pictured_s = 0.0
+        # The time that is shown, and the one that is wanted.
+        self._at_s, self._target_s = -1.0, 0.0
+        self._rate, self._playing = 1.0, False
+        self._moved = asyncio.Event()
+        self._moved.set()
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def about(self) -> dict[str, Json]:
+        """Name, length and state of the bag."""
+        return {
+            "bag": self._recording.name,
+            "duration": self._recording.duration_s,
+            "note": self._recording.note,
+        }
+
+    async def order(self, order: Order, done: Done) -> None:
+        """Nothing moves in a recording."""
+        done(False, f"a recording takes no orders ({order.type})")
+
+    async def control(self, message: Seek | Play) -> None:
+        """Goes to a time, plays or pauses."""
+        if isinstance(message, Seek):
+            self._target_s = min(message.at, self._recording.duration_s)
+        else:
+            if message.on and self._target_s >= self._recording.duration_s:
+                self._target_s = 0.0
+            self._playing, self._rate = message.on, message.rate
+        self._moved.set()
+
+    def trace(self, key: str) -> dict[str, Json] | None:
+        """As in the view."""
+        return self._view.trace(key)
+
+    def want_pictures(self, on: bool) -> None:
+        """Reads pictures from now on, or no longer."""
+        self._shows_pictures, self._pictured_s = on, 0.0
+        self._moved.set()
+
+    def pictures(self, since: int) -> list[tuple[int, str, bytes]]:
+        """The newest of each agent."""
+        return self._pictures.newer(since)
+
+    def close(self) -> None:
+        """Ends the playing."""
+        self._task.cancel()
+
+    async def _run(self) -> None:
+        stepped_s = time.monotonic()
+        while True:
+            if not self._playing:
+                await self._moved.wait()
+                stepped_s = time.monotonic()
+            self._moved.clear()
+            target_s = self._target_s
+            await asyncio.to_thread(self._go, target_s)
+            self._show_position()
+            if not self._playing:
+                continue
+            await asyncio.sleep(STEP_S)
+            now_s = time.monotonic()
+            if self._target_s == target_s:
+                self._target_s += (now_s - stepped_s) * self._rate
+            stepped_s = now_s
+            if self._target_s >= self._recording.duration_s:
+                self._target_s, self._playing = self._recording.duration_s, False
+                self._moved.set()
+
+    def _go(self, target_s: float) -> None:
+        """Shows a time; in another thread, as a long way takes a moment."""
+        if target_s < self._at_s:
+            self._view.reset()
+            self._at_s = -1.0
+        if target_s > self._at_s:
+            for topic, message in self._recording.messages(self._at_s, target_s):
+                try:
+                    content = message.content()
+                except ValueError:
+                    # Of a type that cannot be read: the view counts it.
+                    content = None
+                self._view.take(topic, content)
+            self._at_s = target_s
+        now_s = time.monotonic()
+        if self._shows_pictures and now_s - self._pictured_s >= PICTURE_PERIOD_S:
+            self._pictured_s = now_s if self._playing else 0.0
+            for agent, jpeg in self._recording.pictures(target_s).items():
+                self._pictures.put(agent, jpeg)
+            self._hub.changed()
+
+    def _show_position(self) -> None:
+        self.table.set(
+            "bag",
+            "now",
+            {"t": round(self._at_s, 3), "playing": self._playing, "rate": self._rate},
+        )
+
+
+def serve_bag(folder: Path, access: Access) -> int:
+    """Serves the page of a bag until Ctrl-C or SIGTERM; returns the exit status.
+
+    Raises:
+        PlannerError: if the bag or the address cannot be used.
+    """
+    recording = Recording(folder)
+    hub = Hub()
+
+    def make(hello: Hello, *, may_order: bool) -> BagShow:
+        _ = hello, may_order
+        return BagShow(recording, hub)
+
+    server = Server(access, hub, make)
+    with termination_requested() as ends:
+        server.start()
+        for address in server.addresses():
+            print(f"console: {address}", flush=True)
+        server.wait(ends)
+        server.stop()
+    return EXIT_OK

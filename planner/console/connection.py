@@ -1,0 +1,248 @@
+"""One page's connection: hello, then news at the pace at which the page draws them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+from fastapi import WebSocket, WebSocketDisconnect
+
+from planner.console import protocol
+from planner.console.access import Access
+from planner.console.orders import Done
+from planner.console.protocol import Drawn, Hello, Pictures, Play, ProtocolError, Seek, Trace
+from planner.console.show import Show
+
+if TYPE_CHECKING:
+    from planner.console.server import MakeShow
+
+# Wall seconds: for the hello, between two news, for the page to draw one, between looks at that.
+HELLO_S, NEWS_S, DRAW_S, _LOOK_S = 10.0, 0.05, 30.0, 5.0
+# After a change, until the others of the same moment have come.
+_SETTLE_S = 0.008
+MAX_PAGES, MAX_ERRORS, MAX_WAITING = 100, 20, 200
+# Close codes of the application (RFC 6455, 7.4.2).
+REFUSED, BAD, SLOW, FULL = 4401, 4400, 4408, 4429
+# JSON would take a third more; the first byte of a picture's frame is the length of the name.
+_MAX_NAME = 255
+
+
+class Hub:
+    """Wakes the connections when something has changed, from any thread."""
+
+    def __init__(self) -> None:
+        """No server runs yet."""
+        self.started = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._wakes: set[asyncio.Event] = set()
+        self._pending = False
+
+    def begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The server's loop runs; called in it."""
+        self._loop = loop
+        self.started.set()
+
+    def close(self) -> None:
+        """The server ends; later changes wake nobody."""
+        self._loop = None
+
+    def changed(self) -> None:
+        """Something has changed; of many calls at a time only one counts."""
+        loop = self._loop
+        if loop is None or self._pending:
+            return
+        self._pending = True
+        with contextlib.suppress(RuntimeError):
+            # The loop may have ended meanwhile.
+            loop.call_soon_threadsafe(loop.call_later, _SETTLE_S, self._wake)
+
+    def call(self, delay_s: float, what: object) -> None:
+        """Calls something without arguments in the loop, after a while."""
+        if self._loop is not None and callable(what):
+            self._loop.call_later(delay_s, what)
+
+    @property
+    def pages(self) -> int:
+        """How many are connected."""
+        return len(self._wakes)
+
+    def join(self, wake: asyncio.Event) -> None:
+        """A connection that wants to be woken."""
+        self._wakes.add(wake)
+
+    def leave(self, wake: asyncio.Event) -> None:
+        """It has ended."""
+        self._wakes.discard(wake)
+
+    def _wake(self) -> None:
+        self._pending = False
+        for wake in self._wakes:
+            wake.set()
+
+
+class _LeftError(Exception):
+    """The connection ends with a code and a reason."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        self.code, self.reason = code, reason
+
+
+class Connection:
+    """Serves one page until it goes."""
+
+    def __init__(self, ws: WebSocket, access: Access, hub: Hub, make_show: MakeShow) -> None:
+        """The socket is accepted."""
+        self._ws, self._access, self._hub, self._make_show = ws, access, hub, make_show
+        self._wake = asyncio.Event()
+        self._outbox: deque[str] = deque()
+        self._loop = asyncio.get_running_loop()
+        # The version that the page has, and the one that it is drawing.
+        self._has = self._sent = 0
+        self._sent_s = 0.0
+        self._picture = 0
+        self._with_pictures = False
+        self._errors = 0
+
+    async def run(self) -> None:
+        """Ends when the page has gone or is sent away; the reason is in the close frame."""
+        try:
+            show = await self._greet()
+        except _LeftError as left:
+            await self._close(left)
+            return
+        except (WebSocketDisconnect, RuntimeError):
+            return
+        self._hub.join(self._wake)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._send_all(show))
+                tasks.create_task(self._receive_all(show))
+        except* _LeftError as left:
+            await self._close(left.exceptions[0])
+        except* (WebSocketDisconnect, RuntimeError, OSError):
+            # Gone; a send to a closed socket raises a RuntimeError.
+            pass
+        finally:
+            self._hub.leave(self._wake)
+            show.close()
+
+    async def _greet(self) -> Show:
+        try:
+            async with asyncio.timeout(HELLO_S):
+                text = await self._text()
+            hello = protocol.read(text)
+        except TimeoutError:
+            raise _LeftError(BAD, "no hello came") from None
+        except ProtocolError as error:
+            raise _LeftError(BAD, str(error)) from None
+        if not isinstance(hello, Hello):
+            raise _LeftError(BAD, f"expected hello, got {hello.type}")
+        if hello.version != protocol.VERSION:
+            raise _LeftError(
+                BAD,
+                f"the page speaks version {hello.version}, the server {protocol.VERSION}: reload",
+            )
+        if not self._access.allows(hello.token):
+            raise _LeftError(REFUSED, "wrong token")
+        if self._hub.pages >= MAX_PAGES:
+            raise _LeftError(FULL, f"there are {MAX_PAGES} pages already")
+        show = self._make_show(hello, may_order=self._access.may_order(hello.token))
+        self._say(
+            {"type": "welcome", "version": protocol.VERSION, "mode": show.mode, **show.about()}
+        )
+        return show
+
+    async def _send_all(self, show: Show) -> None:
+        while True:
+            while self._outbox:
+                await self._ws.send_text(self._outbox.popleft())
+            wait_s = await self._send_news(show)
+            with contextlib.suppress(TimeoutError):
+                # Not `wait_for`, which in Python 3.11 may swallow the task's cancellation.
+                async with asyncio.timeout(wait_s):
+                    await self._wake.wait()
+            self._wake.clear()
+
+    async def _send_news(self, show: Show) -> float:
+        """Sends what is new if the page is ready; returns for how long to wait at most."""
+        now_s = time.monotonic()
+        if self._sent != self._has:
+            if now_s - self._sent_s > DRAW_S:
+                raise _LeftError(SLOW, f"the page drew nothing for {DRAW_S:g} s")
+            return _LOOK_S
+        soon_s = self._sent_s + NEWS_S - now_s
+        if soon_s > 0:
+            return soon_s
+        if self._with_pictures:
+            for number, agent, jpeg in show.pictures(self._picture):
+                self._picture = number
+                name = agent.encode()[:_MAX_NAME]
+                await self._ws.send_bytes(bytes([len(name)]) + name + jpeg)
+        if show.table.version != self._has:
+            patch = show.table.patch(self._has)
+            self._sent, self._sent_s = patch.version, now_s
+            await self._ws.send_text(patch.text)
+        return _LOOK_S
+
+    async def _receive_all(self, show: Show) -> None:
+        while True:
+            text = await self._text()
+            try:
+                await self._take(show, protocol.read(text))
+            except ProtocolError as error:
+                self._errors += 1
+                if self._errors > MAX_ERRORS:
+                    raise _LeftError(BAD, "too many messages that cannot be used") from None
+                self._say({"type": "error", "text": str(error)})
+
+    async def _take(self, show: Show, message: protocol.Incoming) -> None:
+        match message:
+            case Drawn():
+                if message.version == self._sent:
+                    self._has = self._sent
+                    self._wake.set()
+            case Pictures():
+                self._with_pictures = message.on
+                show.want_pictures(message.on)
+            case Trace():
+                found = show.trace(message.key)
+                self._say({"type": "trace", "key": message.key, "found": found})
+            case Seek() | Play():
+                await show.control(message)
+            case Hello():
+                raise ProtocolError("type: hello comes only once")
+            case _:
+                await show.order(message, self._outcome_of(message.order))
+
+    def _outcome_of(self, number: int) -> Done:
+        def done(good: bool, text: str) -> None:
+            outcome = {"type": "done", "order": number, "good": good, "text": text}
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._say, outcome)
+
+        return done
+
+    def _say(self, message: object) -> None:
+        if len(self._outbox) < MAX_WAITING:
+            self._outbox.append(json.dumps(message, allow_nan=False))
+        self._wake.set()
+
+    async def _text(self) -> str:
+        message = await self._ws.receive()
+        if message["type"] == "websocket.disconnect":
+            raise WebSocketDisconnect(message.get("code") or 1005)
+        text = message.get("text")
+        if not isinstance(text, str):
+            raise _LeftError(BAD, "expected text, got bytes")
+        return text
+
+    async def _close(self, left: BaseException) -> None:
+        if isinstance(left, _LeftError):
+            with contextlib.suppress(RuntimeError, WebSocketDisconnect, OSError):
+                # A reason has at most 123 bytes.
+                await self._ws.close(left.code, left.reason.encode()[:120].decode(errors="ignore"))

@@ -1,0 +1,221 @@
+"""Takes the orders of pages, checks who may give them and passes them on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from planner.console import protocol
+from planner.console.orders import Done, Orders
+from planner.console.protocol import Order
+from planner.console.seats import GRACE_S, OPERATOR, Seats
+from planner.console.session_record import SessionRecord
+from planner.console.table import Json
+from planner.console.view import View
+
+
+@dataclass(eq=False, slots=True)
+class Visitor:
+    """One page.
+
+    Attributes:
+        session: chosen by the page.
+        may_order: whether it may give orders at all.
+        name: of the person; "" = none given.
+        shows_pictures: whether it shows camera pictures.
+    """
+
+    session: str
+    may_order: bool
+    name: str = ""
+    shows_pictures: bool = False
+
+    @property
+    def who(self) -> str:
+        """For the record and the log."""
+        return f"{self.name or 'page'} {self.session[:6]}"
+
+
+@dataclass(slots=True)
+class Desk:
+    """All pages of a running stack; used by one thread.
+
+    Attributes:
+        view: state of the page.
+        orders: the robots.
+        record: of who did what.
+        now_s: steady clock, seconds.
+        expire: called with the seconds after which `expire_seats` shall be called.
+    """
+
+    view: View
+    orders: Orders
+    record: SessionRecord
+    now_s: Callable[[], float]
+    expire: Callable[[float], None] = lambda _: None
+    _seats: Seats = field(default_factory=Seats)
+    _visitors: list[Visitor] = field(default_factory=list)
+
+    def come(self, visitor: Visitor) -> None:
+        """A page has opened; the first one that may give orders gets the operator's seat."""
+        self._visitors.append(visitor)
+        self._seats.came(visitor.session)
+        if visitor.may_order and not self._seats.holder(OPERATOR, self.now_s()):
+            self._seats.take(OPERATOR, visitor.session, self.now_s())
+        self._show_seats()
+
+    def go(self, visitor: Visitor) -> None:
+        """A page was closed or lost: what its partner does ends, its seats stay for a moment."""
+        self._visitors.remove(visitor)
+        self.pictures_wanted(visitor, on=False)
+        if any(other.session == visitor.session for other in self._visitors):
+            return
+        for seat in self._seats.went(visitor.session, self.now_s()):
+            if seat != OPERATOR:
+                self.orders.abort(seat)
+                self._note(visitor, seat, "page lost", None)
+        self._show_seats()
+        self.expire(GRACE_S + 0.1)
+
+    def expire_seats(self) -> None:
+        """Shows which seats have become free."""
+        self._show_seats()
+
+    def pictures_wanted(self, visitor: Visitor, *, on: bool) -> None:
+        """A page shows pictures or no longer does."""
+        visitor.shows_pictures = on
+        shown = any(each.shows_pictures for each in self._visitors)
+        self.orders.show_pictures(self.view.agents if shown else ())
+
+    def give(self, visitor: Visitor, order: Order, done: Done) -> None:
+        """Carries out an order, or refuses it in one sentence through `done`."""
+        seat = self._seat_of(order)
+        refusal = self._refusal(visitor, order, seat)
+        if refusal:
+            self._note(visitor, seat, order.type, order, refused=refusal)
+            done(False, refusal)
+            return
+        if not isinstance(order, protocol.Stop):
+            # A stop waits for no disk.
+            self._note(visitor, seat, order.type, order)
+
+        def ended(good: bool, text: str) -> None:
+            self._note(visitor, seat, f"{order.type} ended", None, good=good, text=text)
+            self.view.say(visitor.who, f"{_named(order)}: {text}", good=good)
+            done(good, text)
+
+        self._pass_on(visitor, order, ended)
+
+    def _note(
+        self, visitor: Visitor, seat: str, what: str, order: Order | None, **more: object
+    ) -> None:
+        if order is not None:
+            more["order"] = order.model_dump(exclude={"type", "order"})
+        problem = self.record.write(visitor.who, seat, what, **more)
+        if problem:
+            self.view.say("console", problem, good=False)
+
+    def _seat_of(self, order: Order) -> str:
+        if isinstance(order, protocol.Skill | protocol.Abort):
+            return order.agent
+        return "" if isinstance(order, protocol.Stop | protocol.Take | protocol.Leave) else OPERATOR
+
+    def _refusal(self, visitor: Visitor, order: Order, seat: str) -> str:
+        if isinstance(order, protocol.Stop):
+            # Every page may: nobody has to look for the right one.
+            return ""
+        if not visitor.may_order:
+            return "this page may only look"
+        if isinstance(order, protocol.Take):
+            return self._refusal_of_seat(visitor, order.seat)
+        if seat and self._seats.holder(seat, self.now_s()) != visitor.session:
+            role = "in control" if seat == OPERATOR else f"the partner {seat}"
+            return f"this page is not {role}"
+        if isinstance(order, protocol.Instruct) and not self._free_agents():
+            return "all agents are persons; one has to leave its seat first"
+        return ""
+
+    def _refusal_of_seat(self, visitor: Visitor, seat: str) -> str:
+        holder = self._seats.holder(seat, self.now_s())
+        if holder not in ("", visitor.session):
+            role = "is in control" if seat == OPERATOR else f"is {seat}"
+            return f"another page {role} already"
+        if seat == OPERATOR:
+            return ""
+        if seat not in self.view.agents:
+            known = ", ".join(self.view.agents) or "none"
+            return f"there is no agent {seat}; there are: {known}"
+        if len(self.view.agents) < 2:
+            return f"{seat} is the only agent; a partner needs a second one"
+        now = self.view.table.get("instruct", "now")
+        if isinstance(now, dict) and _is_running(now) and seat in now["agents"]:
+            return f"{seat} follows the instruction that is running; end that first"
+        return ""
+
+    def _free_agents(self) -> tuple[str, ...]:
+        taken = self._seats.all(self.now_s())
+        return tuple(agent for agent in self.view.agents if agent not in taken)
+
+    def _pass_on(self, visitor: Visitor, order: Order, done: Done) -> None:
+        match order:
+            case protocol.Take():
+                self._seats.take(order.seat, visitor.session, self.now_s())
+                self._show_seats()
+                done(True, "taken")
+            case protocol.Leave():
+                if order.seat != OPERATOR:
+                    self.orders.abort(order.seat)
+                self._seats.leave(order.seat, visitor.session)
+                self._show_seats()
+                done(True, "left")
+            case protocol.Instruct():
+                free = self._free_agents()
+                # None named = all, also those that come later.
+                agents = () if free == self.view.agents else free
+                self.orders.instruct(order.words, agents, order.dialogue, done)
+            case protocol.Answer():
+                self.orders.answer(order.words, done)
+            case protocol.Cancel():
+                self.orders.cancel(done)
+            case protocol.Stop():
+                self.orders.stop(self.view.agents, done)
+            case protocol.Skill():
+                self.orders.skill(order.agent, order.call, done)
+            case protocol.Abort():
+                self.orders.abort(order.agent)
+                done(True, "ends")
+            case protocol.Approve():
+                self.orders.approve(order.agent, order.question, order.answer, done)
+            case protocol.Correct():
+                self.orders.correct(order, visitor.who, done)
+
+    def _show_seats(self) -> None:
+        held = self._seats.all(self.now_s())
+        shown: dict[str, Json] = {}
+        for seat, session in held.items():
+            names = (v.name for v in self._visitors if v.session == session)
+            shown[seat] = {"session": session[:6], "name": next(names, "")}
+        self.view.table.set("seats", "now", shown)
+        looking = len({visitor.session for visitor in self._visitors})
+        self.view.table.set("seats", "pages", looking)
+
+
+def _is_running(now: Mapping[str, Json]) -> bool:
+    """Whether it runs; one that ended with a question waits with its result as text."""
+    return now["state"] == "running" or (now["state"] == "waiting" and not now["text"])
+
+
+def _named(order: Order) -> str:
+    match order:
+        case protocol.Skill():
+            return f"{order.agent} {order.call}"
+        case protocol.Instruct() | protocol.Answer():
+            return f"{order.type} “{order.words}”"
+        case protocol.Take() | protocol.Leave():
+            return f"{order.type} {order.seat}"
+        case protocol.Correct():
+            return f"memory: {order.change} {order.entity or ''} {order.words}".strip()
+        case protocol.Approve():
+            return f"{order.agent}: {order.answer}"
+        case _:
+            return order.type

@@ -1,0 +1,289 @@
+"""What a console does in a running stack, over the topics, services and actions that all use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Literal
+
+from planner_msgs.action import FollowInstruction
+from planner_msgs.msg import Operation as OperationMessage
+from planner_msgs.srv import AnswerQuestion, EditMemory, QueryMemory
+from rclpy.executors import Executor
+from rclpy.node import Node
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from planner.console.correction import operation_of
+from planner.console.orders import Done
+from planner.console.protocol import Correct
+from planner.parts.calls import parse_call
+from planner.ros import qos
+from planner.ros.conversions import point_message
+from planner.ros.heartbeat import HeartbeatPublisher
+from planner.ros.instruct_client import InstructClient
+from planner.ros.pause import pause
+from planner.ros.skill_client import SkillClient
+from planner.world import topics
+from planner.world.entity import OperationKind
+from planner.world.errors import PlannerError
+from planner.world.instruct import InstructionCode
+from planner.world.memory_wire import OPERATION_KINDS, entity_record
+from planner.world.skill import CallError, SkillResult
+
+# Wall seconds.
+WAIT_S, STOP_WAIT_S, _POLL_S = 10.0, 3.0, 0.05
+_KIND_NUMBERS = {kind: number for number, kind in OPERATION_KINDS.items()}
+
+
+class StackOrders:
+    """Implements `Orders`; its methods may be called from any thread.
+
+    All work is done in the node's executor. Services that only the operator may call get a client
+    for the time of a call, so that a console that never corrects or approves needs no such right.
+
+    Attributes:
+        shown_agents: whose cameras are wanted.
+    """
+
+    def __init__(self, node: Node, may_operate: bool) -> None:
+        """Prepares it; `start` makes it run.
+
+        Args:
+            node: of the console.
+            may_operate: whether its identity may approve and correct.
+        """
+        self._node, self._may_operate = node, may_operate
+        self._executor: Executor | None = None
+        self._mouth = node.create_publisher(String, topics.INSTRUCT_ANSWER, qos.EVENTS)
+        self._heartbeat = HeartbeatPublisher(node, through_skills=True)
+        self._instruct: InstructClient | None = None
+        self._skills: dict[str, SkillClient] = {}
+        self.shown_agents: tuple[str, ...] = ()
+
+    def start(self, executor: Executor) -> None:
+        """From now on orders are carried out."""
+        self._executor = executor
+
+    def advertise(self, agent: str) -> None:
+        """Prepares an agent's heartbeats and skills, so that they are discovered in advance."""
+        self._heartbeat.advertise(agent)
+
+    def watch(self) -> None:
+        """Notices servers that died; a few times a second, in the executor."""
+        for client in self._skills.values():
+            client.watch()
+
+    def close(self) -> None:
+        """Ends what was begun; the agents that it attended stop."""
+        for client in self._skills.values():
+            client.cancel()
+        self._heartbeat.destroy()
+
+    # Instructions
+
+    def instruct(
+        self, words: str, agents: Sequence[str], dialogue: Sequence[str], done: Done
+    ) -> None:
+        """Sends it to `/instruct`."""
+
+        async def follow() -> None:
+            if self._instruct is not None:
+                done(False, "an instruction from this console is running; end it first")
+                return
+            client = self._instruct = InstructClient(self._node, lambda _: None)
+            goal = FollowInstruction.Goal(
+                instruction=words, agents=list(agents), dialogue=list(dialogue)
+            )
+            try:
+                result = await client.follow(goal, WAIT_S, lambda *_: None)
+            except PlannerError as error:
+                done(False, str(error))
+            else:
+                name = InstructionCode.name_of(int(result.code))
+                good = int(result.code) == InstructionCode.DONE or bool(result.question)
+                done(good, f"{name}: {result.question or result.text}")
+            finally:
+                self._instruct = None
+                client.destroy()
+
+        self._run(follow, done)
+
+    def answer(self, words: str, done: Done) -> None:
+        """Publishes it on `/instruct/answer`."""
+
+        def publish() -> None:
+            if self._mouth.get_subscription_count() == 0:
+                done(False, "no task planner hears the answer")
+                return
+            self._mouth.publish(String(data=words))
+            done(True, "sent")
+
+        self._run(publish, done)
+
+    def cancel(self, done: Done) -> None:
+        """Cancels the goal of this console."""
+
+        def cancel() -> None:
+            if self._instruct is None:
+                done(False, "no instruction of this console is running; Stop stops all agents")
+                return
+            self._instruct.cancel()
+            done(True, "ends")
+
+        self._run(cancel, done)
+
+    def stop(self, agents: Sequence[str], done: Done) -> None:
+        """Cancels what was begun here and calls every agent's service `stop`."""
+
+        async def stop() -> None:
+            if self._instruct is not None:
+                self._instruct.cancel()
+            for client in self._skills.values():
+                client.cancel()
+            calls = [
+                self._begin(Trigger, topics.of_agent(agent, "stop"), Trigger.Request())
+                for agent in agents
+            ]
+            problems = []
+            for agent, call in zip(agents, calls, strict=True):
+                try:
+                    answer = await self._end(call, STOP_WAIT_S)
+                    if not answer.success:
+                        problems.append(f"{agent}: {answer.message}")
+                except PlannerError as error:
+                    problems.append(str(error))
+            if not agents:
+                problems.append("there is no agent to stop")
+            done(not problems, "; ".join(problems) or f"{', '.join(agents)} stopped")
+
+        self._run(stop, done)
+
+    # The partner
+
+    def skill(self, agent: str, call: str, done: Done) -> None:
+        """Sends it to `/AGENT/skill` and attends the agent meanwhile."""
+        try:
+            parsed = parse_call(call)
+        except CallError as error:
+            done(False, str(error))
+            return
+
+        def ended(result: SkillResult) -> None:
+            self._attend()
+            done(result.succeeded, result.text)
+
+        def begin() -> None:
+            if agent not in self._skills:
+                self._skills[agent] = SkillClient(self._node, agent)
+            self._heartbeat.attend({*self._busy(), agent})
+            self._skills[agent].begin(parsed, ended)
+
+        self._run(begin, done)
+
+    def abort(self, agent: str) -> None:
+        """Cancels its call."""
+
+        def cancel() -> None:
+            if agent in self._skills:
+                self._skills[agent].cancel()
+
+        self._run(cancel, lambda *_: None)
+
+    def _busy(self) -> set[str]:
+        return {agent for agent, client in self._skills.items() if client.is_busy}
+
+    def _attend(self) -> None:
+        self._heartbeat.attend(self._busy())
+
+    def show_pictures(self, agents: Collection[str]) -> None:
+        """Notes it for the node, which subscribes."""
+        self.shown_agents = tuple(agents)
+
+    # What only the operator may
+
+    def approve(
+        self, agent: str, question: str, answer: Literal["yes", "no", "kind"], done: Done
+    ) -> None:
+        """Calls `/AGENT/safety/answer`."""
+
+        async def call() -> None:
+            request = AnswerQuestion.Request(
+                question_id=question, approve=answer != "no", remember_kind=answer == "kind"
+            )
+            name = topics.of_agent(agent, topics.ANSWER)
+            found = await self._end(self._begin(AnswerQuestion, name, request), WAIT_S)
+            done(bool(found.success), str(found.message) or "answered")
+
+        self._as_operator(call, done)
+
+    def correct(self, correction: Correct, author: str, done: Done) -> None:
+        """Reads the memory, makes an operation of the correction and calls `/memory/edit`."""
+
+        async def call() -> None:
+            known = await self._end(
+                self._begin(QueryMemory, topics.QUERY_MEMORY, QueryMemory.Request()), WAIT_S
+            )
+            if not known.success:
+                raise PlannerError(known.message)
+            operation = operation_of(correction, [entity_record(e) for e in known.entities])
+            message = OperationMessage(kind=_KIND_NUMBERS[operation.kind])
+            entity = message.entity
+            entity.id, entity.name = operation.entity_id or 0, operation.name or ""
+            entity.description = operation.description
+            entity.seen_distance_m = float("nan")
+            if operation.kind is not OperationKind.REMOVE and operation.position_m is not None:
+                entity.position = point_message(operation.position_m)
+            request = EditMemory.Request(source=author, operations=[message])
+            edited = await self._end(self._begin(EditMemory, topics.EDIT_MEMORY, request), WAIT_S)
+            done(bool(edited.success), str(edited.message) or "corrected")
+
+        self._as_operator(call, done)
+
+    def _as_operator(self, call: Callable[[], Any], done: Done) -> None:
+        if not self._may_operate:
+            text = "this console has no operator's keys: open one by `planner console`"
+            done(False, text)
+            return
+
+        async def guarded() -> None:
+            try:
+                await call()
+            except PlannerError as error:
+                done(False, str(error))
+
+        self._run(guarded, done)
+
+    # Calls
+
+    def _begin(self, kind: Any, name: str, request: object) -> tuple[str, Any, Any]:
+        client: Any = self._node.create_client(kind, name)
+        return name, client, request
+
+    async def _end(self, begun: tuple[str, Any, Any], wait_s: float) -> Any:
+        """The answer of a service.
+
+        Raises:
+            PlannerError: if there is none in time.
+        """
+        name, client, request = begun
+        ends_s = time.monotonic() + wait_s
+        try:
+            while not client.service_is_ready():
+                if time.monotonic() > ends_s:
+                    raise PlannerError(f"nobody serves {name}; is the stack running?")
+                await pause(self._node, _POLL_S)
+            answer = client.call_async(request)
+            while not answer.done():
+                if time.monotonic() > ends_s:
+                    raise PlannerError(f"{name} did not answer within {wait_s:g} s")
+                await pause(self._node, _POLL_S)
+            return answer.result()
+        finally:
+            self._node.destroy_client(client)
+
+    def _run(self, what: Callable[[], Any], done: Done) -> None:
+        if self._executor is None:
+            done(False, "the console has not started yet")
+            return
+        self._executor.create_task(what)

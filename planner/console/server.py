@@ -1,0 +1,166 @@
+"""Serves the page and its connection with FastAPI and uvicorn, in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from importlib import resources
+from typing import Protocol
+
+import uvicorn
+from fastapi import FastAPI, Request, Response, WebSocket
+
+from planner.console.access import Access
+from planner.console.connection import Connection, Hub
+from planner.console.protocol import MAX_MESSAGE, Hello
+from planner.console.show import Show
+from planner.world.errors import PlannerError
+
+_PAGE = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/console.css": ("console.css", "text/css; charset=utf-8"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
+    "/console.js": ("console.js", "text/javascript; charset=utf-8"),
+}
+# Pictures are made from received bytes (blob:); nothing else is loaded from anywhere.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_START_S, _END_S = 20.0, 5.0
+_FORBIDDEN = 403
+
+
+class MakeShow(Protocol):
+    """Makes what a connection shows."""
+
+    def __call__(self, hello: Hello, *, may_order: bool) -> Show:
+        """For a page that was let in."""
+        ...
+
+
+def make_app(access: Access, hub: Hub, make_show: MakeShow) -> FastAPI:
+    """The web application: three files and one WebSocket."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    folder = resources.files("planner.console.static")
+    files = {
+        path: (folder.joinpath(name).read_bytes(), kind) for path, (name, kind) in _PAGE.items()
+    }
+
+    async def page(request: Request) -> Response:
+        if not access.is_own(request.headers.get("host", ""), ""):
+            return Response("this name does not lead here", _FORBIDDEN, media_type="text/plain")
+        data, kind = files[request.url.path]
+        return Response(data, media_type=kind, headers=_HEADERS)
+
+    for path in files:
+        app.add_api_route(path, page, methods=["GET"], response_class=Response)
+
+    async def connect(ws: WebSocket) -> None:
+        headers = ws.headers
+        if not access.is_own(headers.get("host", ""), headers.get("origin", "")):
+            await ws.close(reason="a page of another site")
+            return
+        await ws.accept()
+        await Connection(ws, access, hub, make_show).run()
+
+    app.add_api_websocket_route("/ws", connect)
+    return app
+
+
+class Server:
+    """A server in a thread of its own.
+
+    Attributes:
+        address: of the page.
+    """
+
+    def __init__(self, access: Access, hub: Hub, make_show: MakeShow) -> None:
+        """Takes the port; nothing is served before `start`.
+
+        Raises:
+            PlannerError: if the address cannot be used.
+        """
+        self._socket = _listen(access)
+        self._access, self._hub = access, hub
+        port = self._socket.getsockname()[1]
+        name = f"[{access.host}]" if ":" in access.host else access.host
+        self.address = f"http://{name}:{port}/"
+        config = uvicorn.Config(
+            make_app(access, hub, make_show),
+            log_level=logging.WARNING,
+            access_log=False,
+            lifespan="off",
+            ws="websockets-sansio",
+            ws_max_size=4 * MAX_MESSAGE,
+            ws_per_message_deflate=False,
+            timeout_graceful_shutdown=1,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._run, name="console", daemon=True)
+
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses to open, with their tokens; the one that may give orders first."""
+        if not self._access.control:
+            return (self.address,)
+        tokens = (self._access.control, self._access.view)
+        return tuple(f"{self.address}#token={token}" for token in tokens if token)
+
+    def start(self) -> None:
+        """Starts the thread and returns when pages can be opened.
+
+        Raises:
+            PlannerError: if it does not start in time.
+        """
+        self._thread.start()
+        if not self._hub.started.wait(_START_S):
+            raise PlannerError(f"the console did not start within {_START_S:g} s")
+
+    def stop(self) -> None:
+        """Ends it; open pages see that the server has gone."""
+        self._server.should_exit = True
+        self._hub.close()
+        if self._thread.ident is not None:
+            self._thread.join(_END_S)
+        self._socket.close()
+
+    def wait(self, is_over: Callable[[], bool], period_s: float = 0.2) -> None:
+        """Waits until something else is over, or the server has ended."""
+        while not is_over() and self._thread.is_alive():
+            self._thread.join(period_s)
+
+    def _run(self) -> None:
+        async def serve() -> None:
+            self._hub.begin(asyncio.get_running_loop())
+            await self._server.serve(sockets=[self._socket])
+
+        asyncio.run(serve())
+
+
+def _listen(access: Access) -> socket.socket:
+    family = socket.AF_INET6 if ":" in access.host else socket.AF_INET
+    taken = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind((access.host, access.port))
+        taken.listen(128)
+        taken.setblocking(False)
+    except OSError as error:
+        taken.close()
+        reason = error.strerror or str(error)
+        raise PlannerError(
+            f"console: port {access.port} of {access.host} cannot be used: {reason}; "
+            "choose another one"
+        ) from None
+    return taken

@@ -1,0 +1,108 @@
+"""What a connection shows: a running stack or a bag."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from planner.console.desk import Desk, Visitor
+from planner.console.orders import Done
+from planner.console.protocol import Order, Play, Seek
+from planner.console.table import Json, Table
+
+
+class Show(Protocol):
+    """One page's state; used by the server's thread.
+
+    Attributes:
+        mode: `live` or `bag`.
+        table: what the page shows.
+    """
+
+    mode: str
+    table: Table
+
+    def about(self) -> dict[str, Json]:
+        """Facts for the page's beginning."""
+        ...
+
+    async def order(self, order: Order, done: Done) -> None:
+        """Carries out an order."""
+        ...
+
+    async def control(self, message: Seek | Play) -> None:
+        """Moves in a bag."""
+        ...
+
+    def trace(self, key: str) -> dict[str, Json] | None:
+        """Prompt and reply of a model call; None = not kept."""
+        ...
+
+    def want_pictures(self, on: bool) -> None:
+        """The page shows pictures, or no longer does."""
+        ...
+
+    def pictures(self, since: int) -> list[tuple[int, str, bytes]]:
+        """Number, agent and JPEG of the pictures that are newer than a number."""
+        ...
+
+    def close(self) -> None:
+        """The page has gone."""
+        ...
+
+
+class LiveShow:
+    """A page of the running stack."""
+
+    mode = "live"
+
+    def __init__(self, desk: Desk, visitor: Visitor, pictures: Pictures) -> None:
+        """The page is announced at the desk."""
+        self._desk, self._visitor, self._pictures = desk, visitor, pictures
+        self.table = desk.view.table
+        desk.come(visitor)
+
+    def about(self) -> dict[str, Json]:
+        """No more than what is in the table."""
+        return {"mine": self._visitor.session[:6], "may_order": self._visitor.may_order}
+
+    async def order(self, order: Order, done: Done) -> None:
+        """Passes it to the desk."""
+        self._desk.give(self._visitor, order, done)
+
+    async def control(self, message: Seek | Play) -> None:
+        """Time cannot be moved here."""
+        _ = message
+
+    def trace(self, key: str) -> dict[str, Json] | None:
+        """As in the view."""
+        return self._desk.view.trace(key)
+
+    def want_pictures(self, on: bool) -> None:
+        """Tells the desk."""
+        self._desk.pictures_wanted(self._visitor, on=on)
+
+    def pictures(self, since: int) -> list[tuple[int, str, bytes]]:
+        """The newest of each agent."""
+        return self._pictures.newer(since)
+
+    def close(self) -> None:
+        """Tells the desk."""
+        self._desk.go(self._visitor)
+
+
+class Pictures:
+    """The newest picture of each agent; one thread puts, another reads."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._number = 0
+        self._newest: dict[str, tuple[int, str, bytes]] = {}
+
+    def put(self, agent: str, jpeg: bytes) -> None:
+        """A new picture of an agent's camera."""
+        self._number += 1
+        self._newest[agent] = (self._number, agent, jpeg)
+
+    def newer(self, since: int) -> list[tuple[int, str, bytes]]:
+        """Those with a greater number, the oldest first."""
+        return sorted(item for item in [*self._newest.values()] if item[0] > since)

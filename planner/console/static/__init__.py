@@ -1,0 +1,1 @@
+"""The built page; `npm run build` in web/ writes console.js."""

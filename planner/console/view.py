@@ -1,0 +1,264 @@
+"""The state of the page, from the messages of a running stack or of a bag; knows no ROS."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from planner.console import facts
+from planner.console.explored import explored
+from planner.console.table import Json, Table
+from planner.console.trails import Trail
+from planner.replay.report.floor_plan import floor_plan_of
+from planner.world import topics
+from planner.world.errors import PlannerError
+from planner.world.house_checks import house_from_json
+from planner.world.memory_wire import stamp_seconds
+
+# Rows that are kept of each list.
+MAX_CALLS, MAX_TRACES, MAX_LOG = 200, 200, 200
+_OF_AGENT = re.compile(r"([A-Za-z][A-Za-z0-9_]*)/(.+)")
+_CLOCK_STEP_S = 0.5
+
+# Topics of the stack and of each agent, relative to the namespace.
+SHARED_TOPICS = (
+    topics.WORLD_INFO,
+    topics.WORLD_STATE,
+    topics.WORLD_GRAPH,
+    topics.MAP,
+    topics.INSTRUCT_STATUS,
+    topics.EVALUATION,
+    topics.EVALUATION_RESULT,
+    topics.SKILL_RESULTS,
+    topics.PLANNER_TRACE,
+    topics.MEMORY_TRACE,
+    topics.SKILLS_TRACE,
+    topics.DIAGNOSTICS.lstrip("/"),
+)
+AGENT_TOPICS = (topics.QUESTION, topics.SAFETY_STATE, topics.MOTION_ALLOWED)
+
+
+class View:
+    """Folds messages into a table; one thread at a time.
+
+    Attributes:
+        table: what the page shows.
+        agents: of the world, in its order.
+    """
+
+    def __init__(self, table: Table) -> None:
+        """Starts with an empty page."""
+        self.table = table
+        self.agents: tuple[str, ...] = ()
+        self._takers: Mapping[str, Callable[[Any], None]] = {
+            topics.WORLD_INFO: self._on_info,
+            topics.WORLD_STATE: self._on_state,
+            topics.WORLD_GRAPH: self._on_graph,
+            topics.MAP: self._on_map,
+            topics.INSTRUCT_STATUS: self._on_instruction,
+            topics.EVALUATION: self._on_judgement,
+            topics.EVALUATION_RESULT: self._on_judgement,
+            topics.SKILL_RESULTS: self._on_skill,
+            topics.PLANNER_TRACE: self._on_trace,
+            topics.MEMORY_TRACE: self._on_trace,
+            topics.SKILLS_TRACE: self._on_trace,
+            topics.DIAGNOSTICS.lstrip("/"): self._on_diagnostics,
+        }
+        self._of_agents: Mapping[str, Callable[[str, Any], None]] = {
+            topics.QUESTION: self._on_question,
+            topics.SAFETY_STATE: self._on_safety,
+            topics.MOTION_ALLOWED: self._on_allowed,
+        }
+        self._begin()
+
+    def _begin(self) -> None:
+        self._sequence: int | None = None
+        self._trails: dict[str, Trail] = {}
+        self._rows = {"calls": 0, "traces": 0, "log": 0}
+        self._traces: OrderedDict[str, dict[str, Json]] = OrderedDict()
+        self._used: dict[str, dict[str, float]] = {}
+        self._unreadable = 0
+        self._house = ""
+        self._has_truth = False
+
+    def reset(self) -> None:
+        """Forgets everything, for a bag that goes back."""
+        for section in ("world", "truth", "belief", "trails", "instruct", "judge", "calls"):
+            self.table.clear(section)
+        for section in ("traces", "models", "health", "questions", "agents", "explored"):
+            self.table.clear(section)
+        self._begin()
+
+    def take(self, topic: str, content: Any) -> None:
+        """Takes a message; one that cannot be read is counted and changes nothing else.
+
+        Args:
+            topic: relative to the stack's namespace.
+            content: a message of ROS or of a bag.
+        """
+        name = topic.lstrip("/")
+        try:
+            if name in self._takers:
+                self._takers[name](content)
+            elif (found := _OF_AGENT.fullmatch(name)) and found[2] in self._of_agents:
+                self._of_agents[found[2]](found[1], content)
+        except facts.MALFORMED as error:
+            self._unreadable += 1
+            self.table.set(
+                "health",
+                "console",
+                {
+                    "level": "error",
+                    "message": f"{self._unreadable} messages could not be read, "
+                    f"the last one on {name}: {facts.text(error, 200)}",
+                    "hardware": "",
+                    "values": {},
+                },
+            )
+
+    def trace(self, key: str) -> dict[str, Json] | None:
+        """Prompt and reply of a model call; None if it is no longer kept."""
+        return self._traces.get(key)
+
+    def say(self, who: str, text: str, *, good: bool = True) -> None:
+        """Adds a line to the page's log of what persons did."""
+        self._row("log", {"who": who, "text": facts.text(text), "good": good}, MAX_LOG)
+
+    # The world
+
+    def _on_info(self, message: Any) -> None:
+        self.agents = tuple(facts.text(agent, 100) for agent in message.agents)
+        for section in ("truth", "trails", "explored"):
+            self.table.clear(section)
+        self._sequence = None
+        self._trails.clear()
+        self.table.set(
+            "world",
+            "info",
+            {
+                "backend": facts.text(message.backend, 100),
+                "simulated": bool(message.simulated),
+                "house": facts.text(message.house, 200),
+                "episode": facts.text(message.episode_id, 200),
+                "agents": list(self.agents),
+                "bodies": facts.texts(message.bodies),
+                "version": facts.text(message.version, 100),
+            },
+        )
+        self._draw_house(str(message.house_json))
+
+    def _draw_house(self, text: str) -> None:
+        if text == self._house:
+            return
+        self._house = text
+        self.table.drop("world", "plan")
+        if not text:
+            return
+        try:
+            plan = floor_plan_of(house_from_json(text, "house_json"))
+        except PlannerError:
+            # A world of another kind, such as a scene graph: its boxes are drawn without walls.
+            return
+        self.table.set("world", "plan", asdict(plan))
+
+    def _on_state(self, message: Any) -> None:
+        sequence = int(message.sequence)
+        if message.keyframe:
+            names = {str(entity.name) for entity in message.entities}
+            for name in self.table.section("truth"):
+                if name not in names:
+                    self.table.drop("truth", name)
+        elif self._sequence is None or sequence != self._sequence + 1:
+            # Changes of a state that is unknown: the next keyframe has everything.
+            self._sequence = None
+            return
+        self._sequence = sequence
+        for entity in message.entities:
+            found = facts.true_entity(entity)
+            name = facts.text(entity.name, 200)
+            self.table.set("truth", name, found)
+            if found["kind"] == "agent":
+                self._has_truth = True
+                self._went(name, found)
+        for name in message.removed:
+            self.table.drop("truth", str(name))
+        self._now(stamp_seconds(message.header.stamp))
+
+    def _on_graph(self, message: Any) -> None:
+        nodes = facts.believed_nodes(message)
+        for name in self.table.section("belief"):
+            if name not in nodes:
+                self.table.drop("belief", name)
+        for name, node in nodes.items():
+            self.table.set("belief", name, node)
+            if node["kind"] == "agent" and not self._has_truth:
+                self._went(name, node)
+        self._now(stamp_seconds(message.header.stamp))
+
+    def _on_map(self, message: Any) -> None:
+        self.table.set("explored", "map", explored(message))
+
+    def _went(self, agent: str, found: Mapping[str, Json]) -> None:
+        x, y = found["x"], found["y"]
+        if not isinstance(x, float) or not isinstance(y, float):
+            return
+        trail = self._trails.setdefault(agent, Trail())
+        if trail.add(x, y):
+            self.table.set("trails", f"{agent}/{trail.newest}", trail.pieces[-1])
+            self.table.drop("trails", f"{agent}/{trail.first - 1}")
+
+    def _now(self, stamp_s: float) -> None:
+        self.table.set("world", "clock", stamp_s // _CLOCK_STEP_S * _CLOCK_STEP_S)
+
+    # The task
+
+    def _on_instruction(self, message: Any) -> None:
+        self.table.set("instruct", "now", facts.instruction(message))
+
+    def _on_judgement(self, message: Any) -> None:
+        self.table.set("judge", "now", facts.judgement(message))
+
+    def _on_skill(self, message: Any) -> None:
+        self._row("calls", facts.skill_report(message), MAX_CALLS)
+
+    def _on_trace(self, message: Any) -> None:
+        row = facts.trace_row(message)
+        key = self._row("traces", row, MAX_TRACES)
+        self._traces[key] = facts.trace_texts(message)
+        while len(self._traces) > MAX_TRACES:
+            self._traces.popitem(last=False)
+        used = self._used.setdefault(f"{row['role']} {row['model']}", {})
+        for name in ("prompt_tokens", "cached_tokens", "reply_tokens"):
+            used[name] = used.get(name, 0) + int(getattr(message, name))
+        used["calls"] = used.get("calls", 0) + 1
+        used["refused"] = used.get("refused", 0) + bool(row["error"])
+        used["seconds"] = used.get("seconds", 0.0) + (facts.number(message.latency_s) or 0.0)
+        self.table.set("models", f"{row['role']} {row['model']}".strip(), dict(used))
+
+    def _row(self, section: str, row: Mapping[str, Json], limit: int) -> str:
+        self._rows[section] += 1
+        key = str(self._rows[section])
+        self.table.set(section, key, row)
+        self.table.drop(section, str(self._rows[section] - limit))
+        return key
+
+    # Health and safety
+
+    def _on_diagnostics(self, message: Any) -> None:
+        for status in message.status:
+            self.table.set("health", facts.text(status.name, 200), facts.status(status))
+
+    def _on_question(self, agent: str, message: Any) -> None:
+        if message.question_id:
+            self.table.set("questions", agent, facts.question(message))
+        else:
+            self.table.drop("questions", agent)
+
+    def _on_safety(self, agent: str, message: Any) -> None:
+        self.table.set("agents", f"{agent}/safety", facts.status(message))
+
+    def _on_allowed(self, agent: str, message: Any) -> None:
+        self.table.set("agents", f"{agent}/may_move", bool(message.data))

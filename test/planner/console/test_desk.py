@@ -1,0 +1,206 @@
+"""Who may do what: one page in control, one for each partner, everybody may stop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from console_messages import info, instruction
+
+from planner.console.desk import Desk, Visitor
+from planner.console.orders import Done
+from planner.console.protocol import (
+    Abort,
+    Approve,
+    Correct,
+    Instruct,
+    Leave,
+    Order,
+    Skill,
+    Stop,
+    Take,
+)
+from planner.console.seats import GRACE_S
+from planner.console.session_record import SessionRecord
+from planner.console.view import View
+
+
+class Robots:
+    """Notes what it is asked for; ends all of it at once."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, ...]] = []
+
+    def instruct(
+        self, words: str, agents: Sequence[str], dialogue: Sequence[str], done: Done
+    ) -> None:
+        self.asked.append(("instruct", words, tuple(agents), tuple(dialogue)))
+        done(True, "DONE")
+
+    def answer(self, words: str, done: Done) -> None:
+        self.asked.append(("answer", words))
+        done(True, "sent")
+
+    def cancel(self, done: Done) -> None:
+        self.asked.append(("cancel",))
+        done(True, "ends")
+
+    def stop(self, agents: Sequence[str], done: Done) -> None:
+        self.asked.append(("stop", tuple(agents)))
+        done(True, "stopped")
+
+    def skill(self, agent: str, call: str, done: Done) -> None:
+        self.asked.append(("skill", agent, call))
+        done(False, "too far")
+
+    def abort(self, agent: str) -> None:
+        self.asked.append(("abort", agent))
+
+    def approve(
+        self, agent: str, question: str, answer: Literal["yes", "no", "kind"], done: Done
+    ) -> None:
+        self.asked.append(("approve", agent, question, answer))
+        done(True, "answered")
+
+    def correct(self, correction: Correct, author: str, done: Done) -> None:
+        self.asked.append(("correct", correction.change, author))
+        done(True, "corrected")
+
+    def show_pictures(self, agents: Collection[str]) -> None:
+        self.asked.append(("pictures", tuple(agents)))
+
+
+class Office:
+    """A desk, its robots, and a clock that only the test moves."""
+
+    def __init__(self, view: View, record: Path) -> None:
+        view.take("/world/info", info("agent_0", "agent_1"))
+        self.view, self.robots, self.now_s = view, Robots(), 0.0
+        self.record = record
+        self.desk = Desk(view, self.robots, SessionRecord(str(record)), lambda: self.now_s)
+
+    def page(self, session: str, *, may_order: bool = True) -> Visitor:
+        visitor = Visitor(session, may_order)
+        self.desk.come(visitor)
+        return visitor
+
+    def give(self, visitor: Visitor, order: Order) -> tuple[bool, str]:
+        ended: list[tuple[bool, str]] = []
+        self.desk.give(visitor, order, lambda good, text: ended.append((good, text)))
+        (outcome,) = ended
+        return outcome
+
+    def lines(self) -> list[dict[str, object]]:
+        return [json.loads(line) for line in self.record.read_text().splitlines()]
+
+
+@pytest.fixture
+def office(view: View, tmp_path: Path) -> Office:
+    return Office(view, tmp_path / "who.jsonl")
+
+
+WORDS = Instruct(type="instruct", order=1, words="Tidy.")
+PARTNER = Take(type="take", order=1, seat="agent_1")
+PICK = Skill(type="skill", order=1, agent="agent_1", call="Pick[cup_0]")
+
+
+def test_the_first_page_is_in_control_and_a_second_one_is_not(office: Office) -> None:
+    first, second = office.page("aaaaaaaa"), office.page("bbbbbbbb")
+    assert office.give(first, WORDS) == (True, "DONE")
+    assert office.give(second, WORDS) == (False, "this page is not in control")
+    taken = Take(type="take", order=1, seat="operator")
+    assert office.give(second, taken) == (False, "another page is in control already")
+    office.give(first, Leave(type="leave", order=1, seat="operator"))
+    assert office.give(second, taken) == (True, "taken")
+    assert office.give(second, WORDS) == (True, "DONE")
+
+
+def test_a_page_that_may_only_look_can_only_stop(office: Office) -> None:
+    viewer = office.page("cccccccc", may_order=False)
+    answer = Approve(type="approve", order=1, agent="agent_0", question="q", answer="yes")
+    for order in (WORDS, PARTNER, PICK, answer, Correct(type="correct", order=1, change="add")):
+        assert office.give(viewer, order) == (False, "this page may only look")
+    assert office.give(viewer, Stop(type="stop", order=1)) == (True, "stopped")
+    assert office.robots.asked == [("stop", ("agent_0", "agent_1"))]
+
+
+def test_only_the_partner_moves_its_agent(office: Office) -> None:
+    first, second = office.page("aaaaaaaa"), office.page("bbbbbbbb")
+    assert office.give(first, PICK) == (False, "this page is not the partner agent_1")
+    assert office.give(second, PARTNER) == (True, "taken")
+    assert office.give(first, PARTNER) == (False, "another page is agent_1 already")
+    assert office.give(second, PICK) == (False, "too far")
+    assert office.robots.asked[-1] == ("skill", "agent_1", "Pick[cup_0]")
+    # The instruction is for who is left.
+    office.give(first, WORDS)
+    assert office.robots.asked[-1] == ("instruct", "Tidy.", ("agent_0",), ())
+
+
+@pytest.mark.parametrize("running", [1, 2])
+def test_an_agent_that_follows_an_instruction_is_no_seat(office: Office, running: int) -> None:
+    page = office.page("aaaaaaaa")
+    office.view.take("/instruct/status", instruction(running, "agent_0", "agent_1"))
+    good, text = office.give(page, PARTNER)
+    assert not good
+    assert text == "agent_1 follows the instruction that is running; end that first"
+    office.view.take("/instruct/status", instruction(3, "agent_0", "agent_1"))
+    assert office.give(page, PARTNER) == (True, "taken")
+
+
+def test_there_is_no_partner_of_one_agent_nor_an_unknown_one(office: Office) -> None:
+    page = office.page("aaaaaaaa")
+    unknown = Take(type="take", order=1, seat="agent_7")
+    assert office.give(page, unknown)[1] == "there is no agent agent_7; there are: agent_0, agent_1"
+    office.view.take("/world/info", info("agent_0"))
+    alone = Take(type="take", order=1, seat="agent_0")
+    assert "needs a second one" in office.give(page, alone)[1]
+
+
+def test_a_partner_that_is_lost_stops_and_finds_its_seat_after_a_reload(office: Office) -> None:
+    page, other = office.page("aaaaaaaa"), office.page("bbbbbbbb")
+    office.give(page, PARTNER)
+    office.desk.go(page)
+    assert office.robots.asked[-1] == ("abort", "agent_1")
+    assert office.give(other, PARTNER)[0] is False
+    again = office.page("aaaaaaaa")
+    office.now_s += GRACE_S * 2
+    assert office.give(again, PICK)[1] == "too far"
+    office.desk.go(again)
+    office.now_s += GRACE_S + 1
+    assert office.give(other, PARTNER) == (True, "taken")
+
+
+def test_a_second_tab_of_a_session_keeps_its_agent_going(office: Office) -> None:
+    one, two = office.page("aaaaaaaa"), office.page("aaaaaaaa")
+    office.give(one, PARTNER)
+    office.desk.go(one)
+    assert ("abort", "agent_1") not in office.robots.asked
+    assert office.give(two, Abort(type="abort", order=1, agent="agent_1")) == (True, "ends")
+
+
+def test_cameras_are_shown_while_a_page_shows_them(office: Office) -> None:
+    page = office.page("aaaaaaaa")
+    office.desk.pictures_wanted(page, on=True)
+    assert office.robots.asked[-1] == ("pictures", ("agent_0", "agent_1"))
+    office.desk.go(page)
+    assert office.robots.asked[-1] == ("pictures", ())
+
+
+def test_who_did_what_is_recorded(office: Office) -> None:
+    first, second = office.page("aaaaaaaa"), office.page("bbbbbbbb")
+    office.give(first, WORDS)
+    office.give(second, WORDS)
+    lines = office.lines()
+    assert [(line["who"], line["what"]) for line in lines] == [
+        ("page aaaaaa", "instruct"),
+        ("page aaaaaa", "instruct ended"),
+        ("page bbbbbb", "instruct"),
+    ]
+    assert lines[0]["order"] == {"words": "Tidy.", "dialogue": []}
+    assert lines[1]["text"] == "DONE"
+    assert lines[2]["refused"] == "this page is not in control"
+    shown = office.view.table.section("log")
+    assert [row["text"] for row in shown.values()] == ["instruct “Tidy.”: DONE"]  # type: ignore[index, call-overload]

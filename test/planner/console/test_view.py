@@ -1,0 +1,145 @@
+"""The state of the page from messages, without a browser and without ROS."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace as Message
+
+import numpy as np
+import pytest
+from console_messages import believed, entity, graph, header, info, instruction, point, state, trace
+
+from planner.console import view as page
+from planner.console.explored import explored
+from planner.console.facts import thought
+from planner.console.view import View
+from planner.world.house import House
+
+
+def test_changes_of_an_unknown_state_wait_for_a_keyframe(view: View) -> None:
+    view.take("world/state", state(5, entity("cup_0", 1.0)))
+    assert view.table.section("truth") == {}
+    view.take("/world/state", state(6, entity("cup_0", 1.0), entity("cup_1"), keyframe=True))
+    view.take("/world/state", state(7, entity("cup_0", 2.0)))
+    view.take("/world/state", state(9, entity("cup_0", 9.0)))
+    truth = view.table.section("truth")
+    assert truth["cup_0"]["x"] == 2.0  # type: ignore[index, call-overload]
+    view.take("/world/state", state(10, entity("cup_0", 3.0), keyframe=True))
+    assert {*view.table.section("truth")} == {"cup_0"}
+    view.take("/world/state", state(11, removed=["cup_0"]))
+    assert view.table.section("truth") == {}
+
+
+def test_a_memory_that_only_grows_older_changes_nothing(view: View) -> None:
+    view.take("/world_graph", graph(10.0, believed("cup_0", 4.0)))
+    before = view.table.version
+    view.take("/world_graph", graph(10.2, believed("cup_0", 4.2)))
+    assert view.table.version == before
+    view.take("/world_graph", graph(10.2, believed("cup_0", 0.0)))
+    node = view.table.get("belief", "cup_0")
+    assert isinstance(node, dict)
+    assert (node["source"], node["since"], node["parent"]) == ("seen", 10.0, "table_0")
+    view.take("/world_graph", graph(11.0))
+    assert view.table.section("belief") == {}
+
+
+def test_the_plan_of_the_house_comes_with_the_world(view: View, small_house: House) -> None:
+    text = small_house.model_dump_json(by_alias=True)
+    view.take("world/info", info("agent_0", "agent_1", house_json=text))
+    plan = view.table.get("world", "plan")
+    assert isinstance(plan, dict)
+    assert {room["name"] for room in plan["rooms"]} == {room.name for room in small_house.rooms}
+    assert view.agents == ("agent_0", "agent_1")
+    view.take("world/info", info("agent_0", house_json="{}"))
+    assert view.table.get("world", "plan") is None
+
+
+def test_a_message_of_another_kind_is_counted_and_changes_nothing_else(view: View) -> None:
+    view.take("/world/state", state(1, entity("cup_0", 1.0), keyframe=True))
+    view.take("/evaluation", Message(status=0))
+    view.take("/instruct/status", None)
+    report = view.table.get("health", "console")
+    assert isinstance(report, dict)
+    assert report["message"].startswith("2 messages could not be read, the last one on instruct/")
+    assert {*view.table.section("truth")} == {"cup_0"}
+
+
+def test_ways_are_drawn_in_pieces(view: View) -> None:
+    robot = {"kind": 3, "parent": "", "relation": ""}
+    for step in range(100):
+        moved = entity("agent_0", step * 0.2, 0.0, **robot)
+        view.take("/world/state", state(step, moved, keyframe=True))
+    pieces = view.table.section("trails")
+    assert [*pieces] == ["agent_0/0", "agent_0/1", "agent_0/2"]
+    assert pieces["agent_0/0"][-1] == pieces["agent_0/1"][0]  # type: ignore[index]
+    view.take("/world/info", info("agent_0"))
+    assert view.table.section("trails") == {}
+
+
+def test_prompts_and_replies_wait_for_a_click(view: View) -> None:
+    view.take("/planner/trace", trace("the prompt", "Thought: the cup is dirty\nWait[]"))
+    view.take("/planner/trace", trace("again", "nonsense", "no call in it"))
+    rows = view.table.section("traces")
+    assert "the prompt" not in str(rows)
+    assert rows["1"]["thought"] == "the cup is dirty"  # type: ignore[index, call-overload]
+    found = view.trace("1")
+    assert found is not None
+    assert found["prompt"] == "the prompt"
+    used = view.table.get("models", "planner small")
+    assert isinstance(used, dict)
+    assert (used["calls"], used["refused"], used["prompt_tokens"]) == (2, 1, 200)
+
+
+def test_lists_keep_their_newest_rows(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "MAX_TRACES", 3)
+    for number in range(5):
+        view.take("/planner/trace", trace(f"prompt {number}", ""))
+    assert [*view.table.section("traces")] == ["3", "4", "5"]
+    assert view.trace("2") is None
+
+
+def test_a_question_to_the_operator_goes_with_its_answer(view: View) -> None:
+    asked = Message(
+        question_id="q1",
+        agent="agent_0",
+        primitive="pick",
+        thing_class="cup",
+        why="a hand near a person",
+        target=Message(point=point(1.0, 2.0, 3.0)),
+        expires=header(9.0).stamp,
+    )
+    view.take("/agent_0/safety/question", asked)
+    assert {*view.table.section("questions")} == {"agent_0"}
+    view.take("/agent_0/safety/question", Message(question_id=""))
+    assert view.table.section("questions") == {}
+
+
+def test_a_bag_that_goes_back_begins_anew(view: View) -> None:
+    view.take("/world/state", state(9, entity("cup_0"), keyframe=True))
+    view.take("/instruct/status", instruction(1, "agent_0"))
+    view.reset()
+    assert view.table.section("truth") == view.table.section("instruct") == {}
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Thought: the cup is on the table\nPick[cup_0]", "the cup is on the table"),
+        ("I will pick it.\nPick[cup_0]", "I will pick it."),
+        ("Pick[cup_0]", ""),
+        ('{"calls": []}', ""),
+        ("", ""),
+    ],
+)
+def test_the_thought_of_a_reply(reply: str, expected: str) -> None:
+    assert thought(reply) == expected
+
+
+def test_unknown_cells_are_runs_in_rows() -> None:
+    cells = np.array([[0, -1, -1, 100], [-1, 0, 0, -1]], dtype=np.int8)
+    at = Message(position=point(-1.0, 2.0))
+    grid = Message(width=4, height=2, resolution=0.5, origin=at)
+    found = explored(Message(info=grid, data=cells.ravel().tolist()))
+    assert found["runs"] == [[0, 1, 2], [1, 0, 1], [1, 3, 1]]
+    assert (found["x"], found["cell"], found["share"]) == (-1.0, 0.5, 0.5)
+    with pytest.raises(ValueError, match="a grid of 4 x 2 has 3 cells"):
+        explored(Message(info=grid, data=[0, 0, 0]))
