@@ -65,7 +65,9 @@ class HssdDataset:
         self.is_partnr = is_partnr
         self.path = path = _config_in(config, is_partnr) if config.is_dir() else config
         if not path.is_file():
-            raise PlannerError(f"HSSD is not here: there is no {path}; {_HOW}")
+            others = ", ".join(found.name for found in sorted(path.parent.glob(f"*{_CONFIG}")))
+            other = f" (another version is: {others})" if others else ""
+            raise PlannerError(f"HSSD is not here: there is no {path}{other}; {_HOW}")
         self.folder = path.parent
         self._config = read_json(path, _Config)
 

@@ -65,6 +65,24 @@ def test_a_suite_runs_on_habitat(episode: Path, settings: Path, tmp_path: Path) 
     assert (tmp_path / "cache").is_dir()
 
 
+def test_an_abort_inside_the_simulator_costs_one_episode(
+    episode: Path, settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders, out = tmp_path / "orders.json", tmp_path / "run"
+    orders.write_text(json.dumps({"open_house": "abort"}), encoding="utf-8")
+    monkeypatch.setenv("STAND_IN_ORDERS", str(orders))
+    words = ["bench", str(episode), "--backend", "habitat", "--backend-config", str(settings)]
+    words += ["--memory", "full", "--out", str(out)]
+    assert main(words) == 1
+    (row,) = (out / "rows.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(row)["error"]["fault"] == "refused"
+    assert "SIGABRT when asked for open_house" in json.loads(row)["error"]["text"]
+    # The dataset was written whole before, and nothing half written stays.
+    assert not list((tmp_path / "cache").glob(".draft-*"))
+    orders.write_text("{}", encoding="utf-8")
+    assert main([*words, "--retry-errors"]) == 0
+
+
 def test_what_is_no_simulator_is_refused(
     episode: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,6 +63,19 @@ def test_a_missing_download_says_what_to_get(
         Movables([tmp_path / "objects_ovmm"])
 
 
+def test_another_version_of_the_download_is_told_apart(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "hssd-hab-partnr.scene_dataset_config.json").rename(
+        folder / "hssd-hab.scene_dataset_config.json"
+    )
+    assert main(["houses", "import", str(folder), SCENE]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "another version is: hssd-hab.scene_dataset_config.json" in told
+    assert "branch partnr" in told
+
+
 def test_an_unknown_scene_names_some_that_there_are(folder: Path) -> None:
     with pytest.raises(FileError, match=f"has no scene '7', but {SCENE}"):
         read_scene(HssdDataset(folder), "7", default_catalogue())
