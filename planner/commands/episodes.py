@@ -7,6 +7,7 @@ and this the run.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,11 @@ def run(args: argparse.Namespace) -> int:
     play = play_with_body if getattr(args, "body", False) else play_in_graph_world
     return cli.run(
         args,
-        solve=solve_with_expert,
+        solve=partial(
+            solve_with_expert,
+            backend=getattr(args, "backend", ""),
+            settings=getattr(args, "backend_config", ""),
+        ),
         play=play,
         find=_files_of_suite,
         understand=_understand,
@@ -70,23 +75,39 @@ def _understand(text: str) -> Goal:
     return found.goal
 
 
-def solve_with_expert(path: Path) -> str:
-    """Why the planner expert does not solve an episode with all its agents; "" where it does."""
-    from planner.app.embedded_run import run_embedded
+def solve_with_expert(path: Path, backend: str = "", settings: str = "") -> str:
+    """Why the planner expert does not solve an episode with all its agents; "" where it does.
+
+    Args:
+        path: of the episode.
+        backend: a simulator; "" = the embedded one, or what the house needs.
+        settings: its settings file; "" = the shipped one.
+
+    Raises:
+        PlannerError: if the simulator cannot be used.
+    """
+    from planner.app.prepared_run import prepare_run, usual_backend
+    from planner.parts.kinds import BACKENDS
     from planner.planning.expert.expert import Expert
     from planner.world.errors import PlannerError
     from planner.world.house_checks import load_episode
-    from sim_bridge.embedded.backend import EmbeddedBackend
-    from sim_bridge.embedded.options import EmbeddedOptions
+    from sim_bridge.part import Drawn
+    from sim_bridge.registry import make_backend
 
-    backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+    if backend and not BACKENDS.get(backend).simulated:
+        raise PlannerError(f"--backend {backend}: expected a simulator")
     try:
         episode, house = load_episode(path)
-        result = run_embedded(backend, house, episode, Expert, images=False)
+    except PlannerError as error:
+        return f"expert could not be run: {error}"
+    drawn = Drawn(pictures=False, instances=False)
+    world = make_backend(backend or usual_backend(house), settings, drawn)
+    try:
+        result = prepare_run(world, house, episode, Expert, images=False).run()
     except PlannerError as error:
         return f"expert could not be run: {error}"
     finally:
-        backend.close()
+        world.close()
     if result.verdict.success:
         return ""
     share = f"{100 * result.verdict.percent_complete:.0f} %"

@@ -6,6 +6,8 @@ import argparse
 from enum import StrEnum
 from pathlib import Path
 
+from planner.episodes.lint.arguments import add_solver_flags
+
 ALL = "all"
 
 
@@ -37,6 +39,7 @@ def add_generate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--solve", action="store_true", help="keep only what the planner expert solves"
     )
+    add_solver_flags(parser)
     parser.add_argument(
         "-o",
         "--output",

@@ -63,6 +63,7 @@ def run_generate(args: argparse.Namespace, solve: Solve | None) -> int:
         seed=args.seed,
         split=args.split,
         solve=args.solve,
+        backend=args.backend,
         model=args.model,
         houses={house.name: sha256(house_json(house).encode()).hexdigest() for house in houses},
     )

@@ -31,7 +31,7 @@ class Asked(FileModel):
     """The first line: the arguments that decide what the episodes are.
 
     Attributes:
-        house, type, count, seed, split, solve, model: as in the command.
+        house, type, count, seed, split, solve, backend, model: as in the command.
         houses: SHA-256 of each house's file by name, in the order of use.
     """
 
@@ -42,6 +42,7 @@ class Asked(FileModel):
     seed: int = Field(ge=0)
     split: Literal["train", "val", "test"] | None
     solve: bool
+    backend: str = ""
     model: str
     houses: dict[str, str]
 

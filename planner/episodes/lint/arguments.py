@@ -6,8 +6,23 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from planner.parts.kinds import BACKENDS
+
 # Runs a planner on an episode file; returns why it did not succeed, or "".
 Solve = Callable[[Path], str]
+
+
+def add_solver_flags(parser: argparse.ArgumentParser) -> None:
+    """Declares in which simulator `--solve` runs."""
+    parser.add_argument(
+        "--backend",
+        choices=BACKENDS.names(),
+        default="",
+        help="with --solve: a simulator; default: the embedded one, or what the house needs",
+    )
+    parser.add_argument(
+        "--backend-config", default="", metavar="FILE", help="its settings; default: the shipped"
+    )
 
 
 def add_lint_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +39,7 @@ def add_lint_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also let the planner expert solve each sound episode, in this process",
     )
+    add_solver_flags(parser)
     parser.add_argument(
         "--body",
         action="store_true",

@@ -12,6 +12,7 @@ import pytest
 from planner.app.prepared_run import prepare_run
 from planner.bench.runs.settings import RunSettings
 from planner.cli import main
+from planner.commands.episodes import solve_with_expert
 from planner.episodes.episode_file import write_episode
 from planner.planning.expert.expert import Expert
 from planner.world.episode import Episode
@@ -81,6 +82,16 @@ def test_an_abort_inside_the_simulator_costs_one_episode(
     assert not list((tmp_path / "cache").glob(".draft-*"))
     orders.write_text("{}", encoding="utf-8")
     assert main([*words, "--retry-errors"]) == 0
+
+
+def test_episodes_are_solved_in_the_simulator_that_is_named(
+    episode: Path, settings: Path, tmp_path: Path
+) -> None:
+    assert solve_with_expert(episode) == ""
+    # The stand-in's pictures do not show the cup, so the expert finds nothing there.
+    unsolved = solve_with_expert(episode, "habitat", str(settings))
+    assert unsolved.startswith("expert stopped at 0 %")
+    assert (tmp_path / "cache").is_dir()
 
 
 def test_what_is_no_simulator_is_refused(
