@@ -66,6 +66,48 @@ export function dashArray(dash, gone, total) {
   return found.map((part) => part.toFixed(3)).join(" ");
 }
 
+// Height of the letters of things' names, metres; the same as in report.css.
+const THING_SIZE = 0.19;
+
+/** The rectangle of a name in the picture: left, top, right, bottom; letters are 0.6 as wide as high. */
+function nameBox(words, size, left, base) {
+  return [left, base - 0.85 * size, left + 0.6 * size * words.length, base + 0.25 * size];
+}
+
+/** The rectangles of the rooms' names in the picture. */
+export function roomNameBoxes(plan, view) {
+  return plan.rooms.map((room) => {
+    const [x, y] = view.place(room.label_m);
+    return nameBox(room.name, room.label_size_m, x - 0.3 * room.label_size_m * room.name.length, y + 0.35 * room.label_size_m);
+  });
+}
+
+/**
+ * Where the names of things are beside them, so that none is over another or a dot: for each of `things`,
+ * `{words, at}` with `at` in the picture, the offset of its first letter from `at`.
+ */
+export function nameOffsets(things, taken) {
+  const dots = things.map(({ at: [x, y] }) => [x - 0.1, y - 0.1, x + 0.1, y + 0.1]);
+  const boxes = [...taken, ...dots];
+  const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+  return things.map(({ words, at: [x, y], clear }) => {
+    const wide = 0.6 * THING_SIZE * words.length;
+    const spots = [];
+    for (let row = 0; row <= 6; row += 1) {
+      for (const down of row ? [row, -row] : [0]) {
+        const dy = 0.06 + 0.24 * down;
+        spots.push([clear, dy], [-clear - wide, dy], [-wide / 2, dy + Math.sign(down) * 0.1]);
+      }
+    }
+    // Just beside it there is no room for a name in the middle.
+    spots.splice(2, 1);
+    const free = ([dx, dy]) => !boxes.some((box) => meet(box, nameBox(words, THING_SIZE, x + dx, y + dy)));
+    const spot = spots.find(free) || spots[0];
+    boxes.push(nameBox(words, THING_SIZE, x + spot[0], y + spot[1]));
+    return spot;
+  });
+}
+
 /** Groups of a plan: floors, furniture, walls and doors, names. */
 export function floorPlan(plan, view) {
   const points = (corners) => view.points(corners);

@@ -1,7 +1,7 @@
 // The run as it went: the map with agents and things, the pictures of the moment, and the slider.
 
 import { clock, el, svg } from "./dom.js";
-import { dashArray, DASHES, floorPlan, View } from "./floor_plan.js";
+import { dashArray, DASHES, floorPlan, nameOffsets, roomNameBoxes, View } from "./floor_plan.js";
 import { lastAt } from "./timeline.js";
 
 const SPEEDS = [1, 2, 5, 10, 30, 100];
@@ -172,23 +172,34 @@ function drawPaths(timeline, bag, view, trails, bodies) {
 }
 
 function drawThings(timeline, bag, view, group, pose) {
-  for (const thing of bag.things) {
-    const dot = svg("circle", { r: 0.09 });
+  const rooms = bag.plan ? roomNameBoxes(bag.plan, view) : [];
+  const drawn = bag.things.map((thing) => {
     const name = svg("text", { x: 0.16, y: 0.06 }, thing.name.replaceAll("_", " "));
     const title = svg("title");
-    const node = svg("g", { class: "thing" }, title, dot, name);
+    const node = svg("g", { class: "thing" }, title, svg("circle", { r: 0.09 }), name);
     group.append(node);
     const moved = thing.places.length > 1;
     node.classList.toggle("moved", moved);
-    timeline.follow((t) => {
+    return { thing, node, name, title, moved };
+  });
+  timeline.follow((t) => {
+    const named = [];
+    for (const { thing, node, name, title, moved } of drawn) {
       const place = thing.places[Math.max(0, lastAt(thing.places, t, (p) => p.t_s))];
       const held = place.holder ? pose(place.holder) : null;
-      node.setAttribute("transform", view.translation(held || [place.x_m, place.y_m]));
+      const corner = held || [place.x_m, place.y_m];
+      node.setAttribute("transform", view.translation(corner));
       node.classList.toggle("held", Boolean(place.holder));
       const hand = place.hand ? ` in ${place.hand}` : "";
       title.textContent = `${thing.name}: ${place.holder ? `held by ${place.holder}${hand}` : place.parent}`;
+      // What is in a hand is under the agent's body.
+      if (moved) named.push({ name, words: thing.name, at: view.place(corner), clear: held ? 0.46 : 0.16 });
+    }
+    nameOffsets(named, rooms).forEach(([dx, dy], i) => {
+      named[i].name.setAttribute("x", dx.toFixed(3));
+      named[i].name.setAttribute("y", dy.toFixed(3));
     });
-  }
+  });
 }
 
 function drawBelieved(timeline, believed, view, group) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 
 from planner.cli import main
@@ -99,6 +101,43 @@ def test_house_and_parts_of_the_task_are_drawn(page, browser) -> None:
     assert "cup_0 on top of table_1" in words
     assert "both the same" in words
     assert not browser.complaints
+
+
+def test_names_are_over_ways_and_none_is_over_another(film, tmp_path, browser) -> None:
+    # Two things that end closer to one another than their names are high.
+    film.put("cup_0", -0.05).put("apple_0", 0.05)
+    bag = film.everything("bag").close()
+    assert main(["report", str(bag), "-o", str(tmp_path / "out")]) == 0
+    browser.open(tmp_path / "out" / "report.html")
+    browser.run(
+        "(() => { const s = document.getElementById('slider'); s.value = s.max; "
+        "s.dispatchEvent(new Event('input')); })()"
+    )
+    boxes = browser.run(
+        "[...document.querySelectorAll('.names text, .thing.moved text')].map(text => "
+        "{ const b = text.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; })"
+    )
+    assert len(boxes) >= 4
+    for one, other in combinations(boxes, 2):
+        apart_px = max(one[0] - other[2], other[0] - one[2], one[1] - other[3], other[1] - one[3])
+        # Lines are a little higher than their letters.
+        assert apart_px > -3
+    follows = "trails.compareDocumentPosition(names) & Node.DOCUMENT_POSITION_FOLLOWING"
+    groups = "const [trails, names] = ['.trails', '.names'].map(n => document.querySelector(n))"
+    assert browser.run(f"(() => {{ {groups}; return {follows}; }})()") == 4
+    assert not browser.complaints
+
+
+def test_the_dash_of_a_way_ends_where_the_agent_is(walk, browser) -> None:
+    browser.open(walk)
+    past = "document.querySelector('.trail:not(.future):not(.casing)')"
+    browser.run(
+        "(() => { const s = document.getElementById('slider'); s.value = 5; "
+        "s.dispatchEvent(new Event('input')); })()"
+    )
+    lengths = browser.run(f"{past}.getAttribute('stroke-dasharray')").split()
+    assert float(lengths[0]) == pytest.approx(5.0, abs=0.2)
+    assert float(lengths[-1]) > 10.0
 
 
 def test_several_bags_are_one_page(film, tmp_path, browser) -> None:
