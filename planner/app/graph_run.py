@@ -91,11 +91,15 @@ def _watchful(backend: GraphBackend, visibility: Visibility) -> PrivilegedUpdate
     return PrivilegedUpdater(
         backend.world_state,
         visibility,
+        sightings=backend.sightings_now,
         in_view=lambda agent, names: any(
             map(visibility.shows, backend.sightings_among(agent, names))
         ),
         handled=lambda: backend.handled_revision,
         glimpse=glimpse,
+        show_none=lambda names, seconds: backend.looks_seeing_none(
+            names, seconds, visibility.shows
+        ),
     )
 
 
@@ -108,7 +112,8 @@ class _Observer:
 
     def look(self, agent: str) -> None:
         """Updates the memory with what the agent senses now."""
-        _observe(self.backend, self.memory, agent)
+        seen = replace(self.backend.observe(agent), sightings=self.backend.sightings_now(agent))
+        self.memory.observe(seen)
 
     def redundant_frames(self, seconds: object) -> int:  # noqa: ARG002 - no foresight
         """Always 0: no frame is known to be redundant."""
@@ -130,19 +135,23 @@ class _GraphObserver:
         """Updates the memory with what the agent senses now."""
         now_s = self.backend.now_s()
         if self.privileged.needs_look(agent, now_s, self.memory.entities):
-            _observe(self.backend, self.memory, agent)
+            self.memory.observe(self.backend.observe(agent))
             return
         base_m, heading_rad, holds = self.backend.localised_position(agent)
         self.memory.note_self(agent, base_m, now_s, holds=holds, heading_rad=heading_rad)
 
-    def redundant_frames(self, seconds: object) -> int:  # noqa: ARG002 - no foresight
-        """Always 0, so that the judge sees agents wherever a frame is due."""
-        return 0
+    def redundant_frames(self, seconds: Sequence[float]) -> int:
+        """The number of coming frames that certainly will not change the memory."""
+        backend, known = self.backend, self.memory.entities
+        if backend.is_idle:
+            # Whoever waits for news waits for the next frame.
+            return 0
+        return self.privileged.redundant_frames(backend.agents, backend.now_s(), seconds, known)
 
     def pass_over(self, seconds: float) -> None:
-        """Does nothing: no frame is skipped."""
-
-
-def _observe(backend: SightedBackend, memory: Memory, agent: str) -> None:
-    seen = replace(backend.observe(agent), sightings=backend.sightings_now(agent))
-    memory.observe(seen)
+        """Tells the memory that all agents looked `seconds` from now, and from where."""
+        backend = self.backend
+        for agent in backend.agents:
+            base_m, heading_rad, holds = backend.predicted_position(agent, seconds)
+            at_s = backend.now_s() + seconds
+            self.memory.note_self(agent, base_m, at_s, holds=holds, heading_rad=heading_rad)

@@ -39,8 +39,11 @@ class Leaper(Protocol):
     def moves_things(self) -> bool:
         """Whether something is being carried, opened or closed."""
 
+    def moves_agents(self) -> bool:
+        """Whether agents are judged and one is walking or turning."""
+
     def reach(self, dt_s: float, steps: int) -> Mapping[str, Box]:
-        """Bounding boxes of everything that moves during these steps."""
+        """Bounding boxes of everything that moves and is judged during these steps."""
 
     @property
     def revision(self) -> int:
@@ -167,6 +170,8 @@ class Foresight(Steps):
         count = self._until_look(max(1, min(steady, max_steps)))
         if leaper.moves_things():
             self._carry(count)
+        elif leaper.moves_agents():
+            self._walk(count)
         else:
             self._leap(count)
             self._judge_changes()
@@ -186,6 +191,29 @@ class Foresight(Steps):
             if count == 1 or leaper.handled_revision != handled:
                 self._judge_changes()
             left -= count
+
+    def _walk(self, left: int) -> None:
+        """Takes steps in which agents move; the judge sees every frame that may matter to it."""
+        leaper = self.leaper
+        while left > 0:
+            step = round(self.backend.now_s() / STEP_S)
+            count, frame = left, min(left, self._frame_after(step) - step)
+            while count > frame and not self.evaluator.keeps(leaper.reach(STEP_S, count)):
+                count = max(frame, count // 2)
+            self._leap(count)
+            left -= count
+            if count <= frame or left == 0:
+                self._judge_changes()
+
+    def _frame_after(self, step: int) -> int:
+        """The first step after a given one in which a frame is due if every one is taken."""
+        period = self.memory.period_s / STEP_S
+        slot = math.floor(step / period + 1e-6)
+        frames = (
+            -(-math.ceil(each * period - 1e-6) // EXPOSURE_STEPS) * EXPOSURE_STEPS
+            for each in (slot, slot + 1, slot + 2)
+        )
+        return next(frame for frame in frames if frame > step)
 
     def _leap(self, steps: int) -> None:
         if self.on_advance is not None:

@@ -21,8 +21,10 @@ from pydantic import JsonValue
 from planner.evaluation.progress import CriteriaProgress
 from planner.evaluation.relations import holds
 from planner.evaluation.scene import Scene
+from planner.evaluation.steadiness import keeps_relation, shadows_nothing
 from planner.world.episode import ROBOT, Criteria, Triple
 from planner.world.errors import FileError
+from planner.world.geometry import Box
 from planner.world.state import WorldState
 from planner.world.vocabulary import EntityKind, floor_name
 
@@ -86,6 +88,8 @@ class CriteriaJudge:
         for ground in self._truth:
             for name in ground[1:]:
                 self._of.setdefault(name, []).append(ground)
+        # Anything that gets between these and what they lie on changes the rays.
+        self._cast = tuple({ground[1] for ground in self._truth if ground[0] in _PLACEMENTS})
         self._look(scene, state, self._truth)
         self._at_start = frozenset(g for g, true in self._truth.items() if true)
         self._passed: set[_Choice] = set()
@@ -122,6 +126,19 @@ class CriteriaJudge:
         if self._look(scene, state, stale):
             self._judge(state.step)
         return self._progress is not before
+
+    def keeps(self, scene: Scene, reach: Mapping[str, Box], things: Mapping[str, Box]) -> bool:
+        """Whether all criteria certainly keep their truth while agents and things move.
+
+        Args:
+            scene: as of the last state.
+            reach: for each agent the box of its centre's way, for each moving thing its own.
+            things: those of `reach` that are things.
+        """
+        if self._robot not in reach or not shadows_nothing(self._cast, scene, things):
+            return False
+        grounds = {ground for name in reach for ground in self._of.get(name, ())}
+        return all(keeps_relation(scene, reach, g, held=self._truth[g]) for g in grounds)
 
     def latches(self) -> dict[str, JsonValue]:
         """Everything that is remembered of earlier states."""

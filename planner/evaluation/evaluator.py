@@ -220,17 +220,25 @@ class Evaluator:
 
         Args:
             reach: for each moving thing, the box in the map that contains all of it from the last
-                processed state until it stops.
+                processed state until it stops; for each agent, the box of its centre's way.
 
         Returns:
             False if this is uncertain; then each state must be processed.
         """
-        if self._criteria is not None or self._scene.has_edges:
+        scene = self._scene
+        if scene.has_edges:
             return False
-        if not shadows_nothing(self._cast, self._scene, reach):
+        things = {name: box for name, box in reach.items() if self._is_thing(name)}
+        if not shadows_nothing(self._cast, scene, things):
             return False
-        watches = {id(w): w for name in reach for w in self._by_name.get(name, ())}
-        return all(keeps(watch, self._scene, reach) for watch in watches.values())
+        watches = {id(w): w for name in things for w in self._by_name.get(name, ())}
+        if not all(keeps(watch, scene, things) for watch in watches.values()):
+            return False
+        return self._criteria is None or self._criteria.keeps(scene, reach, things)
+
+    def _is_thing(self, name: str) -> bool:
+        entity = self._scene.entities.get(name)
+        return entity is not None and entity.kind is not EntityKind.AGENT
 
     def result(self) -> Verdict:
         """The verdict if the episode ended with the last state (PARTNR-E6).

@@ -7,13 +7,17 @@ not be judged one by one. All checks are conservative.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping
 
 from planner.evaluation.predicates import ON_FLOOR_M
 from planner.evaluation.propositions import Watch
+from planner.evaluation.relations import CLOSE_M
 from planner.evaluation.scene import EPSILON_M, RAISED_M, Scene
 from planner.evaluation.task import Predicate, asked_word
+from planner.world.agents import body_of
 from planner.world.geometry import Box
+from planner.world.vocabulary import EntityKind, Relation, floor_name
 
 # More than the tolerances of the predicates.
 _SLACK_M = 10 * EPSILON_M
@@ -64,6 +68,63 @@ def shadows_nothing(cast: Iterable[str], scene: Scene, reach: Reach) -> bool:
         for mover, around in reach.items()
         if name != mover
     )
+
+
+def keeps_relation(scene: Scene, reach: Reach, ground: tuple[str, str, str], *, held: bool) -> bool:
+    """Whether a relation of ET-Plan-Bench's keeps its truth while agents and things move.
+
+    Args:
+        scene: the position of everything that does not move.
+        reach: as of `keeps`, and for each agent the box of its centre's way.
+        ground: the relation and its two entities.
+        held: whether it holds now.
+    """
+    relation, one, other = ground
+    room = other.removeprefix(floor_name(""))
+    place = scene.entities.get(room)
+    if place is not None and place.kind is EntityKind.ROOM:
+        if one not in reach:
+            return True
+        on_floor = relation == "ON" or other != room
+        return _is_lifted(reach[one]) if on_floor else scene.on_one_side(reach[one], room)
+    if relation == "CLOSE":
+        return _keeps_close(scene, reach, one, other, held=held)
+    if relation == "FACING" or held:
+        return False
+    movers = [(a, b) for a, b in ((one, other), (other, one)) if a in reach]
+    return all(_is_clear(scene, reach, a, b) for a, b in movers)
+
+
+def _keeps_close(scene: Scene, reach: Reach, one: str, other: str, *, held: bool) -> bool:
+    first, second = (reach.get(name) or scene.box(name) for name in (one, other))
+    if first is None or second is None:
+        return False
+    if not held:
+        return not _overlap(first, second, CLOSE_M)
+    for agent, thing in ((one, other), (other, one)):
+        if _is_in_hand(scene, thing, agent):
+            # Its middle stays as near as the hand.
+            return True
+    # The gap between a point and a box is convex: it is widest at a corner of where the point is.
+    (x0, y0, _), (x1, y1, _) = first.minimum_m, first.maximum_m
+    (u0, v0, _), (u1, v1, _) = second.minimum_m, second.maximum_m
+    far = max(x1 - u0, u1 - x0, 0.0), max(y1 - v0, v1 - y0, 0.0)
+    if other in reach or one not in reach:
+        return math.hypot(*far) < CLOSE_M - _SLACK_M
+    corners = ((x, y) for x in (x0, x1) for y in (y0, y1))
+    return all(
+        math.hypot(max(u0 - x, x - u1, 0.0), max(v0 - y, y - v1, 0.0)) < CLOSE_M - _SLACK_M
+        for x, y in corners
+    )
+
+
+def _is_in_hand(scene: Scene, thing: str, agent: str) -> bool:
+    """Whether an agent holds a thing, in a hand that is near enough to be CLOSE."""
+    item, who = scene.entities.get(thing), scene.entities.get(agent)
+    if item is None or who is None or item.relation is not Relation.HELD or item.parent != agent:
+        return False
+    body = body_of(who.class_name)
+    return body is not None and math.hypot(*body.hand_m[:2]) < CLOSE_M - _SLACK_M
 
 
 def _may_shadow(scene: Scene, mover: str, around: Box, box: Box | None) -> bool:

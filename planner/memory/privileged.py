@@ -254,7 +254,7 @@ class PrivilegedUpdater:
         seen: Mapping[str, Sighting],
     ) -> Iterator[Entity]:
         """Those whose stored position is clearly visible."""
-        if observation.sightings is not None:
+        if observation.sightings is not None or (frame is None and not observation.optical):
             yield from _faced(hidden, state.entities.get(observation.agent), seen, state)
             return
         view = _view(observation, frame, state) if hidden else None

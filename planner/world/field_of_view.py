@@ -31,16 +31,23 @@ def sightings(
         agent: who looks.
         names: of the entities to look for, and the order of the sightings; None = all of the world.
     """
-    entities = state.entities
-    viewer = entities.get(agent)
-    if viewer is None:
-        return
+    viewer = state.entities.get(agent)
+    if viewer is not None:
+        yield from sightings_of(viewer, state.entities, names)
+
+
+def sightings_of(
+    viewer: EntityState,
+    entities: Mapping[str, EntityState],
+    names: Collection[str] | None = None,
+) -> Iterator[Sighting]:
+    """`sightings` of an agent that may stand elsewhere than the world says."""
     (x, y, _), room, in_view = viewer.pose.position_m, viewer.room, view_of(viewer)
     for name in entities if names is None else names:
         entity = entities.get(name)
         if entity is None or entity.room != room:
             continue
-        if entity.kind is EntityKind.ROOM or name == agent:
+        if entity.kind is EntityKind.ROOM or name == viewer.name:
             continue
         point = _middle(entity)
         if in_view(point) and not is_enclosed(entity, entities):

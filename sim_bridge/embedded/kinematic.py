@@ -196,6 +196,10 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
         world = self._loaded()
         return bool(world.opening) or any(agent.held for agent in world.agents.values())
 
+    def moves_agents(self) -> bool:
+        """Always False: where agents are is judged when things change, and at the end."""
+        return False
+
     def reach(self, dt_s: float, steps: int) -> dict[str, Box]:
         """Boxes in which everything that moves stays for steps that may be taken as one.
 

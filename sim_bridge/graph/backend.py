@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
-from planner.world.field_of_view import sightings
-from planner.world.geometry import Box, Vec3
+from planner.world.field_of_view import is_enclosed, sightings, sightings_of
+from planner.world.geometry import Box, Pose, Vec3
 from planner.world.hands import held_things
 from planner.world.house import House
 from planner.world.observation import Sighting
 from planner.world.primitive import Primitive
+from sim_bridge.graph.courses import reach_of, stance_after
 from sim_bridge.graph.options import GraphOptions, default_graph_options
 from sim_bridge.graph.routines import ABLE, Act, routine
 from sim_bridge.graph.scene import start_of
@@ -68,9 +70,18 @@ class GraphBackend(PicturelessBackend[GraphWorld]):
         """Always False: what is held has no place of its own, and things open at once."""
         return False
 
-    def reach(self, dt_s: float, steps: int) -> dict[str, Box]:  # noqa: ARG002 - nothing moves
-        """Nothing but agents moves."""
-        return {}
+    def moves_agents(self) -> bool:
+        """Whether an agent is walking or turning, with what it holds."""
+        return any(who.course is not None for who in self._loaded().agents.values())
+
+    def reach(self, dt_s: float, steps: int) -> dict[str, Box]:
+        """Boxes that contain the ways of all agents' centres, and of what they hold."""
+        world, seconds = self._loaded(), dt_s * steps
+        return {
+            name: box
+            for who in world.agents.values()
+            for name, box in reach_of(world, who, seconds)
+        }
 
     @property
     def revision(self) -> int:
@@ -104,6 +115,44 @@ class GraphBackend(PicturelessBackend[GraphWorld]):
     def sightings_among(self, agent: str, names: Collection[str]) -> Iterator[Sighting]:
         """What the agent sees of some entities, in their order."""
         return sightings(self._loaded().snapshot(), agent, names)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no agent is doing anything."""
+        return not self._current
+
+    def looks_seeing_none(
+        self,
+        names: Collection[str],
+        seconds: Sequence[float],
+        shows: Callable[[Sighting], bool],
+    ) -> int:
+        """How many looks of agents on their courses show none of some entities before one may.
+
+        Args:
+            names: of the entities.
+            seconds: when all agents look, from now, in order.
+            shows: whether a sighting counts.
+        """
+        world = self._loaded()
+        agents = tuple(world.agents.values())
+        looks = [[stance_after(world, who, after_s) for who in agents] for after_s in seconds]
+        rooms = {at.room for look in looks for at in look}
+        entities = world.snapshot().entities
+        near = [name for name in names if entities[name].room in rooms]
+        near = [name for name in near if not is_enclosed(entities[name], entities)]
+        for count, look in enumerate(looks if near else ()):
+            for who, at in zip(agents, look, strict=True):
+                pose = Pose.planar(at.x_m, at.y_m, at.yaw_rad)
+                viewer = replace(entities[who.name], pose=pose, room=at.room)
+                if any(map(shows, sightings_of(viewer, entities, near))):
+                    return count
+        return len(seconds)
+
+    def predicted_position(self, agent: str, seconds: float) -> tuple[Vec3, float, bool]:
+        """`localised_position` some seconds from now, if the agent goes on with what it does."""
+        at = stance_after(self._loaded(), self._agent(agent), seconds)
+        return (at.x_m, at.y_m, 0.0), at.yaw_rad, self._is_holding(agent)
 
     def localised_position(self, agent: str) -> tuple[Vec3, float, bool]:
         """Position and heading in `map`, and whether the agent holds anything: cheap `observe`."""

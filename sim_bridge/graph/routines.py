@@ -16,6 +16,7 @@ from sim_bridge.embedded.options import Durations
 from sim_bridge.graph import pointing
 from sim_bridge.graph.acting import apply, first_missing
 from sim_bridge.graph.actions import Action, Precondition, Verb
+from sim_bridge.graph.courses import Course
 from sim_bridge.graph.world import Agent, GraphWorld
 from sim_bridge.stepped import Routine, Stage
 
@@ -134,9 +135,10 @@ def _walk(act: Act, way: tuple[tuple[float, float], ...], room: str) -> Motion:
     for index, point in enumerate(way):
         if math.dist((who.x_m, who.y_m), point) > 1e-9:
             yield from _turn(act, math.atan2(point[1] - who.y_m, point[0] - who.x_m))
+        speed_m_s = who.body.speed_m_s
         while (left_m := math.dist((who.x_m, who.y_m), point)) > 1e-9:
-            speed_m_s = who.body.speed_m_s
-            step_m = speed_m_s * (yield _stage("walking", index / len(way), left_m / speed_m_s))
+            stage = _stage("walking", index / len(way), left_m / speed_m_s)
+            step_m = speed_m_s * (yield from _on(who, Course(to_m=point), stage))
             share = min(1.0, step_m / left_m)
             x = who.x_m + (point[0] - who.x_m) * share
             y = who.y_m + (point[1] - who.y_m) * share
@@ -150,9 +152,19 @@ def _turn(act: Act, heading_rad: float) -> Motion:
     world, who = act.world, act.who
     while abs(left_rad := math.remainder(heading_rad - who.yaw_rad, math.tau)) > 1e-9:
         speed_rad_s = who.body.turn_speed_rad_s
-        step_rad = speed_rad_s * (yield _stage("turning", 0.0, abs(left_rad) / speed_rad_s))
+        stage = _stage("turning", 0.0, abs(left_rad) / speed_rad_s)
+        step_rad = speed_rad_s * (yield from _on(who, Course(to_rad=heading_rad), stage))
         turn_rad = math.copysign(min(step_rad, abs(left_rad)), left_rad)
         world.move(who, who.x_m, who.y_m, wrap_angle_rad(who.yaw_rad + turn_rad), who.room)
+
+
+def _on(who: Agent, course: Course, stage: Stage) -> Generator[Stage, float, float]:
+    """Waits for the next step of a course; its seconds."""
+    who.course = course
+    try:
+        return (yield stage)
+    finally:
+        who.course = None
 
 
 def _look(act: Act) -> Routine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,13 +28,18 @@ from planner.world.vocabulary import (
     EntityKind,
     Relation,
 )
+from sim_bridge.graph.courses import Course
 from sim_bridge.graph.scene import Node, Place, Start, States
 from sim_bridge.graph.ways import Point
 
 
 @dataclass(slots=True)
 class Agent:
-    """An agent."""
+    """An agent.
+
+    Attributes:
+        course: what its body is doing; None while it stands still.
+    """
 
     name: str
     body: Body
@@ -43,6 +49,7 @@ class Agent:
     yaw_rad: float
     room: str
     hands: Hands
+    course: Course | None = None
 
     @property
     def holding(self) -> str | None:
@@ -207,6 +214,12 @@ class GraphWorld:
         """What is directly on or within an entity."""
         return self._contents.get(name, ())
 
+    def with_contents(self, name: str) -> Iterator[str]:
+        """A thing, and all that is on or in it at any depth."""
+        yield name
+        for inside in self._contents.get(name, ()):
+            yield from self.with_contents(inside)
+
     def enclosing(self, name: str) -> str | None:
         """The closed thing or furniture that an entity is in, at any depth; None for none."""
         while name in self._places:
@@ -334,9 +347,8 @@ class GraphWorld:
         self._touch_with_contents(name)
 
     def _touch_with_contents(self, name: str) -> None:
-        self._touch(name)
-        for inside in self._contents.get(name, ()):
-            self._touch_with_contents(inside)
+        for each in self.with_contents(name):
+            self._touch(each)
 
     def _touch(self, name: str) -> None:
         self._dirty.add(name)
