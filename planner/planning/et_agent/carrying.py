@@ -27,6 +27,8 @@ class Carrying:
     failure: str = ""
     order: Order | None = None
     _brought: list[str] = field(default_factory=list)
+    _last_place: str | None = None
+    _shared: str | None = None
 
     async def run(self, errands: Sequence[Errand], *, jointly: bool, two_arms: bool) -> Calls:
         """Does one part after another, or two at once.
@@ -43,13 +45,16 @@ class Carrying:
                 return
             self.order = Order.ONE_ARM
         for errand in errands:
-            async for call in self._one(errand):
+            async for call in self._one(errand, jointly=jointly):
                 yield call
             if self.failure:
                 return
 
-    async def _one(self, errand: Errand) -> Calls:
-        """Algorithm 3; without a place only its first half."""
+    async def _one(self, errand: Errand, *, jointly: bool) -> Calls:
+        """Algorithm 3; without a place only its first half.
+
+        `jointly`: whether all things go to one place, the one that the first was put at.
+        """
         search = Search(self.walk, errand.target, tuple(self._brought))
         async for call in search.run():
             yield call
@@ -59,7 +64,7 @@ class Carrying:
             return
         if errand.place is None:
             return
-        place = self._known_place(errand.place, thing)
+        place = self._shared or self._known_place(errand.place, thing)
         if place is not None and self._must_open_first(place, thing):
             async for call in self._open_first(place, thing):
                 yield call
@@ -69,7 +74,22 @@ class Carrying:
         if not self.walk.has_succeeded():
             self._fail(f"{thing} could not be picked up")
             return
+        if self._shared is not None:
+            async for call in self._again(thing, self._shared, errand):
+                yield call
+            return
         async for call in self._to_place([thing], errand):
+            yield call
+        if jointly:
+            self._shared = self._last_place
+
+    async def _again(self, thing: str, place: str, errand: Errand) -> Calls:
+        """To the place where the other thing was put: "a table" for both is one table."""
+        yield self.walk.act(SkillName.NAVIGATE, place)
+        if not self.walk.has_succeeded():
+            self._fail(f"{place} cannot be reached")
+            return
+        async for call in self._put([thing], place, errand.where):
             yield call
 
     async def _both(self, first: Errand, second: Errand) -> Calls:
@@ -147,6 +167,7 @@ class Carrying:
         if search.found is None:
             self.failure = f"{errand.place} was not found"
             return
+        self._last_place = search.found
         async for call in self._put(things, search.found, errand.where):
             yield call
 

@@ -164,7 +164,7 @@ def _parts(words: Sequence[str], *, moved: bool = False) -> list[str | _Link]:
     noun: list[str] = []
 
     def end_noun() -> None:
-        while noun and noun[-1] in (",", "and"):
+        while noun and noun[-1] in (",", "and", "of"):
             noun.pop()
         while noun and noun[0] in (",", "and"):
             noun.pop(0)
@@ -188,7 +188,8 @@ def _parts(words: Sequence[str], *, moved: bool = False) -> list[str | _Link]:
         if word == "to" and noun and moved:
             end_noun()
             parts.append(_Link(Where.ON, towards=True))
-        elif word not in _FILLER or word in _PRONOUNS:
+        elif word not in _FILLER or word in _PRONOUNS or (word == "of" and noun):
+            # "Of" belongs to names such as "chest of drawers".
             noun.append(word)
         index += 1
     end_noun()

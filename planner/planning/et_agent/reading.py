@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from planner.language.description import (
@@ -83,12 +83,33 @@ def _by_language(text: str) -> tuple[Errand, ...]:
     try:
         for step in found.steps:
             for request in step:
-                errands += _errands(request, labels)
+                if not _goes_where_it_is(request, errands, labels):
+                    errands += _errands(request, labels)
     except _CannotError:
         return ()
-    # What is found before it is moved is part of moving it.
+    return tuple(_joined(errands))
+
+
+def _joined(errands: Sequence[Errand]) -> Iterator[Errand]:
+    """What is found before it is moved is part of moving it, with what is said about it."""
     moved = {errand.target.word for errand in errands if errand.place is not None}
-    return tuple(e for e in errands if e.place is not None or e.target.word not in moved)
+    found: dict[str, Sought] = {}
+    for errand in errands:
+        word = errand.target.word
+        if errand.place is None and word in moved:
+            found[word] = errand.target
+        else:
+            yield replace(errand, target=found.pop(word, errand.target))
+
+
+def _goes_where_it_is(
+    request: object, errands: Sequence[Errand], labels: dict[str, Sought]
+) -> bool:
+    """Whether "go there" only means where the thing is that was to be found before."""
+    if not isinstance(request, Go) or len(request.to) != 1 or not errands:
+        return False
+    anchor = errands[-1].target.anchor
+    return anchor is not None and _sought(request.to[0].anchor, labels).word == anchor.word
 
 
 def _errands(request: object, labels: dict[str, Sought]) -> Iterator[Errand]:

@@ -37,8 +37,27 @@ class Search:
         if self._is_found() or self.walk.prior is Prior.G:
             # Who knows everything has nothing to look for.
             return
-        for room in await self._rooms():
+        rooms = await self._rooms()
+        for room in rooms:
             async for call in self._search_room(room):
+                yield call
+            if self._is_found():
+                return
+        for room in rooms:
+            async for call in self._open_what_is_closed(room):
+                yield call
+            if self._is_found():
+                return
+
+    async def _open_what_is_closed(self, room: str) -> Calls:
+        """Another round, until the actions are used up: what nobody proposed (ETPLAN-1.4)."""
+        while None in self.walk.known.hands:
+            known = self.walk.known
+            pieces = [node.name for node in known.seen_in(room) if known.is_large(node.name)]
+            closed = [n for n in pieces if known.is_closed(n) and n not in self._visited]
+            if not closed:
+                return
+            async for call in self._visit(closed[0]):
                 yield call
             if self._is_found():
                 return

@@ -161,3 +161,19 @@ def test_one_thing_goes_into_another_and_both_to_a_place() -> None:
     )
     assert played.result.verdict.success
     assert played.actions[-1] == f"Place[{mug}, on, {desk}, None, None]"
+
+
+def test_two_things_go_to_the_same_place_where_there_are_several() -> None:
+    """One table, though another is nearer to the second thing."""
+    toy = Toy("livingroom", "kitchen")
+    near = toy.piece("table", "livingroom_1", (2.0, 2.0))
+    apple = toy.thing("apple", "ON", toy.piece("bench", "livingroom_1", (1.0, -2.0)))
+    far = toy.piece("table", "kitchen_2", (2.0, 0.0))
+    plum = toy.thing("plum", "ON", toy.piece("desk", "kitchen_2", (2.0, -2.0)))
+    played = play(toy, "Put the apple and the plum on a table.", Told(rooms=["kitchen_2"]))
+    put = [action for action in played.actions if action.startswith("Place")]
+    assert put == [
+        f"Place[{apple}, on, {near}, None, None]",
+        f"Place[{plum}, on, {near}, None, None]",
+    ]
+    assert far not in " ".join(played.actions)

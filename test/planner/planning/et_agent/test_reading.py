@@ -28,6 +28,21 @@ NAVIGATION, RELATED = TaskClass.NAVIGATION, TaskClass.NAVIGATION_RELATION
             RELATED,
             "find: wallet, on table",
         ),
+        (
+            "Locate the sock that is in the bedroom and go there.",
+            RELATED,
+            "find: sock, inside bedroom",
+        ),
+        (
+            "Look for the scarf inside a chest of drawers, pick it up, and put it onto the bed.",
+            TaskClass.PLACE_RELATION,
+            "move: scarf, inside chest of drawers -> on bed",
+        ),
+        (
+            "Look for the deck of cards in the playroom, pick it up, and put it into a toy box.",
+            TaskClass.PLACE_RELATION,
+            "move: deck of cards, inside playroom -> inside toy box",
+        ),
         ("Could you find the washingsponge?", NAVIGATION, "find: washingsponge"),
         ("Find the pie facing the TV.", RELATED, "find: pie, facing tv"),
         (

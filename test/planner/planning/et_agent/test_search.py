@@ -191,3 +191,21 @@ def test_who_claims_to_know_everything_does_not_search() -> None:
     played = play(toy, "Find an apple.", ranker, AgentOptions(prior=Prior.G))
     assert (played.actions, ranker.asked) == ((), [])
     assert played.result.outcome.text == "apple was not found"
+
+
+def test_after_all_rooms_what_is_still_closed_is_opened() -> None:
+    """Another round until the actions are used up (ETPLAN-1.4)."""
+    toy = flat()
+    closed = toy.piece("cabinet", "kitchen_2", (2.0, 0.0), closed=True)
+    toy.piece("table", "kitchen_2", (-2.0, 0.0))
+    plum = toy.thing("plum", "INSIDE", closed)
+    ranker = Told(rooms=["kitchen_2", "bedroom_3"])
+    played = play(toy, "Find a plum.", ranker)
+    assert played.actions == (
+        "Navigate[kitchen_2]",
+        "Navigate[bedroom_3]",
+        "Navigate[livingroom_1]",
+        f"Navigate[{closed}]",
+        f"Open[{closed}]",
+        f"Navigate[{plum}]",
+    )
