@@ -13,6 +13,8 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from pymdownx.slugs import slugify
+from pymdownx.superfences import fence_code_format
 
 ROOT = Path(__file__).parents[1]
 # Files of the root, and the pages that they become.
@@ -25,6 +27,14 @@ PAGES = {
 COPIED = ("LICENSE", "CITATION.cff")
 _LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
 _ITEM = re.compile(r"^(?:[*+-]|\d+\.) ")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Names places of headings as GitHub does, and leaves diagrams to the reader's browser."""
+    config.mdx_configs.setdefault("toc", {})["slugify"] = slugify(case="lower")
+    fence = {"name": "mermaid", "class": "mermaid", "format": fence_code_format}
+    config.mdx_configs.setdefault("pymdownx.superfences", {})["custom_fences"] = [fence]
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
