@@ -43,7 +43,7 @@ SKILL_KIND_OPTIONS: tuple[Option, ...] = (
         "kind of body that it is about, others move by oracle; empty = all",
         choices=("", *(kind.value for kind in AgentKind)),
     ),
-    Option("skill_policy", "", "file of the learned policy; empty = the shipped", is_path=True),
+    Option("skill_policy", "", "file of the learned policy", is_path=True),
     Option(
         "skill_noise", 1.0, "factor of the noise of noisy skills", min_value=0.0, max_value=10.0
     ),
@@ -78,6 +78,19 @@ class SkillChoice:
             str(values["skill_body"]),
         )
 
+    def policy_file(self) -> Path:
+        """The file of the learned policy.
+
+        Raises:
+            PlannerError: if none is named.
+        """
+        if self.policy is None:
+            raise PlannerError(
+                "skill_kind learned: no policy ships; make one with `planner train skill navigate "
+                "FOLDER` and name its file in skill_policy"
+            )
+        return self.policy
+
 
 class Mover(Protocol):
     """Carries out primitives for the skills of one agent."""
@@ -98,7 +111,7 @@ def make_mover(choice: SkillChoice, agent: str, capabilities: Capabilities) -> M
         FileError: for a policy's file that cannot be used with this body.
         PlannerError: for a body that cannot be driven.
     """
-    from planner.skills.navigation.policy_file import cached_policy, shipped_policy
+    from planner.skills.navigation.policy_file import cached_policy
     from planner.skills.navigation.skill import LearnedNavigation
     from planner.skills.noise import NoisyPrimitives
 
@@ -108,5 +121,5 @@ def make_mover(choice: SkillChoice, agent: str, capabilities: Capabilities) -> M
         return NoisyPrimitives(agent, choice.noise, choice.seed)
     if PrimitiveName.NAVIGATE not in capabilities.primitives:
         raise PlannerError(f"skill_kind learned: {agent}, a {capabilities.kind}, does not walk")
-    path = choice.policy or shipped_policy()
+    path = choice.policy_file()
     return LearnedNavigation(path, cached_policy(path), agent, capabilities)

@@ -29,7 +29,7 @@ from planner.skills.executor import SkillExecutor
 from planner.skills.eye import Eye, ViewEncoder, load_view_encoder
 from planner.skills.find_model import DEADLINE_S, FindModel
 from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice, SkillKind
-from planner.skills.navigation.policy_file import cached_policy, shipped_policy
+from planner.skills.navigation.policy_file import cached_policy
 from planner.skills.options import SkillOptions
 from planner.skills.service.node import SkillServer
 from planner.skills.team import Team
@@ -205,7 +205,7 @@ class SkillExecutorNode(ManagedNode):
         choice = SkillChoice.of(declare_options(self, SKILL_KIND_OPTIONS))
         if choice.kind is SkillKind.LEARNED:
             # A file that cannot be used ends the node, rather than each call.
-            cached_policy(choice.policy or shipped_policy())
+            cached_policy(choice.policy_file())
         return choice
 
     def _declare_find_model(self) -> FindModel | None:

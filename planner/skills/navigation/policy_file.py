@@ -23,7 +23,6 @@ from planner.skills.navigation.space import (
     Floats,
 )
 from planner.world.errors import FileError
-from planner.world.share import config_dir
 from planner.world.vocabulary import AgentKind
 
 KIND = "planner_navigation_policy"
@@ -64,11 +63,6 @@ class PolicyFile:
     ) -> PolicyFile:
         """A policy of this version's space."""
         return PolicyFile(body, weights, notes)
-
-
-def shipped_policy() -> Path:
-    """The policy that comes with the package."""
-    return config_dir() / "models" / "navigation.safetensors"
 
 
 def write_policy(path: Path, policy: PolicyFile) -> None:

@@ -164,5 +164,7 @@ def test_a_policy_for_another_body_is_one_error(tmp_path: Path) -> None:
     assert make_mover(everybody, "agent_1", person) is not None
     with pytest.raises(PlannerError, match="does not walk"):
         make_mover(choice, "agent_0", replace(robot, primitives=frozenset()))
+    with pytest.raises(PlannerError, match="no policy ships; make one with `planner train skill"):
+        make_mover(replace(choice, policy=None), "agent_0", robot)
     with pytest.raises(FileError, match="cannot be read"):
         make_mover(replace(choice, policy=tmp_path / "none.safetensors"), "agent_0", robot)

@@ -1,0 +1,108 @@
+"""How often tasks succeed with oracle, noisy and learned skills, and the ratio to oracle.
+
+The robot alone, with the expert, in tasks of PARTNR's form that no person is needed for; the memory
+sees by rays. Intervals are Wilson's, 95 %. Repeat with:
+
+    python benchmarks/bench_skill_kinds.py --kinds oracle noisy --episodes 40
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench_expert import needs_partner
+from machine import describe_machine
+
+from planner.app.embedded_run import prepare_embedded
+from planner.bench.runs.suites import find_suite
+from planner.evaluation.statistics import wilson
+from planner.planning.expert.expert import Expert
+from planner.skills.kind import SkillChoice, SkillKind
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.house_checks import load_episode
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import EmbeddedOptions
+
+# PARTNR's table of baselines: learned and oracle skills, decentralized, partial.
+PAPER_RATIO = 0.57 / 0.73
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--kinds", nargs="+", choices=[*SkillKind], default=["oracle", "noisy"])
+    parser.add_argument("--episodes", type=int, default=40)
+    parser.add_argument("--suite", default="partnr_val")
+    parser.add_argument("--policy", default="", help="file, for learned")
+    parser.add_argument("--rows", type=Path, help="file to keep each outcome in, and to go on from")
+    options = parser.parse_args()
+    print(describe_machine())
+    tasks = chosen(options.suite, options.episodes)
+    known = rows_of(options.rows)
+    shares: dict[str, float] = {}
+    for name in options.kinds:
+        kind, done, steps, begin_s = SkillKind(name), 0, 0, time.process_time()
+        policy = Path(options.policy) if options.policy else None
+        renderer = "auto" if kind is SkillKind.LEARNED else "none"
+        backend = EmbeddedBackend(EmbeddedOptions(renderer=renderer, instances=False))
+        for episode, house in tasks:
+            row = known.get(f"{kind} {episode.episode_id}")
+            if row is None:
+                row = played(backend, episode, house, SkillChoice(kind, policy))
+                if options.rows:
+                    key = {"key": f"{kind} {episode.episode_id}"}
+                    with options.rows.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps({**key, "row": row}) + "\n")
+            done, steps = done + int(row["success"]), steps + int(row["steps"])
+        backend.close()
+        estimate = wilson(done, len(tasks))
+        shares[name] = done / len(tasks)
+        share = f"{shares[name]:.2f}"
+        line = (
+            f"{name}: {done} of {len(tasks)}, {share} ({estimate.low:.2f} to {estimate.high:.2f})"
+        )
+        line += f", {steps / len(tasks):.0f} steps, {time.process_time() - begin_s:.0f} s"
+        if shares.get("oracle") and name != "oracle":
+            line += f"; {shares[name] / shares['oracle']:.2f} of oracle (paper {PAPER_RATIO:.2f})"
+        print(line, flush=True)
+    return 0
+
+
+def chosen(suite: str, count: int) -> Sequence[tuple[Episode, House]]:
+    """The first episodes of a suite that the robot can do alone."""
+    found = []
+    for entry in find_suite(suite):
+        episode, house = load_episode(entry.path)
+        if not needs_partner(episode):
+            found.append((episode, house))
+        if len(found) == count:
+            break
+    return found
+
+
+def played(
+    backend: EmbeddedBackend, episode: Episode, house: House, choice: SkillChoice
+) -> dict[str, float]:
+    """Success and steps of one episode."""
+    run = prepare_embedded(
+        backend, house, episode, Expert, acting=(episode.agents[0].uid,), images=False
+    )
+    run.skills = choice
+    result = run.run()
+    return {"success": float(result.verdict.success), "steps": float(result.sim_steps)}
+
+
+def rows_of(path: Path | None) -> dict[str, dict[str, float]]:
+    """The outcomes that a file has already."""
+    if path is None or not path.exists():
+        return {}
+    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return {line["key"]: line["row"] for line in lines}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
