@@ -61,6 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for all planners and models that have it, repeatable",
     )
     group.add_argument("--markdown", type=Path, metavar="FILE", help="the table for a page")
+    group.add_argument(
+        "--so-far",
+        action="store_true",
+        help="run nothing: the table of the episodes that all have done whose runs were begun",
+    )
     group.add_argument("--quiet", action="store_true", help="do not print a line per episode")
     add_engine_flags(group)
 
@@ -83,6 +88,9 @@ def run(args: argparse.Namespace) -> int:
         )
     )
     episodes = drawn(find_suite(args.episodes_of), args.count, args.seed)
+    if args.so_far:
+        found, left_out = _so_far(args.out, field)
+        return _tell(args, found, left_out, len(found[0].rows), len(episodes))
     results = []
     for contestant in field.contestants:
         try:
@@ -90,10 +98,39 @@ def run(args: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             print(f"\nstopped in {contestant.name}; the same command goes on", file=sys.stderr)
             return 130
-    print("\n".join(_head(args, len(episodes)) + text_lines(results, field.left_out)))
+    return _tell(args, results, field.left_out, len(episodes), len(episodes))
+
+
+def _tell(
+    args: argparse.Namespace,
+    results: Sequence[Result],
+    left_out: Sequence[str],
+    count: int,
+    asked: int,
+) -> int:
+    """Prints the table, and writes the page; the command's exit status."""
+    head = _head(args, count, asked)
+    print("\n".join([*head, *text_lines(results, left_out)]))
     if args.markdown is not None:
-        write_text(args.markdown, _page(args, results, field, len(episodes)))
+        page = [*head, "", *_said(args), *markdown_lines(results, left_out)]
+        write_text(args.markdown, "\n".join(page) + "\n")
     return 1 if any(row.error is not None for result in results for row in result.rows) else 0
+
+
+def _so_far(folder: Path, field: Field) -> tuple[list[Result], list[str]]:
+    """The runs that were begun, with the episodes that each of them has done; and the others."""
+    begun = {c.name: c for c in field.contestants if (folder / c.name / ROWS_NAME).is_file()}
+    rows = {name: newest_rows(folder / name / ROWS_NAME) for name in begun}
+    common = set.intersection(*(set(found) for found in rows.values())) if rows else set()
+    if not common:
+        raise PlannerError(f"{folder}: there is no episode that every begun run has done")
+    missing = [c.name for c in field.contestants if c.name not in begun]
+    left_out = [*field.left_out, *(f"{name}: not begun" for name in missing)]
+    found = [
+        Result(begun[name], tuple(row for key, row in of.items() if key in common))
+        for name, of in rows.items()
+    ]
+    return found, left_out
 
 
 def _options(words: Sequence[str]) -> dict[str, str]:
@@ -128,12 +165,14 @@ def _came(row: Row) -> str:
     return "solved" if row.verdict is not None and row.verdict.success else "not solved"
 
 
-def _head(args: argparse.Namespace, count: int) -> list[str]:
+def _head(args: argparse.Namespace, count: int, asked: int) -> list[str]:
     agents = f"{args.agents} acting" if args.agents else "all agents acting"
-    return [f"{count} episodes of {args.episodes_of}, {agents}; strict rules"]
+    of = "" if count == asked else f" so far, of {asked} to do, the first by house: no fair sample"
+    return [f"{count} episodes of {args.episodes_of}{of}, {agents}; strict rules"]
 
 
-def _page(args: argparse.Namespace, results: Sequence[Result], field: Field, count: int) -> str:
+def _said(args: argparse.Namespace) -> list[str]:
+    """The command and the day, for a page."""
     words = [
         "planner bench table all",
         *(["--episodes-of", args.episodes_of] if args.episodes_of != SUITE else []),
@@ -145,7 +184,7 @@ def _page(args: argparse.Namespace, results: Sequence[Result], field: Field, cou
         *(word for model in args.model for word in ("--model", shlex.quote(model))),
         *(["--model-url", args.model_url] if args.model_url else []),
         "--out DIR",
+        *(["--so-far"] if args.so_far else []),
     ]
     date = datetime.now(UTC).strftime("%-d %B %Y")
-    head = [*_head(args, count), "", "```console", f"$ {' '.join(words)}", "```", f"{date}:", ""]
-    return "\n".join([*head, *markdown_lines(results, field.left_out)]) + "\n"
+    return ["```console", f"$ {' '.join(words)}", "```", f"{date}:", ""]

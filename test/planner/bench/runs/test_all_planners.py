@@ -113,6 +113,27 @@ def test_what_cannot_be_done_is_not_solved_and_told() -> None:
     assert page[2].startswith("| good | goal | 1.00 | 0.44 | 1.00 |")
 
 
+def test_a_comparison_under_way_is_told_for_the_episodes_that_all_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    planners = ["--planner", "words", "--planner", "expert", "--planner", "learned"]
+    words = [*ONE[:4], "train", "--count", "9", *planners, "--out", str(tmp_path), "--so-far"]
+    assert main(words) == 2
+    assert "no episode that every begun run has done" in capsys.readouterr().err
+    for planner, episodes in (("words", "abc"), ("expert", "cbd")):
+        (tmp_path / planner).mkdir()
+        rows = [made_row(name, {"success": float(name == "c")}) for name in episodes]
+        text = "".join(f"{row.model_dump_json()}\n" for row in rows)
+        (tmp_path / planner / ROWS_NAME).write_text(text)
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert "2 episodes of train so far, of 9 to do, the first by house: no fair sample" in shown
+    assert "not run: learned: not begun" in shown
+    cells = {line.split()[0]: line.split() for line in shown.splitlines()[2:4]}
+    assert cells["words"][2] == cells["expert"][2] == "0.50"
+    assert cells["words"][-2:] == ["2", "0"]
+
+
 @pytest.mark.slow
 def test_a_killed_comparison_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Only what has no row is run again; why a planner did not solve its episodes is told."""
