@@ -125,7 +125,7 @@ def _so_far(folder: Path, field: Field) -> tuple[list[Result], list[str]]:
     if not common:
         raise PlannerError(f"{folder}: there is no episode that every begun run has done")
     missing = [c.name for c in field.contestants if c.name not in begun]
-    left_out = [*field.left_out, *(f"{name}: not begun" for name in missing)]
+    left_out = [*field.left_out, *([f"{', '.join(missing)}: not begun"] if missing else [])]
     found = [
         Result(begun[name], tuple(row for key, row in of.items() if key in common))
         for name, of in rows.items()
