@@ -155,10 +155,10 @@ class Stack:
         self.client.wait(is_ready, f"a memory that knows {sorted(known)}")
 
 
-# At every change: with pictures and two agents, which takes twenty seconds each, one planner that
-# reads changes of the memory, and one that decides for both at once; the others in a world without
-# pictures, where a run takes seven. Relatives of these are compared by the slow tests.
-WITH_PICTURES_AT_EVERY_CHANGE = ("react", "llamar")
+# At every change: with pictures and two agents, which takes twenty seconds, one planner that reads
+# changes of the memory; the others in a world without pictures, where a run takes seven. The slow
+# tests have the rest, and with both agents those that decide for both at once.
+WITH_PICTURES_AT_EVERY_CHANGE = ("react",)
 RELATIVES = (
     "helper_retrieval",
     "heuristic_expert",

@@ -200,6 +200,8 @@ def test_a_killed_node_comes_back_and_the_task_continues(
     assert result.code == InstructionCode.DONE, nodes["planner"].log
 
 
+# That a dead caller stops its agents is in test_skills.py at every change.
+@pytest.mark.slow
 def test_a_killed_planner_stops_its_agents_and_can_be_asked_again(
     stack: Callable[..., Stack], client: Client
 ) -> None:

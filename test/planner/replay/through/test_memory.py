@@ -45,6 +45,7 @@ def test_with_every_picture_the_same_memory_believes_the_same(
     assert all(not step["begun"] and step["identical"] for step in steps(folder))
 
 
+@pytest.mark.slow
 def test_learned_memory_sees_again_what_it_saw(
     tmp_path: Path, small_house: House, asked: Episode, through: Through
 ) -> None:

@@ -53,6 +53,7 @@ def test_the_expert_decides_again_as_it_did(
     assert "and not" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["desk_tidy_0", "wash_cups_0"])
 def test_so_it_does_in_shipped_episodes(tmp_path: Path, through: Through, name: str) -> None:
     episode, house = load_episode(name)
