@@ -83,6 +83,7 @@ def a_whole_run(graph: DdsGraph, world: Path, folder: Path) -> None:
     held.write_text("bridge: {ros__parameters: {idle_time: hold}}\n")
     words = ("up", "planner:=expert", f"episode:={world}", "paced:=false", "use_sim_time:=true")
     words += (f"params_file:={held}",)
+    words += ("console:=true", "console_port:=0")
     with planner(*words, "camera_hz:=2", "record_image_hz:=1.0", f"record:={folder / 'run'}"):
         with running("narrator", episode=world, record=folder / "run") as narrates:
             look_while(graph, lambda: narrates.poll() is None, "the run")

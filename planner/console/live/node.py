@@ -58,6 +58,8 @@ class StackOrders:
         self._mouth = node.create_publisher(String, topics.INSTRUCT_ANSWER, qos.EVENTS)
         self._heartbeat = HeartbeatPublisher(node, through_skills=True)
         self._instruct: InstructClient | None = None
+        # For the next instruction; made in advance, so that the server is discovered by then.
+        self._next = self._instruct_client()
         self._skills: dict[str, SkillClient] = {}
         self.shown_agents: tuple[str, ...] = ()
 
@@ -68,6 +70,7 @@ class StackOrders:
     def advertise(self, agent: str) -> None:
         """Prepares an agent's heartbeats and skills, so that they are discovered in advance."""
         self._heartbeat.advertise(agent)
+        self._skills[agent] = SkillClient(self._node, agent)
 
     def watch(self) -> None:
         """Notices servers that died; a few times a second, in the executor."""
@@ -82,6 +85,9 @@ class StackOrders:
 
     # Instructions
 
+    def _instruct_client(self) -> InstructClient:
+        return InstructClient(self._node, lambda _: None)
+
     def instruct(
         self, words: str, agents: Sequence[str], dialogue: Sequence[str], done: Done
     ) -> None:
@@ -91,7 +97,7 @@ class StackOrders:
             if self._instruct is not None:
                 done(False, "an instruction from this console is running; end it first")
                 return
-            client = self._instruct = InstructClient(self._node, lambda _: None)
+            client = self._instruct = self._next
             goal = FollowInstruction.Goal(
                 instruction=words, agents=list(agents), dialogue=list(dialogue)
             )
@@ -106,6 +112,7 @@ class StackOrders:
             finally:
                 self._instruct = None
                 client.destroy()
+                self._next = self._instruct_client()
 
         self._run(follow, done)
 
@@ -175,7 +182,8 @@ class StackOrders:
 
         def begin() -> None:
             if agent not in self._skills:
-                self._skills[agent] = SkillClient(self._node, agent)
+                done(False, f"there is no agent {agent}")
+                return
             self._heartbeat.attend({*self._busy(), agent})
             self._skills[agent].begin(parsed, ended)
 
