@@ -14,6 +14,11 @@ TRAINING: Mapping[str, str] = {
     "--most 170": (
         "test/planner/bench/test_trace_data.py::test_a_killed_run_goes_on_and_gives_the_same"
     ),
+    "planner train traces data/practice --episodes data/tasks.json.gz --agents 1 --agents 2 "
+    "--practice config/models/planner.safetensors": (
+        "test/planner/bench/test_trace_data.py"
+        "::test_in_practice_the_expert_says_what_it_would_have_called"
+    ),
     "planner train learned data/planner --episodes data/tasks.json.gz --traces data/traces": (
         "test/planner/training/learned/test_training.py"
         "::test_both_stages_are_trained_and_the_model_is_read_back"

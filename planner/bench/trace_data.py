@@ -6,8 +6,8 @@ Each shard is a range of one pack's or suite's episodes. A killed run goes on at
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -20,17 +20,21 @@ from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.suites import SuiteEpisode, find_suite
 from planner.bench.runs.worker import acting_agents
 from planner.models.trace import ignore_call
+from planner.parts.option import OptionValue
+from planner.planning.learned.weights import read_planner
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_choice import make_planner
 from planner.training.traces.demonstrator import Demonstrator, ExplorationRule
 from planner.training.traces.folder import TraceFolder, TraceManifest
 from planner.training.traces.guard import check_is_training
+from planner.training.traces.practice import Practice
 from planner.training.traces.record import Provenance, Trace
 from planner.training.traces.recorder import TraceRecorder
 from planner.training.traces.rules import TraceRules, improved
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
+from planner.world.skill import SkillCall
 from sim_bridge.backend import Backend
 
 DEMONSTRATOR = "expert"
@@ -51,6 +55,8 @@ class TraceRecipe:
         most: episodes in all; 0 = all.
         rules: how traces are improved afterwards.
         exploration: how much is explored in vain.
+        practice: the planner acts, and the expert says what it would have called.
+        options: of the planner.
     """
 
     episodes: str
@@ -62,6 +68,8 @@ class TraceRecipe:
     most: int = 0
     rules: TraceRules = field(default_factory=TraceRules)
     exploration: ExplorationRule = field(default_factory=ExplorationRule)
+    practice: bool = False
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
 
     def as_record(self, digest: str) -> dict[str, str | int | float | bool]:
         """The recipe for the manifest; `digest` is of the episodes."""
@@ -76,7 +84,26 @@ class TraceRecipe:
         }
         found |= {f"rule {name}": value for name, value in asdict(self.rules).items()}
         found |= {f"explore {name}": value for name, value in asdict(self.exploration).items()}
+        if self.practice:
+            # Where the file lies does not matter, what is in it does.
+            weights = Path(str(self.options["learned_model"]))
+            found["practice"] = sha256(weights.read_bytes()).hexdigest()[:24]
         return found
+
+
+def practising(recipe: TraceRecipe, weights: Path) -> TraceRecipe:
+    """The recipe with the planner `learned` acting, and the expert beside it.
+
+    Args:
+        recipe: of its episodes, agents, seed and perception.
+        weights: of the network; their digest becomes part of the recipe.
+
+    Raises:
+        FileError: if the weights cannot be read.
+    """
+    read_planner(weights)
+    options = {"learned_model": str(weights.absolute())}
+    return replace(recipe, planner="learned", practice=True, options=options)
 
 
 def make_traces(
@@ -114,7 +141,9 @@ class _Runner:
 
     def __init__(self, recipe: TraceRecipe) -> None:
         self._recipe = recipe
-        self._settings = RunSettings(planner=recipe.planner, memory=recipe.memory)
+        self._settings = RunSettings(
+            planner=recipe.planner, memory=recipe.memory, options=recipe.options
+        )
         self._settings.check()
         self._models = Models(self._settings)
         self._backend: Backend | None = None
@@ -137,8 +166,14 @@ class _Runner:
             else:
                 choice = self._settings.choice(len(task.agents))
                 planner = make_planner(choice, task, None, ignore_call)
+            if self._recipe.practice:
+                planner = Practice(task, planner, backend.world_state, rng)
+            shown = planner.shown if isinstance(planner, Practice) else _nothing_shown
             recorder = TraceRecorder(
-                planner, task.agents, lambda: run.evaluator.progress.percent_complete
+                planner,
+                task.agents,
+                lambda: run.evaluator.progress.percent_complete,
+                shown=shown,
             )
             made.append((recorder, planner))
             return recorder
@@ -172,7 +207,8 @@ class _Runner:
         traces = recorder.traces(
             provenance, reward=verdict.success, percent_complete=verdict.percent_complete
         )
-        return improved(traces, self._recipe.rules, rng)
+        # What is learned from practice is what the expert would have called, right or wrong.
+        return traces if self._recipe.practice else improved(traces, self._recipe.rules, rng)
 
     def _enter(self, house: str) -> None:
         if house != self._house:
@@ -192,6 +228,10 @@ class _Runner:
         if self._backend is None:
             self._backend = self._settings.open_backend(house)
         return self._backend
+
+
+def _nothing_shown(_agent: str) -> SkillCall | None:
+    return None
 
 
 def _seed(seed: int, name: str, agents: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from planner.bench.trace_data import TraceRecipe, make_traces
+from planner.bench.trace_data import TraceRecipe, make_traces, practising
 from planner.training.learned.chooser import ChooserRecipe
 from planner.training.learned.reader import ReaderRecipe
 from planner.training.learned.training import LearnedRecipe, train_learned
@@ -45,6 +45,12 @@ def add_traces(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explored", type=int, default=exploration.most, help="searches in vain at most"
     )
+    parser.add_argument(
+        "--practice",
+        type=Path,
+        metavar="WEIGHTS",
+        help="the planner learned acts with these weights, and the expert says what it would call",
+    )
     parser.add_argument("--uniform", action="store_true", help="as many in vain as not")
     parser.add_argument(
         "--as-recorded", action="store_true", help="drop no repeats, imitate what serves nothing"
@@ -68,7 +74,11 @@ def add_learned(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=reader.seed)
     parser.add_argument("--device", choices=["cpu", "cuda"], default=reader.device)
     parser.add_argument(
-        "--without", action="append", default=[], help="class whose tasks are left out; repeatable"
+        "--without",
+        action="append",
+        default=[],
+        metavar="CLASS",
+        help="no task or trace whose words may mean a thing of this class; repeatable",
     )
 
 
@@ -91,6 +101,8 @@ def run_traces(args: argparse.Namespace) -> int:
         _print_progress(f"shard {done} of {shards}: {traces} traces")
 
     if args.from_bag:
+        if args.practice is not None:
+            raise PlannerError("--practice is of --episodes; bags hold runs that were made already")
         bags = BagRecipe(tuple(args.from_bag), tuple(args.agent), args.seed, rules, exploration)
         _print_manifest(args.output, make_bag_traces(args.output, bags, _print_progress))
         return 0
@@ -107,6 +119,8 @@ def run_traces(args: argparse.Namespace) -> int:
         rules,
         exploration,
     )
+    if args.practice is not None:
+        recipe = practising(recipe, args.practice)
     _print_manifest(args.output, make_traces(args.output, recipe, told))
     return 0
 

@@ -14,7 +14,7 @@ from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import AnsweredBy, MemoryKind, RunSettings, memory_names
 from planner.bench.runs.solved import check_store
-from planner.bench.runs.suites import find_suite, jobs_of
+from planner.bench.runs.suites import find_suite, jobs_of, naming
 from planner.bench.runs.table import summarise, summary_lines
 from planner.evaluation.progress import Mode
 from planner.models.model_choice import absolute, model_forms, part_and_source
@@ -72,6 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser, count_flag: str = "--episodes
     what.add_argument(
         count_flag, dest="episodes", type=int, default=0, metavar="K", help="0 = each once"
     )
+    what.add_argument(
+        "--about",
+        action="append",
+        default=[],
+        metavar="CLASS",
+        help="only episodes whose instruction names things of this class; repeatable",
+    )
     what.add_argument("--seed", type=int, default=0, help="added to each episode's")
     what.add_argument("--max-cycles", type=int, default=0, help="0 = the planner's default")
     what.add_argument("--show-states", action="store_true", help="summaries include object states")
@@ -102,6 +109,8 @@ def run(args: argparse.Namespace) -> int:
     settings = _settings(args)
     settings.check()
     suite = find_suite(args.suite)
+    if args.about:
+        suite = naming(suite, args.about)
     check_store(settings, suite)
     jobs = jobs_of(suite, args.episodes, args.seed)
     manifest = new_manifest(args.suite, suite, len(jobs), settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -11,6 +11,8 @@ from random import Random
 from planner.episodes.episode_file import episodes_in
 from planner.episodes.pack import opened
 from planner.parts.kinds import SUITES
+from planner.planning.learned.tokens import names_any, read_tokens
+from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.nearest import did_you_mean
@@ -42,6 +44,21 @@ class Job:
     def key(self) -> tuple[str, int]:
         """Unique within the run."""
         return self.episode_id, self.seed
+
+
+def naming(suite: tuple[SuiteEpisode, ...], classes: Collection[str]) -> tuple[SuiteEpisode, ...]:
+    """The episodes whose instruction has a noun that may mean things of any of the classes.
+
+    Raises:
+        PlannerError: for a class that the catalogue does not have, or if no episode is left.
+    """
+    unknown = next((name for name in classes if name not in default_catalogue().objects), None)
+    if unknown is not None:
+        raise PlannerError(f"the catalogue has no class of things {unknown!r}")
+    found = tuple(e for e in suite if names_any(read_tokens(e.instruction), classes))
+    if not found:
+        raise PlannerError(f"no instruction of the suite names {', '.join(sorted(classes))}")
+    return found
 
 
 def find_suite(name: str) -> tuple[SuiteEpisode, ...]:

@@ -6,6 +6,8 @@ holds, what the agent is next to. A choice is never repaired afterwards.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -39,11 +41,13 @@ WAIT, DONE = SkillCall(SkillName.WAIT), SkillCall(SkillName.DONE)
 TARGET = (
     "is thing", "is furniture", "move", "wanted", "act", "need", "blocked", "first state",
     "state of verb", "state", "held", "held by other", "target of other", "near", "distance",
-    "nearest", "explored", "is closed", "may open", "failures", "same as last target",
+    "nearest", "explored", "opened", "is closed", "may open", "failures", "same as last target",
+    "begun", "mate ready",
 )  # fmt: skip
 PLACING = (
     "goes", "best goes", "mates here", "mates elsewhere", "apart here", "next", "next here",
     "within", "with reference", "first state of held", "faucet for held", "other load goes",
+    "failed here", "full", "mate of held ready", "begun of held",
 )  # fmt: skip
 SEARCH = ("usual", "usual inside closed", "told", "same room", "unexplored")
 GLOBAL = (
@@ -51,6 +55,9 @@ GLOBAL = (
     "explored share", "calls", "has states", "best goes of held", "waited",
 )  # fmt: skip
 FEATURES = (*VERBS, *TARGET, *PLACING, *SEARCH, *GLOBAL)
+_OF_VERB, _FAILURES = TARGET.index("state of verb"), TARGET.index("failures")
+# After so many walks in a row something else is done: nothing is gained by going to and fro.
+MOST_WALKS = 2
 _KNOWN, _HALF = 0.02, 0.5
 
 
@@ -60,6 +67,26 @@ class Choices:
 
     calls: tuple[SkillCall, ...]
     features: Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """A held thing.
+
+    Attributes:
+        kind: its class.
+        goes: (3, F); `most` is the highest.
+        beside: (O,): next to which thing it goes.
+        mates: where what goes to the same piece was brought.
+    """
+
+    number: int
+    index: int
+    kind: str
+    goes: list[list[float]]
+    most: float
+    beside: list[float]
+    mates: frozenset[int | None]
 
 
 class ChoiceMaker:
@@ -82,6 +109,10 @@ class ChoiceMaker:
         self._verbs, self._team, self._waited = verbs, team, waited
         self._places = {number: i for i, number in enumerate(progress.pieces)}
         self._things = {number: i for i, number in enumerate(progress.things)}
+        self._where = {n: situation.place_of(n) for n in (*progress.things, *progress.pieces)}
+        self._lying: defaultdict[int | None, list[int]] = defaultdict(list)
+        for n, i in self._things.items():
+            self._lying[self._where[n]].append(i)
         # Bodies with two hands carry one thing, so that a hand is free to open what is closed.
         self._free_to_open = SkillName.CLEAN in verbs or not situation.held
         self._others = {
@@ -93,14 +124,18 @@ class ChoiceMaker:
         self._act = self._acts()
         self._usual = self._usual_places()
         self._distances = self._all_distances()
-        self._to_do = [
+        self._to_do = sorted(
             self._distances.get(n, 99.0) for n, i in self._things.items() if self._act[i] > 0.5
-        ]
+        )
         self._global = self._globals()
+        self._rows: dict[int, list[float]] = {}
+        self._loads: dict[int, _Load] = {}
 
     def choices(self, blocked: Collection[SkillCall] = ()) -> Choices:
         """All choices but the blocked ones."""
         calls = [call for call in self._calls() if call not in blocked and call.name in self._can]
+        if self._now.walks >= MOST_WALKS:
+            calls = [call for call in calls if call.name != SkillName.NAVIGATE]
         rows = [self._features(call) for call in calls]
         return Choices(tuple(calls), np.array(rows, np.float32).reshape(len(calls), len(FEATURES)))
 
@@ -134,7 +169,7 @@ class ChoiceMaker:
         for n in p.pieces:
             if now.near != n and self._leads_somewhere(n):
                 yield _call(SkillName.NAVIGATE, n)
-            if now.near is not None and now.place_of(now.near) == n:
+            if now.near is not None and self._place_of(now.near) == n:
                 opens = now.pieces[n].is_open
                 if opens is not True and _may_open(now.pieces[n].class_name) and self._free_to_open:
                     yield _call(SkillName.OPEN, n)
@@ -154,7 +189,7 @@ class ChoiceMaker:
 
     def _placements(self, held: int) -> Iterator[SkillCall]:
         now = self._now
-        place = now.place_of(now.near) if now.near is not None else None
+        place = self._place_of(now.near) if now.near is not None else None
         if place is None or self._first_gets_state(held):
             return
         thing, target = f"Object.{held}", f"Object.{place}"
@@ -162,7 +197,7 @@ class ChoiceMaker:
             n
             for n in self._progress.things
             if n != held
-            and now.place_of(n) == place
+            and self._place_of(n) == place
             and not now.things[n].picked
             and self._progress.grounded.next_things[self._things[held], self._things[n]] > _KNOWN
         ]
@@ -190,7 +225,7 @@ class ChoiceMaker:
         p = self._progress
         if SkillName.CLEAN in self._verbs:
             return False
-        into = p.grounded.goes[1, self._things[thing]]
+        into = p.goes[1, self._things[thing]]
         targets = [self._now.pieces[n] for f, n in enumerate(p.pieces) if into[f] > _HALF]
         return bool(targets) and not any(
             piece.is_open or not _may_open(piece.class_name) for piece in targets
@@ -213,8 +248,21 @@ class ChoiceMaker:
         if any(self._first_gets_state(n) for n in now.held):
             return _has_faucet(piece.class_name)
         return bool(
-            p.grounded.goes[:, held, f].max() > _KNOWN
+            p.goes[:, held, f].max() > _KNOWN
             or (_has_faucet(piece.class_name) and p.state[held, 1].max() > _KNOWN)
+        )
+
+    def _place_of(self, number: int) -> int | None:
+        """The furniture that an entity is or is on, as `Situation.place_of`."""
+        return self._where[number] if number in self._where else self._now.place_of(number)
+
+    def _mates(self, held: int) -> frozenset[int | None]:
+        """Where what is to go to the same piece as a held thing was brought already."""
+        now, p = self._now, self._progress
+        alike = (p.wanted > 0.3) & (p.move < 0.3) & (p.same[held] > 0.3)
+        numbers = [p.things[i] for i in np.flatnonzero(alike)]
+        return frozenset(
+            self._where[n] for n in numbers if n not in now.held and not now.things[n].picked
         )
 
     def _referred(self, thing: int) -> float:
@@ -224,7 +272,7 @@ class ChoiceMaker:
         near = self._now.near
         if near is None:
             return False
-        return near == number or self._now.place_of(near) == self._now.place_of(number) is not None
+        return near == number or self._place_of(near) == self._place_of(number) is not None
 
     def _index(self, number: int) -> int:
         if number in self._things:
@@ -253,16 +301,29 @@ class ChoiceMaker:
         return [*verb, *target, *placing, *search, *self._global]
 
     def _target(self, call: SkillCall, number: int) -> list[float]:
+        """Most is the same for all calls with a target."""
+        row = self._rows.get(number)
+        if row is None:
+            row = self._rows[number] = self._target_row(number)
+        row = list(row)
+        i = self._index(number)
+        for k, mark in enumerate(STATES):
+            if STATE_SKILLS[mark] == call.name:
+                row[_OF_VERB] = float(self._progress.state[i, k])
+        failures = self._now.failures
+        row[_FAILURES] = min(failures[str(call)], 3) / 3 if failures else 0.0
+        return row
+
+    def _target_row(self, number: int) -> list[float]:
         now, p = self._now, self._progress
         i = self._index(number)
         is_thing = number in self._things
         piece = now.pieces.get(number)
         last = number_of(now.last.arguments[0]) if now.last and now.last.arguments else None
-        of_verb = [p.state[i, k] for k, m in enumerate(STATES) if STATE_SKILLS[m] == call.name]
         distance = self._distances.get(number)
         limit = distance if distance is not None else 99.0
-        nearer = sum(1 for other in self._to_do if other < limit)
-        place = now.place_of(number)
+        nearer = bisect_left(self._to_do, limit)
+        place = self._place_of(number)
         return [
             float(is_thing),
             float(not is_thing),
@@ -272,7 +333,7 @@ class ChoiceMaker:
             float(p.need[i]),
             float(p.blocked[i]),
             float(p.first_state[i]) if is_thing else 0.0,
-            float(max(of_verb, default=0.0)),
+            0.0,
             float(p.state[i].max()) if SkillName.CLEAN in self._verbs else 0.0,
             float(number in now.held),
             float(is_thing and now.things[number].picked and number not in now.held),
@@ -281,57 +342,64 @@ class ChoiceMaker:
             min(distance, 20.0) / 10 if distance is not None else 0.7,
             1 / (1 + nearer),
             min(now.explored[place], 2) / 2 if place is not None else 0.0,
+            float(place is not None and now.opened[place] > 0),
             float(piece is not None and piece.is_open is False),
             float(piece is not None and piece.is_open is not True and _may_open(piece.class_name)),
-            min(now.failures[str(call)], 3) / 3,
+            0.0,
             float(last == number),
+            float(p.begun[i]) if is_thing else 0.0,
+            float(p.ready[i]) if is_thing else 0.0,
         ]
 
     def _placing(
         self, held: Collection[int], place: int, relation: str, reference: int | None
     ) -> list[float]:
         now, p, f = self._now, self._progress, self._places[place]
-        values = [0.0] * len(PLACING)
-        known = [n for n in held if n in self._things]
-        if not known:
-            return values
-        goes = p.grounded.goes[:, [self._things[n] for n in known], f]
-        kinds = [0, 2] if relation == "on" else [1, 2] if relation == "within" else [0, 1, 2]
-        best = int(goes[kinds].max(0).argmax())
-        h = self._things[known[best]]
-        mates = [
-            (i, now.place_of(n))
-            for n, i in self._things.items()
-            if n not in now.held
-            and not now.things[n].picked
-            and p.wanted[i] > 0.3
-            and p.move[i] < 0.3
-            and p.same[h, i] > 0.3
-        ]
-        here = [i for i, at in mates if at == place]
-        alike = [
-            i
-            for n, i in self._things.items()
-            if i != h
-            and now.place_of(n) == place
-            and now.things[n].class_name == now.things[known[best]].class_name
-        ]
-        beside = p.grounded.next_things[h]
-        there = [beside[i] for n, i in self._things.items() if now.place_of(n) == place]
+        loads = [self._load(n) for n in held if n in self._things]
+        if not loads:
+            return [0.0] * len(PLACING)
+        kinds = (0, 2) if relation == "on" else (1, 2) if relation == "within" else (0, 1, 2)
+        fits = [max(load.goes[kind][f] for kind in kinds) for load in loads]
+        best = max(range(len(loads)), key=fits.__getitem__)
+        load = loads[best]
+        h = load.index
+        others = [max(goes[f] for goes in o.goes) for o in loads if o is not load]
+        here = place in load.mates
+        lying = self._lying[place]
+        things = (p.things[i] for i in lying if i != h)
+        alike = p.apart[h] > 0 and any(now.things[n].class_name == load.kind for n in things)
         return [
-            float(goes[kinds][:, best].max()),
-            float(p.grounded.goes[:, h].max(initial=0)),
-            float(bool(here)),
-            float(bool(mates) and not here),
-            float(p.apart[h] * bool(alike)),
-            float(beside.max(initial=0)),
-            float(max(there, default=0.0)),
+            fits[best],
+            load.most,
+            float(here),
+            float(bool(load.mates) and not here),
+            float(p.apart[h] * alike),
+            max(load.beside, default=0.0),
+            max([load.beside[i] for i in lying], default=0.0),
             float(relation == "within"),
             float(reference is not None),
             float(p.first_state[h]),
             float(_has_faucet(now.pieces[place].class_name) * p.state[h, 1]),
-            float(goes[:, [i for i in range(len(known)) if i != best]].max(initial=0)),
+            max(others, default=0.0),
+            min(now.refused[load.number, place], 3) / 3 if now.refused else 0.0,
+            min(sum(n for (_, at), n in now.refused.items() if at == place), 4) / 4,
+            float(p.ready[h]),
+            float(p.begun[h]),
         ]
+
+    def _load(self, number: int) -> _Load:
+        if number not in self._loads:
+            p, h = self._progress, self._things[number]
+            self._loads[number] = _Load(
+                number,
+                h,
+                self._now.things[number].class_name,
+                p.goes[:, h].tolist(),
+                float(p.goes[:, h].max(initial=0)),
+                p.grounded.next_things[h].tolist(),
+                self._mates(h),
+            )
+        return self._loads[number]
 
     def _beside(self, thing: int) -> list[float]:
         """For a walk to a thing that something in the hand is to be put next to."""
@@ -347,13 +415,13 @@ class ChoiceMaker:
         piece = now.pieces[place]
         usual, inside = self._usual[:, f]
         told = self._told[f]
-        here = now.place_of(now.near) if now.near is not None else None
+        here = self._place_of(now.near) if now.near is not None else None
         return [
             float(usual),
             float(inside) * float(_may_open(piece.class_name) and piece.is_open is not True),
             float(told),
             float(here is not None and now.pieces[here].room == piece.room),
-            float(now.explored[place] == 0),
+            float(now.explored[place] == 0 and now.opened[place] == 0),
         ]
 
     # ---- shared by all choices -------------------------------------------------------------
@@ -378,16 +446,14 @@ class ChoiceMaker:
         found = np.zeros((2, len(p.pieces)), np.float32)
         self._told = np.zeros(len(p.pieces), np.float32)
         in_room = [self._now.room_class(n) for n in p.pieces]
+        places = np.maximum(p.grounded.furniture, p.in_room)
         for t in np.flatnonzero(p.missing > 0.1):
             token, weight = self._tokens[t], float(p.missing[t])
             for f, n in enumerate(p.pieces):
                 on, within = _usual(token.objects, self._now.pieces[n].class_name, in_room[f])
                 found[0, f] = max(found[0, f], weight * on)
                 found[1, f] = max(found[1, f], weight * within)
-            rooms = np.array(
-                [[float(u.means_room(room)) for u in self._tokens] for room in in_room], np.float32
-            )
-            at = np.maximum(p.grounded.furniture, rooms) @ reading.at[t]
+            at = places @ reading.at[t]
             self._told = np.maximum(self._told, weight * at)
         return found
 
@@ -397,7 +463,7 @@ class ChoiceMaker:
             return {}
         found = {}
         for n in (*self._progress.things, *self._progress.pieces):
-            place = self._now.place_of(n)
+            place = self._place_of(n)
             if place is not None:
                 x, y = self._now.pieces[place].position_m
                 found[n] = float(np.hypot(x - here[0], y - here[1]))
@@ -406,7 +472,7 @@ class ChoiceMaker:
     def _globals(self) -> list[float]:
         now, p = self._now, self._progress
         held = [self._things[n] for n in now.held if n in self._things]
-        goes = p.grounded.goes[:, held].max(initial=0) if held else 0.0
+        goes = p.goes[:, held].max(initial=0) if held else 0.0
         others = [self._act[i] for n, i in self._things.items() if n not in now.held]
         others += list(self._act[len(self._things) :])
         return [
@@ -417,7 +483,7 @@ class ChoiceMaker:
             float(max(others, default=0.0)),
             float(self._team > 1),
             float(bool(now.others)),
-            len([n for n in p.pieces if now.explored[n]]) / max(1, len(p.pieces)),
+            len([n for n in p.pieces if now.explored[n] or now.opened[n]]) / max(1, len(p.pieces)),
             min(now.calls, 100) / 50,
             float(SkillName.CLEAN in self._verbs),
             float(goes),

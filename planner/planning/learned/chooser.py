@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -21,6 +21,24 @@ def chooser_shapes() -> dict[str, tuple[int, ...]]:
         shapes[f"choose{i}.weight"] = (before, after)
         shapes[f"choose{i}.bias"] = (after,)
     return shapes
+
+
+def best(verbs: Sequence[str], ranks: Array) -> int:
+    """The index of the call to make: of the most likely verb, the most likely call.
+
+    A search has many calls that are each as good as the next; one unlikely call of another verb
+    must not win because they share what speaks for searching.
+
+    Args:
+        verbs: of each call.
+        ranks: (C,) as of `rank`, logarithms of likelihoods.
+    """
+    weights = np.exp(ranks - ranks.max())
+    shares: dict[str, float] = {}
+    for verb, weight in zip(verbs, weights, strict=True):
+        shares[verb] = shares.get(verb, 0.0) + float(weight)
+    verb = max(shares, key=shares.__getitem__)
+    return max((i for i, name in enumerate(verbs) if name == verb), key=lambda i: float(ranks[i]))
 
 
 def rank(weights: Mapping[str, Array], features: Array) -> Array:

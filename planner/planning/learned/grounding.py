@@ -22,6 +22,7 @@ class Grounded:
         furniture: (F, T): the token means the piece, with what is said of where it is.
         things: (O, T): the token means the thing, with what is said of where it was.
         goes: (3, O, F): it is to go on, into, or into the room of the piece.
+        then: (3, O, F): the same, after it was brought where `goes` says.
         next_things: (O, O): it is to be put next to the other.
         next_furniture: (O, F).
     """
@@ -29,6 +30,7 @@ class Grounded:
     furniture: Array
     things: Array
     goes: Array
+    then: Array
     next_things: Array
     next_furniture: Array
 
@@ -45,10 +47,12 @@ def ground(reading: Reading, found: Matches) -> Grounded:
     things = found.things * (none + where @ at)
     targets = (furniture, furniture, found.in_room)
     goes = np.stack([things @ reading.goes[k] @ target.T for k, target in enumerate(targets)])
+    then = np.stack([things @ reading.then[k] @ target.T for k, target in enumerate(targets)])
     return Grounded(
         furniture,
         things,
         np.minimum(goes, 1),
+        np.minimum(then, 1),
         np.minimum(things @ reading.next @ things.T, 1),
         np.minimum(things @ reading.next @ furniture.T, 1),
     )

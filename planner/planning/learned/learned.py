@@ -12,7 +12,7 @@ import numpy as np
 
 from planner.planning.dialogues import limit_reached
 from planner.planning.learned.choices import DONE, WAIT, ChoiceMaker, Choices
-from planner.planning.learned.chooser import rank
+from planner.planning.learned.chooser import best, rank
 from planner.planning.learned.network import Reading, read
 from planner.planning.learned.progress import progress_of
 from planner.planning.learned.situation import Situation
@@ -129,7 +129,8 @@ class Learned:
         if self._temperature > 0:
             noise = self._rng.gumbel(size=len(ranks)).astype(np.float32)
             ranks = ranks / np.float32(self._temperature) + noise
-        return choices.calls[int(ranks.argmax())]
+            return choices.calls[int(ranks.argmax())]
+        return choices.calls[best([call.name for call in choices.calls], ranks)]
 
     def _caught_up(self, name: str, context: Context, running: dict[str, SkillCall]) -> _Agent:
         agent, belief = self._agents.get(name), context.belief

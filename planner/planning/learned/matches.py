@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from planner.planning.learned.tokens import Token
 
 Array = NDArray[np.float32]
-KINDS = 5
+# Of a noun: may be a thing, furniture, a room; known to no list; plural.
+KINDS, OPEN_KIND = 5, 3
 
 
 @dataclass(frozen=True, slots=True)

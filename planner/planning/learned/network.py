@@ -21,9 +21,12 @@ WIDTH, HEADS, LAYERS, INNER, KEY = 64, 4, 3, 192, 32
 # Relative positions beyond these count as these.
 FAR = 24
 # What one noun can be to another: where it is, what it is put on or in, or into which room, what it
-# is put next to; that both go to the same piece, and that the one is done before the other.
-RELATIONS = ("at", "on", "within", "room", "next", "same", "before")
-AT, ON, WITHIN, ROOM, NEXT, SAME, BEFORE = range(len(RELATIONS))
+# is put next to; that both go to the same piece, and that the one is done before the other; and
+# what it is put on or in, or into which room, after it was brought somewhere first.
+RELATIONS = (
+    "at", "on", "within", "room", "next", "same", "before", "then on", "then within", "then room",
+)  # fmt: skip
+AT, ON, WITHIN, ROOM, NEXT, SAME, BEFORE, THEN_ON, THEN_WITHIN, THEN_ROOM = range(len(RELATIONS))
 # What is said of a noun by itself: states, and that each goes to a piece of its own.
 MARKS = ("clean", "filled", "powered_on", "powered_off", "apart")
 # How many are asked for: one to four, or all.
@@ -39,6 +42,7 @@ class Reading:
         at: (T, T): token t's things are where u says; rows add up to 1 with `at_none`.
         at_none: (T,).
         goes: (3, T, T): t's things are to go on, into, or into the room u.
+        then: (3, T, T): the same, after they were brought where `goes` says.
         next: (T, T): t's things are to be put next to u's.
         same, before: (T, T).
         marks: (T, MARKS).
@@ -48,6 +52,7 @@ class Reading:
     at: Array
     at_none: Array
     goes: Array
+    then: Array
     next: Array
     same: Array
     before: Array
@@ -65,7 +70,7 @@ def reader_shapes(words: int) -> dict[str, tuple[int, ...]]:
         "key": (len(RELATIONS), WIDTH, KEY),
         "near_relation": (len(RELATIONS), 2 * FAR + 1),
         "bias_relation": (len(RELATIONS),),
-        "none": (WIDTH, 3),
+        "none": (WIDTH, 4),
         "mark": (WIDTH, len(MARKS)),
         "mark_bias": (len(MARKS),),
         "number": (WIDTH, len(NUMBERS)),
@@ -116,15 +121,16 @@ def read(
     place = np.minimum(1, furniture + room + free)
     at, at_none = _choice(scores[AT : AT + 1], none[:, 0], place[None, None, :])
     pieces, rooms = np.minimum(1, furniture + free), np.minimum(1, room + free)
-    goes, _ = _choice(
-        scores[ON : ROOM + 1], none[:, 1], np.stack([pieces, pieces, rooms])[:, None, :]
-    )
+    places = np.stack([pieces, pieces, rooms])[:, None, :]
+    goes, _ = _choice(scores[ON : ROOM + 1], none[:, 1], places)
+    then, _ = _choice(scores[THEN_ON : THEN_ROOM + 1], none[:, 3], places)
     beside = np.minimum(1, thing + furniture + free)
     next_to, _ = _choice(scores[NEXT : NEXT + 1], none[:, 2], beside[None, None, :])
     return Reading(
         at[0],
         at_none,
         goes,
+        then,
         next_to[0],
         _share(scores[SAME]),
         _share(scores[BEFORE]),

@@ -22,7 +22,11 @@ class Progress:
 
     Attributes:
         pieces, things: numbers of the entities in order.
+        in_room: (F, T): the token may mean the room of the piece.
         grounded: what is said of them.
+        goes: (3, O, F): where each is to go now; the second place once it was in the first.
+        begun: (O,): it was in the first of two places, and is not in the second.
+        ready: (O,): something that it is to be put next to is known and where it is to be.
         move: (O,): the thing has to be brought somewhere and is not there.
         away: (O,): it is not on or in what it has to be brought to.
         wanted: (O,): it has to be brought somewhere at all.
@@ -39,7 +43,11 @@ class Progress:
 
     pieces: tuple[int, ...]
     things: tuple[int, ...]
+    in_room: Array
     grounded: Grounded
+    goes: Array
+    begun: Array
+    ready: Array
     move: Array
     away: Array
     wanted: Array
@@ -69,24 +77,43 @@ def progress_of(tokens: tuple[Token, ...], reading: Reading, situation: Situatio
                 places.get(first, -1) if first is not None else -1,
             )
         )
-    said = ground(reading, match(tokens, named_pieces, named_things))
+    found = match(tokens, named_pieces, named_things)
+    said = ground(reading, found)
     both = np.concatenate([said.things, said.furniture])
     share = both / np.maximum(both.sum(1, keepdims=True), np.float32(1e-3))
     count = len(things)
 
+    # Things with two places go to the second one once they were put at the first.
+    then = said.then.max((0, 2), initial=0)
+    was = np.array(
+        [
+            max(
+                (float(said.goes[:, i, places[p]].max()) for p in situation.put[n] if p in places),
+                default=0.0,
+            )
+            for i, n in enumerate(things)
+        ],
+        np.float32,
+    )
+    turn = (was * then)[None, :, None]
+    to = said.goes * (1 - turn) + said.then * turn
     there = np.zeros(count, np.float32)
     for i, n in enumerate(things):
         place = situation.place_of(n)
         if place is not None and not situation.things[n].picked:
-            there[i] = said.goes[:, i, places[place]].max()
-    goes = said.goes.max((0, 2)) if len(pieces) else np.zeros(count, np.float32)
-    beside_all = np.concatenate([said.next_things, said.next_furniture], 1)
-    beside = beside_all.max(1, initial=0)
-    # "Next to each other" is said of both, and done once for both.
-    together = situation.beside.keys() | set(situation.beside.values())
-    is_beside = np.array([float(n in together) for n in things], np.float32)
+            there[i] = to[:, i, places[place]].max()
+    goes = to.max((0, 2), initial=0)
+    beside = np.concatenate([said.next_things, said.next_furniture], 1).max(1, initial=0)
+    is_beside = _is_beside(situation, things, said.next_things)
     wanted = np.maximum(goes, beside)
-    move = np.maximum(np.maximum(goes - there, 0), beside * (1 - is_beside))
+    away = np.maximum(goes - there, 0)
+    move = np.maximum(away, beside * (1 - is_beside))
+    begun = turn[0, :, 0] * away
+    # The first of two places is not the end.
+    move = np.maximum(move, then * (1 - was))
+    lies = np.array([float(not situation.things[n].picked) for n in things], np.float32)
+    ready = (said.next_things * ((1 - away) * lies)[None, :]).max(1, initial=0)
+    ready = np.maximum(ready, said.next_furniture.max(1, initial=0))
     marks = share @ reading.marks
     has = np.array(
         [[_has(situation, n, mark) for mark in STATES] for n in (*things, *pieces)], np.float32
@@ -99,7 +126,9 @@ def progress_of(tokens: tuple[Token, ...], reading: Reading, situation: Situatio
     says = np.maximum(says, marks[:, : len(STATES)].max(1, initial=0))
     done = np.maximum(says - open_, 0)
     asks = np.maximum(
-        np.maximum(reading.goes.max((0, 2)), reading.next.max(1)),
+        np.maximum(
+            reading.goes.max((0, 2)), np.maximum(reading.then.max((0, 2)), reading.next.max(1))
+        ),
         reading.marks[:, : len(STATES)].max(1),
     )
     nouns = np.array([float(bool(t.objects) or t.open) for t in tokens], np.float32)
@@ -117,17 +146,26 @@ def progress_of(tokens: tuple[Token, ...], reading: Reading, situation: Situatio
     free = np.concatenate(
         [[float(not _by_other(situation, n)) for n in things], np.ones(len(pieces))]
     ).astype(np.float32)
-    ready = (np.where(both > 0.3, both, 0) * (1 - done)[:, None] * free[:, None]).sum(0)
-    missing = asks * np.clip(left - ready, 0, 1)
+    at_hand = (np.where(both > 0.3, both, 0) * (1 - done)[:, None] * free[:, None]).sum(0)
+    missing = asks * np.clip(left - at_hand, 0, 1)
+    # What something is to be put next to has to be known as well.
+    referred = nouns * reading.next.max(0, initial=0)
+    missing = np.maximum(
+        missing, referred * np.clip(1 - np.where(both > 0.3, both, 0).sum(0), 0, 1)
+    )
     before = reading.before * (1 - np.eye(len(tokens), dtype=np.float32))
     blocked_token = (before * remaining[:, None]).max(0, initial=0)
     own = np.diagonal(reading.before)
     return Progress(
         pieces,
         things,
+        found.in_room,
         said,
+        to,
+        begun,
+        ready,
         move,
-        np.maximum(goes - there, 0),
+        away,
         wanted,
         state,
         share @ np.clip(left, 0, 1),
@@ -139,6 +177,25 @@ def progress_of(tokens: tuple[Token, ...], reading: Reading, situation: Situatio
         marks[:count, APART],
         share[:count] @ reading.same @ share[:count].T,
     )
+
+
+def _is_beside(situation: Situation, things: tuple[int, ...], next_to: Array) -> Array:
+    """(O,): whether each was put next to one of those that it is to be next to.
+
+    "Next to each other" is said of both, and done once for both.
+    """
+    index = {number: i for i, number in enumerate(things)}
+    found = np.zeros(len(things), np.float32)
+    for one, other in situation.beside.items():
+        for first, second in ((one, other), (other, one)):
+            i = index.get(first)
+            if i is None:
+                continue
+            j = index.get(second)
+            # Furniture is told apart by where the thing is put.
+            said = 1.0 if j is None else float(next_to[i, j] > 0.3)
+            found[i] = max(found[i], said)
+    return found
 
 
 def _has(situation: Situation, number: int, mark: str) -> float:

@@ -6,7 +6,7 @@ The same code reads recorded traces in training and the memory's lines when the 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -59,11 +59,15 @@ class Situation:
         pieces, things: by number, in the order in which they became known.
         held: things in the agent's hands.
         near: what it went to last; None = nowhere yet.
-        explored: how often each piece was explored or opened, by this agent or another.
+        explored: how often each piece was explored, by this agent or another.
+        opened: how often each was opened.
         failures: how often each call failed.
+        refused: how often a thing could not be put at a piece, by both.
         beside: things that were put next to others.
+        put: where each thing was put, furniture by number, in order.
         made: (entity, mark) that a skill gave.
         others: what the other agents are doing.
+        walks: this agent's last calls that were all walks.
         calls: this agent's, so far.
         last: its last call.
     """
@@ -73,10 +77,14 @@ class Situation:
     held: list[int] = field(default_factory=list)
     near: int | None = None
     explored: Counter[int] = field(default_factory=Counter)
+    opened: Counter[int] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
+    refused: Counter[tuple[int, int]] = field(default_factory=Counter)
     beside: dict[int, int] = field(default_factory=dict)
+    put: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     made: set[tuple[int, str]] = field(default_factory=set)
     others: dict[str, SkillCall] = field(default_factory=dict)
+    walks: int = 0
     calls: int = 0
     last: SkillCall | None = None
 
@@ -161,11 +169,16 @@ class Situation:
         """Takes the end of an own call."""
         call = parse_call(text)
         self.calls += 1
+        self.walks = self.walks + 1 if call.name == SkillName.NAVIGATE else 0
         self.last = call
         if succeeded:
             self._done(call, own=True)
             return
         self.failures[text] += 1
+        if call.name == SkillName.PLACE:
+            thing, place = number_of(call.arguments[0]), number_of(call.arguments[2])
+            if thing is not None and place is not None:
+                self.refused[thing, place] += 1
         if call.name in (SkillName.NAVIGATE, SkillName.PICK, SkillName.PLACE):
             self.near = None
 
@@ -179,13 +192,16 @@ class Situation:
         if call.name == SkillName.EXPLORE_FURNITURE:
             self.explored[first] += 1
         elif call.name == SkillName.OPEN:
-            self.explored[first] += 1
+            self.opened[first] += 1
             if first in self.pieces:
                 self.pieces[first].is_open = True
         elif call.name == SkillName.CLOSE and first in self.pieces:
             self.pieces[first].is_open = False
         elif call.name == SkillName.PICK:
             self.beside.pop(first, None)
+            # Nor is what stays behind next to it any longer.
+            for thing in [thing for thing, other in self.beside.items() if other == first]:
+                del self.beside[thing]
             if own:
                 self.held.append(first)
                 support = self.things[first].support if first in self.things else None
@@ -193,6 +209,8 @@ class Situation:
         elif call.name == SkillName.PLACE:
             if own and first in self.held:
                 self.held.remove(first)
+            if numbers[2] is not None:
+                self.put[first].append(numbers[2])
             if numbers[4] is not None:
                 self.beside[first] = numbers[4]
             if own and numbers[2] is not None:

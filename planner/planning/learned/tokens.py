@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from planner.language.lexicon import Part, default_lexicon
 from planner.language.plurals import plural_of
@@ -88,6 +89,11 @@ def read_tokens(text: str, vocabulary: Collection[str] = ()) -> tuple[Token, ...
     return tuple(found)
 
 
+def names_any(tokens: Sequence[Token], classes: Collection[str]) -> bool:
+    """Whether a noun of an instruction may mean things of any of the classes."""
+    return any(token.objects & set(classes) for token in tokens)
+
+
 def _noun_at(words: Sequence[str], at: int) -> tuple[Token | None, int]:
     match = default_lexicon().at(words, at)
     if match is None:
@@ -139,6 +145,7 @@ def _check(tokens: Sequence[Token]) -> None:
         )
 
 
+@lru_cache(maxsize=16384)
 def _same_words(text: str, class_name: str) -> bool:
     name = word_key(class_name)
     return text in (name, plural_of(name)) or text.endswith((f" {name}", f" {plural_of(name)}"))

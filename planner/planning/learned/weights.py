@@ -59,10 +59,24 @@ def write_planner(path: Path, model: PlannerModel) -> None:
     aside = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(save(halves, metadata))
+        aside.write_bytes(_in_order(save(halves, metadata)))
         aside.replace(path)
     except OSError as error:
         raise FileError(path, "", f"cannot be written: {error}") from None
+
+
+def _in_order(content: bytes) -> bytes:
+    """The file with its header in the order of names, so that equal models are equal files."""
+    size = int.from_bytes(content[:8], "little")
+    ordered = json.dumps(
+        json.loads(content[8 : 8 + size]),
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=False,
+    )
+    header = ordered.encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + content[8 + size :]
 
 
 def read_planner(path: Path) -> PlannerModel:

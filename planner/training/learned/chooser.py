@@ -16,7 +16,7 @@ from planner.training.learned.examples import Example
 class ChooserRecipe:
     """How the chooser is trained."""
 
-    steps: int = 4000
+    steps: int = 6000
     batch: int = 32
     rate: float = 2e-3
     decay: float = 1e-4

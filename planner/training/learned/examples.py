@@ -44,18 +44,20 @@ def examples_of(
     situation = Situation()
     situation.begin(trace.entities, trace.positions_m)
     waited = False
+    is_practice = any(turn.shown for turn in trace.turns)
     for turn in trace.turns:
         situation.see_others(turn.others)
-        if turn.learned:
+        if turn.shown or (turn.learned and not is_practice):
             progress = progress_of(tokens, reading, situation)
             maker = ChoiceMaker(
                 tokens, reading, situation, progress, trace.verbs, len(trace.team), waited=waited
             )
             choices = maker.choices()
             names = [str(call) for call in choices.calls]
-            if turn.call in names:
+            shown = turn.shown or turn.call
+            if shown in names:
                 left.taken += 1
-                yield Example(choices.features, names.index(turn.call))
+                yield Example(choices.features, names.index(shown))
             else:
                 left.not_a_choice += 1
         else:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.planning.learned.matches import KINDS, Array, kinds_of
+from planner.planning.learned.matches import KINDS, OPEN_KIND, Array, kinds_of
 from planner.planning.learned.network import (
     AT,
     BEFORE,
@@ -28,11 +28,13 @@ from planner.planning.learned.network import (
     ON,
     ROOM,
     SAME,
+    THEN_ON,
+    THEN_ROOM,
     WIDTH,
     reader_shapes,
     word_ids,
 )
-from planner.planning.learned.tokens import UNKNOWN
+from planner.planning.learned.tokens import NOUN, UNKNOWN, Token
 from planner.training.learned.tasks import ReaderTask
 
 if TYPE_CHECKING:
@@ -45,14 +47,16 @@ class ReaderRecipe:
 
     Attributes:
         word_drop: share of words that are read as unknown, so that unknown ones do no harm.
+        invented: share of tasks in which half of the nouns are read as words that nobody knows.
     """
 
-    steps: int = 6000
+    steps: int = 4000
     batch: int = 32
     rate: float = 3e-3
     warm_up: int = 60
     decay: float = 0.01
     word_drop: float = 0.02
+    invented: float = 0.15
     seed: int = 1
     device: str = "cpu"
 
@@ -103,6 +107,7 @@ class Batch:
     thing_in_room: Tensor
     supports: Tensor
     goes: Tensor
+    then: Tensor
     next: Tensor
     marks: Tensor
     numbers: Tensor
@@ -128,6 +133,7 @@ def make_batch(tasks: Sequence[ReaderTask], vocabulary: Mapping[str, int], devic
         "thing_in_room": np.zeros((count, o, t), np.float32),
         "supports": np.full((count, o), -1, np.int64),
         "goes": np.zeros((count, 3, o, f), np.float32),
+        "then": np.zeros((count, 3, o, f), np.float32),
         "next": np.zeros((count, o, o + f), np.float32),
         "marks": np.zeros((count, o + f, len(MARKS)), np.float32),
         "numbers": np.zeros((count, o, len(NUMBERS)), np.float32),
@@ -146,6 +152,7 @@ def make_batch(tasks: Sequence[ReaderTask], vocabulary: Mapping[str, int], devic
         arrays["thing_in_room"][i, :no, :n] = found.thing_in_room
         arrays["supports"][i, :no] = found.supports
         arrays["goes"][i, :, :no, :nf] = labels.goes
+        arrays["then"][i, :, :no, :nf] = labels.then
         arrays["numbers"][i, :no] = labels.numbers
         # Things come first, then padding, then furniture.
         places = np.array([*range(no), *range(o, o + nf)])
@@ -176,6 +183,7 @@ def losses_of(weights: Mapping[str, Tensor], batch: Batch) -> dict[str, Tensor]:
     rooms = (room + free).clamp(max=1) * batch.valid
     allowed = torch.stack([pieces, pieces, rooms], 1)[:, :, None, :]
     goes, _ = _choice(scores[:, ON : ROOM + 1], none[..., 1], allowed)
+    then, _ = _choice(scores[:, THEN_ON : THEN_ROOM + 1], none[..., 3], allowed)
     beside = (thing + furniture + free).clamp(max=1) * batch.valid
     next_to, _ = _choice(scores[:, NEXT : NEXT + 1], none[..., 2], beside[:, None, None, :])
 
@@ -189,6 +197,7 @@ def losses_of(weights: Mapping[str, Tensor], batch: Batch) -> dict[str, Tensor]:
 
     targets = torch.stack([found_f, found_f, batch.in_room], 1).transpose(2, 3)
     said_goes = found_o[:, None] @ goes @ targets
+    said_then = found_o[:, None] @ then @ targets
     said_next = found_o @ next_to[:, 0] @ both.transpose(1, 2)
     shares = both / both.sum(-1, keepdim=True).clamp(min=1e-3)
     said_marks = shares @ torch.sigmoid(x @ weights["mark"] + weights["mark_bias"])
@@ -206,6 +215,7 @@ def losses_of(weights: Mapping[str, Tensor], batch: Batch) -> dict[str, Tensor]:
     )
     return {
         "goes": _wrong(said_goes, batch.goes, pair) * 3,
+        "then": _wrong(said_then, batch.then, pair) * 3,
         "next": _wrong(said_next, batch.next, matched_o[..., None] & matched[:, None]),
         "marks": _wrong(said_marks, batch.marks, matched[..., None].expand_as(said_marks)),
         "numbers": -(said_numbers.clamp(min=1e-4).log() * (batch.numbers.sum(-1) > 0)).sum()
@@ -315,6 +325,9 @@ def train_reader(
         batch = make_batch([tasks[i] for i in chosen], vocabulary, recipe.device)
         drop = torch.from_numpy(rng.random(batch.words.shape) < recipe.word_drop)
         batch.words[drop.to(recipe.device)] = vocabulary[UNKNOWN]
+        for row, i in enumerate(chosen):
+            if rng.random() < recipe.invented:
+                _invent(batch, row, tasks[i].tokens, vocabulary[UNKNOWN], rng)
         losses = losses_of(tensors, batch)
         total = torch.stack(list(losses.values())).sum()
         grads = torch.autograd.grad(total, list(tensors.values()))
@@ -339,6 +352,19 @@ def train_reader(
             kept |= {f"second:{n}": w.cpu().numpy() for n, w in second.items()}
             on_checkpoint(step + 1, _arrays(tensors), kept)
     return _arrays(tensors)
+
+
+def _invent(
+    batch: Batch, row: int, tokens: Sequence[Token], unknown: int, rng: np.random.Generator
+) -> None:
+    """Makes words of nouns unknown in one task, each noun everywhere; what they mean stays."""
+    nouns = sorted({token.text for token in tokens if token.word == NOUN})
+    chosen = {noun for noun in nouns if rng.random() < 0.5}
+    for t, token in enumerate(tokens):
+        if token.word == NOUN and token.text in chosen:
+            batch.words[row, t] = unknown
+            batch.kinds[row, t, : OPEN_KIND + 1] = 0
+            batch.kinds[row, t, OPEN_KIND] = 1
 
 
 def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from planner.episodes.pack import Pack, read_pack
 from planner.planning.learned.matches import Array, Matches, Named, match
 from planner.planning.learned.network import MARKS, NUMBERS
-from planner.planning.learned.tokens import Token, read_tokens
+from planner.planning.learned.tokens import Token, names_any, read_tokens
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_house
@@ -32,6 +32,7 @@ class Labels:
 
     Attributes:
         goes: (3, O, F).
+        then: (3, O, F): where it goes in the second place.
         next: (O, E).
         marks: (E, MARKS).
         numbers: (O, NUMBERS): 1 for each right answer; rows of zeros where none is asked.
@@ -39,6 +40,7 @@ class Labels:
     """
 
     goes: Array
+    then: Array
     next: Array
     marks: Array
     numbers: Array
@@ -53,11 +55,10 @@ class ReaderTask:
     tokens: tuple[Token, ...]
     found: Matches
     labels: Labels
-    classes: frozenset[str] = field(default_factory=frozenset)
 
 
 def tasks_of(packs: Sequence[Path], without: Collection[str] = ()) -> Iterator[ReaderTask]:
-    """The tasks of packs of episodes, but those whose goal has things of the classes `without`.
+    """The tasks of packs of episodes, but those whose words may mean a class of `without`.
 
     Raises:
         FileError: for a file that is no pack.
@@ -66,7 +67,7 @@ def tasks_of(packs: Sequence[Path], without: Collection[str] = ()) -> Iterator[R
         pack = read_pack(path)
         for episode, house in episodes_of(pack):
             task = task_of(episode, house)
-            if task is not None and not task.classes & set(without):
+            if task is not None and not names_any(task.tokens, without):
                 yield task
 
 
@@ -104,9 +105,7 @@ def task_of(episode: Episode, house: House) -> ReaderTask | None:
     if labels is None:
         return None
     tokens = read_tokens(episode.instruction)
-    asked = labels.goes.any((0, 2)) | labels.next.any(1) | labels.marks[: len(things)].any(1)
-    wanted = frozenset(things[i].class_name for i in np.flatnonzero(asked))
-    return ReaderTask(tokens, *_shortened(match(tokens, furniture, things), labels), wanted)
+    return ReaderTask(tokens, *_shortened(match(tokens, furniture, things), labels))
 
 
 def _shortened(found: Matches, labels: Labels) -> tuple[Matches, Labels]:
@@ -121,6 +120,7 @@ def _shortened(found: Matches, labels: Labels) -> tuple[Matches, Labels]:
             found.furniture[i],
             found.in_room[i],
             labels.goes[..., i],
+            labels.then[..., i],
             labels.next[:, count + i],
             labels.marks[count + i],
             labels.same[count + i],
@@ -144,6 +144,7 @@ def _shortened(found: Matches, labels: Labels) -> tuple[Matches, Labels]:
     square = np.ix_(both, both)
     return shorter, Labels(
         labels.goes[:, things][..., kept],
+        labels.then[:, things][..., kept],
         labels.next[things][:, both],
         labels.marks[both],
         labels.numbers[things],
@@ -163,6 +164,7 @@ def _labels(
     total = things + furniture
     labels = Labels(
         np.zeros((3, things, furniture), np.float32),
+        np.zeros((3, things, furniture), np.float32),
         np.zeros((things, total), np.float32),
         np.zeros((total, len(MARKS)), np.float32),
         np.zeros((things, len(NUMBERS)), np.float32),
@@ -170,6 +172,7 @@ def _labels(
         np.full((total, total), np.nan, np.float32),
     )
     propositions = _list(goal.get("propositions"))
+    again = _moved_before(goal, propositions, names)
     firsts: list[list[int]] = []
     for proposition in propositions:
         name, args = str(proposition["function_name"]), proposition["args"]
@@ -185,7 +188,8 @@ def _labels(
             if any(i >= things for i in first) or any(i < things for i in second):
                 return None
             for i in first:
-                labels.goes[_GOES[name], i, [j - things for j in second]] = 1
+                part = labels.then if i in again[len(firsts) - 1] else labels.goes
+                part[_GOES[name], i, [j - things for j in second]] = 1
         elif name == "is_next_to":
             for i in first:
                 if i >= things:
@@ -204,6 +208,27 @@ def _labels(
     return labels
 
 
+def _moved_before(
+    goal: Mapping[str, JsonValue],
+    propositions: Sequence[Mapping[str, JsonValue]],
+    names: Mapping[str, int],
+) -> list[set[int]]:
+    """By proposition: the things that another move brings somewhere before it."""
+    moved: list[set[int]] = []
+    for proposition in propositions:
+        args = proposition["args"]
+        is_move = str(proposition["function_name"]) in _GOES and isinstance(args, dict)
+        moved.append(set(_indices(args.get("objects"), names)) if is_move else set())  # type: ignore[union-attr]
+    found: list[set[int]] = [set() for _ in propositions]
+    for constraint in _list(goal.get("constraints")):
+        edges = constraint.get("edges") if constraint["type"] == "TemporalConstraint" else ()
+        for edge in edges if isinstance(edges, list) else ():
+            if isinstance(edge, list):
+                one, other = (int(str(i)) for i in edge)
+                found[other] |= moved[one]
+    return found
+
+
 def _grouped(firsts: Sequence[Sequence[int]], labels: Labels, classes: Sequence[str]) -> None:
     """Several propositions of one thing each are "both cups": counts things with equal goals."""
     things = len(classes)
@@ -217,6 +242,7 @@ def _grouped(firsts: Sequence[Sequence[int]], labels: Labels, classes: Sequence[
             if classes[i] == classes[j]
             and any(list(f) == [j] for f in firsts)
             and (labels.goes[:, i] == labels.goes[:, j]).all()
+            and (labels.then[:, i] == labels.then[:, j]).all()
             and (labels.marks[i] == labels.marks[j]).all()
         ]
         labels.numbers[i] = 0

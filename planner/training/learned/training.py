@@ -18,7 +18,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from planner.planning.learned.matches import Array
-from planner.planning.learned.tokens import UNKNOWN
+from planner.planning.learned.tokens import UNKNOWN, names_any, read_tokens
 from planner.planning.learned.weights import PlannerModel, write_planner
 from planner.training.learned.chooser import ChooserProgress, ChooserRecipe, train_chooser
 from planner.training.learned.examples import Example, Left, examples_of
@@ -42,7 +42,8 @@ class LearnedRecipe:
     """How the planner is trained.
 
     Attributes:
-        without: classes of things whose tasks are left out, to measure nouns never trained on.
+        without: classes of things; tasks and traces whose words may mean one are left out, to
+            measure nouns never trained on.
     """
 
     reader: ReaderRecipe = field(default_factory=ReaderRecipe)
@@ -79,6 +80,8 @@ def train_learned(
     reader = _reader(tasks, vocabulary, folder, recipe, on_line)
     left, examples = Left(), list[Example]()
     for trace in read_traces(traces):
+        if names_any(read_tokens(trace.instruction), recipe.without):
+            continue
         examples += examples_of(trace, reader, vocabulary, left)
     if not examples:
         raise PlannerError(f"{', '.join(map(str, traces))}: no call to learn from")

@@ -119,7 +119,7 @@ class Demonstrator:
         missing = [
             (name, holder)
             for name in self._names
-            if name not in belief.nodes and (holder := _holder(state, name)) is not None
+            if name not in belief.nodes and (holder := holder_of(state, name)) is not None
             if name not in self._tried
             and SkillCall(SkillName.EXPLORE_FURNITURE, (holder,)) not in going
         ]
@@ -141,7 +141,7 @@ class Demonstrator:
         return calls
 
 
-def _holder(state: WorldState, name: str) -> str | None:
+def holder_of(state: WorldState, name: str) -> str | None:
     """The furniture that a thing is on or in, directly or not; None if on the floor or held."""
     if name not in state.entities or state.entities[name].kind is not EntityKind.OBJECT:
         return None

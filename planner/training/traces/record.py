@@ -59,6 +59,7 @@ class TraceTurn(FileModel):
         others: what other agents were doing when the call was chosen, by agent.
         gain: how much more of the goal held after the call than before it, -1 to 1.
         learned: whether the call is to be imitated, or only read.
+        shown: what the expert would have called instead, or as well, in practice; "" = nothing.
     """
 
     call: str
@@ -67,6 +68,7 @@ class TraceTurn(FileModel):
     others: dict[str, str] = Field(default_factory=dict)
     gain: Annotated[float, Field(ge=-1, le=1)] = 0.0
     learned: bool = True
+    shown: str = ""
 
     @field_validator("call")
     @classmethod

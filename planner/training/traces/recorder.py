@@ -38,6 +38,7 @@ class TraceRecorder:
         team: Sequence[str],
         share: Callable[[], float],
         is_learned: Callable[[str, SkillCall], bool] = lambda _agent, _call: True,
+        shown: Callable[[str], SkillCall | None] = lambda _agent: None,
     ) -> None:
         """Wraps a planner.
 
@@ -46,9 +47,11 @@ class TraceRecorder:
             team: all agents of the task.
             share: of the goal that holds now, 0 to 1.
             is_learned: whether a call of an agent is to be imitated.
+            shown: what an agent should have called in the last decision; None = not known.
         """
         self._planner, self._team = planner, tuple(team)
         self._share, self._is_learned = share, is_learned
+        self._shown = shown
         self._dialogues: dict[str, _Dialogue] = {}
         self._instruction = ""
 
@@ -144,11 +147,16 @@ class TraceRecorder:
             other: str(with_numbers(running, context.belief)[0])
             for other, running in context.running.items()
         }
+        should = self._shown(agent)
+        shown, is_shown = (
+            with_numbers(should, context.belief) if should is not None else ("", False)
+        )
         dialogue.turns.append(
             TraceTurn(
                 call=str(said),
                 others=others,
                 learned=is_said and self._is_learned(agent, call),
+                shown=str(shown) if is_shown else "",
             )
         )
         dialogue.open = call != WAIT or agent not in context.running

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from planner.bench.trace_data import TraceRecipe, make_traces
+from planner.bench.trace_data import TraceRecipe, make_traces, practising
 from planner.cli import main
+from planner.planning.learned.weights import read_planner, shipped_planner, write_planner
+from planner.training.learned.examples import Left, examples_of
 from planner.training.traces.folder import read_traces
 from planner.training.traces.record import Trace
 from planner.training.traces.rules import TraceRules
+from planner.world.errors import PlannerError
 from planner.world.share import config_dir
 
 RULES = TraceRules(keep_failed=True)
@@ -69,3 +73,39 @@ def test_evaluation_episodes_are_refused(
 ) -> None:
     assert main(["train", "traces", str(tmp_path), "--episodes", "heldout"]) != 0
     assert "cannot be trained on: its split is" in capsys.readouterr().err
+
+
+def test_in_practice_the_expert_says_what_it_would_have_called(
+    episodes: Path, tmp_path: Path
+) -> None:
+    recipe = practising(TraceRecipe(str(episodes), shard=1, most=1), shipped_planner())
+    make_traces(tmp_path / "practice", recipe, lambda *_: None)
+    (trace,) = read_traces(tmp_path / "practice")
+    assert trace.provenance.source == "learned"
+    shown = [turn.shown for turn in trace.turns if turn.shown]
+    assert len(shown) > 1
+    # It speaks of numbers, as the learner has to.
+    assert all(call == "Done[]" or "[Object." in call for call in shown)
+    # What is learned is the expert's call, whatever was called instead.
+    model = read_planner(shipped_planner())
+    left = Left()
+    examples = list(examples_of(trace, model.weights, model.vocabulary, left))
+    assert len(examples) == left.taken > 0
+    assert left.taken + left.not_a_choice == len(shown)
+
+
+def test_practice_with_other_weights_is_another_recipe(episodes: Path, tmp_path: Path) -> None:
+    recipe = practising(TraceRecipe(str(episodes), shard=1, most=1), shipped_planner())
+    make_traces(tmp_path / "practice", recipe, lambda *_: None)
+    model = read_planner(shipped_planner())
+    others = tmp_path / "others.safetensors"
+    write_planner(others, replace(model, notes={"made": "otherwise"}))
+    with pytest.raises(PlannerError, match="practice"):
+        make_traces(tmp_path / "practice", practising(recipe, others), lambda *_: None)
+
+
+def test_bags_are_no_practice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bag, weights = str(tmp_path / "bag"), str(shipped_planner())
+    words = ["train", "traces", str(tmp_path / "made"), "--from-bag", bag, "--practice", weights]
+    assert main(words) != 0
+    assert "--practice is of --episodes" in capsys.readouterr().err

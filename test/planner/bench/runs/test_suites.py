@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from planner.bench.runs.manifest import Manifest, new_manifest, open_run
 from planner.bench.runs.settings import MemoryKind, RunSettings
-from planner.bench.runs.suites import find_suite, jobs_of
+from planner.bench.runs.suites import find_suite, jobs_of, naming
 from planner.planning.axes import Control, MemorySource, Observability, Privilege
 from planner.world.errors import FileError, PlannerError
 from planner.world.share import config_dir
@@ -134,3 +135,14 @@ def test_axes_say_what_a_run_was_given() -> None:
         Observability.FULL,
         MemorySource.BELIEF,
     )
+
+
+def test_only_what_an_instruction_names_is_kept() -> None:
+    suite = find_suite("train")
+    about = naming(suite, ["cup"])
+    assert 0 < len(about) < len(suite)
+    assert all(re.search(r"\b(cup|mug)s?\b", entry.instruction) for entry in about)
+    with pytest.raises(PlannerError, match="no class of things 'spaceship'"):
+        naming(suite, ["spaceship"])
+    with pytest.raises(PlannerError, match="no instruction of the suite names hanger"):
+        naming(find_suite("fruit_0"), ["hanger"])
