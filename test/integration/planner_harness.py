@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -16,6 +17,7 @@ from planner_msgs.action import ExecuteSkill, FollowInstruction
 from planner_msgs.msg import WorldGraph
 from rclpy.action import ActionClient, ActionServer
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from unique_identifier_msgs.msg import UUID
 
 from planner.ros.action_peers import ActionPeers, accept_timeout_s
 from planner.ros.memory_messages import GraphMessages
@@ -63,13 +65,20 @@ class Instructions:
         self.feedback: list[Any] = []
 
     def send(self, instruction: str = "", **fields: Any) -> Any:
-        """Sends until a planner accepts: one that was killed may be listed for a while."""
+        """Sends until a planner accepts: one that was killed may be listed for a while.
+
+        Under one id, as the product's client does: if only the acceptance was lost, the instruction
+        is carried out already, and another one would be refused as BUSY.
+        """
         goal = FollowInstruction.Goal(instruction=instruction, **fields)
+        number = UUID(uuid=list(uuid.uuid4().bytes))
         ends = ActionPeers(self.client.node, "/instruct")
         while True:
             timeout_s, began_s = accept_timeout_s(ends.servers()), time.monotonic()
             sent = self.action.send_goal_async(
-                goal, feedback_callback=lambda m: self.feedback.append(m.feedback)
+                goal,
+                feedback_callback=lambda m: self.feedback.append(m.feedback),
+                goal_uuid=number,
             )
             self.client.wait(
                 lambda s=sent, p=timeout_s, b=began_s: s.done() or time.monotonic() > b + p,
@@ -77,6 +86,9 @@ class Instructions:
             )
             if sent.done():
                 return sent.result()
+            # The client accepts one answer for an id, and forgets a canceled one when it spins.
+            sent.cancel()
+            self.client.idle(0.1)
 
     def result(self, handle: Any, limit: float = 120.0) -> tuple[Any, int]:
         asked = handle.get_result_async()
