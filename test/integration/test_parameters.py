@@ -14,6 +14,8 @@ from rclpy.parameter import parameter_value_to_python
 
 # rclpy's own, which follow ROS's rules.
 RCLPY_OWN = {"use_sim_time", "start_type_description_service"}
+# The only integers among those given below: the others are floats, given as `1` on purpose.
+INTEGERS = {"port"}
 # Each node and what it needs to start alone; a float is given as `1` where the node has one.
 NODES: dict[str, dict[str, object]] = {
     "bridge": {"rate": 2, "camera_hz": 5},
@@ -74,7 +76,10 @@ def test_every_parameter_is_described_and_refuses_to_be_set(
         assert name in result.reason
     for name, value in given.items():
         if isinstance(value, int):
-            assert values[name].type == ParameterType.PARAMETER_DOUBLE
+            integer = name in INTEGERS
+            assert values[name].type == (
+                ParameterType.PARAMETER_INTEGER if integer else ParameterType.PARAMETER_DOUBLE
+            )
             assert parameter_value_to_python(values[name]) == float(value)
 
 
