@@ -37,7 +37,7 @@ WRONG = {
     "demo --task demo_diner": ("argument task: there is no episode 'demo_diner'", "'demo_dinner'"),
     "demo demo_diner": ("argument task: there is no episode 'demo_diner'", "'demo_dinner'"),
     "demo --planner tuor": ("argument --planner: invalid choice: 'tuor'", "'tour'"),
-    "demo --backend embeded": ("argument backend: 'embeded'", "'embedded'"),
+    "demo --backend embeded": ("argument --backend: invalid choice: 'embeded'", "'embedded'"),
     "demo --planner tour --house trane_0": ("argument house: there is no house", "'train_0'"),
     "demo --agents many": ("argument agents: 'many'", ""),
     "check planner exprt": ("there is no planner 'exprt'", "'expert'?"),
