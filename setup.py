@@ -95,6 +95,7 @@ setup(
         "planner.episodes.review.assets": ["*.html", "*.js", "*.css"],
         "planner.replay.report.assets": ["*.js", "*.css"],
     },
+    exclude_package_data={"planner.console": ["web/*", "web/src/*"]},
     cmdclass={"build_ext": BuildCompiledPart},
     **compiled_part(),
     data_files=[] if EDITABLE else data_files(),
