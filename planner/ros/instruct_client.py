@@ -25,6 +25,11 @@ from planner.world.instruct import InstructionCode
 MAX_SEND_ATTEMPTS = 4
 # Wall seconds after which a missing result is requested again.
 RESULT_TIMEOUT_S = 2.0
+# Wall seconds that a task planner which died has to come back.
+RESTART_TIMEOUT_S = 60.0
+# Wall seconds without a server after which the client is created anew: on a busy machine the
+# middleware may leave endpoints unmatched that were announced while a process started.
+REMATCH_PERIOD_S = 5.0
 _POLL_PERIOD_S = 0.2
 _ENDED = (
     GoalStatus.STATUS_SUCCEEDED,
@@ -39,9 +44,7 @@ class InstructClient:
     def __init__(self, node: Node, on_send: Callable[[str], None]) -> None:
         """Creates the client; `on_send` gets the id of each goal before it is sent."""
         self._node, self._on_send = node, on_send
-        self._client: ActionClient[Any, Any, Any] = ActionClient(
-            node, FollowInstruction, topics.INSTRUCT
-        )
+        self._client = self._new_client()
         self._ends = ActionPeers(node, topics.INSTRUCT)
         self._handle: Any = None
         # Wall seconds: of the last result request, and when the goal was last seen running.
@@ -81,12 +84,15 @@ class InstructClient:
         for _ in range(MAX_SEND_ATTEMPTS):
             number = uuid.uuid4()
             self._on_send(number.hex)
-            result = await self._ask(goal, number)
+            limit_s = max(wait_s, RESTART_TIMEOUT_S) if lost else wait_s
+            result = await self._ask(goal, number, heard_s + limit_s)
             while result is None and not self.is_accepted:
                 # The middleware lists a killed server for a while and routes goals to it.
-                if time.monotonic() - heard_s > wait_s:
-                    raise PlannerError(no_server_message(wait_s))
-                result = await self._ask(goal, number)
+                if self._canceled:
+                    raise PlannerError("canceled before a task planner accepted it")
+                if time.monotonic() - heard_s > limit_s:
+                    raise PlannerError(no_server_message(limit_s))
+                result = await self._ask(goal, number, heard_s + limit_s)
             heard_s = time.monotonic()
             if result is not None and (result.code != InstructionCode.WORLD_LOST or self._canceled):
                 return result
@@ -110,11 +116,28 @@ class InstructClient:
         """Takes the client out of the graph."""
         self._client.destroy()
 
-    async def _ask(self, goal: FollowInstruction.Goal, number: uuid.UUID) -> Any:
-        """The result, or None if the server died before it had one."""
-        self._handle = None
+    def _new_client(self) -> ActionClient[Any, Any, Any]:
+        return ActionClient(self._node, FollowInstruction, topics.INSTRUCT)
+
+    async def _find_server(self, until_s: float) -> bool:
+        """Waits for a server until this time, wall seconds; returns whether there is one."""
+        created_s = time.monotonic()
         while not self.is_ready:
+            wall_s = time.monotonic()
+            if wall_s > until_s or self._canceled:
+                return False
+            if wall_s - created_s > REMATCH_PERIOD_S:
+                created_s = wall_s
+                self._client.destroy()
+                self._client = self._new_client()
             await self.pause(_POLL_PERIOD_S)
+        return True
+
+    async def _ask(self, goal: FollowInstruction.Goal, number: uuid.UUID, until_s: float) -> Any:
+        """The result, or None if there is no server or it died before it had one."""
+        self._handle = None
+        if not await self._find_server(until_s):
+            return None
         self._servers, sent_s = self._ends.servers(), time.monotonic()
         answer: Future[Any] = Future()
         sent = self._client.send_goal_async(goal, goal_uuid=UUID(uuid=list(number.bytes)))

@@ -8,7 +8,7 @@ from time import time_ns
 
 from planner_msgs.msg import WorldState as WorldMessage
 from rclpy.node import Node
-from rclpy.subscription import MessageInfo
+from rclpy.subscription import MessageInfo, Subscription
 
 from planner.ros import qos
 from planner.ros.waiting import wall_clock
@@ -25,6 +25,9 @@ _BACKWARDS_S = 0.5
 # Wall seconds without a message after which what was heard last is the present: a bag that plays
 # sends nothing to who joins late, and clocks of two machines differ.
 _QUIET_S = 1.0
+# Such periods without any state from a bridge that is there, after which it is subscribed to anew:
+# on a busy machine the middleware may leave the two unmatched.
+_UNMATCHED_PERIODS = 5
 
 
 class TruthInput:
@@ -41,9 +44,9 @@ class TruthInput:
         self._on_beginning = on_beginning
         self._decoder = UpdateDecoder()
         self._logger = node.get_logger()
-        self._is_present, self._heard = False, 0
-        self._subscribed_ns = time_ns()
-        node.create_subscription(WorldMessage, topics.WORLD_STATE, self._on_update, qos.TRUTH_INPUT)
+        self._is_present, self._heard, self._quiet_periods = False, 0, 0
+        self._node = node
+        self._subscription = self._subscribe()
         self._quiet = node.create_timer(_QUIET_S, self._on_quiet, clock=wall_clock())
 
     @property
@@ -62,10 +65,31 @@ class TruthInput:
                 return state
         return self._states[0] if self._states else None
 
+    def _subscribe(self) -> Subscription[WorldMessage]:
+        self._subscribed_ns = time_ns()
+        return self._node.create_subscription(
+            WorldMessage, topics.WORLD_STATE, self._on_update, qos.TRUTH_INPUT
+        )
+
     def _on_quiet(self) -> None:
         if self._heard == 0:
             self._begin()
+            self._subscribe_again()
         self._heard = 0
+
+    def _subscribe_again(self) -> None:
+        """Subscribes anew if a bridge is there of which no state came."""
+        if self._states or not self._node.count_publishers(topics.WORLD_STATE):
+            self._quiet_periods = 0
+            return
+        self._quiet_periods += 1
+        if self._quiet_periods >= _UNMATCHED_PERIODS:
+            self._quiet_periods = 0
+            self._logger.warning(
+                f"no message of {topics.WORLD_STATE} has come; subscribing anew", once=True
+            )
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = self._subscribe()
 
     def _begin(self) -> None:
         """What was heard last is the present."""

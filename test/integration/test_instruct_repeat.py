@@ -18,6 +18,7 @@ from unique_identifier_msgs.msg import UUID
 
 from planner.ros import instruct_client
 from planner.ros.instruct_client import InstructClient
+from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
 
 GO, ASK, DONE = "Navigate[Object.100]\nAssigned!", "Ask[which table]", "Done[]\nAssigned!"
@@ -109,3 +110,26 @@ def test_the_same_goal_is_one_run_and_another_is_refused(
     assert len(begun) == 1
     for action, _ in made:
         action.destroy()
+
+
+def test_without_a_server_it_ends_with_one_error(client: Client) -> None:
+    asker = InstructClient(client.node, lambda _: None)
+    task = client.executor.create_task(asker.follow, GOAL, 1.0, lambda *_: None)
+    with pytest.raises(PlannerError, match="no task planner answered within 1 s"):
+        client.wait(task.done, "the error", 20.0)
+
+
+def test_a_client_that_found_no_server_is_created_anew(
+    alone: Start, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = script(tmp_path / "script", GO, DONE)
+    node, _ = alone(planner="react", model=model, max_questions=1, answer_wait=4.0)
+    asker = InstructClient(client.node, lambda _: None)
+    unmatched = asker._client
+    monkeypatch.setattr(unmatched, "server_is_ready", lambda: False)
+    monkeypatch.setattr(instruct_client, "REMATCH_PERIOD_S", 0.5)
+    task = client.executor.create_task(asker.follow, GOAL, 60.0, lambda *_: None)
+    client.wait(task.done, "the end of the instruction", 60.0)
+    result: Any = task.result()
+    assert result.code == InstructionCode.DONE, result.text + node.log
+    assert asker._client is not unmatched

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from types import SimpleNamespace
 
+import pytest
 from bridge_harness import Client
 from planner_msgs.msg import WorldState as WorldMessage
 
-from planner.ros import qos
+from planner.ros import qos, truth_input
 from planner.ros.truth_input import TruthInput
 from planner.ros.world_messages import StateMessages
 from planner.world import topics
@@ -71,3 +72,23 @@ def test_the_last_state_is_the_present_where_nothing_more_comes(client: Client) 
     finally:
         late.close()
     assert [state.episode_id for state in begun] == ["second"]
+
+
+def test_a_bridge_of_which_nothing_comes_is_subscribed_to_anew(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(truth_input, "_UNMATCHED_PERIODS", 1)
+    # Listed, but not matched: it offers less than what is requested.
+    client.node.create_publisher(WorldMessage, topics.WORLD_STATE, qos.EVENTS)
+    late = Client("late")
+    try:
+        begun: list[WorldState] = []
+        truth = TruthInput(late.node, begun.append)
+        first = truth._subscription
+        late.wait(lambda: truth._subscription is not first, "a new subscription")
+        publisher = client.node.create_publisher(WorldMessage, topics.WORLD_STATE, qos.TRUTH)
+        publisher.publish(StateMessages().message(StateUpdate(_state("one", 0, 1), sequence=1)))
+        late.wait(lambda: begun, "the world")
+    finally:
+        late.close()
+    assert [state.episode_id for state in begun] == ["one"]
