@@ -16,6 +16,10 @@ from std_msgs.msg import String
 from planner.world.house_checks import load_house
 from planner.world.instruct import InstructionCode, InstructState
 
+# Seconds of an instruction: beside other tests it takes a minute.
+TIMEOUT_S = 240.0
+pytestmark = pytest.mark.timeout(900)
+
 
 @dataclass
 class Person:
@@ -41,7 +45,13 @@ class Person:
                 publisher.publish(String(data=answer))
             return bool(ended.done())
 
-        client.wait(is_over, "the end of the instruction")
+        try:
+            client.wait(is_over, "the end of the instruction", limit=TIMEOUT_S)
+        except AssertionError:
+            # Or what is said next would be refused as BUSY.
+            handle.cancel_goal_async()
+            client.idle(5.0)
+            raise
         result = ended.result().result
         return InstructionCode(result.code), result.text, asked
 
