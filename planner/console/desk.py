@@ -131,7 +131,9 @@ class Desk:
         if seat and self._seats.holder(seat, self.now_s()) != visitor.session:
             role = "in control" if seat == OPERATOR else f"the partner {seat}"
             return f"this page is not {role}"
-        if isinstance(order, protocol.Instruct) and not self._free_agents():
+        # Without any agent yet, an instruction is for all that come.
+        has_agents = bool(self.view.agents)
+        if isinstance(order, protocol.Instruct) and has_agents and not self._free_agents():
             return "all agents are persons; one has to leave its seat first"
         return ""
 

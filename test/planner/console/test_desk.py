@@ -76,8 +76,9 @@ class Robots:
 class Office:
     """A desk, its robots, and a clock that only the test moves."""
 
-    def __init__(self, view: View, record: Path) -> None:
-        view.take("/world/info", info("agent_0", "agent_1"))
+    def __init__(self, view: View, record: Path, agents: Sequence[str]) -> None:
+        if agents:
+            view.take("/world/info", info(*agents))
         self.view, self.robots, self.now_s = view, Robots(), 0.0
         self.record = record
         self.desk = Desk(view, self.robots, SessionRecord(str(record)), lambda: self.now_s)
@@ -99,7 +100,7 @@ class Office:
 
 @pytest.fixture
 def office(view: View, tmp_path: Path) -> Office:
-    return Office(view, tmp_path / "who.jsonl")
+    return Office(view, tmp_path / "who.jsonl", ("agent_0", "agent_1"))
 
 
 WORDS = Instruct(type="instruct", order=1, words="Tidy.")
@@ -116,6 +117,14 @@ def test_the_first_page_is_in_control_and_a_second_one_is_not(office: Office) ->
     office.give(first, Leave(type="leave", order=1, seat="operator"))
     assert office.give(second, taken) == (True, "taken")
     assert office.give(second, WORDS) == (True, "DONE")
+
+
+def test_an_instruction_before_the_world_is_known_is_for_all_agents(
+    view: View, tmp_path: Path
+) -> None:
+    early = Office(view, tmp_path / "who.jsonl", ())
+    assert early.give(early.page("aaaaaaaa"), WORDS) == (True, "DONE")
+    assert early.robots.asked == [("instruct", "Tidy.", (), ())]
 
 
 def test_a_page_that_may_only_look_can_only_stop(office: Office) -> None:

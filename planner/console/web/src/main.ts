@@ -146,10 +146,13 @@ class Page implements App {
     const now = this.store.instruction;
     const asks = now?.question ?? "";
     input.value = "";
-    if (asks && this.store.isRunning) void this.order({ type: "answer", words });
     // A question that ended the instruction: it is given again, with question and answer.
-    else if (asks && now) void this.order({ type: "instruct", words: now.instruction, dialogue: [...now.dialogue, asks, words] });
-    else void this.order({ type: "instruct", words });
+    const again = asks && now ? { words: now.instruction, dialogue: [...now.dialogue, asks, words] } : { words };
+    const order = asks && this.store.isRunning ? { type: "answer", words } : { type: "instruct", ...again };
+    void this.order(order).then((outcome) => {
+      // What was refused or lost need not be typed again.
+      if (!outcome.good && !input.value) input.value = words;
+    });
   }
 
   private welcome(message: Welcome): void {
