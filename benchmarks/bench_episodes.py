@@ -16,6 +16,7 @@ from pathlib import Path
 from machine import print_table
 
 from planner.app.embedded_run import run_embedded
+from planner.app.run_options import RunOptions
 from planner.planning.expert.expert import Expert
 from planner.world.floor_grid import preload_path_search
 from planner.world.house_checks import load_episode
@@ -44,7 +45,9 @@ def main() -> None:
     for name in names:
         episode, house = load_episode(name)
         begin = time.process_time()
-        result = run_embedded(backend, house, episode, Expert, agents=args.agents, images=False)
+        result = run_embedded(
+            backend, house, episode, Expert, RunOptions(images=False), agents=args.agents
+        )
         spent += time.process_time() - begin
         simulated += result.sim_steps / 30
         if not result.verdict.success:

@@ -17,6 +17,7 @@ from machine import print_table
 
 from planner.app.graph_run import prepare_graph
 from planner.app.run import RunResult
+from planner.app.run_options import RunOptions
 from planner.app.task_worlds import GraphTaskWorld
 from planner.app.trace import traced
 from planner.episodes.et_generation.categories import Category
@@ -65,7 +66,7 @@ def play(
         return part.make(PlannerRequest("et_agent", task, options=options))
 
     builder = TraceBuilder()
-    result = prepare_graph(backend, house, episode, make, trace=builder).run()
+    result = prepare_graph(backend, house, episode, make, RunOptions(trace=builder)).run()
     made = traced(builder, episode, result, planner="et_agent", seed=episode.seed)
     return made, result
 

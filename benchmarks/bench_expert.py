@@ -19,6 +19,7 @@ from pathlib import Path
 from machine import print_table
 
 from planner.app.embedded_run import run_embedded
+from planner.app.run_options import RunOptions
 from planner.episodes.partnr.importing import import_instructions, write_import
 from planner.episodes.recipes.build import shipped_episodes
 from planner.evaluation.language import read_evaluation
@@ -69,7 +70,9 @@ def run_set(backend: EmbeddedBackend, title: str, paths: list[Path], *, alone: b
         episode, house = load_episode(path)
         agents = 1 if alone and not needs_partner(episode) else 0
         begin = time.process_time()
-        result = run_embedded(backend, house, episode, Expert, agents=agents, images=False)
+        result = run_embedded(
+            backend, house, episode, Expert, RunOptions(images=False), agents=agents
+        )
         score.cpu_s += time.process_time() - begin
         score.runs += 1
         score.successes += result.verdict.success

@@ -24,6 +24,7 @@ import numpy as np
 from machine import print_table
 
 from planner.app.embedded_run import prepare_embedded
+from planner.app.run_options import RunOptions
 from planner.app.trace import ObservedTrace
 from planner.episodes.pack import unpacked
 from planner.evaluation.progress import Progress
@@ -180,12 +181,13 @@ def explore(
             house,
             episode,
             lambda _task: explorer,
-            acting=(AGENT,),
-            images=False,
-            # States of steps that are taken as one are not judged, and could not be measured.
-            leaps=False,
-            watch=log.watch,
-            trace=ObservedTrace(log.walk),
+            RunOptions(
+                acting=(AGENT,),
+                images=False,
+                leaps=False,
+                watch=log.watch,
+                trace=ObservedTrace(log.walk),
+            ),
         )
         run.encoder = Words(backend) if way.encoder == "words" else features
         run.run()

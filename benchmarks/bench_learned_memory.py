@@ -21,6 +21,7 @@ from machine import print_table
 
 from planner.app.embedded_run import run_embedded
 from planner.app.house_tour import AGENT, tour_episode
+from planner.app.run_options import RunOptions
 from planner.memory.learned.detector import Detector
 from planner.memory.learned.updater import LearnedUpdater
 from planner.memory.scores import interval
@@ -58,7 +59,7 @@ def run(name: str, memory: str) -> dict[str, object]:
     begin = time.process_time()
     try:
         result = run_embedded(
-            backend, house, episode, Expert, images=learned is not None, updater=learned
+            backend, house, episode, Expert, RunOptions(images=learned is not None, updater=learned)
         )
     finally:
         backend.close()

@@ -22,6 +22,7 @@ import numpy as np
 from machine import print_table
 
 from planner.app.prepared_run import prepare_run
+from planner.app.run_options import RunOptions
 from planner.bench.runs.house_caches import clear_house_caches
 from planner.bench.runs.suites import find_suite, naming
 from planner.bench.runs.worker import acting_agents
@@ -101,9 +102,7 @@ def play(args: argparse.Namespace, model: PlannerModel) -> None:
             layout,
             episode,
             make,
-            acting=acting_agents(episode, args.agents),
-            seed=episode.seed,
-            images=False,
+            RunOptions(acting=acting_agents(episode, args.agents), seed=episode.seed, images=False),
         )
         done = asyncio.run(run.play())
         kind = ", ".join(episode.task_types) or "other"

@@ -25,6 +25,7 @@ from pathlib import Path
 from machine import print_table
 
 from planner.app.embedded_run import run_embedded
+from planner.app.run_options import RunOptions
 from planner.models.chat import Message, Request, Speaker
 from planner.models.gbnf import read_grammar
 from planner.models.in_process import InProcessModel
@@ -283,7 +284,7 @@ def token_rows(names: Sequence[str]) -> list[Row]:
             return made[-1]
 
         backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
-        run_embedded(backend, house, episode, make, agents=1, images=False)
+        run_embedded(backend, house, episode, make, RunOptions(images=False), agents=1)
         backend.close()
         asked = made[0].model.asked
         sizes = [sum(count(m.text) for m in messages) for messages in asked]

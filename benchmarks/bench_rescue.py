@@ -17,6 +17,7 @@ import time
 from machine import print_table
 
 from planner.app.prepared_run import prepare_run
+from planner.app.run_options import RunOptions
 from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.house_checks import load_episode
 from sim_bridge.rescue.actions import Action, Verb
@@ -84,7 +85,7 @@ def played(planner: str, agents: int) -> list[Scores]:
                 house,
                 episode,
                 lambda task: make_planner(PlannerChoice(planner), task, None),
-                seed=seed,
+                RunOptions(seed=seed),
             )
             run.run()
             found.append(backend.checklist.scores())

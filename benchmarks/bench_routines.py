@@ -21,6 +21,7 @@ from machine import print_table
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run import RunResult
+from planner.app.run_options import RunOptions
 from planner.app.simulated_person import attended
 from planner.episodes.teach.routines import Routine, read_routines, routine_file
 from planner.evaluation.statistics import rate
@@ -62,7 +63,7 @@ def run(episode: Episode, planner: str, **options: OptionValue) -> RunResult:
     settings = default_options().model_copy(update={"renderer": "none"})
     with closing(EmbeddedBackend(settings)) as backend:
         house = load_house(episode.house)
-        prepared = prepare_embedded(backend, house, episode, make, images=False)
+        prepared = prepare_embedded(backend, house, episode, make, RunOptions(images=False))
         if options.get("feedback_rounds"):
             attended(prepared)
         return prepared.run()

@@ -18,6 +18,7 @@ from bench_expert import needs_partner
 from machine import describe_machine
 
 from planner.app.embedded_run import prepare_embedded
+from planner.app.run_options import RunOptions
 from planner.bench.runs.suites import find_suite
 from planner.evaluation.statistics import wilson
 from planner.planning.expert.expert import Expert
@@ -89,7 +90,7 @@ def played(
 ) -> dict[str, float]:
     """Success and steps of one episode."""
     run = prepare_embedded(
-        backend, house, episode, Expert, acting=(episode.agents[0].uid,), images=False
+        backend, house, episode, Expert, RunOptions(acting=(episode.agents[0].uid,), images=False)
     )
     run.skills = choice
     result = run.run()

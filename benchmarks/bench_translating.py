@@ -24,6 +24,7 @@ from random import Random
 from machine import print_table
 
 from planner.app.embedded_run import prepare_embedded
+from planner.app.run_options import RunOptions
 from planner.app.trace import decision_record, traced
 from planner.episodes.pack import unpacked
 from planner.evaluation.metrics import llamar
@@ -172,7 +173,9 @@ def play(episode: Episode, house: House, way: Way, tally: Tally) -> None:
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
     builder = TraceBuilder()
     try:
-        run = prepare_embedded(backend, house, episode, make, images=False, trace=builder)
+        run = prepare_embedded(
+            backend, house, episode, make, RunOptions(images=False, trace=builder)
+        )
         result = run.run()
     finally:
         backend.close()

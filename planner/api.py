@@ -11,6 +11,7 @@ from pathlib import Path
 from planner.app.embedded_run import backend_agents
 from planner.app.prepared_run import prepare_run
 from planner.app.run import RunResult
+from planner.app.run_options import RunOptions
 from planner.app.run_story import RunStory
 from planner.app.trace import ObservedTrace, decision_record, traced
 from planner.bench.runs.models import Models
@@ -252,14 +253,16 @@ async def play(
             house,
             episode,
             make,
-            acting=acting,
-            seed=job_seed,
-            images=pictures and not settings.knows_all,
-            on_event=story.on_event,
-            trace=builder,
-            updater=models.updater(house, backend),
-            all_known=settings.knows_all,
-            watch=(lambda seen, _memory: survey.add(seen)) if builds_map else None,
+            RunOptions(
+                acting=acting,
+                seed=job_seed,
+                images=pictures and not settings.knows_all,
+                on_event=story.on_event,
+                trace=builder,
+                updater=models.updater(house, backend),
+                all_known=settings.knows_all,
+                watch=(lambda seen, _memory: survey.add(seen)) if builds_map else None,
+            ),
         )
         prepared.ask = ask
         if builds_map:

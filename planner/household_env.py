@@ -12,6 +12,7 @@ from gymnasium import spaces
 
 from planner.app.embedded_run import backend_agents, prepare_embedded
 from planner.app.run import EpisodeRun, RunResult
+from planner.app.run_options import RunOptions
 from planner.parts.calls import parse_call
 from planner.planning.planner import AgentResult, Context, Decision
 from planner.planning.prompts.partnr import summary, world_description
@@ -85,9 +86,7 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
             self._house,
             self._episode,
             lambda _task: policy,
-            acting=(self._agent,),
-            seed=seed,
-            images=False,
+            RunOptions(acting=(self._agent,), seed=seed, images=False),
         )
         self._complete = 0.0
         self._playing = self._loop.create_task(self._run.play())

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from planner.app.judged_words import WordsEvaluator
 from planner.app.run import EpisodeRun
+from planner.app.run_options import RunOptions
 from planner.app.time_steps import Judge, Observer, Steps
 from planner.evaluation.episode_goal import evaluation_of
 from planner.evaluation.evaluator import Evaluator
-from planner.evaluation.progress import Mode
-from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
+from planner.evaluation.trace_builder import TracedEvaluator
 from planner.memory.memory import Memory
 from planner.memory.updater import MemoryUpdater
 from planner.planning.full_view import full_belief
 from planner.planning.planner import Planner, Task, terms_of
-from planner.planning.session_world import Event, OnGoal, ignore_goal
+from planner.planning.session_world import OnGoal, ignore_goal
 from planner.world.belief import Belief
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -32,13 +32,7 @@ def compose(
     updater: MemoryUpdater,
     make_observer: Callable[[Memory], Observer],
     make_steps: Callable[[Memory, Judge, Observer | None], Steps],
-    *,
-    acting: Sequence[str],
-    seed: int | None,
-    on_event: Callable[[Event], None] | None,
-    trace: TraceBuilder | None,
-    mode: Mode,
-    all_known: bool,
+    options: RunOptions,
 ) -> EpisodeRun:
     """Loads an episode and returns it ready to run.
 
@@ -48,37 +42,33 @@ def compose(
         episode: with an evaluation, criteria, or else an instruction in words, which is judged by
             what the planner has understood.
         make_planner: makes the planner for the task.
-        updater: of the memory.
+        updater: of the memory, where the options name none.
         make_observer: the agents' cameras, which feed this memory; unused with `all_known`.
         make_steps: advances time.
-        acting: the agents that act; empty = all of the episode.
-        seed: replaces the episode's.
-        on_event: called with each event as it happens.
-        trace: receives each state and its progress.
-        mode: the evaluator's rules, strict or published.
-        all_known: whether planners and skills get ground truth instead of the memory's belief:
-            full observability (PARTNR-1.3).
+        options: of the run.
 
     Raises:
         PlannerError: if the episode has no goal, or does not fit the house.
     """
     has_words_only = episode.evaluation is None and episode.criteria is None
     evaluation = evaluation_of(episode) if not (has_words_only and episode.instruction) else None
-    used_seed = episode.seed if seed is None else seed
+    used_seed = episode.seed if options.seed is None else options.seed
     backend.reset(house, episode, used_seed)
     initial = backend.world_state()
     if initial is None:
         raise PlannerError(f"{episode.episode_id}: the backend provides no world state")
     kinds = {placement.uid: placement.kind for placement in episode.agents}
+    updater = options.updater or updater
     memory = Memory(house, updater, agents=kinds, episode=episode.episode_id)
     task = Task(
         instruction=episode.instruction,
-        agents=tuple(acting) or backend.agents,
+        agents=tuple(options.acting) or backend.agents,
         goal=episode.evaluation,
         seed=used_seed,
         terms=terms_of(episode),
     )
     robot = episode.agents[0].uid
+    trace, mode = options.trace, options.mode
     evaluator: Judge
     on_goal: OnGoal = ignore_goal
     if evaluation is None:
@@ -100,10 +90,10 @@ def compose(
         planner=make_planner(task),
         memory=memory,
         evaluator=evaluator,
-        steps=make_steps(memory, evaluator, None if all_known else make_observer(memory)),
-        on_event=on_event,
+        steps=make_steps(memory, evaluator, None if options.all_known else make_observer(memory)),
+        on_event=options.on_event,
         on_goal=on_goal,
-        all_known=_Truth(backend).belief if all_known else None,
+        all_known=_Truth(backend).belief if options.all_known else None,
     )
 
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, runtime_checkable
 
 from planner.app.composition import compose
 from planner.app.run import EpisodeRun, RunResult
+from planner.app.run_options import USUAL, RunOptions
 from planner.app.time_steps import Foresight, Steps
-from planner.evaluation.progress import Mode
-from planner.evaluation.trace_builder import TraceBuilder
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.sightings import GT_VISIBILITY, Visibility
-from planner.memory.updater import MemoryUpdater
 from planner.planning.planner import Planner, Task
-from planner.planning.session_world import Event
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -59,28 +56,14 @@ def run_embedded(
     house: House,
     episode: Episode,
     make_planner: Callable[[Task], Planner],
+    options: RunOptions = USUAL,
     *,
     agents: int = 0,
-    images: bool = True,
-    on_event: Callable[[Event], None] | None = None,
-    leaps: bool = True,
-    updater: MemoryUpdater | None = None,
-    watch: Callable[[Observation, Memory], None] | None = None,
 ) -> RunResult:
-    """Runs one episode from start to verdict; arguments as in `prepare_embedded`."""
-    acting = backend_agents(episode)[: agents or None]
-    return prepare_embedded(
-        backend,
-        house,
-        episode,
-        make_planner,
-        acting=acting,
-        images=images,
-        on_event=on_event,
-        leaps=leaps,
-        updater=updater,
-        watch=watch,
-    ).run()
+    """Runs one episode from start to verdict, by the first `agents`; 0 = by those that act."""
+    if agents:
+        options = replace(options, acting=backend_agents(episode)[:agents])
+    return prepare_embedded(backend, house, episode, make_planner, options).run()
 
 
 def backend_agents(episode: Episode) -> tuple[str, ...]:
@@ -93,33 +76,17 @@ def prepare_embedded(
     house: House,
     episode: Episode,
     make_planner: Callable[[Task], Planner],
-    *,
-    acting: Sequence[str] = (),
-    seed: int | None = None,
-    images: bool = True,
-    on_event: Callable[[Event], None] | None = None,
-    leaps: bool = True,
-    trace: TraceBuilder | None = None,
-    updater: MemoryUpdater | None = None,
-    watch: Callable[[Observation, Memory], None] | None = None,
-    mode: Mode = Mode.STRICT,
-    all_known: bool = False,
+    options: RunOptions = USUAL,
 ) -> EpisodeRun:
     """Loads an episode and returns it ready to run.
-
-    Arguments are as of `compose`. With `images` the memory uses rendered images, or else visibility
-    is computed by rays, where the simulator can: others draw images all the same. `leaps` skips
-    idle steps; events, their times and the verdict are the same without, only slower. `updater`
-    replaces the privileged one; `watch` is called with each observation, and the memory before its
-    update.
 
     Raises:
         PlannerError: if the episode has no goal, or does not fit the house.
     """
     rays = backend if isinstance(backend, RaySource) else None
-    images = images or rays is None
-    if updater is not None and not images:
-        raise PlannerError(f"memory {updater.name} needs images, and the run has none")
+    images = options.images or rays is None
+    if options.updater is not None and not images:
+        raise PlannerError(f"memory {options.updater.name} needs images, and the run has none")
     limits = GT_VISIBILITY
     privileged = (
         PrivilegedUpdater(backend.world_state, limits)
@@ -132,15 +99,10 @@ def prepare_embedded(
         house,
         episode,
         make_planner,
-        updater or privileged,
-        lambda memory: _Observer(backend, privileged, memory, cameras, watch),
-        partial(Foresight, backend, leaper=backend) if leaps else partial(Steps, backend),
-        acting=acting,
-        seed=seed,
-        on_event=on_event,
-        trace=trace,
-        mode=mode,
-        all_known=all_known,
+        privileged,
+        lambda memory: _Observer(backend, privileged, memory, cameras, options.watch),
+        partial(Foresight, backend, leaper=backend) if options.leaps else partial(Steps, backend),
+        options,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.app.embedded_run import prepare_embedded
+from planner.app.run_options import RunOptions
 from planner.episodes.teach.middle import Moment
 from planner.planning.expert.expert import Expert
 from planner.planning.session_world import Event
@@ -40,7 +41,9 @@ def middle_of(episode: Episode, house: House) -> Moment:
             moments.append(Moment(state, tuple(calls)))
 
     try:
-        run = prepare_embedded(backend, house, episode, Expert, images=False, on_event=note)
+        run = prepare_embedded(
+            backend, house, episode, Expert, RunOptions(images=False, on_event=note)
+        )
         result = run.run()
     finally:
         backend.close()

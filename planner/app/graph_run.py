@@ -8,15 +8,12 @@ from functools import partial
 
 from planner.app.composition import compose
 from planner.app.run import EpisodeRun
+from planner.app.run_options import USUAL, RunOptions
 from planner.app.time_steps import Foresight, Observer, Steps
-from planner.evaluation.progress import Mode
-from planner.evaluation.trace_builder import TraceBuilder
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.sightings import GT_VISIBILITY, Visibility
-from planner.memory.updater import MemoryUpdater
 from planner.planning.planner import Planner, Task
-from planner.planning.session_world import Event
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.observation import Sighting
@@ -29,30 +26,21 @@ def prepare_graph(
     house: House,
     episode: Episode,
     make_planner: Callable[[Task], Planner],
+    options: RunOptions = USUAL,
     *,
-    acting: Sequence[str] = (),
-    seed: int | None = None,
-    on_event: Callable[[Event], None] | None = None,
-    trace: TraceBuilder | None = None,
-    updater: MemoryUpdater | None = None,
-    mode: Mode = Mode.STRICT,
-    all_known: bool = False,
     visibility: Visibility = GT_VISIBILITY,
-    leaps: bool = True,
 ) -> EpisodeRun:
     """Loads an episode, ready to run; the memory learns what the world says that agents see.
 
-    Arguments are as of `compose`; `visibility` says what of that counts as seen. `leaps` takes
-    steps in which agents only continue what they do as one, up to the next look: calls, results
-    and their times are the same without, only slower. The judge sees agents where a look or a part
-    of a motion ends. In the graph world, the usual memory updates what it knows already each
-    `planner.memory.privileged.CONFIRM_S` only.
+    `visibility` says what of that counts as seen. In the graph world, the usual memory updates
+    what it knows already each `planner.memory.privileged.CONFIRM_S` only.
 
     Raises:
         PlannerError: if the episode has no goal, or does not fit the house.
     """
     make_observer: Callable[[Memory], Observer] = partial(_Observer, backend)
-    if updater is None and isinstance(backend, GraphBackend):
+    updater = PrivilegedUpdater(backend.world_state, visibility)
+    if options.updater is None and isinstance(backend, GraphBackend):
         updater = watchful = _watchful(backend, visibility)
         make_observer = partial(_GraphObserver, backend, watchful)
     return compose(
@@ -60,17 +48,12 @@ def prepare_graph(
         house,
         episode,
         make_planner,
-        updater or PrivilegedUpdater(backend.world_state, visibility),
+        updater,
         make_observer,
         partial(Foresight, backend, leaper=backend)
-        if leaps and isinstance(backend, GraphBackend)
+        if options.leaps and isinstance(backend, GraphBackend)
         else partial(Steps, backend),
-        acting=acting,
-        seed=seed,
-        on_event=on_event,
-        trace=trace,
-        mode=mode,
-        all_known=all_known,
+        options,
     )
 
 

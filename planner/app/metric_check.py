@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from planner.app.embedded_run import backend_agents, prepare_embedded
+from planner.app.run_options import RunOptions
 from planner.app.trace import traced
 from planner.evaluation.metrics.measure import Measure
 from planner.evaluation.metrics.metric import Kind, Metric, MetricRecord
@@ -75,7 +76,9 @@ def _trace(house: House, episode: Episode, make: Callable[[Task], Planner]) -> E
     builder = TraceBuilder()
     backend = EmbeddedBackend(default_options().model_copy(update={"renderer": "none"}))
     try:
-        run = prepare_embedded(backend, house, episode, make, images=False, trace=builder)
+        run = prepare_embedded(
+            backend, house, episode, make, RunOptions(images=False, trace=builder)
+        )
         result, planner = run.run(), run.planner.name
     finally:
         backend.close()

@@ -8,15 +8,12 @@ from functools import partial
 
 from planner.app.composition import compose
 from planner.app.run import EpisodeRun
+from planner.app.run_options import USUAL, RunOptions
 from planner.app.time_steps import Steps
-from planner.evaluation.progress import Mode
-from planner.evaluation.trace_builder import TraceBuilder
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.sightings import GT_VISIBILITY
-from planner.memory.updater import MemoryUpdater
 from planner.planning.planner import Planner, Task
-from planner.planning.session_world import Event
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.observation import Observation
@@ -28,20 +25,9 @@ def prepare_pictured(
     house: House,
     episode: Episode,
     make_planner: Callable[[Task], Planner],
-    *,
-    acting: Sequence[str] = (),
-    seed: int | None = None,
-    on_event: Callable[[Event], None] | None = None,
-    trace: TraceBuilder | None = None,
-    updater: MemoryUpdater | None = None,
-    watch: Callable[[Observation, Memory], None] | None = None,
-    mode: Mode = Mode.STRICT,
-    all_known: bool = False,
+    options: RunOptions = USUAL,
 ) -> EpisodeRun:
     """Loads an episode, ready to run; the memory learns from the pictures of hand cameras.
-
-    Arguments are as of `compose`; `watch` is called with each observation, and the memory before
-    its update.
 
     Raises:
         PlannerError: if the episode has no goal, does not fit the house, or the world's true state
@@ -52,15 +38,10 @@ def prepare_pictured(
         house,
         episode,
         make_planner,
-        updater or PrivilegedUpdater(backend.world_state, GT_VISIBILITY),
-        lambda memory: _Observer(backend, memory, watch),
+        PrivilegedUpdater(backend.world_state, GT_VISIBILITY),
+        lambda memory: _Observer(backend, memory, options.watch),
         partial(Steps, backend),
-        acting=acting,
-        seed=seed,
-        on_event=on_event,
-        trace=trace,
-        mode=mode,
-        all_known=all_known,
+        options,
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run import End, RunResult
+from planner.app.run_options import RunOptions
 from planner.models.chat import ChatModel
 from planner.parts.calls import roles_of
 from planner.parts.check import Report, checked
@@ -97,7 +98,11 @@ def check_planner(
     backend = EmbeddedBackend(default_options().model_copy(update={"renderer": "none"}))
     try:
         run = prepare_embedded(
-            backend, house, episode, watch, images=False, all_known=part.needs_full_memory
+            backend,
+            house,
+            episode,
+            watch,
+            RunOptions(images=False, all_known=part.needs_full_memory),
         )
         findings.append(checked("ends_an_episode", lambda: _ends(run.run())))
     finally:

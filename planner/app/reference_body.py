@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from planner.app.prepared_run import prepare_run
 from planner.app.reference_play import reference_calls
+from planner.app.run_options import RunOptions
 from planner.parts.calls import parse_call
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.world.episode import Episode
@@ -80,7 +81,7 @@ def play_calls(world: Backend, episode: Episode, house: House, calls: tuple[str,
 
     acting = (episode.agents[0].uid,)
     run = prepare_run(
-        world, house, episode, make_planner, acting=acting, images=False, all_known=True
+        world, house, episode, make_planner, RunOptions(acting=acting, images=False, all_known=True)
     )
     verdict = run.run().verdict.criteria
     if verdict is not None and verdict.success:

@@ -10,6 +10,7 @@ import numpy as np
 
 from planner.app.drawing_backends import DEFAULT
 from planner.app.embedded_run import run_embedded
+from planner.app.run_options import RunOptions
 from planner.evaluation.language import read_evaluation
 from planner.memory.entity_list import EntityList, Provenance
 from planner.memory.epm_prompt import model_image, update_prompt, view_points
@@ -105,9 +106,8 @@ def _rollout(name: str, index: int, recipe: DataRecipe) -> Sequence[Sample]:
             house,
             episode,
             Expert,
+            RunOptions(on_event=recorder.on_event, watch=recorder.watch),
             agents=1,
-            on_event=recorder.on_event,
-            watch=recorder.watch,
         )
     finally:
         backend.close()

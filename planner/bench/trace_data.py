@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from planner.app.prepared_run import prepare_run
+from planner.app.run_options import RunOptions
 from planner.bench.runs.house_caches import clear_house_caches
 from planner.bench.runs.models import Models
 from planner.bench.runs.settings import RunSettings
@@ -183,12 +184,14 @@ class _Runner:
             house,
             episode,
             make,
-            acting=acting,
-            seed=episode.seed,
-            images=self._settings.reads_pictures,
-            updater=self._models.updater(house, backend),
-            mode=self._settings.mode,
-            all_known=self._settings.knows_all,
+            RunOptions(
+                acting=acting,
+                seed=episode.seed,
+                images=self._settings.reads_pictures,
+                updater=self._models.updater(house, backend),
+                mode=self._settings.mode,
+                all_known=self._settings.knows_all,
+            ),
         )
         result = asyncio.run(run.play())
         recorder, planner = made[0]

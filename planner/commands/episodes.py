@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planner.app.run_options import RunOptions
 from planner.episodes import cli
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def solve_with_expert(path: Path, backend: str = "", settings: str = "") -> str:
     drawn = Drawn(pictures=False, instances=False)
     world = make_backend(backend or usual_backend(house), settings, drawn)
     try:
-        result = prepare_run(world, house, episode, Expert, images=False).run()
+        result = prepare_run(world, house, episode, Expert, RunOptions(images=False)).run()
     except PlannerError as error:
         return f"expert could not be run: {error}"
     finally:

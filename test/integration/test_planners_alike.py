@@ -25,6 +25,7 @@ from planner_msgs.srv import LoadEpisode
 from planner.app.embedded_run import prepare_embedded
 from planner.app.graph_run import prepare_graph
 from planner.app.run import EpisodeRun
+from planner.app.run_options import RunOptions
 from planner.models.chat import ChatModel
 from planner.models.model_choice import ModelChoice, make_model
 from planner.models.replies.turn_grammar import END_OF_TURN
@@ -126,7 +127,7 @@ class Stack:
         else:
             with closing(EmbeddedBackend()) as embedded:
                 yield prepare_embedded(
-                    embedded, self.house, self.episode, planner, acting=self.agents
+                    embedded, self.house, self.episode, planner, RunOptions(acting=self.agents)
                 )
 
     @cached_property

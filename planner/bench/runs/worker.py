@@ -12,6 +12,7 @@ from functools import partial
 from planner.app.embedded_run import backend_agents
 from planner.app.prepared_run import prepare_run
 from planner.app.run import EpisodeRun, RunResult
+from planner.app.run_options import RunOptions
 from planner.app.simulated_person import SimulatedPerson, attended
 from planner.app.trace import decision_record, traced
 from planner.bench.runs.house_caches import clear_house_caches
@@ -183,13 +184,15 @@ class EpisodeWorker:
             house,
             episode,
             make,
-            acting=acting,
-            seed=job.seed,
-            images=settings.reads_pictures,
-            trace=builder,
-            updater=self._models.updater(house, backend),
-            mode=settings.mode,
-            all_known=settings.knows_all,
+            RunOptions(
+                acting=acting,
+                seed=job.seed,
+                images=settings.reads_pictures,
+                trace=builder,
+                updater=self._models.updater(house, backend),
+                mode=settings.mode,
+                all_known=settings.knows_all,
+            ),
         )
 
     def _world(self, house: House) -> Backend:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from planner.app.prepared_run import prepare_run
+from planner.app.run_options import RunOptions
 from planner.bench.runs.settings import RunSettings
 from planner.cli import main
 from planner.commands.episodes import solve_with_expert
@@ -137,13 +138,12 @@ def test_a_simulator_that_has_only_cameras_feeds_the_memory_with_pictures(
             small_house,
             goal,
             Expert,
-            images=False,
-            watch=lambda observation, _memory: seen.append(observation),
+            RunOptions(images=False, watch=lambda observation, _memory: seen.append(observation)),
         )
         run.steps.begin()
         assert [s.agent for s in seen] == list(backend.agents)
         assert all(s.cameras["hand"].rgb.any() for s in seen)
-        everything = prepare_run(backend, small_house, goal, Expert, all_known=True)
+        everything = prepare_run(backend, small_house, goal, Expert, RunOptions(all_known=True))
         assert everything.run().verdict.success
     finally:
         inner.close()
@@ -158,7 +158,7 @@ def test_without_rays_pictures_are_drawn_for_the_memory(
     backend = HabitatBackend(options, worker=STAND_IN)
     goal = small_episode.model_copy(update={"evaluation": GOAL})
     try:
-        run = prepare_run(backend, small_house, goal, Expert, images=False)
+        run = prepare_run(backend, small_house, goal, Expert, RunOptions(images=False))
         run.steps.begin()
         assert not [e for e in run.memory.entities if not e.is_furniture]
     finally:

@@ -6,6 +6,7 @@ import pytest
 
 from planner.app.embedded_run import run_embedded
 from planner.app.run import RunResult
+from planner.app.run_options import RunOptions
 from planner.planning.expert.expert import Expert
 from planner.world.house_checks import load_episode
 from sim_bridge.embedded.backend import EmbeddedBackend
@@ -15,7 +16,9 @@ from sim_bridge.embedded.options import EmbeddedOptions
 def _run(name: str, *, leaps: bool, agents: int = 0) -> RunResult:
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
     episode, house = load_episode(name)
-    return run_embedded(backend, house, episode, Expert, agents=agents, images=False, leaps=leaps)
+    return run_embedded(
+        backend, house, episode, Expert, RunOptions(images=False, leaps=leaps), agents=agents
+    )
 
 
 @pytest.mark.parametrize(

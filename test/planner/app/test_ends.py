@@ -10,6 +10,7 @@ import pytest
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run import End, RunResult
+from planner.app.run_options import RunOptions
 from planner.app.time_steps import MAX_STEPS
 from planner.models.chat import Message
 from planner.models.scripted import ScriptedModel
@@ -34,7 +35,7 @@ def ran(make: Callable[[Task], Planner], ask: Ask | None = None) -> RunResult:
     episode, house = load_episode("desk_tidy_0")
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
     try:
-        run = prepare_embedded(backend, house, episode, make, images=False)
+        run = prepare_embedded(backend, house, episode, make, RunOptions(images=False))
         run.ask = ask
         return run.run()
     finally:
@@ -151,7 +152,7 @@ class Hesitates:
 
 def test_a_canceled_run_stops_its_agents(backend: EmbeddedBackend) -> None:
     episode, house = load_episode("desk_tidy_0")
-    run = prepare_embedded(backend, house, episode, Hesitates, images=False)
+    run = prepare_embedded(backend, house, episode, Hesitates, RunOptions(images=False))
 
     async def cancel() -> None:
         playing = asyncio.ensure_future(run.play())

@@ -7,6 +7,7 @@ from et_toys import Told, Toy
 
 from planner.app.graph_run import prepare_graph
 from planner.app.run import RunResult
+from planner.app.run_options import RunOptions
 from planner.evaluation.metrics.et_plan_bench import moving_distance
 from planner.evaluation.trace_builder import TraceBuilder
 from planner.planning.et_agent.agent import EtAgent
@@ -37,8 +38,7 @@ def played(
         house,
         episode,
         lambda task: EtAgent(task, Told(rooms=["kitchen_2", "bedroom_3"])),
-        trace=trace,
-        leaps=leaps,
+        RunOptions(trace=trace, leaps=leaps),
     )
     result = run.run()
     made = trace.finish(episode, result.verdict)

@@ -8,6 +8,7 @@ import pytest
 from et_toys import Told, Toy
 
 from planner.app.graph_run import prepare_graph
+from planner.app.run_options import RunOptions
 from planner.memory.privileged import PrivilegedUpdater
 from planner.planning.et_agent.agent import EtAgent
 from planner.world.belief import Source
@@ -50,7 +51,7 @@ def remembered(
         house,
         episode,
         lambda task: EtAgent(task, Told(rooms=["kitchen_2", "bedroom_3"])),
-        updater=PrivilegedUpdater(backend.world_state) if every_look else None,
+        RunOptions(updater=PrivilegedUpdater(backend.world_state) if every_look else None),
     )
     result = run.run()
     calls = [f"{e.call} {e.stamp_s:.3f} {e.result and e.result.code}" for e in result.events]

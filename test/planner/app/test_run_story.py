@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from planner.app.embedded_run import backend_agents, prepare_embedded
+from planner.app.run_options import RunOptions
 from planner.app.run_story import RunStory
 from planner.app.trace import ObservedTrace
 from planner.bench.runs.scripts import write_scripts
@@ -62,9 +63,11 @@ def test_a_story_changes_nothing_and_follows_each_way() -> None:
             house,
             episode,
             Expert,
-            images=False,
-            on_event=story.on_event if told else None,
-            trace=trace if told else None,
+            RunOptions(
+                images=False,
+                on_event=story.on_event if told else None,
+                trace=trace if told else None,
+            ),
         )
         if told:
             story.begin(run)

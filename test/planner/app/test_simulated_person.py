@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from planner.app.prepared_run import prepare_run
+from planner.app.run_options import RunOptions
 from planner.app.simulated_person import attended
 from planner.episodes.teach.tasks import read_tasks, task_file
 from planner.planning.expert.expert import Expert
@@ -61,7 +62,7 @@ def test_it_says_what_is_wrong_until_nothing_is() -> None:
         return made[0]
 
     try:
-        run = prepare_run(backend, house, episode, make, images=False)
+        run = prepare_run(backend, house, episode, make, RunOptions(images=False))
         person = attended(run)
         result = run.run()
     finally:
@@ -82,7 +83,7 @@ def test_a_run_that_words_judge_has_no_goal_to_know() -> None:
     episode = task.episode("train_0").model_copy(update={"evaluation": None})
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
     try:
-        run = prepare_run(backend, load_house("train_0"), episode, Expert, images=False)
+        run = prepare_run(backend, load_house("train_0"), episode, Expert, RunOptions(images=False))
         with pytest.raises(PlannerError, match="only the goal of an episode"):
             attended(run)
     finally:

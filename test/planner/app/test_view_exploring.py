@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner.app.embedded_run import prepare_embedded
+from planner.app.run_options import RunOptions
 from planner.memory.features import Features
 from planner.planning.planner import AgentResult, Context, Decision
 from planner.world.belief import Source
@@ -67,7 +68,11 @@ def test_a_run_explores_by_its_cameras_pictures_and_remembers_what_it_saw(
     backend = EmbeddedBackend(EmbeddedOptions(renderer="rays"))
     try:
         run = prepare_embedded(
-            backend, small_house, episode, lambda task: planner, acting=("agent_0",), images=False
+            backend,
+            small_house,
+            episode,
+            lambda task: planner,
+            RunOptions(acting=("agent_0",), images=False),
         )
         run.encoder = encoder
         run.run()

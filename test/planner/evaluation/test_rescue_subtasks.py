@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from planner.app.prepared_run import prepare_run
+from planner.app.run_options import RunOptions
 from planner.app.trace import traced
 from planner.evaluation.metrics.llamar import coverage, success, transport_rate
 from planner.evaluation.rescue_subtasks import rescue_lines
@@ -23,7 +24,7 @@ from sim_bridge.rescue.checklist import Checklist
 def played() -> tuple[EpisodeTrace, Checklist]:
     episode, house = load_episode("rescue-5-agents-2")
     backend, builder = RescueBackend(), TraceBuilder()
-    run = prepare_run(backend, house, episode, RescueRules, trace=builder)
+    run = prepare_run(backend, house, episode, RescueRules, RunOptions(trace=builder))
     trace = traced(builder, episode, run.run(), planner="rescue_rules")
     return trace, backend.checklist
 

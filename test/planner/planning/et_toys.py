@@ -8,6 +8,7 @@ from typing import Any
 
 from planner.app.graph_run import prepare_graph
 from planner.app.run import RunResult
+from planner.app.run_options import RunOptions
 from planner.planning.et_agent.agent import AgentOptions, EtAgent
 from planner.planning.et_agent.errand import Errand, TaskClass
 from planner.planning.et_agent.ranker import Ranker, RankerName
@@ -155,7 +156,7 @@ def play(
         house,
         episode,
         lambda task: EtAgent(task, ranker, options),
-        all_known=all_known,
+        RunOptions(all_known=all_known),
     )
     result = run.run()
     ended = [e for e in result.events if e.result is not None and str(e.call) != "Done[]"]

@@ -10,6 +10,7 @@ import pytest
 from planning_toys import prop
 
 from planner.app.embedded_run import prepare_embedded
+from planner.app.run_options import RunOptions
 from planner.parts.calls import parse_call
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.planning.ros_inputs import RosInputs
@@ -94,7 +95,7 @@ def in_process(scripts: Scripts, house: House, episode: Episode) -> Scripted:
     episode = episode.model_copy(update={"evaluation": asked})
     backend = EmbeddedBackend()
     try:
-        run = prepare_embedded(backend, house, episode, lambda _: planner, images=False)
+        run = prepare_embedded(backend, house, episode, lambda _: planner, RunOptions(images=False))
         run.run()
     finally:
         backend.close()

@@ -12,6 +12,7 @@ from household_kitchen import kitchen_episode, kitchen_house
 from skill_world import World
 
 from planner.app.embedded_run import run_embedded
+from planner.app.run_options import RunOptions
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
 from planner.planning.expert.expert import Expert
@@ -180,6 +181,6 @@ def test_the_expert_plans_it_from_the_goal(
 ) -> None:
     wanted = _goal(TASKS[task][1])
     episode = kitchen_episode(kitchen).model_copy(update={"evaluation": wanted})
-    result = run_embedded(backend, kitchen, episode, Expert, images=False)
+    result = run_embedded(backend, kitchen, episode, Expert, RunOptions(images=False))
     assert result.verdict.success, result.verdict.explanation
     assert result.reason == "done"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.app.embedded_run import run_embedded
+from planner.app.run_options import RunOptions
 from planner.planning.planner import AgentResult, Context, Decision
 from planner.skills.ground import to_map
 from planner.skills.looking import stops
@@ -134,7 +135,7 @@ def _explored(house: House, furniture: str, episode: Episode, *, opens: bool) ->
     explorer = Explorer(furniture, opens=opens)
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
     try:
-        run_embedded(backend, house, episode, lambda _: explorer, images=False)
+        run_embedded(backend, house, episode, lambda _: explorer, RunOptions(images=False))
     finally:
         backend.close()
     return explorer.known

@@ -10,6 +10,7 @@ import pytest
 from hssd_layout import CUP_MODEL, SCENE, episode, handle, write_hssd, write_movables
 
 from planner.app.embedded_run import run_embedded
+from planner.app.run_options import RunOptions
 from planner.cli import main
 from planner.episodes.partnr.episodes import import_partnr_episodes
 from planner.evaluation.language import read_evaluation
@@ -64,7 +65,7 @@ def test_the_command_makes_episodes_that_start_and_are_carried_out(
     made, house = load_episode(out / "val-0.json")
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
     try:
-        result = run_embedded(backend, house, made, Expert, images=False)
+        result = run_embedded(backend, house, made, Expert, RunOptions(images=False))
     finally:
         backend.close()
     assert result.verdict.success, result.verdict.explanation

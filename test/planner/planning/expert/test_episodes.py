@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from planner.app.embedded_run import run_embedded
+from planner.app.run_options import RunOptions
 from planner.planning.expert.expert import Expert
 from planner.world.house_checks import load_episode
 from sim_bridge.embedded.backend import EmbeddedBackend
@@ -33,7 +34,7 @@ def backend() -> Iterator[EmbeddedBackend]:
 )
 def test_the_expert_succeeds(backend: EmbeddedBackend, name: str, agents: int) -> None:
     episode, house = load_episode(name)
-    result = run_embedded(backend, house, episode, Expert, agents=agents, images=False)
+    result = run_embedded(backend, house, episode, Expert, RunOptions(images=False), agents=agents)
     assert result.verdict.success, result.verdict.explanation
     assert result.reason == "done"
     assert {event.agent for event in result.events} <= set(backend.agents[:agents])

@@ -9,6 +9,7 @@ import pytest
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run import RunResult
+from planner.app.run_options import RunOptions
 from planner.episodes.teach.tasks import read_tasks, task_file
 from planner.models.model_choice import ModelChoice, make_model
 from planner.parts.option import OptionValue
@@ -37,7 +38,9 @@ def run(
     settings = default_options().model_copy(update={"renderer": "none"})
     with closing(EmbeddedBackend(settings)) as backend:
         episode = TASKS[name].episode(house)
-        return prepare_embedded(backend, load_house(house), episode, make, images=False).run()
+        return prepare_embedded(
+            backend, load_house(house), episode, make, RunOptions(images=False)
+        ).run()
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from llamar_toys import RoleScript, acted, corrected, planned, verified
 
 from planner.app.graph_run import prepare_graph
 from planner.app.run import RunResult
+from planner.app.run_options import RunOptions
 from planner.app.trace import decision_record, traced
 from planner.evaluation.metrics import llamar
 from planner.evaluation.trace import EpisodeTrace
@@ -124,7 +125,9 @@ def play(tmp_path: Path) -> Play:
             return make_planner(PlannerChoice("llamar"), task, script, calls.append)
 
         builder = TraceBuilder()
-        result = prepare_graph(GraphBackend(), house, episode, planner, trace=builder).run()
+        result = prepare_graph(
+            GraphBackend(), house, episode, planner, RunOptions(trace=builder)
+        ).run()
         decisions = [decision_record(call, 0.0) for call in calls]
         trace = traced(builder, episode, result, planner="llamar", decisions=decisions)
         return Played(result, trace, script)

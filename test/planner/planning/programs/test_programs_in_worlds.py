@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from planner.app.embedded_run import prepare_embedded
 from planner.app.graph_run import prepare_graph
 from planner.app.run import RunResult
+from planner.app.run_options import RunOptions
 from planner.planning.planner import Task
 from planner.planning.programs.steps import Outcome
 from planner.world.episode import AgentPlacement
@@ -193,8 +194,7 @@ def play(
         house,
         episode,
         lambda task: played.player(text, task),
-        images=False,
-        all_known=True,
+        RunOptions(images=False, all_known=True),
     ).run()
     return played
 
@@ -295,7 +295,11 @@ def play_in_graph(folder: Path, text: str, goal: list[JsonValue], kind: AgentKin
     episode = kitchen.task(house).model_copy(update={"evaluation": wanted, "agents": (agent,)})
     played = Played()
     played.result = prepare_graph(
-        GraphBackend(), house, episode, lambda task: played.player(text, task), all_known=True
+        GraphBackend(),
+        house,
+        episode,
+        lambda task: played.player(text, task),
+        RunOptions(all_known=True),
     ).run()
     return played
 

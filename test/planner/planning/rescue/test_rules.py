@@ -12,6 +12,7 @@ import pytest
 
 from planner.app.graph_run import prepare_graph
 from planner.app.prepared_run import prepare_run
+from planner.app.run_options import RunOptions
 from planner.cli import main
 from planner.planning.planner import Task
 from planner.planning.planner_choice import PlannerChoice, make_planner
@@ -26,7 +27,7 @@ from sim_bridge.rescue.checklist import HORIZON_STEPS, Scores
 def played(name: str, seed: int) -> tuple[bool, Scores]:
     episode, house = load_episode(name)
     backend = RescueBackend()
-    run = prepare_run(backend, house, episode, RescueRules, seed=seed)
+    run = prepare_run(backend, house, episode, RescueRules, RunOptions(seed=seed))
     return run.run().verdict.success, backend.checklist.scores()
 
 

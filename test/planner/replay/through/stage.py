@@ -14,6 +14,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run import RunResult
+from planner.app.run_options import RunOptions
 from planner.memory.memory import Memory
 from planner.memory.updater import MemoryUpdater
 from planner.models.trace import ModelCall
@@ -456,10 +457,7 @@ class Stage:
             house,
             episode,
             lambda task: Tracing(make(task, self.tell_call), self),
-            acting=acting,
-            images=pictures,
-            on_event=self._hear,
-            watch=self._watch,
+            RunOptions(acting=acting, images=pictures, on_event=self._hear, watch=self._watch),
         )
         self._text_of = -1
         memory = self.live or self._run.memory
