@@ -7,7 +7,6 @@ examples never leak into an evaluation.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +17,11 @@ from planner.world.closing import ClosedOnExit
 from planner.world.embedding import Embedder, HashedWords, Vectors
 from planner.world.errors import FileError, PlannerError
 from planner.world.instruct import one_line
+from planner.world.sqlite_file import FileKind, SqliteFile
 
-VERSION = 1
 EXAMPLE = "An example of another task that was solved:"
 _TABLES = """
-CREATE TABLE IF NOT EXISTS trace (
+CREATE TABLE trace (
     id INTEGER PRIMARY KEY,
     key TEXT NOT NULL,
     instruction TEXT NOT NULL,
@@ -31,9 +30,11 @@ CREATE TABLE IF NOT EXISTS trace (
     embedder TEXT NOT NULL,
     vector BLOB NOT NULL
 );
-CREATE INDEX IF NOT EXISTS trace_key ON trace (key);
-CREATE TABLE IF NOT EXISTS evaluated (key TEXT PRIMARY KEY);
+CREATE INDEX trace_key ON trace (key);
+CREATE TABLE evaluated (key TEXT PRIMARY KEY);
 """
+# "Ptrc": says that a SQLite file is a trace store. Older ones are known by their tables.
+KIND = FileKind("a trace store", 0x50747263, 1, _TABLES, unmarked=frozenset({"trace", "evaluated"}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +73,13 @@ class TraceStore(ClosedOnExit):
             embedder: None = `HashedWords`, which compares words only.
 
         Raises:
-            FileError: if the file is not a trace store.
+            FileError: if the file is of another version, of other software, or damaged.
         """
-        self._path = path
         self.embedder = embedder or HashedWords()
         self._matrix: Vectors | None = None
         self._ids: list[int] = []
-        try:
-            self._db = sqlite3.connect(path)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, VERSION):
-                raise FileError(path, "user_version", f"is {version}, not {VERSION}")
-            self._db.executescript(_TABLES)
-            self._db.execute(f"PRAGMA user_version={VERSION}")
-        except sqlite3.Error as error:
-            raise FileError(path, "", f"is not a trace store: {error}") from None
+        self._file = SqliteFile(path, KIND)
+        self._db = self._file.db
 
     @classmethod
     def existing(cls, path: Path, embedder: Embedder | None = None) -> TraceStore:
@@ -105,7 +96,7 @@ class TraceStore(ClosedOnExit):
 
     def close(self) -> None:
         """Closes the file."""
-        self._db.close()
+        self._file.close()
 
     def __len__(self) -> int:
         return int(self._db.execute("SELECT COUNT(*) FROM trace").fetchone()[0])
@@ -113,7 +104,7 @@ class TraceStore(ClosedOnExit):
     def keep_out(self, instructions: Iterable[str]) -> int:
         """Registers evaluation instructions; returns how many of their traces were removed."""
         keys = [(one_line(instruction),) for instruction in instructions]
-        with self._db:
+        with self._file.written():
             self._db.executemany("INSERT OR IGNORE INTO evaluated VALUES (?)", keys)
             removed = self._db.execute(
                 "DELETE FROM trace WHERE key IN (SELECT key FROM evaluated)"
@@ -131,10 +122,7 @@ class TraceStore(ClosedOnExit):
         Raises:
             EvaluatedError: for an instruction registered as used for evaluation.
         """
-        for task in tasks:
-            key = one_line(task.instruction)
-            if self._db.execute("SELECT 1 FROM evaluated WHERE key = ?", (key,)).fetchone():
-                raise EvaluatedError(f"{key[:80]!r} is an instruction of an evaluation")
+        self._refuse_evaluated(tasks)
         new = [task for task in dict.fromkeys(tasks) if not self._has_task(task)]
         vectors = self.embedder.embed([task.instruction for task in new])
         rows = [
@@ -148,7 +136,9 @@ class TraceStore(ClosedOnExit):
             )
             for task, vector in zip(new, vectors, strict=True)
         ]
-        with self._db:
+        with self._file.written():
+            # Another process may have registered it meanwhile.
+            self._refuse_evaluated(tasks)
             self._db.executemany(
                 "INSERT INTO trace (key, instruction, transcript, source, embedder, vector) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
@@ -156,6 +146,12 @@ class TraceStore(ClosedOnExit):
             )
         self._matrix = None
         return len(new)
+
+    def _refuse_evaluated(self, tasks: Sequence[SolvedTask]) -> None:
+        for task in tasks:
+            key = one_line(task.instruction)
+            if self._db.execute("SELECT 1 FROM evaluated WHERE key = ?", (key,)).fetchone():
+                raise EvaluatedError(f"{key[:80]!r} is an instruction of an evaluation")
 
     def _has_task(self, task: SolvedTask) -> bool:
         return self._has("key = ? AND transcript = ?", one_line(task.instruction), task.transcript)
@@ -201,7 +197,7 @@ class TraceStore(ClosedOnExit):
         if not rows:
             return
         vectors = self.embedder.embed([instruction for _, instruction in rows])
-        with self._db:
+        with self._file.written():
             self._db.executemany(
                 "UPDATE trace SET embedder = ?, vector = ? WHERE id = ?",
                 [

@@ -1,17 +1,10 @@
-"""The file of a program memory: SQLite with a write-ahead log (HELPER-D23).
-
-A file is looked at before anything is written to it: one of another version, of other software or
-damaged is refused and stays as it is.
-"""
+"""The file of a program memory: SQLite with a write-ahead log (HELPER-D23)."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from time import sleep
 
 import numpy as np
 
@@ -19,14 +12,10 @@ from planner.planning.helper.program_file import FIRST_LEARNED
 from planner.planning.helper.program_record import ProgramRecord, RecordKind
 from planner.world.closing import ClosedOnExit
 from planner.world.embedding import Vectors
-from planner.world.errors import FileError, PlannerError
+from planner.world.errors import PlannerError
 from planner.world.instruct import one_line
+from planner.world.sqlite_file import FileKind, SqliteFile
 
-VERSION = 1
-# "Hpgm": says that a SQLite file is a program memory.
-APPLICATION = 0x4870676D
-BUSY_S = 10.0
-PAUSE_S = 0.02
 _TABLES = f"""
 CREATE TABLE record (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -47,9 +36,9 @@ CREATE TABLE vector (
 );
 CREATE TABLE evaluated (key TEXT PRIMARY KEY);
 INSERT INTO sqlite_sequence (name, seq) VALUES ('record', {FIRST_LEARNED - 1});
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
-"""  # noqa: S608 - of numbers of this module
+"""  # noqa: S608 - of a number of this package
+# "Hpgm": says that a SQLite file is a program memory.
+KIND = FileKind("a program memory", 0x4870676D, 1, _TABLES)
 _NOTE = "INSERT OR REPLACE INTO vector SELECT id, ?, ? FROM record WHERE id = ?"
 _COLUMNS = "id, kind, key, program, person, when_s, source, failure"
 
@@ -67,98 +56,18 @@ class ProgramStore(ClosedOnExit):
         Raises:
             FileError: if the file is of another version, of other software, or damaged.
         """
-        self._path = path
         self._seen = -1
-        try:
-            if path is not None and not path.exists():
-                path.touch(mode=0o600)
-            self._db = sqlite3.connect(
-                ":memory:" if path is None else f"{path.resolve().as_uri()}?mode=rw",
-                uri=path is not None,
-                timeout=BUSY_S,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-        except (OSError, sqlite3.Error) as error:
-            raise FileError(path or "", "", f"cannot be opened: {error}") from None
-        try:
-            with self._reported("is not a program memory"):
-                if not self._is_memory():
-                    self._create()
-                write_ahead(self._db.execute)
-                self._db.execute("PRAGMA synchronous = NORMAL")
-                self._db.execute("PRAGMA foreign_keys = ON")
-        except FileError:
-            self._db.close()
-            raise
-
-    def _is_memory(self) -> bool:
-        """Whether the tables are there; False for an empty file."""
-        # One reading transaction: another process may create the tables at the same time.
-        self._db.execute("BEGIN")
-        try:
-            return self._has_tables()
-        finally:
-            self._db.execute("ROLLBACK")
-
-    def _has_tables(self) -> bool:
-        version, application = self._number("user_version"), self._number("application_id")
-        tables = self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
-        if not (version or application or tables):
-            return False
-        if application != APPLICATION:
-            raise self._error("is not a program memory: it is a database of other software")
-        if version != VERSION:
-            raise self._error(f"is {version}, not {VERSION}", "user_version")
-        # SQLite reads what is missing of the last page as zeros.
-        if self._path is not None and self._path.stat().st_size % self._number("page_size"):
-            raise self._error("is damaged: its end is missing")
-        (state,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
-        if state != "ok":
-            raise self._error(f"is damaged: {state}")
-        return True
-
-    def _create(self) -> None:
-        with self._written():
-            # Another process may have been first.
-            if self._number("user_version"):
-                return
-            for statement in _TABLES.strip().split(";\n"):
-                self._db.execute(statement)
-
-    def _number(self, pragma: str) -> int:
-        return int(self._db.execute(f"PRAGMA {pragma}").fetchone()[0])
-
-    def _error(self, reason: str, field: str = "") -> FileError:
-        return FileError(self._path or "program memory", field, reason)
-
-    @contextmanager
-    def _reported(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise self._error(f"{what}: {error}") from None
-
-    @contextmanager
-    def _written(self) -> Iterator[None]:
-        """One transaction: all of it is in the file afterwards, or nothing."""
-        with self._reported("cannot be written"):
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+        self._file = SqliteFile(path, KIND)
+        self._db = self._file.db
 
     def close(self) -> None:
         """Closes the file."""
-        self._db.close()
+        self._file.close()
 
     def changed_elsewhere(self) -> bool:
         """Whether another process, or another store here, wrote since this was last asked."""
-        with self._reported("cannot be read"):
-            now = self._number("data_version")
+        with self._file.reported("cannot be read"):
+            now = self._file.number("data_version")
         changed, self._seen = now != self._seen, now
         return changed
 
@@ -177,7 +86,7 @@ class ProgramStore(ClosedOnExit):
             FileError: if the file cannot be written.
         """
         added = []
-        with self._written():
+        with self._file.written():
             for record, encoder, vector in zip(records, encoders, vectors, strict=True):
                 if self._is_evaluated(record.key):
                     raise EvaluatedError(
@@ -210,7 +119,7 @@ class ProgramStore(ClosedOnExit):
 
     def remove(self, ids: Iterable[int]) -> int:
         """Removes records; returns how many there were. Their ids are not used again."""
-        with self._written():
+        with self._file.written():
             return sum(
                 self._db.execute("DELETE FROM record WHERE id = ?", (number,)).rowcount
                 for number in ids
@@ -218,7 +127,7 @@ class ProgramStore(ClosedOnExit):
 
     def keep_out(self, instructions: Iterable[str]) -> list[int]:
         """Notes what is used for evaluation; returns the ids of records that are removed for it."""
-        with self._written():
+        with self._file.written():
             self._db.executemany(
                 "INSERT OR IGNORE INTO evaluated VALUES (?)",
                 [(one_line(instruction),) for instruction in instructions],
@@ -233,7 +142,7 @@ class ProgramStore(ClosedOnExit):
         where, values = "", list(ids or ())
         if ids is not None:
             where = f" WHERE id IN ({', '.join('?' * len(values))})"
-        with self._reported("cannot be read"):
+        with self._file.reported("cannot be read"):
             rows = self._db.execute(
                 f"SELECT {_COLUMNS} FROM record{where} ORDER BY id",  # noqa: S608
                 values,
@@ -246,7 +155,7 @@ class ProgramStore(ClosedOnExit):
         Raises:
             FileError: if they are damaged, or cannot be read.
         """
-        with self._reported("cannot be read"):
+        with self._file.reported("cannot be read"):
             rows = self._db.execute(
                 "SELECT id, vector FROM record JOIN vector ON record = id"
                 " WHERE kind = ? AND encoder = ? ORDER BY id",
@@ -254,16 +163,16 @@ class ProgramStore(ClosedOnExit):
             ).fetchall()
         sizes = {len(blob) for _, blob in rows}
         if len(sizes) > 1 or any(size % 4 for size in sizes):
-            raise self._error("is damaged: its vectors differ in length", "vector")
+            raise self._file.error("is damaged: its vectors differ in length", "vector")
         joined = b"".join(blob for _, blob in rows)
         matrix = np.frombuffer(joined, "<f4").reshape(len(rows), -1) if rows else _NONE
         if not np.isfinite(matrix).all():
-            raise self._error("is damaged: a vector is not finite", "vector")
+            raise self._file.error("is damaged: a vector is not finite", "vector")
         return [int(number) for number, _ in rows], matrix
 
     def without_vector(self, kind: RecordKind, encoder: str) -> list[ProgramRecord]:
         """The records of a kind that have no vector of an encoder."""
-        with self._reported("cannot be read"):
+        with self._file.reported("cannot be read"):
             rows = self._db.execute(
                 f"SELECT {_COLUMNS} FROM record WHERE kind = ? AND id NOT IN"  # noqa: S608
                 " (SELECT record FROM vector WHERE encoder = ?) ORDER BY id",
@@ -277,27 +186,8 @@ class ProgramStore(ClosedOnExit):
             (encoder, vector.astype("<f4").tobytes(), number)
             for number, vector in zip(ids, vectors, strict=True)
         ]
-        with self._written():
+        with self._file.written():
             self._db.executemany(_NOTE, rows)
-
-
-def write_ahead(execute: Callable[[str], object]) -> None:
-    """Switches the log on. SQLite does not wait for another who does so at the same time.
-
-    Args:
-        execute: that of the connection.
-
-    Raises:
-        sqlite3.OperationalError: if it cannot be, or others hold the file for `BUSY_S`.
-    """
-    for tries_left in reversed(range(round(BUSY_S / PAUSE_S))):
-        try:
-            execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or not tries_left:
-                raise
-        sleep(PAUSE_S)
 
 
 _NONE: Vectors = np.zeros((0, 0), np.float32)

@@ -93,6 +93,31 @@ def test_a_file_that_is_no_store_is_reported(tmp_path: Path, text: str) -> None:
         TraceStore(path)
 
 
+def test_a_database_of_other_software_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "traces.db"
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE shopping (what TEXT)")
+    other.commit()
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(FileError, match="database of other software"):
+        TraceStore(path)
+    assert path.read_bytes() == before
+
+
+def test_a_store_without_an_application_id_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "traces.db"
+    with TraceStore(path) as store:
+        store.add([X])
+    older = sqlite3.connect(path)
+    older.execute("PRAGMA application_id = 0")
+    older.close()
+    with TraceStore(path) as store:
+        assert store.nearest(X.instruction)[0].task == X
+        store.add([Y])
+        assert len(store) == 2
+
+
 def test_rag_puts_the_trace_between_system_and_task(tmp_path: Path, small_house: House) -> None:
     path = tmp_path / "traces.db"
     with TraceStore(path) as store:

@@ -14,8 +14,9 @@ import pytest
 from planner.planning.helper.program_file import FIRST_LEARNED, shipped_records
 from planner.planning.helper.program_memory import ProgramMemory
 from planner.planning.helper.program_record import ProgramRecord, RecordKind
-from planner.planning.helper.program_store import ProgramStore, write_ahead
+from planner.planning.helper.program_store import ProgramStore
 from planner.world.errors import FileError
+from planner.world.sqlite_file import SqliteFile
 
 PROGRAM = 'mug = InteractionObject("Mug")\nmug.go_to()\n'
 
@@ -40,11 +41,11 @@ with ProgramMemory.open(Path(sys.argv[1])) as memory:
 def test_a_file_that_another_creates_meanwhile_is_a_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, number = tmp_path / "programs.sqlite", ProgramStore._number
+    path, number = tmp_path / "programs.sqlite", SqliteFile.number
     with ThreadPoolExecutor(1) as pool:
         others: list[Future[None]] = []
 
-        def read(store: ProgramStore, pragma: str) -> int:
+        def read(store: SqliteFile, pragma: str) -> int:
             value = number(store, pragma)
             if pragma == "application_id" and not others:
                 others.append(pool.submit(lambda: ProgramStore(path).close()))
@@ -52,40 +53,10 @@ def test_a_file_that_another_creates_meanwhile_is_a_memory(
                 wait(others, 0.3)
             return value
 
-        monkeypatch.setattr(ProgramStore, "_number", read)
+        monkeypatch.setattr(SqliteFile, "number", read)
         with ProgramStore(path) as store:
             assert store.records() == []
         others[0].result(30)
-
-
-@pytest.mark.parametrize(
-    ("code", "times", "says"),
-    [
-        (sqlite3.SQLITE_BUSY, 3, ""),
-        (sqlite3.SQLITE_BUSY, 10**6, "5"),
-        (sqlite3.SQLITE_FULL, 1, "13"),
-    ],
-)
-def test_who_switches_the_log_on_waits_for_others_who_do(
-    monkeypatch: pytest.MonkeyPatch, code: int, times: int, says: str
-) -> None:
-    asked: list[str] = []
-
-    def execute(words: str) -> None:
-        asked.append(words)
-        if len(asked) <= times:
-            error = sqlite3.OperationalError(str(code))
-            error.sqlite_errorcode = code
-            raise error
-
-    monkeypatch.setattr("planner.planning.helper.program_store.BUSY_S", 0.2)
-    if says:
-        with pytest.raises(sqlite3.OperationalError, match=says):
-            write_ahead(execute)
-    else:
-        write_ahead(execute)
-    assert set(asked) == {"PRAGMA journal_mode = WAL"}
-    assert len(asked) == min(times + 1, 10) - (code != sqlite3.SQLITE_BUSY)
 
 
 def test_two_processes_write_at_once(tmp_path: Path) -> None:
