@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import bisect
 import time
 from pathlib import Path
 
@@ -14,12 +15,14 @@ from planner.console.recording import Recording
 from planner.console.server import Server
 from planner.console.show import Pictures
 from planner.console.table import Json, Table
-from planner.console.view import View
+from planner.console.view import Snapshot, View
 from planner.exit_status import EXIT_OK
 from planner.interrupts import termination_requested
 
 # Wall seconds between two steps while it plays, between two pictures.
 STEP_S, PICTURE_PERIOD_S = 0.1, 0.5
+# Of the bag: at most so many snapshots, and no two nearer than so many seconds.
+_MAX_SNAPSHOTS, _SNAPSHOT_S = 200, 5.0
 
 
 class BagShow:
@@ -32,6 +35,9 @@ class BagShow:
         self._recording, self._hub = recording, hub
         self.table = Table(hub.changed)
         self._view = View(self.table)
+        # By their times, ascending; a way that was gone before begins at the last one before it.
+        self._snapshots: list[tuple[float, Snapshot]] = [(-1.0, self._view.snapshot())]
+        self._snapshot_s = max(_SNAPSHOT_S, recording.duration_s / _MAX_SNAPSHOTS)
         self._pictures = Pictures()
         self._shows_pictures = False
         self._pictured_s = 0.0
@@ -104,24 +110,37 @@ class BagShow:
 
     def _go(self, target_s: float) -> None:
         """Shows a time; in another thread, as a long way takes a moment."""
-        if target_s < self._at_s:
-            self._view.reset()
-            self._at_s = -1.0
-        if target_s > self._at_s:
-            for topic, message in self._recording.messages(self._at_s, target_s):
-                try:
-                    content = message.content()
-                except ValueError:
-                    # Of a type that cannot be read: the view counts it.
-                    content = None
-                self._view.take(topic, content)
-            self._at_s = target_s
+        self._rest_at_snapshot(target_s)
+        while self._at_s < target_s:
+            next_s = min(target_s, self._snapshots[-1][0] + self._snapshot_s)
+            until_s = next_s if next_s > self._at_s else target_s
+            self._read(until_s)
+            if until_s >= self._snapshots[-1][0] + self._snapshot_s:
+                self._snapshots.append((until_s, self._view.snapshot()))
         now_s = time.monotonic()
         if self._shows_pictures and now_s - self._pictured_s >= PICTURE_PERIOD_S:
             self._pictured_s = now_s if self._playing else 0.0
             for agent, jpeg in self._recording.pictures(target_s).items():
                 self._pictures.put(agent, jpeg)
             self._hub.changed()
+
+    def _rest_at_snapshot(self, target_s: float) -> None:
+        """Goes to the last snapshot before a time, unless the way from here is shorter."""
+        index = bisect.bisect_right(self._snapshots, target_s, key=lambda each: each[0]) - 1
+        at_s, snapshot = self._snapshots[index]
+        if not at_s <= self._at_s <= target_s:
+            self._view.restore(snapshot)
+            self._at_s = at_s
+
+    def _read(self, until_s: float) -> None:
+        for topic, message in self._recording.messages(self._at_s, until_s):
+            try:
+                content = message.content()
+            except ValueError:
+                # Of a type that cannot be read: the view counts it.
+                content = None
+            self._view.take(topic, content)
+        self._at_s = until_s
 
     def _show_position(self) -> None:
         self.table.set(

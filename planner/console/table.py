@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 _Key: TypeAlias = tuple[str, str]
+# By section and key; values are never changed.
+Entries: TypeAlias = Mapping[_Key, Json]
 # Removed entries that are remembered; a page that is further behind gets everything.
 _MAX_REMOVED = 5000
 
@@ -86,6 +88,19 @@ class Table:
         """The entries of a section by key."""
         with self._lock:
             return {key: v for (section, key), v in self._entries.items() if section == name}
+
+    def entries(self, sections: Collection[str]) -> Entries:
+        """All entries of some sections."""
+        with self._lock:
+            return {key: value for key, value in self._entries.items() if key[0] in sections}
+
+    def restore(self, sections: Collection[str], entries: Entries) -> None:
+        """Makes these the entries of some sections; what is equal already does not change."""
+        for section, key in self.entries(sections):
+            if (section, key) not in entries:
+                self.drop(section, key)
+        for (section, key), value in entries.items():
+            self.set(section, key, value)
 
     def patch(self, since: int) -> Patch:
         """All that changed after a version; everything for one that is too old or not ours."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from planner.console import facts
 from planner.console.explored import explored
-from planner.console.table import Json, Table
+from planner.console.table import Entries, Json, Table
 from planner.console.trails import Trail
 from planner.replay.report.floor_plan import floor_plan_of
 from planner.world import topics
@@ -39,6 +39,48 @@ SHARED_TOPICS = (
     topics.DIAGNOSTICS.lstrip("/"),
 )
 AGENT_TOPICS = (topics.QUESTION, topics.SAFETY_STATE, topics.MOTION_ALLOWED)
+# Sections of the table that messages fill; `log` is what persons did at the console.
+_FROM_MESSAGES = (
+    *("world", "truth", "belief", "trails", "instruct", "judge", "calls"),
+    *("traces", "models", "health", "questions", "agents", "explored"),
+)
+
+
+@dataclass(slots=True)
+class _Folded:
+    """What a view remembers of messages besides the table's entries."""
+
+    agents: tuple[str, ...]
+    sequence: int | None
+    trails: dict[str, Trail]
+    rows: dict[str, int]
+    traces: OrderedDict[str, dict[str, Json]]
+    used: dict[str, dict[str, float]]
+    unreadable: int
+    house: str
+    has_truth: bool
+
+    def copied(self) -> _Folded:
+        """One that the next message does not change."""
+        return _Folded(
+            self.agents,
+            self.sequence,
+            {agent: Trail([*trail.pieces], trail.first) for agent, trail in self.trails.items()},
+            dict(self.rows),
+            self.traces.copy(),
+            {model: dict(used) for model, used in self.used.items()},
+            self.unreadable,
+            self.house,
+            self.has_truth,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A view at a moment; only a view reads it."""
+
+    entries: Entries
+    folded: _Folded
 
 
 class View:
@@ -46,13 +88,11 @@ class View:
 
     Attributes:
         table: what the page shows.
-        agents: of the world, in its order.
     """
 
     def __init__(self, table: Table) -> None:
         """Starts with an empty page."""
         self.table = table
-        self.agents: tuple[str, ...] = ()
         self._takers: Mapping[str, Callable[[Any], None]] = {
             topics.WORLD_INFO: self._on_info,
             topics.WORLD_STATE: self._on_state,
@@ -72,25 +112,22 @@ class View:
             topics.SAFETY_STATE: self._on_safety,
             topics.MOTION_ALLOWED: self._on_allowed,
         }
-        self._begin()
+        rows = {"calls": 0, "traces": 0, "log": 0}
+        self._folded = _Folded((), None, {}, rows, OrderedDict(), {}, 0, "", False)
 
-    def _begin(self) -> None:
-        self._sequence: int | None = None
-        self._trails: dict[str, Trail] = {}
-        self._rows = {"calls": 0, "traces": 0, "log": 0}
-        self._traces: OrderedDict[str, dict[str, Json]] = OrderedDict()
-        self._used: dict[str, dict[str, float]] = {}
-        self._unreadable = 0
-        self._house = ""
-        self._has_truth = False
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Of the world, in its order."""
+        return self._folded.agents
 
-    def reset(self) -> None:
-        """Forgets everything, for a bag that goes back."""
-        for section in ("world", "truth", "belief", "trails", "instruct", "judge", "calls"):
-            self.table.clear(section)
-        for section in ("traces", "models", "health", "questions", "agents", "explored"):
-            self.table.clear(section)
-        self._begin()
+    def snapshot(self) -> Snapshot:
+        """What the messages so far have made of it."""
+        return Snapshot(self.table.entries(_FROM_MESSAGES), self._folded.copied())
+
+    def restore(self, found: Snapshot) -> None:
+        """Goes back, or forth, to a snapshot of it."""
+        self.table.restore(_FROM_MESSAGES, found.entries)
+        self._folded = found.folded.copied()
 
     def take(self, topic: str, content: Any) -> None:
         """Takes a message; one that cannot be read is counted and changes nothing else.
@@ -106,13 +143,13 @@ class View:
             elif (found := _OF_AGENT.fullmatch(name)) and found[2] in self._of_agents:
                 self._of_agents[found[2]](found[1], content)
         except facts.MALFORMED as error:
-            self._unreadable += 1
+            self._folded.unreadable += 1
             self.table.set(
                 "health",
                 "console",
                 {
                     "level": "error",
-                    "message": f"{self._unreadable} messages could not be read, "
+                    "message": f"{self._folded.unreadable} messages could not be read, "
                     f"the last one on {name}: {facts.text(error, 200)}",
                     "hardware": "",
                     "values": {},
@@ -121,7 +158,7 @@ class View:
 
     def trace(self, key: str) -> dict[str, Json] | None:
         """Prompt and reply of a model call; None if it is no longer kept."""
-        return self._traces.get(key)
+        return self._folded.traces.get(key)
 
     def say(self, who: str, text: str, *, good: bool = True) -> None:
         """Adds a line to the page's log of what persons did."""
@@ -130,11 +167,11 @@ class View:
     # The world
 
     def _on_info(self, message: Any) -> None:
-        self.agents = tuple(facts.text(agent, 100) for agent in message.agents)
+        self._folded.agents = tuple(facts.text(agent, 100) for agent in message.agents)
         for section in ("truth", "trails", "explored"):
             self.table.clear(section)
-        self._sequence = None
-        self._trails.clear()
+        self._folded.sequence = None
+        self._folded.trails.clear()
         self.table.set(
             "world",
             "info",
@@ -151,9 +188,9 @@ class View:
         self._draw_house(str(message.house_json))
 
     def _draw_house(self, text: str) -> None:
-        if text == self._house:
+        if text == self._folded.house:
             return
-        self._house = text
+        self._folded.house = text
         self.table.drop("world", "plan")
         if not text:
             return
@@ -171,17 +208,17 @@ class View:
             for name in self.table.section("truth"):
                 if name not in names:
                     self.table.drop("truth", name)
-        elif self._sequence is None or sequence != self._sequence + 1:
+        elif self._folded.sequence is None or sequence != self._folded.sequence + 1:
             # Changes of a state that is unknown: the next keyframe has everything.
-            self._sequence = None
+            self._folded.sequence = None
             return
-        self._sequence = sequence
+        self._folded.sequence = sequence
         for entity in message.entities:
             found = facts.true_entity(entity)
             name = facts.text(entity.name, 200)
             self.table.set("truth", name, found)
             if found["kind"] == "agent":
-                self._has_truth = True
+                self._folded.has_truth = True
                 self._went(name, found)
         for name in message.removed:
             self.table.drop("truth", str(name))
@@ -194,7 +231,7 @@ class View:
                 self.table.drop("belief", name)
         for name, node in nodes.items():
             self.table.set("belief", name, node)
-            if node["kind"] == "agent" and not self._has_truth:
+            if node["kind"] == "agent" and not self._folded.has_truth:
                 self._went(name, node)
         self._now(stamp_seconds(message.header.stamp))
 
@@ -205,7 +242,7 @@ class View:
         x, y = found["x"], found["y"]
         if not isinstance(x, float) or not isinstance(y, float):
             return
-        trail = self._trails.setdefault(agent, Trail())
+        trail = self._folded.trails.setdefault(agent, Trail())
         if trail.add(x, y):
             self.table.set("trails", f"{agent}/{trail.newest}", trail.pieces[-1])
             self.table.drop("trails", f"{agent}/{trail.first - 1}")
@@ -227,10 +264,10 @@ class View:
     def _on_trace(self, message: Any) -> None:
         row = facts.trace_row(message)
         key = self._row("traces", row, MAX_TRACES)
-        self._traces[key] = facts.trace_texts(message)
-        while len(self._traces) > MAX_TRACES:
-            self._traces.popitem(last=False)
-        used = self._used.setdefault(f"{row['role']} {row['model']}", {})
+        self._folded.traces[key] = facts.trace_texts(message)
+        while len(self._folded.traces) > MAX_TRACES:
+            self._folded.traces.popitem(last=False)
+        used = self._folded.used.setdefault(f"{row['role']} {row['model']}", {})
         for name in ("prompt_tokens", "cached_tokens", "reply_tokens"):
             used[name] = used.get(name, 0) + int(getattr(message, name))
         used["calls"] = used.get("calls", 0) + 1
@@ -239,10 +276,10 @@ class View:
         self.table.set("models", f"{row['role']} {row['model']}".strip(), dict(used))
 
     def _row(self, section: str, row: Mapping[str, Json], limit: int) -> str:
-        self._rows[section] += 1
-        key = str(self._rows[section])
+        self._folded.rows[section] += 1
+        key = str(self._folded.rows[section])
         self.table.set(section, key, row)
-        self.table.drop(section, str(self._rows[section] - limit))
+        self.table.drop(section, str(self._folded.rows[section] - limit))
         return key
 
     # Health and safety

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -23,8 +24,9 @@ from planner.console.bag_console import BagShow
 from planner.console.connection import Hub
 from planner.console.recording import Recording as Bag
 from planner.console.server import Server
-from planner.console.table import Table
+from planner.console.table import Json, Table
 from planner.console.view import View
+from planner.replay.bag import RawMessage
 from planner.world.errors import PlannerError
 from planner.world.house import House
 
@@ -94,12 +96,46 @@ def test_each_page_has_its_own_time(address: str) -> None:
         assert cup(at(pages[1], 2.0)) == pytest.approx(1.2)
         assert pages[0].shown["instruct"]["now"]["instruction"] == HOSTILE
         assert "instruct" not in pages[1].shown
-        # Back, which begins anew.
-        pages[0].shown.clear()
         pages[0].send(type="seek", at=3.0)
         assert cup(at(pages[0], 3.0)) == pytest.approx(1.3)
         pages[0].send(type="instruct", order=1, words="Tidy.")
         assert pages[0].receive("done")["text"].startswith("a recording takes no orders")
+
+
+class Counted(Bag):
+    """Counts the messages that were read."""
+
+    count = 0
+
+    def messages(self, after_s: float, until_s: float) -> Iterator[tuple[str, RawMessage]]:
+        for found in super().messages(after_s, until_s):
+            self.count += 1
+            yield found
+
+
+@pytest.mark.parametrize("back_s", [19.5, 12.0, 10.0, 4.0, 0.5])
+def test_a_way_back_is_short_and_shows_what_a_way_from_the_beginning_does(
+    tmp_path: Path, small_house: House, back_s: float
+) -> None:
+    async def state(*ways_s: float) -> tuple[dict[str, dict[str, Json]], int]:
+        show = BagShow(bag, Hub())
+        for way_s in ways_s:
+            bag.count = 0
+            show._go(way_s)
+        show.close()
+        sections = ("world", "truth", "instruct")
+        return {name: show.table.section(name) for name in sections}, bag.count
+
+    bag = Counted(recorded(tmp_path / "evening", small_house))
+    direct, _ = asyncio.run(state(back_s))
+    there_and_back, count = asyncio.run(state(float(SECONDS), back_s))
+    assert there_and_back == direct
+    # Messages of 5 s at most, not of all the seconds before.
+    assert count <= 6
+    # And forth again over what was seen.
+    forth, count = asyncio.run(state(float(SECONDS), 1.0, 17.0))
+    assert forth == asyncio.run(state(17.0))[0]
+    assert count <= 6
 
 
 def test_it_plays_to_the_end_and_stops(address: str) -> None:

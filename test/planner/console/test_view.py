@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from console_messages import believed, entity, graph, header, info, instruction, point, state, trace
 
+from planner.console import facts
 from planner.console import view as page
 from planner.console.explored import explored
 from planner.console.facts import thought
@@ -113,11 +114,26 @@ def test_a_question_to_the_operator_goes_with_its_answer(view: View) -> None:
     assert view.table.section("questions") == {}
 
 
-def test_a_bag_that_goes_back_begins_anew(view: View) -> None:
+def test_a_snapshot_is_what_was_there_whatever_came_later(view: View) -> None:
+    empty = view.snapshot()
     view.take("/world/state", state(9, entity("cup_0"), keyframe=True))
-    view.take("/instruct/status", instruction(1, "agent_0"))
-    view.reset()
-    assert view.table.section("truth") == view.table.section("instruct") == {}
+    view.take("/planner/trace", trace("a prompt", "a reply"))
+    one = view.snapshot()
+    for place in (1, 2):
+        view.take("/world/state", state(9 + place, entity("cup_0", place)))
+        view.take("/instruct/status", instruction(place, "agent_0"))
+        view.take("/planner/trace", trace("another prompt", "another reply"))
+    view.restore(one)
+    assert view.trace("2") is None
+    assert view.trace("1") is not None
+    assert view.table.section("instruct") == {}
+    # The next message continues there.
+    view.take("/world/state", state(10, entity("cup_0", 5.0)))
+    assert view.table.get("truth", "cup_0") == facts.true_entity(entity("cup_0", 5.0))
+    view.restore(empty)
+    assert view.table.section("truth") == view.table.section("models") == {}
+    view.restore(one)
+    assert view.table.get("truth", "cup_0") == facts.true_entity(entity("cup_0"))
 
 
 @pytest.mark.parametrize(
