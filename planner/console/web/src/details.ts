@@ -87,11 +87,14 @@ function partnerButtons(app: App, name: string, entity: Entity): Node {
 }
 
 function corrections(app: App, name: string, belief: Believed, at: [number, number] | null): Node {
-  const send = (change: string, more: object) => void app.order({ type: "correct", change, entity: belief.id, ...more });
-  const input = el("input", { type: "text", id: "correction", "data-key": "correction", maxlength: 200, placeholder: "mug · dirty · table_1" }) as HTMLInputElement;
+  const send = (change: string, more: object) => void app.order({ type: "correct", change, entity: belief.id, ...more }).then(({ good }) => {
+    const used = byId("details").querySelector<HTMLInputElement>("#correction");
+    if (good && used?.dataset["key"] === `correction-${name}`) used.value = "";
+  });
+  const input = el("input", { type: "text", id: "correction", "data-key": `correction-${name}`, maxlength: 200, placeholder: "mug · dirty · table_1" }) as HTMLInputElement;
   const words = () => ({ words: input.value.trim() });
   const movable = belief.kind === "object";
-  return el("details", null, el("summary", null, "Correct the memory"),
+  return el("details", { "data-key": `correct-${name}` }, el("summary", null, "Correct the memory"),
     el("p", { class: "buttons" },
       el("label", { for: "correction" }, "Words "), input,
       movable ? button("It is a …", "c-rename", () => send("rename", words())) : null,

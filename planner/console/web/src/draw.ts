@@ -4,16 +4,27 @@ import { el, plain } from "../../../replay/report/assets/dom.js";
 
 export type Child = Node | string | number | null | undefined | false | Child[];
 
-/** Replaces what an element contains and keeps the keyboard's focus where it was. */
+/** Replaces what an element contains; keeps focus, typed text and what is unfolded, by `data-key`. */
 export function refill(container: Element, ...children: Child[]): void {
   const active = document.activeElement;
-  const key = active instanceof HTMLElement && container.contains(active) ? active.dataset["key"] : undefined;
+  const focused = active instanceof HTMLElement && container.contains(active) ? active.dataset["key"] : undefined;
+  const before = keyed(container);
   const top = container.scrollTop;
   container.replaceChildren(...flat(children));
   container.scrollTop = top;
-  if (key === undefined) return;
-  const again = [...container.querySelectorAll<HTMLElement>("[data-key]")].find((e) => e.dataset["key"] === key);
-  again?.focus({ preventScroll: true });
+  for (const [key, element] of keyed(container)) {
+    const old = before.get(key);
+    if (element instanceof HTMLInputElement && old instanceof HTMLInputElement) {
+      element.value = old.value;
+      if (key === focused) element.setSelectionRange(old.selectionStart, old.selectionEnd);
+    }
+    if (element instanceof HTMLDetailsElement && old instanceof HTMLDetailsElement) element.open = old.open;
+    if (key === focused) element.focus({ preventScroll: true });
+  }
+}
+
+function keyed(container: Element): Map<string, HTMLElement> {
+  return new Map([...container.querySelectorAll<HTMLElement>("[data-key]")].map((e) => [e.dataset["key"] ?? "", e]));
 }
 
 function flat(children: Child[]): (Node | string)[] {

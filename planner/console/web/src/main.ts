@@ -2,7 +2,6 @@
 
 import { el } from "../../../replay/report/assets/dom.js";
 import type { App } from "./app";
-import { inControl } from "./app";
 import { compare } from "./compare";
 import { Connection } from "./connection";
 import { drawDetails } from "./details";
@@ -201,7 +200,9 @@ class Page implements App {
     if (has("health", "rates")) drawHealth(this);
     if (has("log")) drawLog(this);
     if (has("belief")) drawMemory(this);
-    if (has("belief", "truth", "seats") && !byId("details").contains(document.activeElement)) drawDetails(this);
+    // Not under the hands of who types: an input method would lose what it is composing.
+    const typing = document.activeElement instanceof HTMLInputElement && byId("details").contains(document.activeElement);
+    if (has("belief", "truth", "seats") && !typing) drawDetails(this);
     if (has("seats", "world")) this.drawHead();
     if (has("bag")) this.drawPosition();
     changed.clear();
@@ -240,7 +241,6 @@ class Page implements App {
     byId<HTMLButtonElement>("stop").disabled = !this.connected;
     byId("live-only").hidden = this.mode === "bag";
     this.drawPictures();
-    if (!inControl(this)) return;
   }
 
   private wantPictures(): void {

@@ -40,7 +40,7 @@ export function drawMemory(app: App): void {
     [...byParent.keys()].filter((parent) => parent && !belief.has(parent) && !shown.has(parent)).map((parent) =>
       el("div", null, el("span", { class: "soft" }, parent), branch(parent))) as Node[],
     app.comparison.unknown.length
-      ? el("details", null, el("summary", null, "not remembered"), el("ul", null, app.comparison.unknown.map((name) => {
+      ? el("details", { "data-key": "not-remembered" }, el("summary", null, "not remembered"), el("ul", null, app.comparison.unknown.map((name) => {
           const real = app.store.truth.get(name);
           return el("li", null, button(name, `memory-${name}`, () => app.select(name), { class: "leaf" }),
             el("span", { class: "soft" }, ` ${real?.relation ?? ""} ${real?.parent ?? ""}`));

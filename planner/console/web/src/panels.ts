@@ -32,7 +32,7 @@ export function drawInstruction(app: App): void {
             now.planner ? ` · planner ${now.planner}` : "", now.model ? ` · ${now.model}` : ""),
           now.text ? el("p", null, now.text) : null,
           question ? el("p", { class: "question", role: "alert" }, el("b", null, "The robot asks: "), question) : null,
-          now.plan ? el("details", { open: true }, el("summary", null, "Plan"), el("p", { class: "plan" }, now.plan)) : null,
+          now.plan ? el("details", { open: true, "data-key": "plan" }, el("summary", null, "Plan"), el("p", { class: "plan" }, now.plan)) : null,
           running && may ? button("End this instruction", "cancel", () => void app.order({ type: "cancel" })) : null,
         ]
       : el("p", { class: "soft" }, app.mode === "bag" ? "no instruction yet at this time" : "no instruction yet"),
@@ -69,7 +69,7 @@ export function drawAgents(app: App): void {
     }),
     agents.length ? null : el("p", { class: "soft" }, "no world yet"),
     calls.length
-      ? el("details", null, el("summary", null, `Calls so far (${calls.length})`),
+      ? el("details", { "data-key": "calls" }, el("summary", null, `Calls so far (${calls.length})`),
           el("ol", { class: "calls" }, calls.slice(0, SHOWN_ROWS).map((call) =>
             el("li", { class: call.code ? "bad" : "" }, `${clock(call.at)} ${call.agent} ${call.call}`,
               el("span", { class: "soft" }, ` ${call.text}${call.took === null ? "" : ` (${number(call.took, 1)} s)`}`)))))
