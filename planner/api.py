@@ -134,6 +134,7 @@ def run(
     pictures: bool = False,
     builds_map: bool = False,
     options: Mapping[str, OptionValue] | None = None,
+    skill_options: Mapping[str, OptionValue] | None = None,
     ask: Ask | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Run:
@@ -158,6 +159,7 @@ def run(
         builds_map: whether a robot explores the house before the planner begins, and all walk by
             the map that they build; needs `pictures`.
         options: values of planner options that differ from the defaults.
+        skill_options: who moves bodies, such as `{"skill_kind": "noisy"}`; None = by oracle.
         ask: answers questions of the planner; None = a question ends the run.
         say: called with each line of the story as it happens.
 
@@ -173,6 +175,7 @@ def run(
         model=model,
         model_url=model_url,
         options=options or {},
+        skill_options=skill_options or {},
         model_wait_s=MODEL_WAIT_S,
     )
     playing = play(
@@ -264,7 +267,7 @@ async def play(
                 watch=(lambda seen, _memory: survey.add(seen)) if builds_map else None,
             ),
         )
-        prepared.ask = ask
+        prepared.ask, prepared.skills = ask, settings.skills
         if builds_map:
             prepared.floor = survey.newest
         found = make_model(find)

@@ -201,6 +201,7 @@ def _skills(args: Arguments) -> tuple[NodeSpec, ...]:
                 "use_sim_time": _simulated(args),
                 **_map(args),
                 **{name: word for name, word in models.items() if word},
+                **args.skill_options,
             },
         ),
     )
@@ -228,6 +229,11 @@ def _evaluator(args: Arguments) -> tuple[NodeSpec, ...]:
 
 def _map(args: Arguments) -> dict[str, ParameterValue]:
     return {} if args.map == "given" else {"map": args.map}
+
+
+def _kind(args: Arguments) -> dict[str, ParameterValue]:
+    """The kind of skills, which a planner writes into its results."""
+    return {name: value for name, value in args.skill_options.items() if name == "skill_kind"}
 
 
 def _store(args: Arguments, what: str) -> str:
@@ -335,6 +341,7 @@ def _task_planner(args: Arguments) -> tuple[NodeSpec, ...]:
                 "model_url": args.model_url,
                 "control": args.control,
                 **_map(args),
+                **_kind(args),
                 **args.planner_options,
                 **args.model_options,
             },

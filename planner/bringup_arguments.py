@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from planner.models.model_choice import part_and_source
@@ -11,7 +11,8 @@ from planner.namespace import full_namespace
 from planner.params_file import checked_params_file
 from planner.parts.catalog import Catalog, Part, PartT
 from planner.parts.kinds import BACKENDS, MODELS, PLANNERS, UPDATERS
-from planner.parts.option import Option, OptionValue
+from planner.parts.option import Option, OptionError, OptionValue
+from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice
 from planner.world.errors import PlannerError
 from planner.world.nearest import did_you_mean
 
@@ -42,6 +43,11 @@ class Argument:
     default: str
     description: str
     choices: tuple[str, ...] = ()
+
+
+def _arguments(options: Iterable[Option]) -> Iterator[Argument]:
+    for option in options:
+        yield Argument(option.name, str(option.default), option.help, option.choices)
 
 
 # As in planner.recorder.node: pictures that are rendered only for subscribers.
@@ -79,6 +85,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("memory_model", "", "the memory's model: a folder, or a server's name for it"),
     Argument("memory_url", "", "address of a server that takes pictures, for memory:=vlm, .../v1"),
     Argument("memory_second", "", "folder: a LoRA adapter for vlm, SigLIP beside open-vocabulary"),
+    *_arguments(SKILL_KIND_OPTIONS),
     Argument(
         "map",
         "given",
@@ -199,6 +206,8 @@ class Arguments:
     planner_options: Mapping[str, OptionValue] = field(default_factory=dict)
     model_options: Mapping[str, OptionValue] = field(default_factory=dict)
     memory_options: Mapping[str, OptionValue] = field(default_factory=dict)
+    # Of the skill executor: `SKILL_KIND_OPTIONS` that differ from the defaults.
+    skill_options: Mapping[str, OptionValue] = field(default_factory=dict)
 
     @staticmethod
     def from_text(given: Mapping[str, str]) -> Arguments:
@@ -253,6 +262,7 @@ class Arguments:
             memory_url=text["memory_url"],
             memory_second=text["memory_second"],
             memory_options=_read(of_memory, given),
+            skill_options=_skill_options(text),
             map=text["map"],
             house=text["house"],
             episode=text["episode"],
@@ -292,10 +302,8 @@ def option_arguments() -> tuple[Argument, ...]:
         *UPDATERS.usable().values(),
     ]
     for part in parts:
-        for option in part.options:
-            found.setdefault(
-                option.name, Argument(option.name, str(option.default), option.help, option.choices)
-            )
+        for argument in _arguments(part.options):
+            found.setdefault(argument.name, argument)
     return tuple(found.values())
 
 
@@ -306,6 +314,23 @@ def _options_of(catalog: Catalog[PartT], name: str) -> dict[str, Option]:
 
 def _read(options: Mapping[str, Option], given: Mapping[str, str]) -> dict[str, OptionValue]:
     return {name: option.read(given[name]) for name, option in options.items() if name in given}
+
+
+def _skill_options(text: Mapping[str, str]) -> dict[str, OptionValue]:
+    """The given options of skills, which make a choice that can be used."""
+    try:
+        values = {option.name: option.read(text[option.name]) for option in SKILL_KIND_OPTIONS}
+        choice = SkillChoice.of(values)
+    except OptionError as error:
+        raise ArgumentError(error.name, error.reason) from None
+    given = {o.name: values[o.name] for o in SKILL_KIND_OPTIONS if values[o.name] != o.default}
+    if given and text["planner"] in ("none", "tour"):
+        raise ArgumentError(next(iter(given)), f"planner:={text['planner']} runs no skills")
+    try:
+        choice.check()
+    except PlannerError as error:
+        raise ArgumentError("skill_policy", str(error)) from None
+    return given
 
 
 def _check_memory(text: Mapping[str, str]) -> None:

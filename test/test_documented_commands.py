@@ -135,6 +135,12 @@ ELSEWHERE: Mapping[str, str] = {
     "planner episodes generate llamar --tasks tasks.yaml -o DIR": (
         f"{TEAM_TASKS}test_a_file_of_ones_own"
     ),
+    "planner run desk_tidy_0 --skill-kind noisy --skill-noise 2": (
+        "test/planner/test_api.py::test_the_command_takes_them_as_flags"
+    ),
+    "planner bench desk_tidy_0 --skill-kind noisy --out runs/noisy": (
+        "test/planner/bench/runs/test_commands.py::test_skills_of_another_kind_are_run_and_recorded"
+    ),
     'planner run train_0 --instruction "Bring the laptop to the kitchen table." '
     '--answer "the bedroom one"': (
         "test/planner/test_api_words.py::test_the_command_takes_words_and_answers"

@@ -19,10 +19,11 @@ from planner.evaluation.trace import write_traces
 from planner.models.chat import ModelError
 from planner.models.model_choice import ModelChoice, model_forms, part_and_source
 from planner.narrator import story
-from planner.parts.flags import add_option_flags, read_option_flags
+from planner.parts.flags import add_flags, add_option_flags, read_flags, read_option_flags
 from planner.parts.kinds import BACKENDS, MODELS, PLANNERS
 from planner.planning.session import Ask
 from planner.replay.state_log import StateLogWriter
+from planner.skills.kind import SKILL_KIND_OPTIONS
 from planner.world.errors import FileError, PlannerError
 from sim_bridge.opening import open_world
 
@@ -97,6 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, help="folder for the picture; default demo_output/TIME_EPISODE"
     )
+    add_flags(parser.add_argument_group("who moves bodies"), SKILL_KIND_OPTIONS)
     add_option_flags(parser.add_argument_group("options of planners"), PLANNERS.usable())
     add_option_flags(parser.add_argument_group("options of models"), MODELS.usable())
 
@@ -169,6 +171,7 @@ def _settings(args: argparse.Namespace) -> RunSettings:
         **read_memory_flags(args),
         options=read_option_flags(args, PLANNERS.get(args.planner).options, PLANNERS.usable()),
         model_wait_s=MODEL_WAIT_S,
+        skill_options=read_flags(args, SKILL_KIND_OPTIONS),
     )
 
 

@@ -19,7 +19,7 @@ class OptionError(PlannerError):
     """An invalid option or value."""
 
     def __init__(self, name: str, reason: str) -> None:
-        self.name = name
+        self.name, self.reason = name, reason
         super().__init__(f"option {name}: {reason}")
 
 

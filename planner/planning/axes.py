@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 
+from planner.skills.kind import SkillKind
+
 
 class Control(StrEnum):
     """Whose actions a planner decides: one agent's, all agents', or one planner for each agent."""
@@ -24,13 +26,6 @@ class Observability(StrEnum):
     FULL = "full"
     PARTIAL = "partial"
     CONCEPTGRAPH = "conceptgraph"
-
-
-class Skills(StrEnum):
-    """Skills that use the simulator's knowledge, or learned policies."""
-
-    ORACLE = "oracle"
-    LEARNED = "learned"
 
 
 class Privilege(StrEnum):
@@ -62,7 +57,7 @@ class Axes:
 
     control: Control = Control.DECENTRALIZED
     observability: Observability = Observability.PARTIAL
-    skills: Skills = Skills.ORACLE
+    skills: SkillKind = SkillKind.ORACLE
     privilege: Privilege = Privilege.PERCEPTION
     memory_source: MemorySource = MemorySource.SUMMARY
 

@@ -10,12 +10,13 @@ from planner.models.ledger import Account, Prices
 from planner.models.model_choice import ModelChoice, make_model, model_forms
 from planner.models.retries import RetryingModel
 from planner.parts.kinds import PLANNERS
-from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege, Skills
+from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege
 from planner.planning.planner_choice import PlannerChoice
 from planner.planning.planner_model import DialogueOptions
 from planner.ros import parameters
 from planner.ros.map_parameter import builds_map
 from planner.ros.part_options import declare_options
+from planner.skills.kind import SkillKind
 
 
 @dataclass
@@ -108,7 +109,9 @@ def _axes(node: Any) -> Axes:
         observability=Observability(
             _word(node, "observability", Observability.PARTIAL, "recorded only: observability")
         ),
-        skills=Skills(_word(node, "skill_kind", Skills.ORACLE, "recorded only: kind of skills")),
+        skills=SkillKind(
+            _word(node, "skill_kind", SkillKind.ORACLE, "recorded only: kind of skills")
+        ),
         privilege=Privilege(
             _word(node, "privilege", Privilege.PERCEPTION, "recorded only: privileged information")
         ),

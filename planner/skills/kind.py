@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from planner.parts.option import Option, OptionValue, read_options
+from planner.parts.option import Option, OptionError, OptionValue, read_options
 from planner.world.errors import PlannerError
 from planner.world.primitive import Capabilities, Primitive, PrimitiveName
 from planner.world.vocabulary import AgentKind
@@ -66,12 +66,15 @@ class SkillChoice:
         """The choice that options make.
 
         Raises:
-            OptionError: for an unknown option or an invalid value.
+            OptionError: for an unknown option, an invalid value, or a policy without `learned`.
         """
         values = read_options(SKILL_KIND_OPTIONS, given)
         named = str(values["skill_policy"])
+        kind = SkillKind(str(values["skill_kind"]))
+        if named and kind is not SkillKind.LEARNED:
+            raise OptionError("skill_policy", f"is of skill_kind learned, not of {kind}")
         return SkillChoice(
-            SkillKind(str(values["skill_kind"])),
+            kind,
             Path(named) if named else None,
             float(values["skill_noise"]),
             int(values["skill_seed"]),
@@ -90,6 +93,18 @@ class SkillChoice:
                 "FOLDER` and name its file in skill_policy"
             )
         return self.policy
+
+    def check(self) -> None:
+        """Refuses a policy that is not named or cannot be read, before anything runs.
+
+        Raises:
+            PlannerError: for a learned kind without a policy.
+            FileError: for a policy's file that cannot be used.
+        """
+        from planner.skills.navigation.policy_file import cached_policy
+
+        if self.kind is SkillKind.LEARNED:
+            cached_policy(self.policy_file())
 
 
 class Mover(Protocol):

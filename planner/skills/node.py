@@ -28,8 +28,7 @@ from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.skills.executor import SkillExecutor
 from planner.skills.eye import Eye, ViewEncoder, load_view_encoder
 from planner.skills.find_model import DEADLINE_S, FindModel
-from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice, SkillKind
-from planner.skills.navigation.policy_file import cached_policy
+from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice
 from planner.skills.options import SkillOptions
 from planner.skills.service.node import SkillServer
 from planner.skills.team import Team
@@ -203,9 +202,8 @@ class SkillExecutorNode(ManagedNode):
 
     def _declare_choice(self) -> SkillChoice:
         choice = SkillChoice.of(declare_options(self, SKILL_KIND_OPTIONS))
-        if choice.kind is SkillKind.LEARNED:
-            # A file that cannot be used ends the node, rather than each call.
-            cached_policy(choice.policy_file())
+        # A file that cannot be used ends the node, rather than each call.
+        choice.check()
         return choice
 
     def _declare_find_model(self) -> FindModel | None:

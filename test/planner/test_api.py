@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from gymnasium.utils.env_checker import check_env
+from made_policy import homing_policy
 
 import planner
+from planner.cli import main
 from planner.evaluation.trace import read_traces
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
@@ -63,6 +65,27 @@ def test_pictures_are_kept_where_they_are_drawn() -> None:
     assert done.verdict.success
     assert told[0].startswith("task: ")
     assert all(moment.rgb.ndim == 3 for moment in done.pictures)
+
+
+def test_bodies_move_as_the_options_of_skills_say() -> None:
+    noisy = {"skill_kind": "noisy", "skill_noise": 10.0, "skill_body": ""}
+    done = planner.run("night_light_0", memory="full", agents=1, skill_options=noisy)
+    results = [event.result for event in done.result.events if event.result is not None]
+    assert not all(result.succeeded for result in results)
+    with pytest.raises(PlannerError, match="skill_kind learned: no policy ships"):
+        planner.run("night_light_0", skill_options={"skill_kind": "learned"})
+
+
+def test_the_command_takes_them_as_flags(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = homing_policy(tmp_path / "p.safetensors")
+    words = ["run", "night_light_0", "--no-images", "--memory", "full", "-o", str(tmp_path)]
+    assert main([*words, "--skill-kind", "noisy", "--skill-noise", "0"]) == 0
+    assert "success" in capsys.readouterr().out
+    learned = [*words, "--skill-kind", "learned", "--skill-policy", str(policy), "--skill-body", ""]
+    assert main(learned) == 2
+    assert "body: is of a robot, and agent_1 is a human" in capsys.readouterr().err
 
 
 def test_find_tools_answer_with_a_model_when_one_is_named(tmp_path: Path) -> None:

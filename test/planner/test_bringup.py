@@ -2,9 +2,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from made_policy import homing_policy
 
 from planner.bringup import node_list, restarted
 from planner.bringup_arguments import ARGUMENTS, ArgumentError, Arguments, option_arguments
+from planner.skills.kind import SKILL_KIND_OPTIONS
+
+OF_SKILLS = [
+    argument
+    for argument in ARGUMENTS
+    if argument.name in {option.name for option in SKILL_KIND_OPTIONS}
+]
 
 
 def test_defaults_of_both_forms_agree() -> None:
@@ -12,7 +20,7 @@ def test_defaults_of_both_forms_agree() -> None:
 
 
 def test_every_argument_is_a_field_and_explained() -> None:
-    assert [argument.name for argument in ARGUMENTS] == [
+    assert [argument.name for argument in ARGUMENTS if argument not in OF_SKILLS] == [
         name for name in Arguments.__dataclass_fields__ if not name.endswith("_options")
     ]
     assert all(argument.description for argument in ARGUMENTS)
@@ -277,6 +285,43 @@ def test_options_of_the_planner_reach_its_node_and_those_of_others_are_unknown()
     assert "traces" in {argument.name for argument in option_arguments()}
     with pytest.raises(ArgumentError, match="traces: unknown"):
         Arguments.from_text({"planner": "expert", "traces": "store.jsonl"})
+
+
+def test_who_moves_bodies_reaches_the_skills_and_is_noted_by_the_planner(tmp_path: Path) -> None:
+    given = {"planner": "expert", "skill_kind": "noisy", "skill_noise": "2", "skill_body": ""}
+    nodes = {node.name: node.parameters for node in node_list(Arguments.from_text(given))}
+    told = {name: value for name, value in nodes["skill_executor"].items() if "skill_" in name}
+    assert told == {"skill_kind": "noisy", "skill_noise": 2.0, "skill_body": ""}
+    assert nodes["task_planner"]["skill_kind"] == "noisy"
+    assert "skill_noise" not in nodes["task_planner"]
+    policy = str(homing_policy(tmp_path / "p.safetensors"))
+    learned = {"planner": "expert", "skill_kind": "learned", "skill_policy": policy}
+    (skills,) = (n for n in node_list(Arguments.from_text(learned)) if n.name == "skill_executor")
+    assert skills.parameters["skill_policy"] == policy
+    usual = {node.name: node.parameters for node in node_list(Arguments(planner="expert"))}
+    assert not [name for name in usual["skill_executor"] if name.startswith("skill_")]
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "reason"),
+    [
+        ({"skill_kind": "perfect"}, "skill_kind", "'perfect' is not one of oracle, noisy, learned"),
+        ({"skill_noise": "11"}, "skill_noise", "11.0 is greater than 10"),
+        ({"skill_seed": "one"}, "skill_seed", "expected a whole number, got 'one'"),
+        ({"skill_policy": "p"}, "skill_policy", "is of skill_kind learned, not of oracle"),
+        ({"skill_kind": "learned"}, "skill_policy", "no policy ships"),
+        (
+            {"skill_kind": "learned", "skill_policy": "/no/such"},
+            "skill_policy",
+            "/no/such: cannot be read",
+        ),
+        ({"skill_kind": "noisy", "planner": "tour"}, "skill_kind", "planner:=tour runs no skills"),
+    ],
+)
+def test_who_cannot_move_bodies_is_refused(given: dict[str, str], name: str, reason: str) -> None:
+    with pytest.raises(ArgumentError, match=f"argument {name}: ") as caught:
+        Arguments.from_text({"planner": "expert", **given})
+    assert reason in str(caught.value)
 
 
 def test_the_options_of_the_chosen_model_reach_the_task_planner() -> None:

@@ -17,7 +17,8 @@ from pydantic import Field, ValidationError
 from planner.app.run import End
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
-from planner.planning.axes import Control, MemorySource, Observability, Privilege, Skills
+from planner.planning.axes import Control, MemorySource, Observability, Privilege
+from planner.skills.kind import SkillKind
 from planner.world.errors import FileError, from_validation
 from planner.world.files import FileModel
 
@@ -32,7 +33,7 @@ class RowAxes(FileModel):
 
     control: Control
     observability: Observability
-    skills: Skills
+    skills: SkillKind
     privilege: Privilege
     memory_source: MemorySource
 

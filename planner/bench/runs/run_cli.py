@@ -18,10 +18,11 @@ from planner.bench.runs.suites import find_suite, jobs_of, naming
 from planner.bench.runs.table import summarise, summary_lines
 from planner.evaluation.progress import Mode
 from planner.models.model_choice import absolute, model_forms, part_and_source
-from planner.parts.flags import add_option_flags, read_option_flags
+from planner.parts.flags import add_flags, add_option_flags, read_flags, read_option_flags
 from planner.parts.kinds import BACKENDS, MODELS, PLANNERS
 from planner.parts.option import OptionValue
 from planner.planning.axes import Control, MemorySource
+from planner.skills.kind import SKILL_KIND_OPTIONS
 from planner.world.errors import PlannerError
 
 _MODES = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0}
@@ -86,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser, count_flag: str = "--episodes
     what.add_argument(
         "--model-wait", type=float, default=600.0, help="seconds to wait for its server"
     )
+    add_flags(what, SKILL_KIND_OPTIONS)
     add_option_flags(what, PLANNERS.usable())
     add_option_flags(what, MODELS.usable())
     for part in ("prompt", "cached", "reply"):
@@ -154,6 +156,7 @@ def _settings(args: argparse.Namespace) -> RunSettings:
             memory_source=MemorySource(args.memory_source),
             mode=_MODES[args.mode],
             answered_by=AnsweredBy(args.answered_by),
+            skill_options=read_flags(args, SKILL_KIND_OPTIONS),
             seed=args.seed,
             most_cycles=args.max_cycles,
             show_states=args.show_states,

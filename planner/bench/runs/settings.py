@@ -16,10 +16,11 @@ from planner.models.ledger import Prices
 from planner.models.model_choice import ModelChoice
 from planner.parts.kinds import BACKENDS, PLANNERS, UPDATERS
 from planner.parts.option import OptionValue, read_options
-from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege, Skills
+from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege
 from planner.planning.part import PlannerPart, needs_model
 from planner.planning.planner_choice import PlannerChoice
 from planner.planning.planner_model import DialogueOptions
+from planner.skills.kind import SkillChoice, SkillKind
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel
 from planner.world.house import House
@@ -71,6 +72,7 @@ class RunSettings(FileModel):
         memory: one of `memory_names`.
         memory_model, memory_url, memory_second: the models of an updater that reads images.
         memory_options: of the updater, values that differ from the defaults.
+        skill_options: who moves bodies, values of `SKILL_KIND_OPTIONS` that were given.
         answered_by: who answers questions; a question to nobody ends the episode.
         options: of the planner, values that differ from the defaults; model_options likewise.
         keeps_traces: whether each episode's traces for training are kept, of any planner.
@@ -98,6 +100,7 @@ class RunSettings(FileModel):
     model_deadline_s: Annotated[float, Field(gt=0)] = 60.0
     model_wait_s: Annotated[float, Field(ge=0)] = 600.0
     answered_by: AnsweredBy = AnsweredBy.NOBODY
+    skill_options: Mapping[str, OptionValue] = Field(default_factory=dict)
     options: Mapping[str, OptionValue] = Field(default_factory=dict)
     keeps_traces: bool = False
     prompt_price: Price = 0.0
@@ -145,6 +148,7 @@ class RunSettings(FileModel):
             )
         read_options(part.options, self.options)
         self.model_choice.check()
+        self.skills.check()
         self._check_memory()
         self._check_backend()
 
@@ -152,6 +156,15 @@ class RunSettings(FileModel):
     def model_choice(self) -> ModelChoice:
         """The language model; if its server is away, calls wait for it."""
         return ModelChoice(self.model, self.model_url, self.model_options, wait_s=self.model_wait_s)
+
+    @property
+    def skills(self) -> SkillChoice:
+        """Who moves bodies.
+
+        Raises:
+            OptionError: for an unknown option or an invalid value.
+        """
+        return SkillChoice.of(self.skill_options)
 
     def _check_backend(self) -> None:
         if self.backend_config and not self.backend:
@@ -213,6 +226,8 @@ class RunSettings(FileModel):
                 f"the {world} world has no pictures for --memory {self.memory}: "
                 f"use {', '.join([*fit, MemoryKind.FULL])}"
             )
+        if not has_pictures and self.skills.kind is SkillKind.LEARNED:
+            raise PlannerError(f"the {world} world has no pictures for skill_kind learned")
         return world
 
     def open_backend(self, house: House) -> Backend:
@@ -221,7 +236,8 @@ class RunSettings(FileModel):
         Raises:
             PlannerError: as `world_of`, or if it cannot be made.
         """
-        drawn = Drawn(pictures=self.reads_pictures)
+        by_policy = self.skills.kind is SkillKind.LEARNED
+        drawn = Drawn(pictures=self.reads_pictures or by_policy)
         return make_backend(self.world_of(house), self.backend_config, drawn)
 
     @property
@@ -234,7 +250,11 @@ class RunSettings(FileModel):
     def axes(self, agents: int) -> Axes:
         """The axes of the experiment if `agents` act."""
         axes = Axes(
-            self.control, self._observability, Skills.ORACLE, self._privilege, self.memory_source
+            self.control,
+            self._observability,
+            self.skills.kind,
+            self._privilege,
+            self.memory_source,
         )
         if self.part.needs_goal and not self.part.needs_model:
             axes = replace(

@@ -179,7 +179,7 @@ class EpisodeWorker:
         settings = self._settings
         acting = acting_agents(episode, settings.agents)
         backend = self._world(house)
-        return prepare_run(
+        prepared = prepare_run(
             backend,
             house,
             episode,
@@ -194,6 +194,8 @@ class EpisodeWorker:
                 all_known=settings.knows_all,
             ),
         )
+        prepared.skills = settings.skills
+        return prepared
 
     def _world(self, house: House) -> Backend:
         if not BACKENDS.get(self._settings.world_of(house)).has_pictures:

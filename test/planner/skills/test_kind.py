@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_policy import blank_policy, homing_policy
 from skill_world import DT_S, World
 
 from planner.app.backend_port import BackendPort
@@ -16,9 +17,6 @@ from planner.parts.option import OptionError
 from planner.skills.executor import SkillExecutor
 from planner.skills.kind import SkillChoice, SkillKind, make_mover
 from planner.skills.navigation import skill as navigation
-from planner.skills.navigation.network import network_shapes
-from planner.skills.navigation.policy_file import PolicyFile, write_policy
-from planner.skills.navigation.space import ACTIONS, Floats
 from planner.world.errors import FileError, PlannerError
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics, Observation
@@ -43,12 +41,6 @@ class SeeingPort(BackendPort):
         return replace(seen, cameras=dict.fromkeys(cameras, frame))
 
 
-def blank_policy(path: Path, body: str = "robot") -> Path:
-    weights = {name: np.zeros(shape, np.float32) for name, shape in network_shapes().items()}
-    write_policy(path, PolicyFile(body, weights))
-    return path
-
-
 def called(world: World, choice: SkillChoice, call: str) -> SkillResult:
     """The result of a call of the robot with this kind of skills."""
     executor = SkillExecutor(
@@ -67,18 +59,6 @@ def called(world: World, choice: SkillChoice, call: str) -> SkillResult:
     raise AssertionError(f"{call} did not end")
 
 
-def straight(weights: object, layers: Floats, features: Floats) -> Floats:
-    """A policy that turns to its goal and goes there."""
-    bearing = math.atan2(features[0, 2], features[0, 3])
-    if abs(bearing) > 0.4:
-        act = (0.0, math.copysign(1.0, bearing))
-    else:
-        act = (1.0, 0.0) if abs(bearing) < 0.1 else (1.0, math.copysign(0.3, bearing))
-    found = np.zeros((1, len(ACTIONS)), np.float32)
-    found[0, ACTIONS.index(act)] = 1.0
-    return found
-
-
 def test_options_make_a_choice() -> None:
     assert SkillChoice.of({}) == SkillChoice(SkillKind.ORACLE, None, 1.0, 0)
     given = SkillChoice.of({"skill_kind": "learned", "skill_policy": "p.safetensors"})
@@ -87,13 +67,21 @@ def test_options_make_a_choice() -> None:
         SkillChoice.of({"skill_kind": "perfect"})
     with pytest.raises(OptionError, match=r"skill_noise: -1.0 is less than 0"):
         SkillChoice.of({"skill_noise": -1.0})
+    with pytest.raises(OptionError, match="skill_policy: is of skill_kind learned, not of noisy"):
+        SkillChoice.of({"skill_kind": "noisy", "skill_policy": "p.safetensors"})
 
 
-def test_a_policy_drives_the_body_and_faces_the_target(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(navigation, "scores", straight)
-    choice = SkillChoice(SkillKind.LEARNED, blank_policy(tmp_path / "p.safetensors"))
+def test_a_policy_is_read_before_anything_runs(tmp_path: Path) -> None:
+    SkillChoice().check()
+    SkillChoice(SkillKind.LEARNED, blank_policy(tmp_path / "p.safetensors")).check()
+    with pytest.raises(PlannerError, match="no policy ships"):
+        SkillChoice(SkillKind.LEARNED).check()
+    with pytest.raises(FileError, match=r"none\.safetensors: cannot be read"):
+        SkillChoice(SkillKind.LEARNED, tmp_path / "none.safetensors").check()
+
+
+def test_a_policy_drives_the_body_and_faces_the_target(world: World, tmp_path: Path) -> None:
+    choice = SkillChoice(SkillKind.LEARNED, homing_policy(tmp_path / "p.safetensors"))
     before = world.backend.observe("agent_0", ()).base
     body = world.backend._loaded().agents["agent_0"]
     room = world.house.room_at(body.x_m, body.y_m)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from planner.app.run import End
 from planner.bench.runs.rows import Row, RowAxes, RowCost, RowError, RowVerdict
 from planner.evaluation.progress import Mode
-from planner.planning.axes import Control, MemorySource, Observability, Privilege, Skills
+from planner.planning.axes import Control, MemorySource, Observability, Privilege
+from planner.skills.kind import SkillKind
 
 
 def made_row(
@@ -47,7 +48,7 @@ def made_row(
         axes=RowAxes(
             control=control,
             observability=Observability.PARTIAL,
-            skills=Skills.ORACLE,
+            skills=SkillKind.ORACLE,
             privilege=Privilege.PERCEPTION,
             memory_source=MemorySource.SUMMARY,
         ),

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.bench.runs.scripts import write_scripts
 from planner.cli import main
+from planner.skills.kind import SkillKind
 
 ONE = ["bench", "desk_tidy_0", "--memory", "full", "--agents", "1", "--quiet"]
 
@@ -69,6 +71,19 @@ def test_claims_are_printed(runs: tuple[Path, Path], capsys: pytest.CaptureFixtu
     assert "coordination burden" in shown
     assert f"single: {said}" in shown
     assert "no run of human_llm and two_humans" in shown
+
+
+def test_skills_of_another_kind_are_run_and_recorded(tmp_path: Path) -> None:
+    words = [*ONE, "--planner", "heuristic_expert", "--skill-kind", "noisy", "--skill-noise", "10"]
+    words += ["--skill-body", "", "--out", str(tmp_path / "x")]
+    assert main(words) == 0
+    (row,) = newest_rows(tmp_path / "x" / ROWS_NAME).values()
+    assert row.axes.skills is SkillKind.NOISY
+    manifest = json.loads((tmp_path / "x" / "manifest.json").read_text(encoding="utf-8"))
+    given = {"skill_kind": "noisy", "skill_noise": 10.0, "skill_body": ""}
+    assert manifest["settings"]["skill_options"] == given
+    assert row.verdict is not None
+    assert row.verdict.failed_skills > 0, "every grasp fails with this much noise"
 
 
 @pytest.mark.parametrize(
