@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.planning.learned.choices import FEATURES
 from planner.planning.learned.matches import Array
+from planner.world.blas_threads import single_blas_thread
 
 HIDDEN = (96, 64)
 
@@ -41,6 +42,7 @@ def best(verbs: Sequence[str], ranks: Array) -> int:
     return max((i for i, name in enumerate(verbs) if name == verb), key=lambda i: float(ranks[i]))
 
 
+@single_blas_thread
 def rank(weights: Mapping[str, Array], features: Array) -> Array:
     """(C,): the score of each call; the highest is chosen."""
     x = features

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from planner.planning.learned.matches import KINDS, kinds_of
 from planner.planning.learned.tokens import UNKNOWN, Token
+from planner.world.blas_threads import single_blas_thread
 
 Array = NDArray[np.float32]
 WIDTH, HEADS, LAYERS, INNER, KEY = 64, 4, 3, 192, 32
@@ -101,6 +102,7 @@ def word_ids(tokens: Sequence[Token], vocabulary: Mapping[str, int]) -> NDArray[
     return np.array([vocabulary.get(token.word, unknown) for token in tokens], np.int64)
 
 
+@single_blas_thread
 def read(
     weights: Mapping[str, Array], vocabulary: Mapping[str, int], tokens: Sequence[Token]
 ) -> Reading:
