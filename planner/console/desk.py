@@ -55,6 +55,10 @@ class Desk:
     expire: Callable[[float], None] = lambda _: None
     _seats: Seats = field(default_factory=Seats)
     _visitors: list[Visitor] = field(default_factory=list)
+    # What each driven agent was last asked for; only changes are recorded.
+    _driven: dict[str, tuple[float, float]] = field(default_factory=dict)
+    # Driven agents that somebody stopped; they drive again after the keys were let go.
+    _halted: set[str] = field(default_factory=set)
 
     def come(self, visitor: Visitor) -> None:
         """A page has opened; the first one that may give orders gets the operator's seat."""
@@ -73,6 +77,7 @@ class Desk:
         for seat in self._seats.went(visitor.session, self.now_s()):
             if seat != OPERATOR:
                 self.orders.abort(seat)
+                self._driven.pop(seat, None)
                 self._note(visitor, seat, "page lost", None)
         self._show_seats()
         self.expire(GRACE_S + 0.1)
@@ -95,6 +100,9 @@ class Desk:
             self._note(visitor, seat, order.type, order, refused=refusal)
             done(False, refusal)
             return
+        if isinstance(order, protocol.Drive):
+            self._drive(visitor, order, done)
+            return
         if not isinstance(order, protocol.Stop):
             # A stop waits for no disk.
             self._note(visitor, seat, order.type, order)
@@ -106,6 +114,33 @@ class Desk:
 
         self._pass_on(visitor, order, ended)
 
+    def _drive(self, visitor: Visitor, order: protocol.Drive, done: Done) -> None:
+        """A wish that is repeated several times a second: only what is new is worth a line."""
+        wish = (order.forward, order.turn)
+        if order.agent in self._halted:
+            if any(wish):
+                done(False, f"{order.agent} was stopped: let go of the keys first")
+                return
+            self._halted.discard(order.agent)
+        if self._driven.get(order.agent, (0.0, 0.0)) != wish:
+            self._driven[order.agent] = wish
+            self._note(visitor, order.agent, order.type, order)
+
+        def ended(good: bool, text: str) -> None:
+            if not good:
+                self._driven.pop(order.agent, None)
+                self._note(visitor, order.agent, "drive ended", None, good=good, text=text)
+                self.view.say(visitor.who, f"{_named(order)}: {text}", good=False)
+            done(good, text)
+
+        self.orders.drive(order.agent, self._body_of(order.agent), *wish, ended)
+
+    def _body_of(self, agent: str) -> str:
+        world = self.view.table.get("world", "info")
+        bodies = world["bodies"] if isinstance(world, dict) else ()
+        named = dict(zip(self.view.agents, bodies, strict=False))
+        return str(named.get(agent, ""))
+
     def _note(
         self, visitor: Visitor, seat: str, what: str, order: Order | None, **more: object
     ) -> None:
@@ -116,7 +151,7 @@ class Desk:
             self.view.say("console", problem, good=False)
 
     def _seat_of(self, order: Order) -> str:
-        if isinstance(order, protocol.Skill | protocol.Abort):
+        if isinstance(order, protocol.Skill | protocol.Abort | protocol.Drive):
             return order.agent
         return "" if isinstance(order, protocol.Stop | protocol.Take | protocol.Leave) else OPERATOR
 
@@ -131,6 +166,8 @@ class Desk:
         if seat and self._seats.holder(seat, self.now_s()) != visitor.session:
             role = "in control" if seat == OPERATOR else f"the partner {seat}"
             return f"this page is not {role}"
+        if isinstance(order, protocol.Drive) and not self._may_drive(visitor):
+            return "a robot is driven only by the page that is also in control"
         # Without any agent yet, an instruction is for all that come.
         has_agents = bool(self.view.agents)
         if isinstance(order, protocol.Instruct) and has_agents and not self._free_agents():
@@ -154,6 +191,12 @@ class Desk:
             return f"{seat} follows the instruction that is running; end that first"
         return ""
 
+    def _may_drive(self, visitor: Visitor) -> bool:
+        """In simulators every partner; elsewhere the operator, whom the gate asks as well."""
+        world = self.view.table.get("world", "info")
+        simulated = isinstance(world, dict) and world["simulated"] is True
+        return simulated or self._seats.holder(OPERATOR, self.now_s()) == visitor.session
+
     def _free_agents(self) -> tuple[str, ...]:
         taken = self._seats.all(self.now_s())
         return tuple(agent for agent in self.view.agents if agent not in taken)
@@ -167,6 +210,7 @@ class Desk:
             case protocol.Leave():
                 if order.seat != OPERATOR:
                     self.orders.abort(order.seat)
+                    self._driven.pop(order.seat, None)
                 self._seats.leave(order.seat, visitor.session)
                 self._show_seats()
                 done(True, "left")
@@ -180,12 +224,16 @@ class Desk:
             case protocol.Cancel():
                 self.orders.cancel(done)
             case protocol.Stop():
+                self._halted |= {agent for agent, wish in self._driven.items() if any(wish)}
+                self._driven.clear()
                 self.orders.stop(self.view.agents, done)
             case protocol.Skill():
                 self.orders.skill(order.agent, order.call, done)
             case protocol.Abort():
                 self.orders.abort(order.agent)
                 done(True, "ends")
+            case protocol.Drive():
+                raise AssertionError("drives are passed on by themselves")
             case protocol.Approve():
                 self.orders.approve(order.agent, order.question, order.answer, done)
             case protocol.Correct():
@@ -211,6 +259,8 @@ def _named(order: Order) -> str:
     match order:
         case protocol.Skill():
             return f"{order.agent} {order.call}"
+        case protocol.Drive():
+            return f"{order.agent} driven by keys"
         case protocol.Instruct() | protocol.Answer():
             return f"{order.type} “{order.words}”"
         case protocol.Take() | protocol.Leave():

@@ -162,6 +162,7 @@ class ConsoleNode(Node):
         for topic in self._topics:
             while (message := topic.take()) is not None:
                 self._view.take(topic.name, message)
+        self._orders.drive_on()
         if self._view.agents != self._agents:
             self._follow(self._view.agents)
         self._switch_cameras()

@@ -37,7 +37,19 @@ class Orders(Protocol):
         ...
 
     def abort(self, agent: str) -> None:
-        """Ends the running call of an agent."""
+        """Ends the running call of an agent, and its driving."""
+        ...
+
+    def drive(self, agent: str, body: str, forward: float, turn: float, done: Done) -> None:
+        """Drives an agent for a moment; see `planner.console.driving.Driver.steer`.
+
+        Args:
+            agent: its name.
+            body: its kind of body.
+            forward: share of the greatest velocity, -1 to 1.
+            turn: the same to the left.
+            done: gets the outcome.
+        """
         ...
 
     def approve(

@@ -17,6 +17,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=100)]
 Number = Annotated[int, Field(ge=0, le=2**31)]
 Words = Annotated[str, Field(min_length=1, max_length=MAX_WORDS)]
 Short = Annotated[str, Field(min_length=1, max_length=200)]
+Share = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
 Coordinate = Annotated[float, Field(ge=-1000.0, le=1000.0, allow_inf_nan=False)]
 
 
@@ -119,6 +120,21 @@ class Abort(_Message):
     agent: Name
 
 
+class Drive(_Message):
+    """To drive the agent whose seat the page has, for half a second; repeated while keys are held.
+
+    Attributes:
+        forward: share of the greatest velocity; negative = backwards.
+        turn: the same to the left.
+    """
+
+    type: Literal["drive"]
+    order: Number
+    agent: Name
+    forward: Share
+    turn: Share
+
+
 class Approve(_Message):
     """To answer what an agent asks before its hand or arm does something."""
 
@@ -169,7 +185,7 @@ class Play(_Message):
     rate: Annotated[float, Field(ge=0.1, le=100.0, allow_inf_nan=False)] = 1.0
 
 
-Order = Take | Leave | Instruct | Answer | Cancel | Stop | Skill | Abort | Approve | Correct
+Order = Take | Leave | Instruct | Answer | Cancel | Stop | Skill | Abort | Drive | Approve | Correct
 Incoming = Order | Hello | Drawn | Pictures | Trace | Seek | Play
 _ADAPTER: TypeAdapter[Incoming] = TypeAdapter(Annotated[Incoming, Field(discriminator="type")])
 

@@ -177,6 +177,25 @@ def test_a_person_is_the_partner_and_a_second_page_is_not(
     assert len({line["who"] for line in lines}) == 1
 
 
+def test_a_person_drives_by_keys(page: Browser, folder: Path) -> None:
+    press(page, "Be agent_1")
+    wait(page, IS_PARTNER)
+    wait(page, "!document.querySelector('#driving').hidden")
+    page.run("document.querySelector('#drive').click()")
+    nose = "document.querySelector('#map [data-name=agent_1] .nose').getAttribute('transform')"
+    before = page.run(nose)
+    page.run("document.dispatchEvent(new KeyboardEvent('keydown', {code: 'KeyA'})); 1")
+    wait(page, f"{nose} !== {json.dumps(before)}")
+    page.run("document.dispatchEvent(new KeyboardEvent('keyup', {code: 'KeyA'})); 1")
+    # The switch is off where a drive was refused.
+    assert page.run("document.querySelector('#drive').checked") is True
+    press(page, "Stop being agent_1")
+    wait(page, "document.querySelector('#driving').hidden")
+    lines = [json.loads(each) for each in (folder / "run/console.jsonl").read_text().splitlines()]
+    drives = [(line["seat"], line["order"]["turn"]) for line in lines if line["what"] == "drive"]
+    assert drives == [("agent_1", 1.0), ("agent_1", 0.0)]
+
+
 def test_the_memory_is_corrected_by_hand(page: Browser) -> None:
     page.run(
         "document.querySelector('#map [data-name=book_0]')"

@@ -15,6 +15,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from planner.console.correction import operation_of
+from planner.console.driving import Driver
 from planner.console.orders import Done
 from planner.console.protocol import Correct
 from planner.parts.calls import parse_call
@@ -23,8 +24,10 @@ from planner.ros.conversions import point_message
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.instruct_client import InstructClient
 from planner.ros.pause import pause
+from planner.ros.primitive_client import PrimitiveClient
 from planner.ros.skill_client import SkillClient
 from planner.world import topics
+from planner.world.agents import body_of
 from planner.world.entity import OperationKind
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
@@ -61,6 +64,9 @@ class StackOrders:
         # For the next instruction; made in advance, so that the server is discovered by then.
         self._next = self._instruct_client()
         self._skills: dict[str, SkillClient] = {}
+        # Of agents that were driven by keys.
+        self._drivers: dict[str, Driver] = {}
+        self._bodies: list[PrimitiveClient] = []
         self.shown_agents: tuple[str, ...] = ()
 
     def start(self, executor: Executor) -> None:
@@ -76,11 +82,22 @@ class StackOrders:
         """Notices servers that died; a few times a second, in the executor."""
         for client in self._skills.values():
             client.watch()
+        self.drive_on()
+
+    def drive_on(self) -> None:
+        """Drives on, or no longer; more often than `watch`, in the executor."""
+        busy = {agent for agent, driver in self._drivers.items() if driver.is_busy}
+        for driver in self._drivers.values():
+            driver.watch()
+        if any(not self._drivers[agent].is_busy for agent in busy):
+            self._attend()
 
     def close(self) -> None:
         """Ends what was begun; the agents that it attended stop."""
         for client in self._skills.values():
             client.cancel()
+        for body in self._bodies:
+            body.destroy()
         self._heartbeat.destroy()
 
     # Instructions
@@ -148,6 +165,8 @@ class StackOrders:
                 self._instruct.cancel()
             for client in self._skills.values():
                 client.cancel()
+            for driver in self._drivers.values():
+                driver.stop()
             calls = [
                 self._begin(Trigger, topics.of_agent(agent, "stop"), Trigger.Request())
                 for agent in agents
@@ -190,16 +209,50 @@ class StackOrders:
         self._run(begin, done)
 
     def abort(self, agent: str) -> None:
-        """Cancels its call."""
+        """Cancels its call, and its driving."""
 
         def cancel() -> None:
             if agent in self._skills:
                 self._skills[agent].cancel()
+            if agent in self._drivers:
+                self._drivers[agent].stop()
 
         self._run(cancel, lambda *_: None)
 
+    def drive(self, agent: str, body: str, forward: float, turn: float, done: Done) -> None:
+        """Sends primitives `drive` to `/AGENT/primitive` as long as it is repeated."""
+
+        def steer() -> None:
+            driver = self._driver(agent, body)
+            if driver is None:
+                done(False, f"how fast a body of kind {body!r} is driven is not known")
+                return
+            driver.steer(forward, turn, done)
+            self._attend()
+
+        self._run_as_operator(steer, done)
+
+    def _driver(self, agent: str, kind: str) -> Driver | None:
+        if agent in self._drivers:
+            return self._drivers[agent]
+        body = body_of(kind)
+        can = None if body is None else body.capabilities(drives=True)
+        if can is None or can.drive is None:
+            return None
+
+        def announce() -> None:
+            self._heartbeat.attend({*self._busy(), agent})
+
+        client = PrimitiveClient(
+            self._node, agent, can, lambda: None, lambda: None, announce=announce
+        )
+        self._bodies.append(client)
+        self._drivers[agent] = Driver(client, can.drive, time.monotonic)
+        return self._drivers[agent]
+
     def _busy(self) -> set[str]:
-        return {agent for agent, client in self._skills.items() if client.is_busy}
+        calling = {agent for agent, client in self._skills.items() if client.is_busy}
+        return calling | {agent for agent, driver in self._drivers.items() if driver.is_busy}
 
     def _attend(self) -> None:
         self._heartbeat.attend(self._busy())
@@ -249,18 +302,20 @@ class StackOrders:
         self._as_operator(call, done)
 
     def _as_operator(self, call: Callable[[], Any], done: Done) -> None:
-        if not self._may_operate:
-            text = "this console has no operator's keys: open one by `planner console`"
-            done(False, text)
-            return
-
         async def guarded() -> None:
             try:
                 await call()
             except PlannerError as error:
                 done(False, str(error))
 
-        self._run(guarded, done)
+        self._run_as_operator(guarded, done)
+
+    def _run_as_operator(self, what: Callable[[], Any], done: Done) -> None:
+        if not self._may_operate:
+            text = "this console has no operator's keys: open one by `planner console`"
+            done(False, text)
+            return
+        self._run(what, done)
 
     # Calls
 

@@ -16,6 +16,7 @@ from planner.console.protocol import (
     Abort,
     Approve,
     Correct,
+    Drive,
     Instruct,
     Leave,
     Order,
@@ -58,6 +59,10 @@ class Robots:
 
     def abort(self, agent: str) -> None:
         self.asked.append(("abort", agent))
+
+    def drive(self, agent: str, body: str, forward: float, turn: float, done: Done) -> None:
+        self.asked.append(("drive", agent, body, forward, turn))
+        done(body != "statue", "drives" if body != "statue" else "it cannot be driven")
 
     def approve(
         self, agent: str, question: str, answer: Literal["yes", "no", "kind"], done: Done
@@ -180,6 +185,61 @@ def test_a_partner_that_is_lost_stops_and_finds_its_seat_after_a_reload(office: 
     office.desk.go(again)
     office.now_s += GRACE_S + 1
     assert office.give(other, PARTNER) == (True, "taken")
+
+
+def drive(forward: float = 1.0, turn: float = 0.0) -> Drive:
+    return Drive(type="drive", order=1, agent="agent_1", forward=forward, turn=turn)
+
+
+def test_only_the_partner_drives_its_agent(office: Office) -> None:
+    first, second = office.page("aaaaaaaa"), office.page("bbbbbbbb")
+    assert office.give(first, drive()) == (False, "this page is not the partner agent_1")
+    office.give(second, PARTNER)
+    assert office.give(second, drive(0.5, -1.0)) == (True, "drives")
+    assert office.robots.asked[-1] == ("drive", "agent_1", "robot", 0.5, -1.0)
+    office.give(second, Leave(type="leave", order=1, seat="agent_1"))
+    assert office.robots.asked[-1] == ("abort", "agent_1")
+    assert office.give(second, drive())[0] is False
+
+
+def test_a_robot_is_driven_only_by_who_is_also_in_control(office: Office) -> None:
+    real = info("agent_0", "agent_1")
+    real.simulated = False
+    office.view.take("/world/info", real)
+    operator, other = office.page("aaaaaaaa"), office.page("bbbbbbbb")
+    office.give(other, PARTNER)
+    refused = (False, "a robot is driven only by the page that is also in control")
+    assert office.give(other, drive()) == refused
+    office.give(other, Leave(type="leave", order=1, seat="agent_1"))
+    office.give(operator, PARTNER)
+    assert office.give(operator, drive()) == (True, "drives")
+
+
+def test_what_was_stopped_drives_again_only_after_the_keys_were_let_go(office: Office) -> None:
+    page, viewer = office.page("aaaaaaaa"), office.page("bbbbbbbb", may_order=False)
+    office.give(page, PARTNER)
+    office.give(page, drive())
+    office.give(viewer, Stop(type="stop", order=1))
+    halted = (False, "agent_1 was stopped: let go of the keys first")
+    assert office.give(page, drive()) == halted
+    assert office.give(page, drive(0.5)) == halted
+    assert office.robots.asked[-1] == ("stop", ("agent_0", "agent_1"))
+    office.give(page, drive(0.0))
+    assert office.give(page, drive()) == (True, "drives")
+
+
+def test_only_what_changes_in_a_drive_is_recorded(office: Office) -> None:
+    page = office.page("aaaaaaaa")
+    office.give(page, PARTNER)
+    for forward in (1.0, 1.0, 1.0, 0.5, 0.5, 0.0, 0.0):
+        office.give(page, drive(forward))
+    drives = [line["order"] for line in office.lines() if line["what"] == "drive"]
+    assert [each["forward"] for each in drives] == [1.0, 0.5, 0.0]  # type: ignore[index]
+    statues = info("agent_0", "agent_1")
+    statues.bodies = ["statue", "statue"]
+    office.view.take("/world/info", statues)
+    assert office.give(page, drive()) == (False, "it cannot be driven")
+    assert office.lines()[-1]["text"] == "it cannot be driven"
 
 
 def test_a_second_tab_of_a_session_keeps_its_agent_going(office: Office) -> None:

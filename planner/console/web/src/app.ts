@@ -21,6 +21,8 @@ export interface App {
   selection: Selection;
   /** Sends an order and shows its outcome. */
   order(message: { type: string; [field: string]: unknown }): Promise<Outcome>;
+  /** Shows a short message for a while. */
+  tell(text: string, good: boolean): void;
   select(name: string, at?: Point | null): void;
   /** Has the page draw these sections again. */
   again(...sections: string[]): void;

@@ -5,6 +5,7 @@ import type { App } from "./app";
 import { compare } from "./compare";
 import { Connection } from "./connection";
 import { drawDetails } from "./details";
+import { DriveKeys } from "./drive";
 import { button, byId, refill } from "./draw";
 import { FloorMap } from "./map";
 import { drawMemory } from "./memory";
@@ -47,6 +48,7 @@ class Page implements App {
   connection: Connection;
   private map = new FloorMap((name, at) => this.select(name, at));
   private playback: Playback;
+  private drive = new DriveKeys(this);
   private version = 0;
   private waiting = false;
   private connected = false;
@@ -58,7 +60,7 @@ class Page implements App {
         welcome: (message) => this.welcome(message),
         news: (message) => this.news(message),
         picture: (agent, jpeg) => this.picture(agent, jpeg),
-        trouble: (text) => this.toast(text, false),
+        trouble: (text) => this.tell(text, false),
         state: (connected, text) => this.connectionState(connected, text),
       },
       token(),
@@ -71,7 +73,7 @@ class Page implements App {
 
   async order(message: { type: string; [field: string]: unknown }) {
     const outcome = await this.connection.order(message);
-    this.toast(outcome.text, outcome.good);
+    this.tell(outcome.text, outcome.good);
     return outcome;
   }
 
@@ -122,6 +124,8 @@ class Page implements App {
       event.preventDefault();
       const word = event.code === "KeyY" ? "yes" : "no";
       document.querySelector<HTMLElement>(`[data-approve="${word}"]`)?.click();
+    } else if (this.drive.take(event)) {
+      event.preventDefault();
     } else if (!typing && event.key === "/") {
       event.preventDefault();
       byId("words").focus();
@@ -135,6 +139,7 @@ class Page implements App {
   }
 
   private stop(): void {
+    this.drive.off();
     if (this.mode === "live") void this.order({ type: "stop" });
   }
 
@@ -240,6 +245,7 @@ class Page implements App {
     byId("stop").hidden = this.mode === "bag";
     byId<HTMLButtonElement>("stop").disabled = !this.connected;
     byId("live-only").hidden = this.mode === "bag";
+    this.drive.show();
     this.drawPictures();
   }
 
@@ -284,7 +290,7 @@ class Page implements App {
     byId<HTMLButtonElement>("stop").disabled = !connected;
   }
 
-  private toast(text: string, good: boolean): void {
+  tell(text: string, good: boolean): void {
     const line = el("p", { class: good ? "good" : "bad" }, `${good ? "✔" : "✘"} ${text}`) as HTMLElement;
     byId("toasts").append(line);
     setTimeout(() => line.remove(), TOAST_MS);
