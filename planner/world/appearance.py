@@ -13,9 +13,8 @@ from planner.world.shapes import Part, scale_parts
 
 def look_of_piece(piece: Furniture) -> Look:
     """The look of a piece of furniture as it is drawn."""
-    color = piece.color or (main_color(piece.parts) if piece.parts else None)
     cls = default_catalogue().furniture.get(piece.class_name)
-    return Look(color, piece.material or (cls.material if cls is not None else None))
+    return Look(piece.drawn_color, piece.material or (cls.material if cls is not None else None))
 
 
 def look_of_thing(

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from planner.world.files import FileModel
 from planner.world.geometry import Box, Pose, Vec3
 from planner.world.graph_file import Graph, label, word_of
-from planner.world.look import Color, Material, painted
+from planner.world.look import Color, Material, main_color, painted
 from planner.world.shapes import Part, Size3
 from planner.world.states import GivenStates, KnownAffordance
 from planner.world.vocabulary import Relation
@@ -139,6 +139,11 @@ class Furniture(FileModel):
     def drawn_parts(self) -> tuple[Part, ...]:
         """Its parts in its colour."""
         return painted(self.parts, self.color)
+
+    @cached_property
+    def drawn_color(self) -> Color | None:
+        """The word for the colour that it is drawn in; None if it is not drawn."""
+        return self.color or (main_color(self.parts) if self.parts else None)
 
     @cached_property
     def pose(self) -> Pose:

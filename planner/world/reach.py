@@ -19,6 +19,8 @@ REACH_MARGIN_M = 0.15
 _COMFORT_MARGIN_M = 0.1
 # Cached houses; one takes some two megabytes.
 _MAX_CACHED = 16
+# Remembered points of a house: most episodes of one have most things at the same places.
+_MAX_POINTS = 4096
 
 
 class Reach:
@@ -38,6 +40,7 @@ class Reach:
         self._gap_cells = _gaps(self.walkable)
         self._walls = walls_of(house)
         shapely.prepare(self._walls)
+        self._known: dict[tuple[float, float], bool] = {}
 
     def gap_m(self, x_m: float, y_m: float) -> float:
         """Distance from a point of the map to the walkable floor; infinite off the grid."""
@@ -53,6 +56,14 @@ class Reach:
 
     def _past_walls(self, x_m: float, y_m: float) -> bool:
         """Whether no wall is between the point and some walkable cell within reach of it."""
+        found = self._known.get((x_m, y_m))
+        if found is None:
+            if len(self._known) >= _MAX_POINTS:
+                self._known.clear()
+            found = self._known[x_m, y_m] = self._sees_floor(x_m, y_m)
+        return found
+
+    def _sees_floor(self, x_m: float, y_m: float) -> bool:
         away_m = np.hypot(self._stands_m[:, 0] - x_m, self._stands_m[:, 1] - y_m)
         near = away_m <= self.reach_m + self.grid.cell_m
         ends = self._stands_m[near]

@@ -15,7 +15,11 @@ from planner.app.run import EpisodeRun, RunResult
 from planner.app.run_options import RunOptions
 from planner.app.simulated_person import SimulatedPerson, attended
 from planner.app.trace import decision_record, traced
-from planner.bench.runs.house_caches import clear_house_caches
+from planner.bench.runs.house_caches import (
+    clear_house_caches,
+    keep_house_caches,
+    return_house_caches,
+)
 from planner.bench.runs.manifest import versions
 from planner.bench.runs.models import Models, trace_stem
 from planner.bench.runs.rows import Fault, Row, RowAxes, RowCost, RowError, RowVerdict
@@ -98,7 +102,7 @@ class EpisodeWorker:
     def __init__(self, settings: RunSettings, models: Models) -> None:
         self._settings, self._models = settings, models
         self._backend: Backend | None = None
-        self._house = ""
+        self._house, self._is_kept = "", False
         self._versions = dict(versions())
 
     async def play(self, job: Job) -> Outcome:
@@ -121,6 +125,9 @@ class EpisodeWorker:
 
     def close(self) -> None:
         """Frees the simulator; the next episode creates a new one."""
+        if self._is_kept:
+            return_house_caches()
+            self._is_kept = False
         if self._backend is not None:
             self._backend.close()
             self._backend = None
@@ -206,12 +213,15 @@ class EpisodeWorker:
         return self._backend
 
     def _enter(self, house: str) -> None:
-        """Drops everything of the previous house."""
+        """Drops everything of the previous house, and settles in one that has more episodes."""
         if house != self._house:
             self.close()
             self._models.leave_house()
             clear_house_caches()
             self._house = house
+        elif not self._is_kept:
+            keep_house_caches()
+            self._is_kept = True
 
     def _planner(self, task: Task, model: ChatModel | None, listener: _Listener) -> Planner:
         choice = self._settings.choice(len(task.agents))

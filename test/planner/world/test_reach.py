@@ -6,6 +6,7 @@ import gc
 import weakref
 
 import numpy as np
+import pytest
 
 from planner.world import reach
 from planner.world.house import House
@@ -37,3 +38,25 @@ def test_only_so_many_are_kept(small_house: House) -> None:
         reach_of(house)
     assert len(reach._cache) == reach._MAX_CACHED
     assert reach_of(houses[0]) is not first
+
+
+def test_a_point_is_looked_at_once_and_only_so_many_are_remembered(
+    small_house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[tuple[float, float]] = []
+    sees = Reach._sees_floor
+
+    def counted(self: Reach, x_m: float, y_m: float) -> bool:
+        looked.append((x_m, y_m))
+        return sees(self, x_m, y_m)
+
+    monkeypatch.setattr(Reach, "_sees_floor", counted)
+    monkeypatch.setattr(reach, "_MAX_POINTS", 2)
+    found = Reach(small_house)
+    points = [(x, y, 0.8) for x, y in found._stands_m[:3].tolist()]
+    first = [found.to_point(*point) for point in points[:2]]
+    assert [found.to_point(*point) for point in points[:2]] == first == [True, True]
+    assert len(looked) == 2
+    assert all(found.to_point(*point) for point in (points[2], points[2], points[0]))
+    assert len(looked) == 4
+    assert len(found._known) <= 2
