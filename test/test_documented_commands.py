@@ -461,7 +461,7 @@ NEEDS_A_DISTRIBUTIONS_ROS = {
     "python3 -m venv --system-site-packages venv && source venv/bin/activate",
     (
         "pip install cffi fastapi lz4 'mujoco>=3.3,<5' 'openai>=3,<4' mcap 'numpy<2' onnx"
-        " 'pydantic>=2' rosbags safetensors uvicorn websockets zstandard"
+        " 'pydantic>=2' rosbags safetensors threadpoolctl uvicorn websockets zstandard"
     ),
     "python -m colcon build --symlink-install --base-paths src/planner src/planner/msgs",
 }
