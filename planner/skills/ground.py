@@ -27,6 +27,10 @@ MARGIN_M = 0.15
 BESIDE_M = (0.45, 0.9)
 # Furniture rising this much above its seat has a back that hides the seat.
 _BACK_M = 0.15
+# Free floor of less than this between furniture is a gap, into which nobody can walk.
+_GAP_M2 = 1.0
+# How far from free floor an agent may be.
+_OFF_M = 1.0
 # Cached grounds: sixteen houses for two sizes of bodies.
 _KEPT = 32
 
@@ -189,7 +193,7 @@ class Ground:
         """The walk until a point is within reach; inf if there is no way."""
         if math.dist(base[:2], point_m[:2]) <= reach_m:
             return 0.0
-        here = self.grid.nearest_free(base[0], base[1], within_m=1.0)
+        here = self._floor_of(base)
         cells = self.grid.free_within(point_m[0], point_m[1], reach_m)
         if here is None or not len(cells):
             return math.inf
@@ -204,11 +208,39 @@ class Ground:
         if room is not None:
             cells = cells[self._room_cells[room][cells]]
         if base is not None:
-            here = grid.nearest_free(base[0], base[1], within_m=1.0)
+            here = self._floor_of(base)
             if here is not None:
                 label = grid.components.flat[here]
                 cells = cells[grid.components.flat[cells] == label]
         return cells
+
+    def _floor_of(self, base: Vec3) -> int | None:
+        """The nearest free cell that an agent at `base` can have come from; None if none is near.
+
+        Beside furniture the nearest cell may be in a gap that no way leads into or out of. Then it
+        is that of the largest floor nearby, in the same room if there is one.
+        """
+        grid = self.grid
+        nearest = grid.nearest_free(base[0], base[1], within_m=_OFF_M)
+        if nearest is None or self._floor_m2(nearest) >= _GAP_M2:
+            return nearest
+        cells = grid.free_within(base[0], base[1], _OFF_M)
+        room = self.layout.room_at(base[0], base[1])
+        if room is not None and self._room_cells[room][nearest]:
+            cells = cells[self._room_cells[room][cells]]
+        parts = grid.components.flat[cells]
+        cells = cells[parts == parts[int(np.argmax(self._part_cells[parts]))]]
+        away = np.linalg.norm(self._points(cells) - np.array(base[:2]), axis=1)
+        return int(cells[int(np.argmin(away))])
+
+    def _floor_m2(self, cell: int) -> float:
+        """The area of the connected free floor that a cell belongs to."""
+        return float(self._part_cells[self.grid.components.flat[cell]]) * self.grid.cell_m**2
+
+    @cached_property
+    def _part_cells(self) -> NDArray[np.int64]:
+        """The number of cells of each connected part of the free floor, by its label."""
+        return np.bincount(self.grid.components.ravel())
 
     def _points(self, cells: NDArray[np.int64]) -> FloatArray:
         rows, columns = np.divmod(cells, self.grid.columns)
