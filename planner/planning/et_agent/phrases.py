@@ -55,6 +55,13 @@ _RELATIONS: tuple[tuple[tuple[str, ...], Where, bool], ...] = (
     (("in",), Where.INSIDE, False),
     (("on",), Where.ON, False),
 )
+# "With what is in it" asks for nothing more: what lies in a thing comes along.
+_CONTENTS = re.compile(
+    r",?\s*\b(?:together |along )?(?:with|and|including) "
+    r"(?:its contents?|(?:what|whatever|all|everything|anything)"
+    r"(?:'s| that's|(?: that| which)? is)? (?:in|inside|within|on) (?:it|them))\b,?",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[\w'-]+|[.;:,!?]")
 _ENDS = frozenset(".;:!?")
 
@@ -81,6 +88,11 @@ def read_phrases(text: str) -> tuple[Errand, ...]:
             if found is not None:
                 errands.append(Errand(found))
     return tuple(errands)
+
+
+def without_contents(text: str) -> str:
+    """The text without words that only say that what is in or on a thing comes along."""
+    return _CONTENTS.sub("", text)
 
 
 def _clauses(text: str) -> Iterator[tuple[str, list[str]]]:

@@ -21,7 +21,7 @@ from planner.language.goal_form import Find, Go, Goal, Move
 from planner.language.interpretation import interpret
 from planner.language.words import Relation, Spot
 from planner.planning.et_agent.errand import Errand, Sought, TaskClass, Where
-from planner.planning.et_agent.phrases import read_phrases
+from planner.planning.et_agent.phrases import read_phrases, without_contents
 from planner.planning.et_agent.words import is_meant
 
 _WHERE = {
@@ -43,6 +43,7 @@ class Reading:
 @lru_cache(maxsize=1024)
 def read_task(text: str) -> Reading:
     """Reads a task, the same each time."""
+    text = without_contents(text)
     # "Where is it? Go there" goes to the place that a question names, by the rules of language.
     asks = text.casefold().lstrip().startswith("where")
     errands = (() if asks else _by_language(text)) or read_phrases(text)

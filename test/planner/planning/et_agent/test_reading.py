@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from planner.episodes.et_generation.categories import Category
+from planner.episodes.et_generation.combinations import combinations
+from planner.episodes.et_generation.house_facts import facts_of
+from planner.episodes.et_generation.idea import Idea
+from planner.episodes.et_generation.phrasing import NoNameError, Phrasing
+from planner.episodes.et_plan.homes import home_named
 from planner.planning.et_agent.errand import TaskClass
 from planner.planning.et_agent.prompts import EXAMPLES
 from planner.planning.et_agent.reading import read_task
 from planner.planning.et_agent.replies import errands_text
+from planner.planning.et_agent.words import is_meant
 
 NAVIGATION, RELATED = TaskClass.NAVIGATION, TaskClass.NAVIGATION_RELATION
 
@@ -82,6 +91,54 @@ def test_check_15_examples_are_read(text: str, task_class: TaskClass, parts: str
     found = read_task(text)
     assert found.task_class is task_class
     assert errands_text(found.errands) == parts
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "First put the spoon on the tray. Then place the tray, with what is on it, onto a table.",
+        "Put the spoon on the tray, then put the tray, with what's on it, on a table.",
+        "Put the spoon on the tray, then put the tray and everything on it on a table.",
+        "Put the spoon on the tray. Then put the tray together with its contents on a table.",
+    ],
+)
+def test_what_lies_on_a_thing_is_not_sought_as_another_thing(said: str) -> None:
+    found = read_task(said)
+    assert found.task_class is TaskClass.NEST_AND_PLACE
+    assert errands_text(found.errands) == "move: spoon -> on tray\nmove: tray -> on table"
+
+
+def things_of(idea: Idea) -> list[str]:
+    """What the words of an idea say is to be found or moved, in order."""
+    moved = [idea.target, *([idea.second] if idea.second else [])]
+    return [*moved, *([idea.nest.name] if idea.nest else [])]
+
+
+@pytest.mark.parametrize("category", list(Category))
+def test_every_sentence_of_the_generator_is_read_as_its_idea(category: Category) -> None:
+    """ETPLAN-2.1: a task whose words its own agent misreads would be lost for no reason."""
+    facts = facts_of(home_named("et_test_7").make())
+    phrasing, rng = Phrasing(facts), random.Random(7)
+    ideas = [idea for idea in combinations(facts, category) if _has_names(phrasing, idea)]
+    texts = {phrasing.text(idea, rng): idea for idea in rng.choices(ideas, k=40)}
+    for text, idea in texts.items():
+        errands = read_task(text).errands
+        names = things_of(idea)
+        assert len(errands) == len(names), text
+        for name, errand in zip(names, errands, strict=True):
+            assert is_meant(facts.class_of(name), errand.target.word), text
+        place = errands[-1].place
+        assert (place is not None) is (idea.place is not None), text
+        if place is not None and idea.place is not None:
+            assert is_meant(facts.class_of(idea.place.name), place.word), text
+
+
+def _has_names(phrasing: Phrasing, idea: Idea) -> bool:
+    try:
+        phrasing.text(idea, random.Random(1))
+    except NoNameError:
+        return False
+    return True
 
 
 def test_what_names_nothing_is_not_understood() -> None:
