@@ -174,7 +174,9 @@ class Carrying:
     async def _put(self, things: Sequence[str], place: str, where: Where | None) -> Calls:
         walk = self.walk
         aside: str | None = None
-        if walk.known.is_closed(place):
+        relation = walk.known.takes(place, where)
+        # What has a door or drawers may be closed while things are put on top of it.
+        if relation is Relation.WITHIN and walk.known.is_closed(place):
             floor = walk.known.floor_here()
             if None not in walk.known.hands and floor is not None:
                 # Opening needs a hand (ETPLAN-3.1).
@@ -188,7 +190,6 @@ class Carrying:
             if not walk.has_succeeded():
                 self._fail(f"{place} cannot be opened")
                 return
-        relation = walk.known.takes(place, where)
         for thing in sorted(things, key=lambda each: each == aside):
             if thing == aside:
                 yield walk.act(SkillName.PICK, thing)

@@ -36,11 +36,21 @@ class Toy:
         )
 
     def piece(
-        self, word: str, room: str, at: tuple[float, float], *, closed: bool | None = None
+        self,
+        word: str,
+        room: str,
+        at: tuple[float, float],
+        *,
+        closed: bool | None = None,
+        top: bool = False,
     ) -> str:
-        """Furniture at a place relative to its room's middle; `closed` if it opens at all."""
+        """Furniture at a place relative to its room's middle.
+
+        `closed` if it opens at all; `top` if it then also has a surface.
+        """
         middle = self._at[room]
         properties = ["SURFACES"] if closed is None else ["CAN_OPEN", "CONTAINERS"]
+        properties += ["SURFACES"] if top else []
         states = [] if closed is None else ["CLOSED" if closed else "OPEN"]
         name = self._node(
             word,

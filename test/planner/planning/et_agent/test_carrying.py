@@ -177,3 +177,13 @@ def test_two_things_go_to_the_same_place_where_there_are_several() -> None:
         f"Place[{plum}, on, {near}, None, None]",
     ]
     assert far not in " ".join(played.actions)
+
+
+def test_nothing_is_opened_to_put_a_thing_on_top_of_it() -> None:
+    """A desk with a drawer: its top is free to put things on while it is closed."""
+    toy = Toy("kitchen")
+    desk = toy.piece("desk", "kitchen_1", (-2.0, 0.0), closed=True, top=True)
+    apple = toy.thing("apple", "ON", toy.piece("table", "kitchen_1", (2.0, 0.0)))
+    played = play(toy, "Put the apple on the desk.", Told(), hands=2)
+    assert played.actions[-1] == f"Place[{apple}, on, {desk}, None, None]"
+    assert not any(action.startswith("Open") for action in played.actions)
