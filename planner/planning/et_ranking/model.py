@@ -20,6 +20,7 @@ from planner.planning.et_ranking.network import (
     tower,
 )
 from planner.planning.et_ranking.words import Noun, holding_of
+from planner.world.blas_threads import single_blas_thread
 
 # How likely something lying in the open was overlooked from the room's middle.
 OVERLOOKED = 0.1
@@ -45,6 +46,7 @@ class RankingModel:
         """By the names of `network.shapes`."""
         return self._weights
 
+    @single_blas_thread
     def room_probabilities(
         self,
         targets: Sequence[str],
@@ -70,6 +72,7 @@ class RankingModel:
         made: Array = np.exp(log_softmax(logs.sum(axis=0)))
         return made
 
+    @single_blas_thread
     def likely_places(
         self,
         targets: Sequence[str],
