@@ -56,11 +56,68 @@ def test_what_one_target_omits_the_other_runs() -> None:
     ).stdout
     # Properties run in both, in the slow tests with all their cases.
     suites = {
-        "pytest test/integration": "-m slow",
+        "integration test/integration": "-m slow",
         "--ignore=test/integration": "-m 'slow or hypothesis' --hypothesis-profile=whole",
     }
-    ran = [line for line in told.replace("\\\n", "").splitlines() if "bin/pytest" in line]
+    ran = [line for line in told.replace("\\\n", "").splitlines() if "second_try.sh" in line]
     for suite, slow in suites.items():
         for mark in ("-m 'not slow'", slow):
             assert len([line for line in ran if suite in line and mark in line]) == 1
     assert len(ran) == 4
+
+
+TESTS = """
+from pathlib import Path
+
+TRIES = Path(__file__).with_suffix(".tries")
+
+
+def test_flaky() -> None:
+    TRIES.write_text(TRIES.read_text() + "." if TRIES.exists() else ".")
+    assert TRIES.read_text() != "."
+
+
+def test_good() -> None:
+    pass
+"""
+
+
+def second_try(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs the tests of a folder as `make` runs those of the project."""
+    (folder / ".venv").symlink_to(ROOT / ".venv")
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    return subprocess.run(
+        [ROOT / "scripts" / "second_try.sh", "tests", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "told"),
+    [
+        ("", 0, "passed in the second try only:"),
+        ("\n\ndef test_wrong() -> None:\n    assert False, 'wrong'\n", 1, "1 failed, 2 passed"),
+    ],
+)
+def test_a_file_with_a_failure_is_tried_once_more(
+    tmp_path: Path, more: str, status: int, told: str
+) -> None:
+    tests = tmp_path / "test_tries.py"
+    tests.write_text(TESTS + more)
+    ended = second_try(tmp_path, "test_tries.py", "-n", "1")
+    assert ended.returncode == status, ended.stdout + ended.stderr
+    assert told in ended.stdout
+    # Once in each try.
+    assert tests.with_suffix(".tries").read_text() == ".."
+
+
+def test_many_files_with_failures_are_not_tried_again(tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / f"test_wrong_{number}.py").write_text("def test_wrong(): assert False\n")
+    ended = second_try(tmp_path, "-n", "0")
+    assert ended.returncode == 1
+    assert "failures in 5 files" in ended.stdout
+    assert "second try of" not in ended.stdout
