@@ -315,6 +315,9 @@ ELSEWHERE: Mapping[str, str] = {
     "planner demo --backend habitat": (
         "test/integration/test_bridge_habitat.py::test_the_demo_runs_on_it"
     ),
+    "planner bench parity --judges --a embedded --b embedded train_1": (
+        "test/planner/bench/test_judges.py::test_the_command_prints_a_table_for_each_simulator"
+    ),
     "planner bench parity --a embedded --b habitat train_1 --pictures /tmp/parity": (
         "test/planner/bench/test_parity.py::test_a_simulator_is_at_par_with_itself"
     ),

@@ -158,19 +158,33 @@ class _Body:
 
     def do(self, primitive: Primitive) -> PrimitiveResult:
         """Carries out a primitive and measures the path."""
-        backend = self.backend
-        handle = backend.start(AGENT, primitive)
-        for _ in range(round(_TIMEOUT_S / STEP_S)):
-            result = backend.poll(handle).result
-            if result is not None:
-                return result
-            backend.step(STEP_S)
-            state = truth(backend)
-            at_m = state.entities[AGENT].pose.position_m
-            self.walked_m += math.dist(at_m, self.at_m)
-            self.at_m = at_m
-            self.evaluator.update(state)
-        raise PlannerError(f"a {primitive.name} did not end in {_TIMEOUT_S:.0f} s")
+        return carried_out(self.backend, primitive, self._note)
+
+    def _note(self, state: WorldState) -> None:
+        at_m = state.entities[AGENT].pose.position_m
+        self.walked_m += math.dist(at_m, self.at_m)
+        self.at_m = at_m
+        self.evaluator.update(state)
+
+
+def carried_out(
+    backend: Backend,
+    primitive: Primitive,
+    on_state: Callable[[WorldState], None] = lambda _state: None,
+) -> PrimitiveResult:
+    """Carries out a primitive of the robot; `on_state` is called after each step.
+
+    Raises:
+        PlannerError: if it does not end, or the world has no ground truth.
+    """
+    handle = backend.start(AGENT, primitive)
+    for _ in range(round(_TIMEOUT_S / STEP_S)):
+        result = backend.poll(handle).result
+        if result is not None:
+            return result
+        backend.step(STEP_S)
+        on_state(truth(backend))
+    raise PlannerError(f"a {primitive.name} did not end in {_TIMEOUT_S:.0f} s")
 
 
 def compare_backends(first: Backend, second: Backend, house: House, seed: int) -> Parity:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 import cv2
 import numpy as np
 
+from planner.bench.judges import compare_judges, judges_lines
 from planner.bench.parity import Pixels, compare_backends, make_pair, parity_lines
 from planner.parts.kinds import BACKENDS
 from planner.world.errors import FileError
+from planner.world.house import House
 from planner.world.house_checks import load_house
+from sim_bridge.opening import bare_episode
+from sim_bridge.part import Drawn
 from sim_bridge.registry import make_backend
 
 _MAX_DEPTH_M = 8.0
@@ -27,6 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--b", default="habitat", choices=sorted(BACKENDS.names()), help="another one"
     )
+    parser.add_argument(
+        "--judges",
+        action="store_true",
+        help="compare our evaluator's predicates with each simulator's own geometry instead",
+    )
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--pictures", type=Path, help="folder for each house's worst pictures")
 
@@ -35,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
     """Compares in each house; 0 only if the simulators agree in all."""
     names, alike = (args.a, args.b), 0
     houses = [load_house(name) for name in args.houses]
+    if args.judges:
+        return _compare_judges(houses, tuple(dict.fromkeys(names)), args.seed)
     first, second = make_pair(names, partial(make_backend))
     try:
         for house in houses:
@@ -48,6 +61,23 @@ def run(args: argparse.Namespace) -> int:
         second.close()
     print(f"at par in {alike} of {len(houses)} houses")
     return 0 if alike == len(houses) else 1
+
+
+def _compare_judges(houses: Sequence[House], names: Sequence[str], seed: int) -> int:
+    """Prints a table for each simulator and house; always 0, as it is a measurement."""
+    with ExitStack() as opened:
+        backends = []
+        for name in names:
+            backend = make_backend(name, drawn=Drawn(pictures=False))
+            opened.callback(backend.close)
+            # One that is missing is told before the first table.
+            backend.reset(houses[0], bare_episode(houses[0], 1), seed)
+            backends.append(backend)
+        for house in houses:
+            for name, backend in zip(names, backends, strict=True):
+                compared = compare_judges(backend, house, seed)
+                print("\n".join(judges_lines(compared, name)), flush=True)
+    return 0
 
 
 def _write(path: Path, pixels: Pixels) -> None:

@@ -13,6 +13,7 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.observation import Sighting
 from sim_bridge.embedded.box_view import Limits
+from sim_bridge.embedded.crossings import crossed_instances
 from sim_bridge.embedded.kinematic import KinematicBackend
 from sim_bridge.embedded.options import EmbeddedOptions, default_options
 from sim_bridge.embedded.prediction import can_predict_stance, predicted_stance
@@ -22,6 +23,7 @@ from sim_bridge.embedded.screens import Screens
 from sim_bridge.embedded.views import Images, View
 from sim_bridge.embedded.visibility import Visibility
 from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.geometry import Ray
 from sim_bridge.structure import wall_segments
 
 # More than are shipped; each takes some megabytes.
@@ -89,6 +91,10 @@ class EmbeddedBackend(KinematicBackend):
             self._renderer = None
 
     # Sensing
+
+    def _crossed(self, rays: Sequence[Ray], far_m: float) -> list[list[int]]:
+        scene = self._synced_scene()
+        return [crossed_instances(scene, ray, far_m) for ray in rays]
 
     def _rays(self) -> Scene:
         return self._lazy_scene()

@@ -9,6 +9,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 
+from planner.world.agents import default_bodies
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -19,6 +20,7 @@ from planner.world.primitive import (
     Capabilities,
     Primitive,
 )
+from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.encounters import undisturbed_s
 from sim_bridge.embedded.entities import Agent, Localised
 from sim_bridge.embedded.motion_bounds import carried_bounds, moving_furniture_bounds
@@ -31,6 +33,7 @@ from sim_bridge.embedded.views import Images, View
 from sim_bridge.embedded.walking import Courtesy, make_way
 from sim_bridge.embedded.world import MAX_STEP_S, KinematicWorld
 from sim_bridge.frames import in_map
+from sim_bridge.geometry import Ray
 from sim_bridge.stepped import Routine, SteppedBackend
 
 MAX_LEAP_STEPS = 180
@@ -74,6 +77,10 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
         """Ray casting in the current world."""
 
     @abstractmethod
+    def _crossed(self, rays: Sequence[Ray], far_m: float) -> list[list[int]]:
+        """The instances that each ray enters; see `GeometrySource.crossed`."""
+
+    @abstractmethod
     def _drawer(self, cameras: Sequence[str]) -> Callable[[View], Images]:
         """The renderer of the current world.
 
@@ -91,6 +98,25 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
         self._no_need_to_move.clear()
         self._became_idle.clear()
         self._on_loaded(house)
+
+    # Geometry
+
+    @property
+    def floor_step_m(self) -> float:
+        """See `sim_bridge.geometry.GeometrySource`."""
+        return 0.0
+
+    def crossed(self, rays: Sequence[Ray], far_m: float) -> list[tuple[str, ...]]:
+        """See `sim_bridge.geometry.GeometrySource`."""
+        world = self._loaded()
+        names = {world.entity(name).instance_id: name for name in (*world.pieces, *world.things)}
+        found = self._crossed(rays, far_m)
+        return [tuple(names[instance] for instance in hit if instance in names) for hit in found]
+
+    def off_floor_m(self, x_m: float, y_m: float) -> float:
+        """See `sim_bridge.geometry.GeometrySource`."""
+        radius_m = default_bodies()[AgentKind.ROBOT].radius_m
+        return self._loaded().ground.off_m(radius_m, (x_m, y_m))
 
     # Sensing
 

@@ -100,6 +100,18 @@ class HouseGround:
         """Where a straight step ends, which the floor's edge may cut short."""
         return end_m
 
+    def off_m(self, radius_m: float, point_m: tuple[float, float]) -> float:
+        """Horizontal distance of a point to the nearest floor for agents of this radius."""
+        grid = self.grid(radius_m)
+        x, y = point_m
+        cell = grid.nearest_free(x, y)
+        if cell is None:
+            return math.inf
+        at_x, at_y = grid.point(cell)
+        # To the cell's edge: every point of it is free.
+        half = grid.cell_m / 2
+        return math.hypot(max(0.0, abs(x - at_x) - half), max(0.0, abs(y - at_y) - half))
+
     def is_in_furniture(self, x_m: float, y_m: float, lowest_m: float) -> bool:
         """Whether something at this height over a point of the map is in a furniture's box."""
         cell = (math.floor(x_m / _CELL_M), math.floor(y_m / _CELL_M))

@@ -20,6 +20,7 @@ from sim_bridge.backend import Handle
 from sim_bridge.embedded.kinematic import KinematicBackend
 from sim_bridge.embedded.views import Images, View
 from sim_bridge.embedded.world import KinematicWorld
+from sim_bridge.geometry import Ray
 from sim_bridge.habitat.dataset.records import HabitatDataset
 from sim_bridge.habitat.dataset.writer import read_dataset
 from sim_bridge.habitat.ground import NavMeshGround
@@ -196,6 +197,14 @@ class HabitatBackend(KinematicBackend):
             self._end_all(PrimitiveCode.BACKEND_FAULT, str(error))
 
     # Sensing
+
+    @property
+    def floor_step_m(self) -> float:
+        """See `GeometrySource`: the heights of the navigation mesh are rounded to voxels."""
+        return self._settings.navmesh.cell_height
+
+    def _crossed(self, rays: Sequence[Ray], far_m: float) -> list[list[int]]:
+        return self._synced_scene().crossed(rays, far_m)
 
     def _rays(self) -> HabitatScene:
         return self._synced_scene()

@@ -99,6 +99,11 @@ class NavMeshGround(HouseGround):
             return end_m
         return point
 
+    def off_m(self, radius_m: float, point_m: Point) -> float:
+        """Horizontal distance of a point to the mesh."""
+        at = _across(point_m)
+        return cast(float, self._ask("step", radius_m, start=at, end=at)["off_m"])
+
     def _ask(self, request: str, radius_m: float, **what: object) -> dict[str, object]:
         box = self._sandbox()
         name = f"{self._dataset.directory}:{radius_m}"

@@ -22,6 +22,7 @@ from sim_bridge.embedded.entities import Thing
 from sim_bridge.embedded.rays import NEAR_M
 from sim_bridge.embedded.views import Images, View, intrinsics_of
 from sim_bridge.embedded.world import KinematicWorld
+from sim_bridge.geometry import Ray
 from sim_bridge.habitat.dataset.axes import to_habitat
 from sim_bridge.habitat.dataset.records import HabitatDataset
 from sim_bridge.habitat.dataset.writer import export_bodies, export_things
@@ -32,6 +33,8 @@ from sim_bridge.habitat.worker import Pictures, picture_bytes
 _SAME_M = 1e-3
 _SAME_RAD = 1e-3
 _FAR_M = 100.0
+# In one request, which has to be answered soon.
+_RAYS_AT_ONCE = 200
 # From our optical frame (x right, y down, z forward) to Habitat's cameras (x right, y up, z back).
 _FLIP = np.diag([1.0, -1.0, -1.0])
 # From our axes to Habitat's.
@@ -267,6 +270,23 @@ class HabitatScene:
         reply = self._sandbox().process.ask("rays", rays=rays, through=through, far_m=_FAR_M)
         hits = cast(Sequence[Sequence[float] | None], reply["hits"])
         return [(-1, math.inf) if hit is None else (int(hit[0]), float(hit[1])) for hit in hits]
+
+    def crossed(self, rays: Sequence[Ray], far_m: float) -> list[list[int]]:
+        """The instances that each ray enters within a distance, nearest first, each once.
+
+        Raises:
+            HabitatError: if habitat-sim cannot.
+        """
+        self.sync()
+        found: list[list[int]] = []
+        for first in range(0, len(rays), _RAYS_AT_ONCE):
+            some = rays[first : first + _RAYS_AT_ONCE]
+            asked = [(to_habitat(ray.origin_m), to_habitat(ray.direction)) for ray in some]
+            reply = self._sandbox().process.ask("hits", rays=asked, far_m=far_m)
+            found += [
+                list(dict.fromkeys(hit)) for hit in cast(Sequence[Sequence[int]], reply["hits"])
+            ]
+        return found
 
 
 def _placement(thing: Thing) -> ObjectPlacement:

@@ -29,7 +29,7 @@ Triple = tuple[float, float, float]
 _LENGTH = struct.Struct(">I")
 REQUESTS = (
     *("hello", "open_house", "add", "put"),
-    *("view", "rays", "mesh", "navigable", "path", "step"),
+    *("view", "rays", "hits", "mesh", "navigable", "path", "step"),
 )
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 # Out of every camera's sight: the body with the camera is moved there during rendering.
@@ -374,6 +374,16 @@ class Simulation:
             if hit.object_id not in skipped:
                 return [self._instances.get(hit.object_id, 0), float(hit.ray_distance)]
         return None
+
+    def hits(self, request: Message) -> Message:
+        """For rays [from, unit direction]: the instances hit, nearest first; 0 is the house."""
+        mn = self._mn
+        found: list[Any] = []
+        for start, towards in request["rays"]:
+            ray = self._hsim.geo.Ray(mn.Vector3(*start), mn.Vector3(*towards))
+            hits = self._sim.cast_ray(ray, max_distance=float(request["far_m"])).hits
+            found.append([self._instances.get(hit.object_id, 0) for hit in hits])
+        return {"hits": found}
 
     # Walking
 

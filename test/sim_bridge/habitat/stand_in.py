@@ -1,6 +1,7 @@
 """A stand-in for habitat-sim: speaks the worker's protocol in an empty world without walls.
 
-It draws grey, its rays meet nothing and its floor is all one. What it is to do wrong stands in
+It draws grey, its rays meet nothing and its floor is all one; only `hits` asks the meshes of the
+dataset, with what opens closed or wide open. What it is to do wrong stands in
 the file that STAND_IN_ORDERS names: JSON of requests and one of abort, hang, slow, refuse,
 garbage, moved.
 """
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "dataset"))
+
 
 from sim_bridge.habitat.worker import REQUESTS, Message, Pictures, main
 
@@ -28,6 +31,7 @@ class StandIn:
         if "absent" in _orders().values():
             raise ImportError("No module named 'habitat_sim'")
         self._memory = memory
+        self._meshes: Any = None
         self._cameras: dict[str, Any] = {}
 
     def __getattribute__(self, name: str) -> Any:
@@ -40,14 +44,23 @@ class StandIn:
 
     def open_house(self, request: Message) -> Message:
         self._cameras = request["cameras"]
+        # The meshes are read where somebody asks for them.
+        self._meshes = None
+        self._told: list[Message] = []
+        self._house = request
         lost = list(request["ids"])[:1] if _orders().get("open_house") == "moved" else []
         return {"missing": lost, "device": -1}
 
-    def add(self, _request: Message) -> Message:
+    def add(self, request: Message) -> Message:
+        self._told = [request]
+        self._meshes = None
         return {}
 
     def put(self, request: Message) -> Message:
         away = 1.0 if _orders().get("put") == "moved" else 0.0
+        self._told.append(request)
+        if self._meshes is not None:
+            self._meshes.put(request)
         poses = {n: [at[0] + away, *at[1:]] for n, at in request["poses"].items()}
         return {"poses": poses, "joints": request["joints"]}
 
@@ -61,6 +74,13 @@ class StandIn:
 
     def rays(self, request: Message) -> Message:
         return {"hits": [None for _ in request["rays"]]}
+
+    def hits(self, request: Message) -> Message:
+        if _orders().get("hits") == "empty":
+            return {"hits": [[] for _ in request["rays"]]}
+        if self._meshes is None:
+            self._meshes = _meshes(self._house, self._told)
+        return {"hits": [self._meshes.hits(*ray, request["far_m"]) for ray in request["rays"]]}
 
     def mesh(self, _request: Message) -> Message:
         return {}
@@ -77,6 +97,18 @@ class StandIn:
 
     def close(self) -> None:
         pass
+
+
+def _meshes(house: Message, told: list[Message]) -> Any:
+    """The dataset's meshes after what was asked since the things were added."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent / "dataset"))
+    from dataset_meshes import DatasetMeshes
+
+    made = DatasetMeshes(house)
+    made.add(told[0]["things"])
+    for request in told[1:]:
+        made.put(request)
+    return made
 
 
 def _orders() -> dict[str, str]:

@@ -34,10 +34,7 @@ def read_scene(directory: Path, scene: str, *, opened: bool = False) -> list[Bod
     at = UP @ _place({"rotation": [1, 0, 0, 0], **document["stage_instance"]})
     bodies = list(_bodies(stage.parent / read(stage)["render_asset"], at, 0))
     for entry in document["object_instances"]:
-        config = directory / entry["template_name"]
-        made = read(config)
-        place = UP @ _place(entry) @ _frame(made)
-        bodies += _bodies(config.parent / made["render_asset"], place, made["semantic_id"])
+        bodies += object_bodies(directory / entry["template_name"], _place(entry))
     for entry in document["articulated_object_instances"]:
         config = directory / entry["template_name"]
         made = read(config)
@@ -45,6 +42,13 @@ def read_scene(directory: Path, scene: str, *, opened: bool = False) -> list[Bod
         for mesh, transform in _links(urdf, opened=opened):
             bodies += _bodies(mesh, UP @ _place(entry) @ transform, made["semantic_id"])
     return bodies
+
+
+def object_bodies(config: Path, place: Matrix) -> list[Body]:
+    """What a rigid object shows that stands at `place`, in Habitat's axes."""
+    made = read(config)
+    at = UP @ place @ _frame(made)
+    return list(_bodies(config.parent / made["render_asset"], at, made["semantic_id"]))
 
 
 def read(path: Path) -> Any:
