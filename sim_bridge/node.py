@@ -12,6 +12,7 @@ from planner_msgs.srv import LoadEpisode, StepWorld
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
+from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
 from planner.parts.kinds import BACKENDS
@@ -106,6 +107,7 @@ class BridgeNode(Node):
         self.create_service(LoadEpisode, topics.LOAD_WORLD, self._on_load)
         if self._runtime.backend.simulated:
             self.create_service(StepWorld, topics.STEP_WORLD, self._on_step)
+            self.create_service(Trigger, topics.RESTART_WORLD, self._on_restart)
 
     # Start and end
 
@@ -347,6 +349,7 @@ class BridgeNode(Node):
             PlannerError: if house and episode do not match.
         """
         self._runtime.load(opened.house, opened.episode, opened.seed)
+        self._opened = opened
         self._settle()
         for agent in [name for name in self._ports if name not in self._runtime.agents]:
             # Its clients still have to get their results, so it is destroyed a little later.
@@ -390,6 +393,14 @@ class BridgeNode(Node):
             self.get_logger().warning(f"/world/load: {error}")
         response.success = response.code != LOAD_FAILED
         response.house, response.episode_id = self._runtime.house, self._runtime.episode_id
+        return response
+
+    def _on_restart(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            self._load_world(self._opened)
+            response.success = True
+        except PlannerError as error:
+            response.message = str(error)
         return response
 
     def _check_bounds(self, request: LoadEpisode.Request | StepWorld.Request) -> None:

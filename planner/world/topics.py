@@ -17,6 +17,7 @@ NAMESPACE_REMAPPINGS = tuple((name, name.lstrip("/")) for name in (TF, TF_STATIC
 # Bridge.
 WORLD_STATE, WORLD_INFO, PEOPLE = "world/state", "world/info", "people"
 LOAD_WORLD, STEP_WORLD = "world/load", "world/step"
+RESTART_WORLD = "world/restart"
 LOCKSTEP_MEMORY, LOCKSTEP_SKILLS = "lockstep/memory", "lockstep/skills"
 LOCKSTEP_PLANNER, LOCKSTEP_WORLD = "lockstep/planner", "lockstep/world"
 

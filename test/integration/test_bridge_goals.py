@@ -201,6 +201,14 @@ def test_a_bad_load_is_reported_and_the_old_world_continues(
     assert goal.result().code == PrimitiveCode.SUCCESS
 
 
+def test_a_world_begins_anew(client: Client) -> None:
+    begin = place_of(client)
+    client.start("navigate", LIVING_ROOM).result()
+    assert place_of(client) != begin
+    assert client.call(Trigger, "/world/restart").success
+    client.wait(lambda: place_of(client) == begin, "the beginning")
+
+
 def test_a_negative_seed_is_refused(client: Client, world: Path) -> None:
     answer = client.call(LoadEpisode, "/world/load", episode=str(world), seed=-1)
     assert not answer.success

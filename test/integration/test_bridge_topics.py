@@ -117,7 +117,7 @@ def test_every_topic_is_there_with_its_type_and_qos(client: Client) -> None:
 
 def test_every_service_and_action_is_there(client: Client) -> None:
     wanted = {f"/{agent}/{command}" for agent in AGENTS for command in Command}
-    wanted |= {"/world/load", "/world/step"}
+    wanted |= {"/world/load", "/world/restart", "/world/step"}
 
     def offers() -> dict[str, list[str]]:
         return dict(client.node.get_service_names_and_types())
