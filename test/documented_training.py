@@ -87,6 +87,10 @@ TRAINING: Mapping[str, str] = {
     "planner episodes generate et-plan --split test --count 300 -o data/et_test": (
         "test/planner/commands/test_et_tuning.py::test_a_tiny_model_is_taught_to_the_end"
     ),
+    "planner train traces data/traces_of_persons --from-session RUN": (
+        "test/planner/replay/through/test_as_traces.py::"
+        "test_a_session_is_exported_as_far_as_its_persons_agreed"
+    ),
     "planner train traces data/traces_of_bags --from-bag BAG --agent agent_1": (
         "test/planner/replay/through/test_as_traces.py::test_the_command_reads_bags"
     ),

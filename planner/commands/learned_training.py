@@ -13,6 +13,7 @@ from planner.training.traces.bags import BagRecipe, make_bag_traces
 from planner.training.traces.demonstrator import ExplorationRule
 from planner.training.traces.folder import TraceManifest
 from planner.training.traces.rules import TraceRules
+from planner.training.traces.session import BAG, consents_of
 from planner.world.errors import PlannerError
 
 
@@ -28,6 +29,12 @@ def add_traces(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="BAG",
         help="recorded runs instead: what persons or planners did in them",
+    )
+    what.add_argument(
+        "--from-session",
+        type=Path,
+        metavar="FOLDER",
+        help="a run with a console instead: what persons did in it who agreed to training",
     )
     parser.add_argument(
         "--agent", action="append", default=[], help="of bags: whose calls; default: all agents'"
@@ -105,6 +112,23 @@ def run_traces(args: argparse.Namespace) -> int:
             raise PlannerError("--practice is of --episodes; bags hold runs that were made already")
         bags = BagRecipe(tuple(args.from_bag), tuple(args.agent), args.seed, rules, exploration)
         _print_manifest(args.output, make_bag_traces(args.output, bags, _print_progress))
+        return 0
+    if args.from_session is not None:
+        if args.practice is not None or args.agent:
+            raise PlannerError("--practice and --agent do not go with --from-session")
+        consents = consents_of(args.from_session)
+        for agent, who in consents.left_out.items():
+            _print_progress(f"{agent} is left out: {', '.join(who)} did not agree to training")
+        bag = BagRecipe(
+            (args.from_session / BAG,),
+            tuple(consents.agents),
+            args.seed,
+            rules,
+            exploration,
+            consents.in_words(),
+        )
+        _print_manifest(args.output, make_bag_traces(args.output, bag, _print_progress))
+        print(f"agreed to training: {consents.in_words()}")
         return 0
     if args.agent:
         raise PlannerError("--agent is of --from-bag; --agents is how many act")

@@ -31,6 +31,7 @@ class BagRecipe:
         seed: of searches and invented instances.
         rules: what is left out, and invented.
         exploration: how much is explored in vain for what was not known.
+        consent: which persons agreed that this is made of what they did; "" = nobody was asked.
     """
 
     bags: tuple[Path, ...]
@@ -38,6 +39,7 @@ class BagRecipe:
     seed: int = 1
     rules: TraceRules = field(default_factory=TraceRules)
     exploration: ExplorationRule = field(default_factory=ExplorationRule)
+    consent: str = ""
 
     def as_record(self, digest: str) -> dict[str, str | int | float | bool]:
         """The recipe for the manifest; `digest` is of the bags' files."""
@@ -46,6 +48,8 @@ class BagRecipe:
             "agents": " ".join(self.agents),
             "seed": self.seed,
         }
+        if self.consent:
+            found["consent"] = self.consent
         found |= {f"rule {name}": value for name, value in asdict(self.rules).items()}
         return found | {f"explore {name}": v for name, v in asdict(self.exploration).items()}
 

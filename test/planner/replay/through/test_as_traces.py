@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from stage import Stage
 
 from planner.cli import main
+from planner.console.session_record import SessionRecord
 from planner.planning.expert.expert import Expert
 from planner.planning.planner import Task
 from planner.replay.bag import Bag
@@ -17,6 +19,7 @@ from planner.training.traces.bags import BagRecipe, make_bag_traces
 from planner.training.traces.folder import read_manifest, read_traces, shard_file
 from planner.training.traces.guard import LeakError
 from planner.training.traces.rules import TraceRules
+from planner.training.traces.session import BAG, RECORD, consents_of
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
@@ -163,3 +166,85 @@ def test_the_command_reads_bags(
     assert (kept["rule drop_repeats"], kept["rule drop_idle"]) == (False, False)
     assert main(["train", "traces", out, "--episodes", "train", "--agent", "agent_0"]) == 2
     assert "--agent is of --from-bag" in capsys.readouterr().err
+
+
+@pytest.fixture
+def session(persons_bag: Path, tmp_path: Path) -> Path:
+    """A run with a console: its bag, and the record that the console writes."""
+    folder = tmp_path / "run"
+    shutil.copytree(persons_bag, folder / BAG)
+    record = SessionRecord(str(folder / RECORD))
+    instruct = {"words": "Tidy.", "dialogue": []}
+    record.write("Ann 111111", "operator", "instruct", order=instruct)
+    for agent, who in (("agent_0", "Ann 111111"), ("agent_1", "Bob 222222")):
+        call = {"agent": agent, "call": "Pick[cup_0]"}
+        record.write(who, agent, "skill", order=call)
+        record.write("Eve 333333", agent, "skill", order=call, refused="this page is not it")
+    record.close()
+    return folder
+
+
+def agree(session: Path, who: str, yes: bool) -> None:
+    record = SessionRecord(str(session / RECORD))
+    record.write(who, "", "consent", order={"yes": yes})
+    record.close()
+
+
+def test_a_session_is_exported_as_far_as_its_persons_agreed(
+    session: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    words = ["train", "traces", str(out), "--from-session", str(session)]
+    assert main(words) == 2
+    refused = capsys.readouterr().err
+    assert f"{session / RECORD}" in refused
+    assert "nobody who acted agreed to training (agent_0: Ann 111111; agent_1: Bob" in refused
+    agree(session, "Ann 111111", True)
+    agree(session, "Bob 222222", True)
+    agree(session, "Bob 222222", False)
+    assert main(words) == 0
+    told = capsys.readouterr().out
+    assert "agent_1 is left out: Bob 222222 did not agree to training" in told
+    assert "agreed to training: agent_0: Ann 111111" in told
+    traces = list(read_traces(out))
+    assert [trace.agent for trace in traces] == ["agent_0"]
+    assert traces[0].provenance.source == PERSON
+    assert read_manifest(out).recipe["consent"] == "agent_0: Ann 111111"
+    # With Bob's consent it is another recipe, which the same folder does not take.
+    agree(session, "Bob 222222", True)
+    assert main(words) == 2
+
+
+def test_words_of_who_did_not_agree_are_not_exported(session: Path) -> None:
+    agree(session, "Bob 222222", True)
+    with pytest.raises(FileError, match="Ann 111111 gave the instruction and did not agree"):
+        consents_of(session)
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ("", "nobody was a partner in this session"),
+        ('{"who": "a", "what": "skill"}\n{}', "line 1 seat: Field required"),
+        ("[1]\n{}", "line 1: "),
+        (
+            '{"who": "a", "seat": "", "what": "consent", "order": {"yes": "no"}}',
+            "line 1 order.yes: expected true or false, got 'no'",
+        ),
+    ],
+)
+def test_a_record_that_cannot_be_used_is_one_error(tmp_path: Path, lines: str, reason: str) -> None:
+    (tmp_path / RECORD).write_text(lines)
+    with pytest.raises(FileError) as refused:
+        consents_of(tmp_path)
+    assert reason in str(refused.value)
+    assert str(tmp_path / RECORD) in str(refused.value)
+    with pytest.raises(FileError, match="cannot be read"):
+        consents_of(tmp_path / "elsewhere")
+
+
+def test_a_last_line_that_was_cut_short_is_left_out(session: Path) -> None:
+    agree(session, "Ann 111111", True)
+    with (session / RECORD).open("a") as record:
+        record.write('{"who": "Ann 111111", "sea')
+    assert consents_of(session).agents == {"agent_0": ("Ann 111111",)}
