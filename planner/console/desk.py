@@ -11,6 +11,7 @@ from planner.console.protocol import Order
 from planner.console.seats import GRACE_S, OPERATOR, Seats
 from planner.console.session_record import SessionRecord
 from planner.console.table import Json
+from planner.console.tries import Tries, Try
 from planner.console.view import View
 
 
@@ -59,6 +60,13 @@ class Desk:
     _driven: dict[str, tuple[float, float]] = field(default_factory=dict)
     # Driven agents that somebody stopped; they drive again after the keys were let go.
     _halted: set[str] = field(default_factory=set)
+    _tries: Tries = field(default_factory=Tries)
+    # By session: whether its person agreed that what they do trains planners.
+    _consents: dict[str, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Hears what the judge says of the running try."""
+        self.view.on_judgement = self._judged
 
     def come(self, visitor: Visitor) -> None:
         """A page has opened; the first one that may give orders gets the operator's seat."""
@@ -103,6 +111,7 @@ class Desk:
         if isinstance(order, protocol.Drive):
             self._drive(visitor, order, done)
             return
+        self._begin_try(visitor, order)
         if not isinstance(order, protocol.Stop):
             # A stop waits for no disk.
             self._note(visitor, seat, order.type, order)
@@ -113,6 +122,20 @@ class Desk:
             done(good, text)
 
         self._pass_on(visitor, order, ended)
+
+    def _begin_try(self, visitor: Visitor, order: Order) -> None:
+        """An instruction is a try; an answer that continues a dialogue is of the same one."""
+        if isinstance(order, protocol.Again):
+            words = self._tries.task
+        elif isinstance(order, protocol.Instruct) and not order.dialogue:
+            words = order.words
+        else:
+            return
+        if (given_up := self._tries.give_up()) is not None:
+            # One that was stopped or canceled has no verdict.
+            self._note_end(given_up)
+        self._tries.begin(words, visitor.who)
+        self._show_tries()
 
     def _drive(self, visitor: Visitor, order: protocol.Drive, done: Done) -> None:
         """A wish that is repeated several times a second: only what is new is worth a line."""
@@ -144,6 +167,8 @@ class Desk:
     def _note(
         self, visitor: Visitor, seat: str, what: str, order: Order | None, **more: object
     ) -> None:
+        if number := self._tries.number():
+            more["try"] = number
         if order is not None:
             more["order"] = order.model_dump(exclude={"type", "order"})
         problem = self.record.write(visitor.who, seat, what, **more)
@@ -153,7 +178,8 @@ class Desk:
     def _seat_of(self, order: Order) -> str:
         if isinstance(order, protocol.Skill | protocol.Abort | protocol.Drive):
             return order.agent
-        return "" if isinstance(order, protocol.Stop | protocol.Take | protocol.Leave) else OPERATOR
+        of_all = protocol.Stop | protocol.Take | protocol.Leave | protocol.Consent
+        return "" if isinstance(order, of_all) else OPERATOR
 
     def _refusal(self, visitor: Visitor, order: Order, seat: str) -> str:
         if isinstance(order, protocol.Stop):
@@ -168,9 +194,16 @@ class Desk:
             return f"this page is not {role}"
         if isinstance(order, protocol.Drive) and not self._may_drive(visitor):
             return "a robot is driven only by the page that is also in control"
+        if isinstance(order, protocol.Again):
+            now = self.view.table.get("instruct", "now")
+            if isinstance(now, dict) and _is_running(now):
+                return "the instruction is running; end it first"
+            if refusal := self._tries.refusal():
+                return refusal
         # Without any agent yet, an instruction is for all that come.
         has_agents = bool(self.view.agents)
-        if isinstance(order, protocol.Instruct) and has_agents and not self._free_agents():
+        asks = isinstance(order, protocol.Instruct | protocol.Again)
+        if asks and has_agents and not self._free_agents():
             return "all agents are persons; one has to leave its seat first"
         return ""
 
@@ -201,6 +234,29 @@ class Desk:
         taken = self._seats.all(self.now_s())
         return tuple(agent for agent in self.view.agents if agent not in taken)
 
+    def _instructed(self) -> tuple[str, ...]:
+        """Whom an instruction is for; none named = all, also those that come later."""
+        free = self._free_agents()
+        return () if free == self.view.agents else free
+
+    def _judged(self, found: Mapping[str, Json]) -> None:
+        percent, state = found["percent"], str(found["state"])
+        ended = self._tries.judged(percent if isinstance(percent, float) else None, state)
+        self._show_tries()
+        if ended is not None:
+            self._note_end(ended)
+
+    def _note_end(self, ended: Try) -> None:
+        found = {"try": ended.number, "percent": ended.percent, "state": ended.state}
+        best, task, who = self._tries.best(), self._tries.task, self._tries.who
+        problem = self.record.write(who, OPERATOR, "try ended", **found, best=best, task=task)
+        if problem:
+            self.view.say("console", problem, good=False)
+
+    def _show_tries(self) -> None:
+        if self._tries.task:
+            self.view.table.set("tries", "now", self._tries.as_json())
+
     def _pass_on(self, visitor: Visitor, order: Order, done: Done) -> None:
         match order:
             case protocol.Take():
@@ -215,10 +271,9 @@ class Desk:
                 self._show_seats()
                 done(True, "left")
             case protocol.Instruct():
-                free = self._free_agents()
-                # None named = all, also those that come later.
-                agents = () if free == self.view.agents else free
-                self.orders.instruct(order.words, agents, order.dialogue, done)
+                self.orders.instruct(order.words, self._instructed(), order.dialogue, done)
+            case protocol.Again():
+                self.orders.again(self._tries.task, self._instructed(), done)
             case protocol.Answer():
                 self.orders.answer(order.words, done)
             case protocol.Cancel():
@@ -238,6 +293,10 @@ class Desk:
                 self.orders.approve(order.agent, order.question, order.answer, done)
             case protocol.Correct():
                 self.orders.correct(order, visitor.who, done)
+            case protocol.Consent():
+                self._consents[visitor.session] = order.yes
+                self._show_seats()
+                done(True, "noted: may be used" if order.yes else "noted: may not be used")
 
     def _show_seats(self) -> None:
         held = self._seats.all(self.now_s())
@@ -246,6 +305,8 @@ class Desk:
             names = (v.name for v in self._visitors if v.session == session)
             shown[seat] = {"session": session[:6], "name": next(names, "")}
         self.view.table.set("seats", "now", shown)
+        agreed = {session[:6]: yes for session, yes in self._consents.items()}
+        self.view.table.set("seats", "consents", agreed)
         looking = len({visitor.session for visitor in self._visitors})
         self.view.table.set("seats", "pages", looking)
 
@@ -269,5 +330,7 @@ def _named(order: Order) -> str:
             return f"memory: {order.change} {order.entity or ''} {order.words}".strip()
         case protocol.Approve():
             return f"{order.agent}: {order.answer}"
+        case protocol.Consent():
+            return "use for training"
         case _:
             return order.type

@@ -20,6 +20,10 @@ class Orders(Protocol):
         """Gives an instruction to these agents; `done` gets its result."""
         ...
 
+    def again(self, words: str, agents: Sequence[str], done: Done) -> None:
+        """Begins the world anew, then gives the instruction; `done` gets its result."""
+        ...
+
     def answer(self, words: str, done: Done) -> None:
         """Answers the question of the running instruction."""
         ...

@@ -96,6 +96,13 @@ class Cancel(_Message):
     order: Number
 
 
+class Again(_Message):
+    """To begin the task anew: the world from its beginning, and the same instruction."""
+
+    type: Literal["again"]
+    order: Number
+
+
 class Stop(_Message):
     """To stop all agents at once; every page may."""
 
@@ -163,6 +170,14 @@ class Correct(_Message):
     at: tuple[Coordinate, Coordinate, Coordinate] | None = None
 
 
+class Consent(_Message):
+    """Whether what this page's person does may be used to train planners; only recorded."""
+
+    type: Literal["consent"]
+    order: Number
+    yes: bool
+
+
 class Trace(_Message):
     """To read prompt and reply of a model call."""
 
@@ -185,7 +200,21 @@ class Play(_Message):
     rate: Annotated[float, Field(ge=0.1, le=100.0, allow_inf_nan=False)] = 1.0
 
 
-Order = Take | Leave | Instruct | Answer | Cancel | Stop | Skill | Abort | Drive | Approve | Correct
+Order = (
+    Take
+    | Leave
+    | Instruct
+    | Again
+    | Answer
+    | Cancel
+    | Stop
+    | Skill
+    | Abort
+    | Drive
+    | Approve
+    | Correct
+    | Consent
+)
 Incoming = Order | Hello | Drawn | Pictures | Trace | Seek | Play
 _ADAPTER: TypeAdapter[Incoming] = TypeAdapter(Annotated[Incoming, Field(discriminator="type")])
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from planner.console import facts
 from planner.console.explored import explored
+from planner.console.shared_work import ChangingCall, changing_call, doers, offloaded
 from planner.console.table import Entries, Json, Table
 from planner.console.trails import Trail
 from planner.replay.report.floor_plan import floor_plan_of
@@ -59,6 +60,10 @@ class _Folded:
     unreadable: int
     house: str
     has_truth: bool
+    # When each part of the task began to count, on the world's clock, and the calls that may have
+    # made it so.
+    since_s: dict[str, float]
+    changing: list[ChangingCall]
 
     def copied(self) -> _Folded:
         """One that the next message does not change."""
@@ -72,6 +77,8 @@ class _Folded:
             self.unreadable,
             self.house,
             self.has_truth,
+            dict(self.since_s),
+            [*self.changing],
         )
 
 
@@ -88,11 +95,13 @@ class View:
 
     Attributes:
         table: what the page shows.
+        on_judgement: called with each judgement, in the thread that took it.
     """
 
     def __init__(self, table: Table) -> None:
         """Starts with an empty page."""
         self.table = table
+        self.on_judgement: Callable[[Mapping[str, Json]], None] = lambda _: None
         self._takers: Mapping[str, Callable[[Any], None]] = {
             topics.WORLD_INFO: self._on_info,
             topics.WORLD_STATE: self._on_state,
@@ -113,7 +122,7 @@ class View:
             topics.MOTION_ALLOWED: self._on_allowed,
         }
         rows = {"calls": 0, "traces": 0, "log": 0}
-        self._folded = _Folded((), None, {}, rows, OrderedDict(), {}, 0, "", False)
+        self._folded = _Folded((), None, {}, rows, OrderedDict(), {}, 0, "", False, {}, [])
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -256,10 +265,35 @@ class View:
         self.table.set("instruct", "now", facts.instruction(message))
 
     def _on_judgement(self, message: Any) -> None:
-        self.table.set("judge", "now", facts.judgement(message))
+        found = facts.judgement(message)
+        self.table.set("judge", "now", found)
+        now_s, since_s = stamp_seconds(message.header.stamp), self._folded.since_s
+        counting = {
+            f"{i} {part.text}" for i, part in enumerate(message.propositions) if part.satisfied
+        }
+        self._folded.since_s = {words: since_s.get(words, now_s) for words in counting}
+        self._share_work()
+        self.on_judgement(found)
 
     def _on_skill(self, message: Any) -> None:
-        self._row("calls", facts.skill_report(message), MAX_CALLS)
+        row = facts.skill_report(message)
+        self._row("calls", row, MAX_CALLS)
+        if call := changing_call(row):
+            # Earlier ones of a world that began anew are of another try.
+            later = [each for each in self._folded.changing if each.ended_s <= call.ended_s]
+            self._folded.changing = [*later, call][-MAX_CALLS:]
+            self._share_work()
+
+    def _share_work(self) -> None:
+        done = doers(self._folded.since_s, self._folded.changing)
+        now = self.table.get("instruct", "now")
+        robots = now["agents"] if isinstance(now, dict) else ()
+        names = [str(name) for name in robots] if isinstance(robots, list) else []
+        work: dict[str, Json] = {
+            "done": dict(done),
+            "offloaded": offloaded(done, names, self.agents),
+        }
+        self.table.set("judge", "work", work)
 
     def _on_trace(self, message: Any) -> None:
         row = facts.trace_row(message)

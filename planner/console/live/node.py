@@ -133,6 +133,23 @@ class StackOrders:
 
         self._run(follow, done)
 
+    def again(self, words: str, agents: Sequence[str], done: Done) -> None:
+        """Calls `/world/restart`, then sends the instruction."""
+
+        async def call() -> None:
+            for client in self._skills.values():
+                client.cancel()
+            for driver in self._drivers.values():
+                driver.stop()
+            begun = self._begin(Trigger, topics.RESTART_WORLD, Trigger.Request())
+            answer = await self._end(begun, WAIT_S)
+            if answer.success:
+                self.instruct(words, agents, (), done)
+            else:
+                done(False, f"the world does not begin anew: {answer.message}")
+
+        self._as_operator(call, done)
+
     def answer(self, words: str, done: Done) -> None:
         """Publishes it on `/instruct/answer`."""
 

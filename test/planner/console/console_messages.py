@@ -111,3 +111,41 @@ def trace(prompt: str, reply: str, error: str = "") -> Message:
         latency_s=0.5,
         parameters=[],
     )
+
+
+def judgement(stamp_s: float, status: int, **parts: bool) -> Message:
+    """Of planner_msgs/Evaluation: whether each part counts, by its words, `__` for blanks."""
+    propositions = [
+        Message(
+            text=words.replace("__", " "),
+            satisfied=counts,
+            holds=counts,
+            detail=f"{words} is open.",
+        )
+        for words, counts in parts.items()
+    ]
+    share = sum(parts.values()) / len(parts) if parts else 0.0
+    return Message(
+        header=header(stamp_s),
+        episode_id="",
+        status=status,
+        scoring="strict",
+        variant="boxes",
+        percent_complete=share,
+        propositions=propositions,
+        explanation="",
+    )
+
+
+def skill_report(stamp_s: float, agent: str, call: str, code: int = 0, text: str = "") -> Message:
+    """Of planner_msgs/SkillReport: a call that took 2 s."""
+    return Message(
+        header=header(stamp_s),
+        agent=agent,
+        call=call,
+        code=code,
+        text=text,
+        duration_s=2.0,
+        rule=0,
+        part_of="",
+    )

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from console_messages import info, instruction
+from console_messages import info, instruction, judgement
 
 from planner.console.desk import Desk, Visitor
 from planner.console.orders import Done
 from planner.console.protocol import (
     Abort,
+    Again,
     Approve,
+    Consent,
     Correct,
     Drive,
     Instruct,
@@ -39,6 +41,10 @@ class Robots:
         self, words: str, agents: Sequence[str], dialogue: Sequence[str], done: Done
     ) -> None:
         self.asked.append(("instruct", words, tuple(agents), tuple(dialogue)))
+        done(True, "DONE")
+
+    def again(self, words: str, agents: Sequence[str], done: Done) -> None:
+        self.asked.append(("again", words, tuple(agents)))
         done(True, "DONE")
 
     def answer(self, words: str, done: Done) -> None:
@@ -273,3 +279,86 @@ def test_who_did_what_is_recorded(office: Office) -> None:
     assert lines[2]["refused"] == "this page is not in control"
     shown = office.view.table.section("log")
     assert [row["text"] for row in shown.values()] == ["instruct “Tidy.”: DONE"]  # type: ignore[index, call-overload]
+
+
+AGAIN = Again(type="again", order=1)
+
+
+def tried(office: Office, percent: float, status: int) -> None:
+    """A try that the judge saw begin and end."""
+    names = {f"part__{i}": i < percent * 4 for i in range(4)}
+    office.view.take("/evaluation", judgement(1.0, 0, **names))
+    office.view.take("/evaluation/result", judgement(2.0, status, **names))
+
+
+def test_a_task_is_tried_three_times_and_the_best_one_counts(office: Office) -> None:
+    page, other = office.page("aaaaaaaa"), office.page("bbbbbbbb")
+    assert office.give(page, AGAIN) == (False, "no task was begun at this console")
+    office.give(page, WORDS)
+    tried(office, 0.25, 2)
+    assert office.give(other, AGAIN) == (False, "this page is not in control")
+    assert office.give(page, AGAIN) == (True, "DONE")
+    assert office.robots.asked[-1] == ("again", "Tidy.", ())
+    tried(office, 0.5, 2)
+    office.give(page, AGAIN)
+    tried(office, 0.25, 2)
+    assert office.give(page, AGAIN) == (False, "the task had its 3 tries")
+    shown = office.view.table.get("tries", "now")
+    assert isinstance(shown, dict)
+    assert (shown["best"], shown["again"]) == (2, "the task had its 3 tries")
+    ends = [line for line in office.lines() if line["what"] == "try ended"]
+    assert [(e["try"], e["percent"], e["best"]) for e in ends] == [
+        (1, 0.25, 1),
+        (2, 0.5, 2),
+        (3, 0.25, 2),
+    ]
+    # Every line says of which try it is.
+    assert [line["try"] for line in office.lines() if line["what"] == "again ended"] == [2, 3]
+    # Another task begins with its first try.
+    office.give(page, Instruct(type="instruct", order=1, words="Clean."))
+    assert office.lines()[-1]["try"] == 1
+
+
+def test_a_success_ends_the_tries(office: Office) -> None:
+    page = office.page("aaaaaaaa")
+    office.give(page, WORDS)
+    # The verdict of before is repeated until the judge begins anew; it is not of this try.
+    office.view.take("/evaluation/result", judgement(0.5, 1, part=True))
+    assert office.lines()[-1]["what"] != "try ended"
+    tried(office, 1.0, 1)
+    assert office.lines()[-1]["state"] == "succeeded"
+    assert office.give(page, AGAIN) == (False, "the task has succeeded")
+
+
+def test_an_answer_that_continues_a_dialogue_is_of_the_same_try(office: Office) -> None:
+    page = office.page("aaaaaaaa")
+    office.give(page, WORDS)
+    more = Instruct(type="instruct", order=1, words="Tidy.", dialogue=["What?", "The table."])
+    office.give(page, more)
+    assert office.lines()[-1]["try"] == 1
+    office.view.take("/instruct/status", instruction(1, "agent_0"))
+    assert office.give(page, AGAIN) == (False, "the instruction is running; end it first")
+
+
+def test_a_try_that_was_stopped_is_over_when_the_next_one_begins(office: Office) -> None:
+    page = office.page("aaaaaaaa")
+    office.give(page, WORDS)
+    office.view.take("/evaluation", judgement(1.0, 0, one=True, two=False))
+    office.give(page, AGAIN)
+    (ended,) = (line for line in office.lines() if line["what"] == "try ended")
+    assert (ended["try"], ended["percent"], ended["state"]) == (1, 0.5, "failed")
+    assert ended["who"] == page.who
+
+
+def test_consent_to_training_is_recorded_and_shown_and_can_be_taken_back(office: Office) -> None:
+    page, viewer = office.page("aaaaaaaa"), office.page("bbbbbbbb", may_order=False)
+    for yes in (True, False):
+        said = Consent(type="consent", order=1, yes=yes)
+        assert office.give(page, said)[0] is True
+        assert office.view.table.get("seats", "consents") == {"aaaaaa": yes}
+        assert office.give(viewer, said) == (False, "this page may only look")
+    lines = [line for line in office.lines() if line["what"] == "consent" and "refused" not in line]
+    assert [(line["who"], line["order"]) for line in lines] == [
+        (page.who, {"yes": True}),
+        (page.who, {"yes": False}),
+    ]

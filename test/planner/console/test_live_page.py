@@ -7,7 +7,16 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from console_messages import believed, entity, graph, info, state
+from console_messages import (
+    believed,
+    entity,
+    graph,
+    info,
+    instruction,
+    judgement,
+    skill_report,
+    state,
+)
 from headless_browser import Browser
 from test_server import TIMEOUT_S, Site
 
@@ -148,3 +157,74 @@ def test_typed_text_does_not_move_to_another_thing(site: Site, page: Browser) ->
     choose(page, "book_0")
     page.wait("document.querySelector('#details h3').textContent.startsWith('book_0')")
     assert page.run("document.querySelector('#correction').value") == ""
+
+
+def text_of(page: Browser, place: str) -> str:
+    return str(page.run(f"document.querySelector('{place}').innerText"))
+
+
+def test_the_page_says_why_a_task_failed_and_offers_it_again(site: Site, page: Browser) -> None:
+    page.run(
+        "document.querySelector('#words').value = 'Tidy <b>up</b>.';"
+        "document.querySelector('#instruct-form').requestSubmit(); 1"
+    )
+    until(lambda: any(what[0] == "instruct" for what in site.robots.asked))
+    site.view.take("/instruct/status", instruction(1, "agent_0"))
+    cup, book = "cup_0__on__top__of__table_1", "book_0__clean"
+    site.view.take("/evaluation", judgement(1.0, 0, **{cup: False, book: False}))
+    text = "The object is <i>too far</i>."
+    site.view.take("/skills/results", skill_report(2.0, "agent_1", "Pick[cup_0]", 4, text))
+    site.view.take("/skills/results", skill_report(3.0, "agent_0", "Clean[book_0]"))
+    assert page.run("document.querySelector('#why').hidden")
+    site.view.take("/evaluation/result", judgement(4.0, 2, **{cup: False, book: True}))
+    site.view.take("/instruct/status", instruction(4, "agent_0"))
+    page.wait("!document.querySelector('#why').hidden")
+    why = text_of(page, "#why")
+    assert "1 of 2 parts is open" in why
+    assert f"{cup} is open." in why
+    assert f"agent_1 could not pick up cup_0: {text}" in why
+    assert "agent_0 could not" not in why
+    assert "Try 1: 50" in text_of(page, "#tries")
+    press(page, "Try again (2 of 3)")
+    until(lambda: ("again", "Tidy <b>up</b>.", ()) in site.robots.asked)
+    site.view.take("/instruct/status", instruction(1, "agent_0"))
+    page.wait("document.querySelector('#why').hidden")
+    site.view.take("/evaluation", judgement(1.0, 0, **{cup: False, book: False}))
+    site.view.take("/evaluation/result", judgement(4.0, 1, **{cup: True, book: True}))
+    site.view.take("/instruct/status", instruction(3, "agent_0"))
+    page.wait("document.querySelector('#tries').innerText.includes('Try 2: 100')")
+    assert page.run("document.querySelectorAll('#tries .badge').length") == 1
+    assert "the task has succeeded" in text_of(page, "#tries")
+    # The page's own record has who did what; the cup of this world was nobody's call.
+    assert "agent_0 1" in text_of(page, "#work")
+    assert page.complaints == []
+
+
+def test_a_first_task_with_its_steps(site: Site, page: Browser) -> None:
+    table, desk = (entity(f"{name}_0", 4.0, 2.0, kind=1) for name in ("table", "desk"))
+    book = entity("book_0", 4.0, 2.0, parent="desk_0")
+    site.view.take("/world/state", state(2, table, desk, book))
+    page.wait("document.querySelectorAll('#map [data-name=book_0]').length > 0")
+    press(page, "First task")
+    page.wait("document.querySelectorAll('#tutorial li').length === 6")
+    assert "bring book_0 to table_0" in text_of(page, "#tutorial")
+    done = "document.querySelectorAll('#tutorial li.good').length"
+    assert page.run(done) == 0
+    press(page, "Be agent_1")
+    page.wait(f"{done} === 1")
+    choose(page, "book_0")
+    page.wait(f"{done} === 2")
+    calls = ["Navigate[book_0]", "Pick[book_0]", "Navigate[table_0]"]
+    for number, call in enumerate(calls, 3):
+        # Another agent's call, or one that failed, is no step.
+        site.view.take("/skills/results", skill_report(1.0, "agent_0", call))
+        site.view.take("/skills/results", skill_report(1.0, "agent_1", call, 3, "failed"))
+        site.view.take("/skills/results", skill_report(2.0, "agent_1", call))
+        page.wait(f"{done} === {number}")
+    placed = "Place[book_0, on, table_0, None, None]"
+    site.view.take("/skills/results", skill_report(3.0, "agent_1", placed))
+    site.view.take("/world/state", state(3, entity("book_0", 4.0, 2.0, parent="table_0")))
+    page.wait(f"{done} === 6")
+    assert "Done." in text_of(page, "#tutorial")
+    press(page, "Close", "#tutorial")
+    page.wait("!!document.querySelector('#tutorial button').textContent.includes('First task')")

@@ -7,6 +7,7 @@ import { Connection } from "./connection";
 import { drawDetails } from "./details";
 import { DriveKeys } from "./drive";
 import { button, byId, refill } from "./draw";
+import { drawTries, drawWhy, drawWork } from "./explain";
 import { FloorMap } from "./map";
 import { drawMemory } from "./memory";
 import { drawAgents, drawApprovals, drawHealth, drawInstruction, drawJudge, drawLog, drawTraces } from "./panels";
@@ -14,6 +15,7 @@ import type { Position } from "./playback";
 import { Playback } from "./playback";
 import type { News, Welcome } from "./protocol";
 import { Store } from "./store";
+import { Tutorial } from "./tutorial";
 
 const TOAST_MS = 7000;
 
@@ -49,6 +51,7 @@ class Page implements App {
   private map = new FloorMap((name, at) => this.select(name, at));
   private playback: Playback;
   private drive = new DriveKeys(this);
+  private tutorial = new Tutorial();
   private version = 0;
   private waiting = false;
   private connected = false;
@@ -82,6 +85,7 @@ class Page implements App {
     this.map.select(name);
     drawDetails(this);
     drawMemory(this);
+    this.tutorial.draw(this);
   }
 
   again(...sections: string[]): void {
@@ -111,6 +115,8 @@ class Page implements App {
     });
     byId("stop").addEventListener("click", () => this.stop());
     for (const id of ["memory-filter", "memory-all"]) byId(id).addEventListener("input", () => drawMemory(this));
+    const consent = byId<HTMLInputElement>("consent");
+    consent.addEventListener("change", () => void this.order({ type: "consent", yes: consent.checked }));
     byId("show-pictures").addEventListener("change", () => this.wantPictures());
     document.addEventListener("keydown", (event) => this.key(event));
   }
@@ -200,6 +206,10 @@ class Page implements App {
     if (has("instruct", "seats")) drawInstruction(this);
     if (has("instruct", "calls", "agents", "seats", "world", "truth")) drawAgents(this);
     if (has("judge")) drawJudge(this);
+    if (has("judge")) drawWork(this);
+    if (has("judge", "instruct", "calls", "world")) drawWhy(this);
+    if (has("tries", "instruct", "seats")) drawTries(this);
+    if (has("calls", "truth", "belief", "seats", "world")) this.tutorial.draw(this);
     if (has("questions", "seats")) drawApprovals(this);
     if (has("traces", "models")) drawTraces(this);
     if (has("health", "rates")) drawHealth(this);
@@ -244,6 +254,9 @@ class Page implements App {
     );
     byId("stop").hidden = this.mode === "bag";
     byId<HTMLButtonElement>("stop").disabled = !this.connected;
+    const agreed = this.store.get<Record<string, boolean>>("seats", "consents");
+    byId<HTMLInputElement>("consent").checked = agreed?.[this.mine] ?? false;
+    byId<HTMLInputElement>("consent").disabled = !this.mayOrder;
     byId("live-only").hidden = this.mode === "bag";
     this.drive.show();
     this.drawPictures();

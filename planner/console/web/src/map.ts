@@ -144,6 +144,9 @@ export class FloorMap {
       this.marks.set(key, mark);
       this.layers.get(layer)?.append(mark);
     }
+    const title = titleOf(name, e);
+    const shown = mark.querySelector("title");
+    if (shown && shown.textContent !== title) shown.textContent = title;
     const classes = `${kind}${name === this.selected ? " selected" : ""}`;
     if (mark.getAttribute("class") !== classes) mark.setAttribute("class", classes);
     mark.setAttribute("transform", this.view.translation([e.x, e.y]));
@@ -153,7 +156,7 @@ export class FloorMap {
   }
 
   private shape(kind: string, name: string, e: Entity): SVGElement {
-    const title = svg("title", null, `${name}${e.parent ? `, ${e.relation} ${e.parent}` : ""}`);
+    const title = svg("title", null, titleOf(name, e));
     if (kind === "agent") {
       const number = Number(/\d+$/.exec(name)?.[0] ?? 0) % 6;
       return svg("g", null, title,
@@ -198,6 +201,11 @@ export class FloorMap {
     });
     this.layers.get("explored")?.replaceChildren(...boxes);
   }
+}
+
+/** What a mark is and where, for a pointer that rests on it. */
+function titleOf(name: string, e: Entity): string {
+  return plain(`${name}${e.parent ? `, ${e.relation} ${e.parent}` : ""}`);
 }
 
 /** Hides names of furniture that would lie over other names; rooms come first. */

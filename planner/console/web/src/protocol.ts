@@ -73,6 +73,20 @@ export interface Judgement {
   parts: { text: string; satisfied: boolean; holds: boolean; detail: string }[];
 }
 
+export interface Work {
+  done: Record<string, number>;
+  offloaded: number | null;
+}
+
+export interface Tries {
+  task: string;
+  most: number;
+  best: number;
+  /** Why the task is not offered again; "" = it is. */
+  again: string;
+  tries: { number: number; percent: number | null; state: "running" | "succeeded" | "failed" }[];
+}
+
 export interface Call {
   at: number;
   agent: string;
