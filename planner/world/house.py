@@ -151,6 +151,22 @@ class Furniture(FileModel):
         return Pose.planar(self.x_m, self.y_m, self.yaw_rad)
 
     @cached_property
+    def pose_inverse(self) -> Pose:
+        """The map in the furniture's frame."""
+        return self.pose.inverse()
+
+    @cached_property
+    def handles_m(self) -> tuple[Vec3, ...]:
+        """Of each joint where its handle is in the map, closed and pulled out along its axis."""
+        found: list[Vec3] = []
+        for joint in self.joints:
+            (x, y, z), (ax, ay, az) = joint.handle, joint.axis
+            pulled = (0.0, joint.travel if joint.kind == "slide" else 0.0)
+            points = [(x + ax * out_m, y + ay * out_m, z + az * out_m) for out_m in pulled]
+            found += map(self.pose.apply, points)
+        return tuple(found)
+
+    @cached_property
     def box(self) -> Box:
         """The axis-aligned box around it when everything is closed."""
         center = (self.x_m, self.y_m, self.size_m[2] / 2)

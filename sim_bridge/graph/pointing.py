@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from planner.world.geometry import Vec3
-from planner.world.house import Furniture, Joint
+from planner.world.house import Furniture
 from planner.world.vocabulary import EntityKind, Relation, floor_name
 from sim_bridge.graph.scene import Node, Place
 from sim_bridge.graph.world import Agent, GraphWorld
@@ -18,6 +18,7 @@ TOLERANCE_M = 0.3
 _ABOVE_M, _OUTSIDE_M = 0.35, 0.15
 # Below this height a point is on the floor.
 _FLOOR_M = 0.3
+_ROUNDING_M = 1e-6
 # Distance between things in one place, so that each can be selected.
 _APART_M = 0.06
 _BESIDE_M = 0.15
@@ -35,12 +36,14 @@ def node_at(
     world: GraphWorld, point_m: Vec3, names: Iterable[str], tolerance_m: float
 ) -> str | None:
     """The node that a point selects: that with the nearest box or handle, within the tolerance."""
-    ranked = [
-        (_distance_m(world, name, point_m), math.dist(world.middle_m(name), point_m), name)
-        for name in names
-    ]
+    within_m = tolerance_m or TOLERANCE_M
+    ranked = []
+    for name in names:
+        away_m = math.dist(world.middle_m(name), point_m)
+        if away_m <= within_m + _extent_m(world, world.nodes[name]) + _ROUNDING_M:
+            ranked.append((_distance_m(world, name, point_m), away_m, name))
     best = min(ranked, default=None)
-    return best[2] if best is not None and best[0] <= (tolerance_m or TOLERANCE_M) else None
+    return best[2] if best is not None and best[0] <= within_m else None
 
 
 def things(world: GraphWorld) -> Iterator[str]:
@@ -58,29 +61,25 @@ def handled(world: GraphWorld) -> Iterator[str]:
     yield from things(world)
 
 
+def _extent_m(world: GraphWorld, node: Node) -> float:
+    """At least the distance of any of a node's box and handles from its middle."""
+    x, y, height = node.size_m
+    # Turned, neither side of the box is longer than both together.
+    box_m = math.hypot(x + y, x + y, height) / 2
+    if node.piece is None or not node.piece.joints:
+        return box_m
+    middle_m = world.middle_m(node.name)
+    return max(box_m, *(math.dist(h, middle_m) for h in node.piece.handles_m))
+
+
 def _distance_m(world: GraphWorld, name: str, point_m: Vec3) -> float:
     gap_m = world.gap_to_m(point_m[:2], name)
     z = world.position_m(name)[2]
     node = world.nodes[name]
     outside_m = max(0.0, z - point_m[2], point_m[2] - z - node.size_m[2])
     to_box_m = math.hypot(gap_m, outside_m)
-    return min([to_box_m, *(math.dist(h, point_m) for h in _handles(node.piece))])
-
-
-def _handles(piece: Furniture | None) -> Iterator[Vec3]:
-    """Handle positions of a piece, closed and open."""
-    for joint in piece.joints if piece is not None else ():
-        for open_share in (0.0, 1.0):
-            yield _handle(piece, joint, open_share) if piece is not None else (0.0, 0.0, 0.0)
-
-
-def _handle(piece: Furniture, joint: Joint, open_share: float) -> Vec3:
-    x, y, z = joint.handle
-    if joint.kind == "slide":
-        ax, ay, az = joint.axis
-        out_m = joint.travel * open_share
-        x, y, z = x + ax * out_m, y + ay * out_m, z + az * out_m
-    return piece.pose.apply((x, y, z))
+    handles = () if node.piece is None else node.piece.handles_m
+    return min([to_box_m, *(math.dist(h, point_m) for h in handles)])
 
 
 def spot_at(world: GraphWorld, point_m: Vec3, relation: Relation, thing: str) -> Spot | None:
@@ -132,7 +131,7 @@ def _offers(
 ) -> Iterator[tuple[float, Vec3]]:
     """The places on or in a node that a point may select, with the point's distance from each."""
     if node.piece is not None:
-        local = node.piece.pose.inverse().apply(point_m)
+        local = node.piece.pose_inverse.apply(point_m)
         if relation is Relation.ON:
             for surface in node.piece.surfaces:
                 off_m = abs(local[2] - surface.center[2])
