@@ -37,6 +37,7 @@ from planner.world.house import House
 from planner.world.house_checks import find_house
 from planner.world.state import WorldState
 from sim_bridge.backend import Backend
+from sim_bridge.drawn_from import DrawsModels
 from sim_bridge.opening import Opened, bare_episode, open_world
 from sim_bridge.part import Drawn
 from sim_bridge.registry import make_backend
@@ -276,6 +277,8 @@ async def play(
             opened.callback(prepared.find_model.close)
         prepared.encoder = load_view_encoder(explore_encoder)
         story.begin(prepared)
+        if isinstance(backend, DrawsModels):
+            say(f"meshes: {backend.drawn_from()}")
         result = await prepared.play()
         trace = traced(
             builder,

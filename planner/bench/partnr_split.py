@@ -7,14 +7,15 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
 
 from planner.app.hssd_export import export_once
-from planner.episodes.episode_file import REPORT_NAME
+from planner.app.model_index import index_models, write_index
+from planner.episodes.episode_file import REPORT_NAME, episodes_in
 from planner.episodes.imported import summary, write_imported
 from planner.episodes.partnr.episodes import import_partnr_episodes
 from planner.houses.hssd.dataset import HssdDataset
@@ -22,6 +23,7 @@ from planner.houses.hssd.movables import Movables
 from planner.parts.kinds import BACKENDS
 from planner.world.errors import FileError, PlannerError
 from planner.world.house_checks import load_house
+from planner.world.vocabulary import AgentKind
 
 GET = (
     "get HSSD (hssd/hssd-hab, branch partnr) for --scenes, the movable objects "
@@ -110,16 +112,25 @@ def _import(file: Path, scenes: Path, objects: Sequence[Path], folder: Path) -> 
 
 
 def export_scenes(
-    split: Split, scenes: Path, backend: str, settings: str, on_scene: Callable[[str], None]
+    split: Split,
+    scenes: Path,
+    objects: Sequence[Path],
+    backend: str,
+    settings: str,
+    say: Callable[[str], None],
+    bodies: Mapping[AgentKind, Path],
 ) -> str:
-    """Has a backend show the scenes' own meshes, where it can; returns its settings file.
+    """Has a backend show the data set's own meshes, where it can; returns its settings file.
 
     Args:
         split: the imported episodes.
         scenes: the downloaded HSSD.
+        objects: folders of the movable models.
         backend: its name.
         settings: its settings file; "" = the shipped one.
-        on_scene: called with the name of each house that is exported now.
+        say: called with a line for each house that is exported now, and for each model that is
+            left out.
+        bodies: URDFs of kinds of agents.
 
     Raises:
         PlannerError: if a scene cannot be exported.
@@ -130,16 +141,31 @@ def export_scenes(
     for path in sorted((split.folder / EPISODES / "houses").glob("*.json")):
         house = load_house(path)
         if export_once(house, scenes, folder):
-            on_scene(house.name)
+            say(f"exported {house.name}")
     own = yaml.safe_load(Path(settings).read_text("utf-8")) if settings else {"version": 1}
     if not isinstance(own, dict):
         raise FileError(settings, "", "is no settings file")
     if own.get("dataset"):
         return settings
+    if not own.get("models"):
+        found = index_models(_classes(split), scenes, objects, bodies)
+        for reason in found.left_out:
+            say(f"left out: {reason}")
+        own["models"] = str(write_index(found.models, split.folder))
     text = yaml.safe_dump({**own, "dataset": str(folder)})
     file = split.folder / f"{backend}-{hashlib.sha256(text.encode()).hexdigest()[:8]}.yaml"
     file.write_text(text, encoding="utf-8")
     return str(file)
+
+
+def _classes(split: Split) -> set[str]:
+    """The classes of all things of the episodes."""
+    found: set[str] = set()
+    for _, episode in episodes_in([split.folder / EPISODES]):
+        if isinstance(episode, FileError):
+            raise episode
+        found |= {item.class_name for item in episode.objects or ()}
+    return found
 
 
 def default_cache() -> Path:

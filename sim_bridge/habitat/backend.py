@@ -25,6 +25,7 @@ from sim_bridge.habitat.dataset.records import HabitatDataset
 from sim_bridge.habitat.dataset.writer import read_dataset
 from sim_bridge.habitat.ground import NavMeshGround
 from sim_bridge.habitat.houses import write_house_dataset
+from sim_bridge.habitat.models import read_models
 from sim_bridge.habitat.options import HabitatOptions, default_options
 from sim_bridge.habitat.process import (
     WORKER,
@@ -73,6 +74,7 @@ class HabitatBackend(KinematicBackend):
         settings = options or default_options()
         super().__init__(settings, catalogue)
         self._settings, self._worker = settings, worker
+        self._models = read_models(settings.models)
         self._houses: list[_HouseData] = []
         self._sandbox: Sandbox | None = None
         self._scene: HabitatScene | None = None
@@ -110,7 +112,9 @@ class HabitatBackend(KinematicBackend):
         known = self._house_data(house)
         world = KinematicWorld(known.ground, episode, seed, self._catalogue, self._options)
         # The previous world is restored if habitat-sim cannot load this one.
-        self._next_scene = HabitatScene(world, self._alive, known.dataset, self._catalogue)
+        self._next_scene = HabitatScene(
+            world, self._alive, known.dataset, self._catalogue, self._models
+        )
         return world
 
     def _on_loaded(self, _house: House) -> None:
@@ -131,6 +135,10 @@ class HabitatBackend(KinematicBackend):
         known = _HouseData(house, dataset, ground)
         self._houses = [known, *self._houses[: _MAX_CACHED_HOUSES - 1]]
         return known
+
+    def drawn_from(self) -> str:
+        """See `sim_bridge.drawn_from.DrawsModels`."""
+        return self._synced_scene().drawn_from
 
     # habitat-sim
 

@@ -33,6 +33,7 @@ class HabitatOptions(WorldOptions):
         dataset: a folder that `planner houses export habitat` wrote, or one with such a folder for
             each house, by its name; "" writes the house's own into `cache`.
         cache: folder of written houses; "" is one for this user.
+        models: file with a data set's meshes of things and bodies (`Models`); "" draws ours.
         start_timeout_s: timeout for habitat-sim to start.
         load_timeout_s: timeout for loading a house, things or a navigation mesh.
         answer_timeout_s: timeout for any other request, such as a view. One that takes longer is
@@ -43,6 +44,7 @@ class HabitatOptions(WorldOptions):
     gpu_device_id: Annotated[int, Field(ge=-1, le=63)] | None = None
     dataset: str = ""
     cache: str = ""
+    models: str = ""
     start_timeout_s: Seconds = 120.0
     load_timeout_s: Seconds = 120.0
     answer_timeout_s: Seconds = 2.0

@@ -17,15 +17,17 @@ from planner.world.agents import Body, CameraMount
 from planner.world.catalogue import Catalogue
 from planner.world.geometry import FloatArray, Pose, Vec3, quaternion_from_matrix, wrap_angle_rad
 from planner.world.house import ObjectPlacement
-from planner.world.vocabulary import Relation
+from planner.world.vocabulary import AgentKind, Relation
 from sim_bridge.embedded.entities import Thing
 from sim_bridge.embedded.rays import NEAR_M
 from sim_bridge.embedded.views import Images, View, intrinsics_of
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.geometry import Ray
 from sim_bridge.habitat.dataset.axes import to_habitat
-from sim_bridge.habitat.dataset.records import HabitatDataset
+from sim_bridge.habitat.dataset.foreign import is_foreign
+from sim_bridge.habitat.dataset.records import HabitatDataset, Template
 from sim_bridge.habitat.dataset.writer import export_bodies, export_things
+from sim_bridge.habitat.models import Models
 from sim_bridge.habitat.process import HabitatError, HabitatProcess
 from sim_bridge.habitat.worker import Pictures, picture_bytes
 
@@ -139,20 +141,23 @@ class HabitatScene:
         sandbox: Callable[[], Sandbox],
         dataset: HabitatDataset,
         catalogue: Catalogue,
+        models: Models | None = None,
     ) -> None:
         """Writes the templates of the episode's things and bodies, and loads everything.
 
-        `sandbox` returns the running habitat-sim.
+        `sandbox` returns the running habitat-sim; `models` has meshes of a data set.
 
         Raises:
             HabitatError: if habitat-sim cannot.
+            FileError: for a model that cannot be used.
         """
         self._world, self._sandbox, self._dataset = world, sandbox, dataset
         placed = [_placement(thing) for thing in world.things.values()]
         first = len(world.pieces) + 1
-        things = export_things(placed, dataset.directory, first, catalogue)
+        things = export_things(placed, dataset.directory, first, catalogue, models)
         kinds = {agent.body.kind: agent.body for agent in world.agents.values()}
-        bodies = export_bodies(kinds, dataset.directory)
+        bodies = export_bodies(kinds, dataset.directory, models)
+        self.drawn_from = _drawn_from(dataset, things, bodies)
         configs = {name: template.config for name, template in things.items()}
         configs |= {a.name: bodies[a.body.kind].config for a in world.agents.values()}
         self._things = [
@@ -287,6 +292,17 @@ class HabitatScene:
                 list(dict.fromkeys(hit)) for hit in cast(Sequence[Sequence[int]], reply["hits"])
             ]
         return found
+
+
+def _drawn_from(
+    dataset: HabitatDataset, things: Mapping[str, Template], bodies: Mapping[AgentKind, Template]
+) -> str:
+    """Whose meshes are drawn: of the house, how many things, and each kind of body."""
+    shown = sum(bool(template.model) for template in things.values())
+    house = "of its data set" if is_foreign(dataset) else "ours"
+    words = [f"house {house}", f"things {shown} of {len(things)} of a data set"]
+    words += [f"{kind.value} {template.model or 'ours'}" for kind, template in bodies.items()]
+    return ", ".join(words)
 
 
 def _placement(thing: Thing) -> ObjectPlacement:

@@ -9,6 +9,7 @@ from planner.bench.partnr_split import EPISODES, default_cache, export_scenes, i
 from planner.bench.runs import run_cli
 from planner.bench.runs.partnr_tables import table_lines
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
+from planner.world.vocabulary import AgentKind
 
 _DEFAULT_BACKEND = "embedded"
 
@@ -28,6 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     data.add_argument(
         "--episodes", dest="file", type=Path, metavar="FILE", help="PARTNR's val.json.gz"
     )
+    for kind, what in (("robot", "Spot's"), ("human", "a humanoid's")):
+        data.add_argument(
+            f"--{kind}-urdf", type=Path, metavar="FILE", help=f"{what}, to draw it; default: ours"
+        )
     data.add_argument(
         "--cache", type=Path, metavar="DIR", help="for imported houses; default: one for this user"
     )
@@ -44,20 +49,24 @@ def run(args: argparse.Namespace) -> int:
     cache = args.cache or default_cache()
     split = import_split(args.file, args.scenes, args.objects, cache)
     print(split.note, end="", flush=True)
+    bodies = {AgentKind.ROBOT: args.robot_urdf, AgentKind.HUMAN: args.human_urdf}
     args.backend = args.backend or _DEFAULT_BACKEND
     args.backend_config = export_scenes(
         split,
         args.scenes,
+        args.objects,
         args.backend,
         args.backend_config,
-        lambda name: print(f"exported {name}", flush=True),
+        lambda line: print(line, flush=True),
+        {kind: path for kind, path in bodies.items() if path is not None},
     )
     args.suite = str(split.folder / EPISODES)
     status = run_cli.run(args)
     rows = list(newest_rows(args.out / ROWS_NAME).values())
+    meshes = sorted({row.evidence["meshes"] for row in rows if "meshes" in row.evidence})
     world = (
         f"{split.taken} of the {split.read} episodes of the file could be imported; run on "
-        f"{args.backend}, things drawn with this project's meshes"
+        f"{args.backend}; meshes: {'; '.join(meshes) if meshes else 'ours'}"
     )
     print("\n".join(["", *table_lines(rows, world)]))
     return status

@@ -44,6 +44,7 @@ from planner.world.house import House
 from planner.world.house_checks import load_episode
 from planner.world.vocabulary import AgentKind
 from sim_bridge.backend import Backend
+from sim_bridge.drawn_from import DrawsModels
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,10 @@ class EpisodeWorker:
                 "axes": self._axes(acting, result.evidence),
                 "verdict": _verdict(result),
                 "cost": _cost(account),
-                "evidence": _evidence(result) | _asked(person) | _counted_as(episode),
+                "evidence": _evidence(result)
+                | _asked(person)
+                | _counted_as(episode)
+                | _drawn(run.backend),
                 "trace": trace_stem(job),
                 "metrics": measured.metrics,
                 "portions": measured.portions,
@@ -350,6 +354,11 @@ def _counted_as(episode: Episode) -> dict[str, str]:
         return {}
     variants = {"variants": " ".join(criteria.variants)} if criteria.variants else {}
     return {"category": criteria.category, **variants}
+
+
+def _drawn(backend: Backend) -> dict[str, str]:
+    """Whose meshes were drawn, where that may differ."""
+    return {"meshes": backend.drawn_from()} if isinstance(backend, DrawsModels) else {}
 
 
 def _asked(person: SimulatedPerson | None) -> dict[str, str]:

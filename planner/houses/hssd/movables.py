@@ -1,8 +1,9 @@
-"""Sizes of the movable models that PARTNR's episodes add to a scene."""
+"""The movable models that PARTNR's episodes add to a scene: their sizes and meshes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -12,10 +13,27 @@ from planner.houses.hssd.glb import bounds_of
 from planner.houses.hssd.templates import mesh_file, read_object
 from planner.houses.hssd.transforms import TO_OURS, box_corners
 from planner.world.errors import FileError
-from planner.world.geometry import Vec3
+from planner.world.geometry import FloatArray, Vec3
 
 _ENDING = ".object_config.json"
 _MIN_SIZE_M = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class MovableMesh:
+    """The mesh of a model.
+
+    Attributes:
+        file: a GLB file.
+        turn: (3, 3), from the file's axes to ours, in metres.
+        low_m: (3,), lowest corner of the box around it, in our axes.
+        high_m: (3,), highest corner.
+    """
+
+    file: Path
+    turn: FloatArray
+    low_m: FloatArray
+    high_m: FloatArray
 
 
 class Movables:
@@ -42,8 +60,13 @@ class Movables:
                 found.setdefault(path.name.removesuffix(_ENDING), path)
         return found
 
-    def size_of(self, model: str) -> Vec3 | None:
-        """The extent of a model along its own axes, upright; None for an unknown model.
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All models, sorted by folder and file."""
+        return tuple(self._configs)
+
+    def mesh_of(self, model: str) -> MovableMesh | None:
+        """The mesh of a model; None for an unknown one.
 
         Raises:
             FileError: if its files are invalid.
@@ -52,8 +75,21 @@ class Movables:
         if config is None:
             return None
         template = read_object(config)
-        bounds = bounds_of(mesh_file(config, template))
-        matrix = TO_OURS @ template.sizes(np.ones(3)) @ template.turn_of_mesh()
-        extent = np.ptp(box_corners(bounds.low, bounds.high) @ matrix.T, axis=0)
+        file = mesh_file(config, template)
+        bounds = bounds_of(file)
+        turn = TO_OURS @ template.sizes(np.ones(3)) @ template.turn_of_mesh()
+        corners = box_corners(bounds.low, bounds.high) @ turn.T
+        return MovableMesh(file, turn, corners.min(axis=0), corners.max(axis=0))
+
+    def size_of(self, model: str) -> Vec3 | None:
+        """The extent of a model along its own axes, upright; None for an unknown model.
+
+        Raises:
+            FileError: if its files are invalid.
+        """
+        mesh = self.mesh_of(model)
+        if mesh is None:
+            return None
+        extent = mesh.high_m - mesh.low_m
         x, y, z = (round(max(float(value), _MIN_SIZE_M), 4) for value in extent)
         return (x, y, z)

@@ -115,6 +115,15 @@ def export_foreign(house: House, scene: ForeignScene, directory: Path) -> Habita
     return finish_dataset(house, directory)
 
 
+def is_foreign(dataset: HabitatDataset) -> bool:
+    """Whether a dataset refers to files of another one, as `export_foreign` writes it.
+
+    Raises:
+        FileError: if the stage's configuration cannot be read.
+    """
+    return Path(str(_read(dataset.stage).get("render_asset", ""))).is_absolute()
+
+
 def _scenery(number: int, body: ForeignBody, floor_m: float, directory: Path) -> configs.Document:
     """A body that our house lacks; articulated ones stay closed, as no agent can open them."""
     name, placed = f"scenery-{number}", _on_our_floor(body, floor_m)

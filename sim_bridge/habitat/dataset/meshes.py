@@ -15,7 +15,7 @@ from planner.world.shapes import Part
 from sim_bridge.habitat.dataset.axes import points_to_habitat
 from sim_bridge.habitat.dataset.triangles import Triangles, part_triangles
 
-_MISSING = (
+MISSING = (
     "writing meshes needs trimesh, which is not installed: "
     ".venv/bin/pip install -c constraints.txt -e '.[habitat]'"
 )
@@ -73,7 +73,7 @@ def write_glb(solids: Sequence[Solid], path: Path) -> None:
         import trimesh
         from trimesh.visual.material import PBRMaterial
     except ImportError:
-        raise PlannerError(_MISSING) from None
+        raise PlannerError(MISSING) from None
     scene = trimesh.Scene()
     for index, solid in enumerate(solids):
         material = PBRMaterial(

@@ -41,12 +41,14 @@ class Template:
         semantic_id: the entity's id in instance images; several things may share one config, which
             then says 0.
         joints: empty for a rigid object.
+        model: of another data set, whose mesh it shows; "" = ours.
     """
 
     name: str
     config: Path
     semantic_id: int
     joints: tuple[JointHandle, ...] = ()
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

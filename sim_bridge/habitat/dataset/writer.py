@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from planner.world.agents import Body
 from planner.world.appearance import thing_parts
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.errors import FileError
+from planner.world.files import FileModel
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.vocabulary import AgentKind
@@ -25,6 +27,9 @@ from sim_bridge.habitat.dataset.meshes import (
 from sim_bridge.habitat.dataset.records import HabitatDataset, Template, link_name
 from sim_bridge.habitat.dataset.triangles import box_triangles
 from sim_bridge.habitat.dataset.urdf import BASE, joint_handles, joint_origin, urdf_text
+from sim_bridge.habitat.dataset.urdf_body import body_mesh
+from sim_bridge.habitat.dataset.wrapped import thing_mesh
+from sim_bridge.habitat.models import Models
 from sim_bridge.structure import Slab, structure_slabs
 
 _MESHES, _THINGS, _BODIES = "meshes", "things", "bodies"
@@ -157,44 +162,69 @@ def export_things(
     directory: Path,
     first_id: int,
     catalogue: Catalogue | None = None,
+    models: Models | None = None,
 ) -> dict[str, Template]:
     """Adds the templates of an episode's things to a dataset; existing ones are kept.
 
     Things of one class and size share one configuration, whose semantic id is 0: the simulator's
-    instances need `Template.semantic_id`, which counts from `first_id`.
+    instances need `Template.semantic_id`, which counts from `first_id`. What `models` has is drawn
+    with its mesh; rays meet ours.
 
     Raises:
         PlannerError: if trimesh is missing.
-        FileError: if a class is unknown or a file cannot be written.
+        FileError: if a class is unknown, a model cannot be used, or a file cannot be written.
     """
     known = catalogue or default_catalogue()
     templates: dict[str, Template] = {}
     for at, item in enumerate(objects, first_id):
-        config = directory / _THINGS / f"{_kind_of(item)}.object_config.json"
+        model = models.of(item) if models is not None else None
+        stem = _kind_of(item) if model is None else f"{_kind_of(item)}--{_digest(model)}"
+        config = directory / _THINGS / f"{stem}.object_config.json"
         if not config.is_file():
             meshes = _thing_meshes(item, directory, known)
+            if model is not None:
+                drawn = directory / _MESHES / f"{stem}.glb"
+                write_file(drawn, thing_mesh(model, item))
+                meshes = MeshFiles(drawn, meshes.touched)
             notes: configs.Document = {"class": item.class_name}
             document = configs.object_config(meshes, config.parent, 0, notes)
             write_file(config, configs.json_bytes(document))
-        templates[item.name] = Template(item.name, config, at)
+        shown = "" if model is None else model.name
+        templates[item.name] = Template(item.name, config, at, model=shown)
     return templates
 
 
-def export_bodies(bodies: Mapping[AgentKind, Body], directory: Path) -> dict[AgentKind, Template]:
+def _digest(model: FileModel) -> str:
+    """Tells models apart whose files may have the same name."""
+    return hashlib.sha256(model.model_dump_json().encode()).hexdigest()[:16]
+
+
+def export_bodies(
+    bodies: Mapping[AgentKind, Body], directory: Path, models: Models | None = None
+) -> dict[AgentKind, Template]:
     """Adds the agents' bodies to a dataset, each one rigid object with semantic id 0.
+
+    Those of which `models` has a URDF are drawn with its meshes.
 
     Raises:
         PlannerError: if trimesh is missing.
-        FileError: if a file cannot be written.
+        FileError: if a model cannot be used, or a file cannot be written.
     """
     templates: dict[AgentKind, Template] = {}
     for kind, body in bodies.items():
-        config = directory / _BODIES / f"{kind.value}.object_config.json"
+        model = models.bodies.get(kind) if models is not None else None
+        stem = kind.value if model is None else f"{kind.value}--{_digest(model)}"
+        config = directory / _BODIES / f"{stem}.object_config.json"
         if not config.is_file():
             meshes = write_meshes(part_solids(body.parts), config.parent / kind.value)
+            if model is not None:
+                drawn = config.parent / f"{stem}.glb"
+                write_file(drawn, body_mesh(model))
+                meshes = MeshFiles(drawn, meshes.touched)
             document = configs.object_config(meshes, config.parent, 0, {"class": kind.value})
             write_file(config, configs.json_bytes(document))
-        templates[kind] = Template(kind.value, config, 0)
+        shown = "" if model is None else Path(model.urdf).stem
+        templates[kind] = Template(kind.value, config, 0, model=shown)
     return templates
 
 

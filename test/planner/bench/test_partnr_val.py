@@ -47,6 +47,7 @@ def test_the_split_runs_on_habitat_and_goes_on_where_it_was(
     assert "0.73 (0.01)" in react
     assert any(line.startswith("ours") and "expert" in line and "full" in line for line in lines)
     assert "1 of 1 episodes have a verdict; 1 of the 1 episodes of the file" in lines[-1]
+    assert "meshes: house of its data set, things 1 of 1 of a data set, robot ours" in lines[-1]
     # The scene's own meshes were loaded: no dataset of our own was written.
     found = (tmp_path / "cache").glob(f"*/datasets/hssd-{SCENE}/*.scene_dataset_config.json")
     assert len(list(found)) == 1
