@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from planner.world.geometry import Vec3
-from planner.world.house import Furniture
+from planner.world.house import Furniture, Surface
 from planner.world.vocabulary import EntityKind, Relation, floor_name
 from sim_bridge.graph.scene import Node, Place
 from sim_bridge.graph.world import Agent, GraphWorld
@@ -88,7 +88,7 @@ def spot_at(world: GraphWorld, point_m: Vec3, relation: Relation, thing: str) ->
         (cost, name, at_m)
         for name in handled(world)
         if not world.carries(thing, name)
-        for cost, at_m in _offers(world, world.nodes[name], point_m, relation)
+        for cost, at_m in _offers(world, world.nodes[name], point_m, relation, thing)
     ]
     best = min(found, default=None)
     if best is not None:
@@ -127,9 +127,12 @@ def spot_at_thing(
 
 
 def _offers(
-    world: GraphWorld, node: Node, point_m: Vec3, relation: Relation
+    world: GraphWorld, node: Node, point_m: Vec3, relation: Relation, thing: str
 ) -> Iterator[tuple[float, Vec3]]:
-    """The places on or in a node that a point may select, with the point's distance from each."""
+    """The places on or in a node that a point may select, with the point's distance from each.
+
+    On a surface the thing does not stick out beyond the edge, if it fits.
+    """
     if node.piece is not None:
         local = node.piece.pose_inverse.apply(point_m)
         if relation is Relation.ON:
@@ -137,7 +140,8 @@ def _offers(
                 off_m = abs(local[2] - surface.center[2])
                 half = (surface.size[0] / 2, surface.size[1] / 2)
                 if off_m <= _ABOVE_M and _over(local, surface.center, half):
-                    yield off_m, node.piece.pose.apply((*local[:2], surface.center[2]))
+                    x, y = _off_the_edge(local, surface, _half_on(world, thing, node.piece))
+                    yield off_m, node.piece.pose.apply((x, y, surface.center[2]))
             return
         for hollow in node.piece.interiors:
             out = _travel(node.piece, hollow.joint) if hollow.moves else (0.0, 0.0, 0.0)
@@ -155,6 +159,27 @@ def _offers(
     if off_m <= _ABOVE_M and world.gap_to_m(point_m[:2], node.name) == 0.0:
         height_m = node.size_m[2] if relation is Relation.ON else node.size_m[2] / 4
         yield off_m, (point_m[0] - x, point_m[1] - y, height_m)
+
+
+def _half_on(world: GraphWorld, thing: str, piece: Furniture) -> tuple[float, float]:
+    """Half of a thing's sides along the sides of furniture."""
+    along, across, _ = world.nodes[thing].size_m
+    c, s = abs(math.cos(piece.yaw_rad)), abs(math.sin(piece.yaw_rad))
+    return (along * c + across * s) / 2, (along * s + across * c) / 2
+
+
+def _off_the_edge(point: Vec3, surface: Surface, half: tuple[float, float]) -> tuple[float, float]:
+    """The point moved inwards, so that a thing is on the surface with all of its underside."""
+    x, y = (
+        middle + max(-room, min(room, at - middle))
+        for at, middle, room in zip(
+            point,
+            surface.center,
+            (max(0.0, size / 2 - side) for size, side in zip(surface.size, half, strict=True)),
+            strict=False,
+        )
+    )
+    return x, y
 
 
 def _over(point: Vec3, center: Vec3, half: tuple[float, float]) -> bool:

@@ -240,6 +240,10 @@ def _place(act: Act) -> Routine:
         if math.dist(point_m[:2], (act.who.x_m, act.who.y_m)) > act.who.body.reach_m:
             return _lacking(Action(verb, thing, parent), Precondition.NEAR)
     action = Action(verb, thing, parent)
+    # In a graph, near furniture is near all of it; a house says how far a hand has to reach.
+    in_house = spot.place[1] in world.nodes and world.nodes[parent].piece is not None
+    if in_house and math.dist(spot.at_m[:2], (act.who.x_m, act.who.y_m)) > act.who.body.reach_m:
+        return _lacking(action, Precondition.NEAR)
     return (
         yield from _attempt(
             act,

@@ -1,5 +1,6 @@
 """The graph world behind the bridge's protocol conforms in our houses and in foreign graphs."""
 
+import math
 from pathlib import Path
 
 import graph_kitchen as kitchen
@@ -120,6 +121,51 @@ def test_the_last_agent_to_reach_for_a_thing_finds_it_held(tmp_path: Path) -> No
     result = backend.poll(unknown).result
     assert result is not None
     assert result.code is PrimitiveCode.UNKNOWN_AGENT
+
+
+def test_on_a_long_table_a_thing_goes_where_a_hand_reaches_and_off_the_edge() -> None:
+    house = open_world(default_house(), "", 7).house
+    piece = max(
+        (p for p in house.furniture if p.surfaces and p.surfaces[0].clearance > 1.0),
+        key=lambda p: max(p.surfaces[0].size),
+    )
+    (x, y, z), (depth, width) = piece.surfaces[0].center, piece.surfaces[0].size
+    corners = [
+        piece.pose.apply((x + a * depth / 2, y + b * width / 2, z))
+        for a in (-1, 1)
+        for b in (-1, 1)
+    ]
+    thing = house.objects[0]
+    backend = GraphBackend()
+    backend.reset(house, bare_episode(house, 1), 1)
+
+    def do(primitive: Primitive) -> PrimitiveResult:
+        handle = backend.start("agent_0", primitive)
+        while (result := backend.poll(handle).result) is None:
+            backend.step(TICK_S)
+        return result
+
+    def middle() -> tuple[float, float, float]:
+        state = backend.world_state()
+        assert state is not None
+        return state.entities[thing.name].box.center_m
+
+    assert do(Primitive(PrimitiveName.NAVIGATE, middle())).succeeded
+    assert do(Primitive(PrimitiveName.PICK, middle())).succeeded
+    near, far = corners[0], max(corners, key=lambda corner: math.dist(corner, corners[0]))
+    # A point on the floor is walked onto.
+    assert do(Primitive(PrimitiveName.NAVIGATE, (*near[:2], 0.0))).succeeded
+    refused = do(Primitive(PrimitiveName.PLACE, far, relation=Relation.ON))
+    assert refused.code is PrimitiveCode.TOO_FAR
+    assert refused.evidence == {"precondition": "close"}
+    assert do(Primitive(PrimitiveName.PLACE, near, relation=Relation.ON)).succeeded
+    state = backend.world_state()
+    assert state is not None
+    box, top = state.entities[thing.name].box, piece.box
+    assert state.entities[thing.name].parent == piece.name
+    for axis in (0, 1):
+        assert top.minimum_m[axis] - 1e-6 <= box.minimum_m[axis]
+        assert box.maximum_m[axis] <= top.maximum_m[axis] + 1e-6
 
 
 class SeesGhosts(GraphBackend):
