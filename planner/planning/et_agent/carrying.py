@@ -89,6 +89,10 @@ class Carrying:
         if not self.walk.has_succeeded():
             self._fail(f"{place} cannot be reached")
             return
+        first = self._brought[-1]
+        if not self.walk.known.is_close(first):
+            # Beside the first thing: at the end the agent is close to both (ETPLAN-4.3).
+            yield self.walk.act(SkillName.NAVIGATE, first)
         async for call in self._put([thing], place, errand.where):
             yield call
 

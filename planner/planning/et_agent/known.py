@@ -131,6 +131,11 @@ class Known:
         node = self.entities.get(name)
         return math.inf if node is None else math.dist(node.position_m[:2], self.here_m[:2])
 
+    def is_close(self, name: str) -> bool:
+        """Whether the agent is CLOSE to a known entity (ETPLAN-3.1)."""
+        node = self.entities.get(name)
+        return node is not None and self._to_box_m(self.here_m, node) < CLOSE_M
+
     def apart_m(self, name: str, other: str) -> float:
         """The distance of two known entities, as seen from above."""
         one, two = self.entities[name], self.entities[other]
@@ -182,9 +187,12 @@ class Known:
 
     def _gap_m(self, node: BeliefNode, other: BeliefNode) -> float:
         """Distance of an entity's middle from another one's box, as seen from above."""
+        return self._to_box_m(node.position_m, other)
+
+    def _to_box_m(self, point_m: Vec3, other: BeliefNode) -> float:
         piece = self._layout.furniture_by_name.get(other.name)
         box = Box.around(other.position_m, other.size_m, 0.0) if piece is None else piece.box
-        x, y, _ = node.position_m
+        x, y, _ = point_m
         (x0, y0, _), (x1, y1, _) = box.minimum_m, box.maximum_m
         return math.hypot(max(0.0, x0 - x, x - x1), max(0.0, y0 - y, y - y1))
 

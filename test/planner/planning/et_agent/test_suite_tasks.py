@@ -30,6 +30,11 @@ def suite() -> Pack:
         "et_test_7-two_objects-0016",
         "et_test_8-manipulation-0003",
         "et_test_8-manipulation_relation-0004",
+        # Things on a large table or bed, out of a hand's reach from where the agent stands.
+        "et_test_5-manipulation-0010",
+        "et_test_2-two_objects-0000",
+        # A book on the corner of a nightstand that a magazine lies on.
+        "et_test_1-manipulation_relation-0018",
     ],
 )
 def test_a_task_that_failed_is_done(name: str) -> None:
