@@ -109,7 +109,7 @@ def compare_judges(backend: Backend, house: House, seed: int) -> JudgesParity:
         PlannerError: if the simulator cannot load the house, or its geometry cannot be asked.
     """
     if not isinstance(backend, GeometrySource):
-        raise PlannerError("--judges: this simulator's geometry cannot be asked")
+        raise PlannerError("this simulator's geometry cannot be asked")
     backend.reset(house, bare_episode(house, 1), seed)
     parity = JudgesParity(house.name)
     state = truth(backend)

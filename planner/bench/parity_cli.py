@@ -14,9 +14,10 @@ import numpy as np
 from planner.bench.judges import compare_judges, judges_lines
 from planner.bench.parity import Pixels, compare_backends, make_pair, parity_lines
 from planner.parts.kinds import BACKENDS
-from planner.world.errors import FileError
+from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_house
+from sim_bridge.geometry import GeometrySource
 from sim_bridge.opening import bare_episode
 from sim_bridge.part import Drawn
 from sim_bridge.registry import make_backend
@@ -70,6 +71,8 @@ def _compare_judges(houses: Sequence[House], names: Sequence[str], seed: int) ->
         for name in names:
             backend = make_backend(name, drawn=Drawn(pictures=False))
             opened.callback(backend.close)
+            if not isinstance(backend, GeometrySource):
+                raise PlannerError(f"--judges: the geometry of {name} cannot be asked")
             # One that is missing is told before the first table.
             backend.reset(houses[0], bare_episode(houses[0], 1), seed)
             backends.append(backend)

@@ -261,11 +261,16 @@ def test_a_simulator_that_is_not_there_is_one_error(
     assert told.out == ""
 
 
-def test_a_world_without_geometry_is_refused(small_house: House) -> None:
+def test_a_world_without_geometry_is_refused(
+    small_house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
     backend = make_backend("graph")
     with pytest.raises(PlannerError, match="geometry cannot be asked"):
         compare_judges(backend, small_house, 3)
     backend.close()
+    words = ["bench", "parity", "--judges", "--a", "graph", "--b", "embedded", "train_0"]
+    assert main(words) == 2
+    assert "--judges: the geometry of graph cannot be asked" in capsys.readouterr().err
 
 
 def test_rays_enter_bodies_in_order(small_house: House, embedded: EmbeddedBackend) -> None:
