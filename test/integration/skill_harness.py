@@ -81,9 +81,9 @@ class Goal:
         self.feedback: list[Any] = []
         self.status = GoalStatus.STATUS_UNKNOWN
 
-    def result(self) -> ExecuteSkill.Result:
+    def result(self, limit_s: float = TIMEOUT_S) -> ExecuteSkill.Result:
         asked = self.handle.get_result_async()
-        self.caller.wait(asked.done, "the skill's result")
+        self.caller.wait(asked.done, "the skill's result", limit_s)
         self.status = asked.result().status
         result: ExecuteSkill.Result = asked.result().result
         return result
