@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from planner.console import protocol
+from planner.console.lobby import Lobby
 from planner.console.orders import Done, Orders
 from planner.console.protocol import Order
 from planner.console.seats import GRACE_S, OPERATOR, Seats
@@ -61,6 +62,7 @@ class Desk:
     # Driven agents that somebody stopped; they drive again after the keys were let go.
     _halted: set[str] = field(default_factory=set)
     _tries: Tries = field(default_factory=Tries)
+    _lobby: Lobby = field(default_factory=Lobby)
     # By session: whether its person agreed that what they do trains planners.
     _consents: dict[str, bool] = field(default_factory=dict)
 
@@ -82,6 +84,7 @@ class Desk:
         self.pictures_wanted(visitor, on=False)
         if any(other.session == visitor.session for other in self._visitors):
             return
+        self._lobby.leave(visitor.session)
         for seat in self._seats.went(visitor.session, self.now_s()):
             if seat != OPERATOR:
                 self.orders.abort(seat)
@@ -116,7 +119,13 @@ class Desk:
             # A stop waits for no disk.
             self._note(visitor, seat, order.type, order)
 
+        doing = f"{seat}/doing"
+        if isinstance(order, protocol.Skill):
+            self.view.table.set("agents", doing, order.call)
+
         def ended(good: bool, text: str) -> None:
+            if isinstance(order, protocol.Skill):
+                self.view.table.drop("agents", doing)
             self._note(visitor, seat, f"{order.type} ended", None, good=good, text=text)
             self.view.say(visitor.who, f"{_named(order)}: {text}", good=good)
             done(good, text)
@@ -131,6 +140,9 @@ class Desk:
             words = order.words
         else:
             return
+        self._begin(visitor, words)
+
+    def _begin(self, visitor: Visitor, words: str) -> None:
         if (given_up := self._tries.give_up()) is not None:
             # One that was stopped or canceled has no verdict.
             self._note_end(given_up)
@@ -178,7 +190,7 @@ class Desk:
     def _seat_of(self, order: Order) -> str:
         if isinstance(order, protocol.Skill | protocol.Abort | protocol.Drive):
             return order.agent
-        of_all = protocol.Stop | protocol.Take | protocol.Leave | protocol.Consent
+        of_all = protocol.Stop | protocol.Take | protocol.Leave | protocol.Join | protocol.Consent
         return "" if isinstance(order, of_all) else OPERATOR
 
     def _refusal(self, visitor: Visitor, order: Order, seat: str) -> str:
@@ -189,6 +201,11 @@ class Desk:
             return "this page may only look"
         if isinstance(order, protocol.Take):
             return self._refusal_of_seat(visitor, order.seat)
+        if isinstance(order, protocol.Join):
+            return self._refusal_of_lobby(visitor) if order.on else ""
+        if isinstance(order, protocol.Leave):
+            mine = self._seats.holder(order.seat, self.now_s()) == visitor.session
+            return "" if mine else f"this page is not {order.seat}"
         if seat and self._seats.holder(seat, self.now_s()) != visitor.session:
             role = "in control" if seat == OPERATOR else f"the partner {seat}"
             return f"this page is not {role}"
@@ -202,7 +219,7 @@ class Desk:
                 return refusal
         # Without any agent yet, an instruction is for all that come.
         has_agents = bool(self.view.agents)
-        asks = isinstance(order, protocol.Instruct | protocol.Again)
+        asks = isinstance(order, protocol.Instruct)
         if asks and has_agents and not self._free_agents():
             return "all agents are persons; one has to leave its seat first"
         return ""
@@ -223,6 +240,16 @@ class Desk:
         if isinstance(now, dict) and _is_running(now) and seat in now["agents"]:
             return f"{seat} follows the instruction that is running; end that first"
         return ""
+
+    def _refusal_of_lobby(self, visitor: Visitor) -> str:
+        """Two persons need the first two agents, and neither is one already."""
+        first_two = self.view.agents[:2]
+        for seat in first_two:
+            if self._seats.holder(seat, self.now_s()) == visitor.session:
+                return f"this page is {seat} already"
+        refusals = (self._refusal_of_seat(visitor, seat) for seat in first_two)
+        none = "" if first_two else "there are no agents yet"
+        return none or next((refusal for refusal in refusals if refusal), "")
 
     def _may_drive(self, visitor: Visitor) -> bool:
         """In simulators every partner; elsewhere the operator, whom the gate asks as well."""
@@ -270,10 +297,14 @@ class Desk:
                 self._seats.leave(order.seat, visitor.session)
                 self._show_seats()
                 done(True, "left")
+            case protocol.Join():
+                self._join(visitor, done) if order.on else self._wait_no_longer(visitor, done)
             case protocol.Instruct():
                 self.orders.instruct(order.words, self._instructed(), order.dialogue, done)
             case protocol.Again():
-                self.orders.again(self._tries.task, self._instructed(), done)
+                # Two persons do the task by themselves: nobody is told anything.
+                words = self._tries.task if self._free_agents() or not self.view.agents else ""
+                self.orders.again(words, self._instructed(), done)
             case protocol.Answer():
                 self.orders.answer(order.words, done)
             case protocol.Cancel():
@@ -298,6 +329,28 @@ class Desk:
                 self._show_seats()
                 done(True, "noted: may be used" if order.yes else "noted: may not be used")
 
+    def _join(self, visitor: Visitor, done: Done) -> None:
+        pair = self._lobby.join(visitor.session)
+        if pair is None:
+            self._show_seats()
+            done(True, "waits for a second person")
+            return
+        for seat, session in zip(self.view.agents, pair, strict=False):
+            self._seats.take(seat, session, self.now_s())
+            who = next(each for each in self._visitors if each.session == session)
+            self._note(who, seat, "paired", None)
+            self.view.say(who.who, f"is {seat}")
+        self._show_seats()
+        world = self.view.table.get("world", "info")
+        if isinstance(world, dict) and world["task"]:
+            self._begin(visitor, str(world["task"]))
+        done(True, f"you are {self.view.agents[1]}")
+
+    def _wait_no_longer(self, visitor: Visitor, done: Done) -> None:
+        self._lobby.leave(visitor.session)
+        self._show_seats()
+        done(True, "waits no longer")
+
     def _show_seats(self) -> None:
         held = self._seats.all(self.now_s())
         shown: dict[str, Json] = {}
@@ -305,6 +358,8 @@ class Desk:
             names = (v.name for v in self._visitors if v.session == session)
             shown[seat] = {"session": session[:6], "name": next(names, "")}
         self.view.table.set("seats", "now", shown)
+        lobby = [session[:6] for session in self._lobby.waiting]
+        self.view.table.set("seats", "lobby", lobby)
         agreed = {session[:6]: yes for session, yes in self._consents.items()}
         self.view.table.set("seats", "consents", agreed)
         looking = len({visitor.session for visitor in self._visitors})
@@ -330,6 +385,8 @@ def _named(order: Order) -> str:
             return f"memory: {order.change} {order.entity or ''} {order.words}".strip()
         case protocol.Approve():
             return f"{order.agent}: {order.answer}"
+        case protocol.Join():
+            return "lobby"
         case protocol.Consent():
             return "use for training"
         case _:

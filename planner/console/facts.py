@@ -6,6 +6,7 @@ of another type: a message for which a function raises one of `MALFORMED` is unr
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -67,6 +68,15 @@ def _place(content: Any) -> dict[str, Json]:
         "yaw": heading(content.pose.orientation),
         "size": [number(size.x), number(size.y), number(size.z)],
     }
+
+
+def task_of(episode_json: str) -> str:
+    """The instruction of an episode; "" without one."""
+    try:
+        found = json.loads(episode_json) if episode_json else {}
+    except ValueError:
+        return ""
+    return text(found.get("instruction", "")) if isinstance(found, dict) else ""
 
 
 def true_entity(content: Any) -> dict[str, Json]:

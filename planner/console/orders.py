@@ -21,7 +21,7 @@ class Orders(Protocol):
         ...
 
     def again(self, words: str, agents: Sequence[str], done: Done) -> None:
-        """Begins the world anew, then gives the instruction; `done` gets its result."""
+        """Begins the world anew, then gives the instruction, "" = none; `done` gets the result."""
         ...
 
     def answer(self, words: str, done: Done) -> None:

@@ -72,6 +72,18 @@ class Leave(_Message):
     seat: Name
 
 
+class Join(_Message):
+    """To wait in the lobby for a second person; with one there, both are partners.
+
+    Attributes:
+        on: False = waits no longer.
+    """
+
+    type: Literal["join"]
+    order: Number
+    on: bool = True
+
+
 class Instruct(_Message):
     """To give an instruction, with the turns so far where one is continued."""
 
@@ -203,6 +215,7 @@ class Play(_Message):
 Order = (
     Take
     | Leave
+    | Join
     | Instruct
     | Again
     | Answer

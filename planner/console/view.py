@@ -189,6 +189,7 @@ class View:
                 "simulated": bool(message.simulated),
                 "house": facts.text(message.house, 200),
                 "episode": facts.text(message.episode_id, 200),
+                "task": facts.task_of(str(getattr(message, "episode_json", ""))),
                 "agents": list(self.agents),
                 "bodies": facts.texts(message.bodies),
                 "version": facts.text(message.version, 100),

@@ -143,8 +143,10 @@ class StackOrders:
                 driver.stop()
             begun = self._begin(Trigger, topics.RESTART_WORLD, Trigger.Request())
             answer = await self._end(begun, WAIT_S)
-            if answer.success:
+            if answer.success and words:
                 self.instruct(words, agents, (), done)
+            elif answer.success:
+                done(True, "the world is at its beginning")
             else:
                 done(False, f"the world does not begin anew: {answer.message}")
 

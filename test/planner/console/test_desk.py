@@ -20,6 +20,7 @@ from planner.console.protocol import (
     Correct,
     Drive,
     Instruct,
+    Join,
     Leave,
     Order,
     Skill,
@@ -362,3 +363,83 @@ def test_consent_to_training_is_recorded_and_shown_and_can_be_taken_back(office:
         (page.who, {"yes": True}),
         (page.who, {"yes": False}),
     ]
+
+
+JOIN = Join(type="join", order=1)
+
+
+def test_two_persons_are_paired_as_the_partners_of_two_agents(office: Office) -> None:
+    one, two, three = (office.page(name * 8) for name in "abc")
+    world = info("agent_0", "agent_1")
+    world.episode_json = json.dumps({"instruction": "Lay the table."})
+    office.view.take("/world/info", world)
+    assert office.give(one, JOIN) == (True, "waits for a second person")
+    assert office.view.table.get("seats", "lobby") == ["aaaaaa"]
+    assert office.give(one, JOIN) == (True, "waits for a second person")
+    assert office.give(two, JOIN) == (True, "you are agent_1")
+    assert office.view.table.get("seats", "lobby") == []
+    seats = office.view.table.get("seats", "now")
+    assert isinstance(seats, dict)
+    assert {seat: held["session"] for seat, held in seats.items()} == {  # type: ignore[index, call-overload]
+        "operator": "aaaaaa",
+        "agent_0": "aaaaaa",
+        "agent_1": "bbbbbb",
+    }
+    first = Skill(type="skill", order=1, agent="agent_0", call="Pick[cup_0]")
+    assert office.give(one, first)[1] == "too far"
+    assert office.give(two, PICK)[1] == "too far"
+    assert office.give(two, first) == (False, "this page is not the partner agent_0")
+    paired = [(e["who"], e["seat"]) for e in office.lines() if e["what"] == "paired"]
+    assert paired == [(one.who, "agent_0"), (two.who, "agent_1")]
+    assert office.give(three, JOIN) == (False, "another page is agent_0 already")
+    assert office.give(two, JOIN) == (False, "this page is agent_1 already")
+    # The task is that of the episode; another try tells nobody anything.
+    assert office.give(one, WORDS) == (
+        False,
+        "all agents are persons; one has to leave its seat first",
+    )
+    tried(office, 0.5, 2)
+    assert office.give(one, AGAIN)[0] is True
+    assert office.robots.asked[-1] == ("again", "", ())
+    assert office.lines()[-1]["try"] == 2
+
+
+def test_who_leaves_the_lobby_or_is_lost_is_not_paired(office: Office) -> None:
+    one, two, three = (office.page(name * 8) for name in "abc")
+    office.give(one, JOIN)
+    assert office.give(one, Join(type="join", order=1, on=False)) == (True, "waits no longer")
+    assert office.give(two, JOIN) == (True, "waits for a second person")
+    office.desk.go(two)
+    assert office.give(three, JOIN) == (True, "waits for a second person")
+    assert office.give(one, JOIN) == (True, "you are agent_1")
+
+
+def test_nobody_is_paired_while_the_agents_follow_an_instruction(office: Office) -> None:
+    page = office.page("aaaaaaaa")
+    office.view.take("/instruct/status", instruction(1, "agent_0"))
+    text = "agent_0 follows the instruction that is running; end that first"
+    assert office.give(page, JOIN) == (False, text)
+    office.view.take("/world/info", info("agent_0"))
+    office.view.take("/instruct/status", instruction(3, "agent_0"))
+    assert office.give(page, JOIN)[1] == "agent_0 is the only agent; a partner needs a second one"
+
+
+def test_nobody_ends_what_another_page_does_by_leaving_its_seat(office: Office) -> None:
+    one, two = office.page("aaaaaaaa"), office.page("bbbbbbbb")
+    office.give(one, PARTNER)
+    leave = Leave(type="leave", order=1, seat="agent_1")
+    assert office.give(two, leave) == (False, "this page is not agent_1")
+    assert ("abort", "agent_1") not in office.robots.asked
+    assert office.give(one, leave) == (True, "left")
+
+
+def test_what_a_person_does_is_shown_until_it_has_ended(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, waiting = office.page("aaaaaaaa"), []
+    office.give(page, PARTNER)
+    monkeypatch.setattr(office.robots, "skill", lambda agent, call, done: waiting.append(done))
+    office.desk.give(page, PICK, lambda good, text: None)
+    assert office.view.table.get("agents", "agent_1/doing") == "Pick[cup_0]"
+    waiting[0](True, "done")
+    assert office.view.table.get("agents", "agent_1/doing") is None

@@ -17,7 +17,7 @@ from console_messages import (
     skill_report,
     state,
 )
-from headless_browser import Browser
+from headless_browser import Browser, find_browser
 from test_server import TIMEOUT_S, Site
 
 from planner.console.access import access_to
@@ -228,3 +228,29 @@ def test_a_first_task_with_its_steps(site: Site, page: Browser) -> None:
     assert "Done." in text_of(page, "#tutorial")
     press(page, "Close", "#tutorial")
     page.wait("!!document.querySelector('#tutorial button').textContent.includes('First task')")
+
+
+def test_two_browsers_are_paired(site: Site, page: Browser) -> None:
+    path = find_browser()
+    assert path is not None
+    press(page, "Wait for a second person")
+    seats = "document.querySelector('#seats').innerText"
+    page.wait(f"{seats}.includes('waiting for a second person')")
+    with Browser(path) as other:
+        # As a telephone shows it.
+        other.visit(site.server.address, width=390, height=844)
+        press(other, "Join who waits")
+        other.wait(f"{seats}.includes('Stop being agent_1')")
+        page.wait(f"{seats}.includes('Stop being agent_0')")
+        page.wait(f"{seats}.includes('agent_1 is a person')")
+        assert not page.run(f"{seats}.includes('waiting')")
+        assert other.run("document.documentElement.scrollWidth") <= 390
+        # The first agent is told what to do as any partner's, and not by the other page.
+        choose(page, "cup_0")
+        press(page, "Pick up", "#details")
+        until(lambda: ("skill", "agent_0", "Pick[cup_0]") in site.robots.asked)
+        choose(other, "cup_0")
+        press(other, "Pick up", "#details")
+        until(lambda: ("skill", "agent_1", "Pick[cup_0]") in site.robots.asked)
+        assert other.complaints == []
+    assert page.complaints == []

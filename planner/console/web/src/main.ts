@@ -7,10 +7,10 @@ import { Connection } from "./connection";
 import { drawDetails } from "./details";
 import { DriveKeys } from "./drive";
 import { button, byId, refill } from "./draw";
-import { drawTries, drawWhy, drawWork } from "./explain";
+import { drawTries, drawWhy, drawWork, inWords } from "./explain";
 import { FloorMap } from "./map";
 import { drawMemory } from "./memory";
-import { drawAgents, drawApprovals, drawHealth, drawInstruction, drawJudge, drawLog, drawTraces } from "./panels";
+import { drawAgents, drawApprovals, drawHealth, drawInstruction, drawJudge, drawLog, drawTraces, running } from "./panels";
 import type { Position } from "./playback";
 import { Playback } from "./playback";
 import type { News, Welcome } from "./protocol";
@@ -233,7 +233,10 @@ class Page implements App {
     if (this.mode === "live" && info) {
       byId("where").textContent = [info.house, info.episode, info.backend].filter(Boolean).join(" · ");
     }
-    const agents = (info?.agents ?? []).slice(1);
+    const agents = (info?.agents ?? []).filter((agent, i) => i > 0 || this.holder(agent) !== "");
+    const lobby = this.store.get<string[]>("seats", "lobby") ?? [];
+    const waits = lobby.includes(this.mine);
+    const mayWait = (info?.agents.length ?? 0) > 1 && !this.partner();
     const holder = this.holder("operator");
     const mine = holder !== "" && holder === this.mine;
     refill(
@@ -249,6 +252,11 @@ class Page implements App {
               if (who === this.mine && who) return button(`Stop being ${agent}`, `seat-${agent}`, () => void this.order({ type: "leave", seat: agent }));
               return button(who ? `${agent} is a person` : `Be ${agent}`, `seat-${agent}`, () => void this.order({ type: "take", seat: agent }), { disabled: who !== "" });
             }),
+            mayWait
+              ? button(waits ? "Wait no longer" : lobby.length ? "Join who waits" : "Wait for a second person", "lobby", () => void this.order({ type: "join", on: !waits }),
+                  { title: "two persons are the partners of the first two agents" })
+              : null,
+            waits ? el("span", { class: "badge warn", role: "status" }, "waiting for a second person") : null,
           ]
         : null,
     );
@@ -288,6 +296,8 @@ class Page implements App {
         box.append(figure);
       }
       figure.querySelector("img")!.src = url;
+      const doing = running(this, agent);
+      figure.querySelector("figcaption")!.textContent = doing ? `${agent} ▶ ${inWords(doing)}` : agent;
     }
     for (const figure of [...box.querySelectorAll<HTMLElement>("figure")]) {
       if (!this.pictures.has(figure.dataset["agent"] ?? "")) figure.remove();

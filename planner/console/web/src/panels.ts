@@ -35,7 +35,7 @@ export function drawInstruction(app: App): void {
           now.plan ? el("details", { open: true, "data-key": "plan" }, el("summary", null, "Plan"), el("p", { class: "plan" }, now.plan)) : null,
           running && may ? button("End this instruction", "cancel", () => void app.order({ type: "cancel" })) : null,
         ]
-      : el("p", { class: "soft" }, app.mode === "bag" ? "no instruction yet at this time" : "no instruction yet"),
+      : el("p", { class: "soft" }, app.store.info?.task ? `The task: “${app.store.info.task}”` : app.mode === "bag" ? "no instruction yet at this time" : "no instruction yet"),
   );
 }
 
@@ -43,15 +43,21 @@ function mark(state: string): string {
   return { done: "✔", succeeded: "✔", failed: "✘", canceled: "■", running: "▶", waiting: "?" }[state] ?? "·";
 }
 
+/** The call that an agent carries out now, planned or a person's; "" = none is known. */
+export function running(app: App, agent: string): string {
+  const now = app.store.instruction;
+  const planned = now && app.store.isRunning ? now.calls[now.agents.indexOf(agent)] : "";
+  return planned || app.store.get<string>("agents", `${agent}/doing`) || "";
+}
+
 /** What each agent does, and its last call. */
 export function drawAgents(app: App): void {
-  const now = app.store.instruction;
   const calls = app.store.rows<Call>("calls").map(([, call]) => call);
   const agents = app.store.info?.agents ?? [];
   refill(
     byId("agents"),
     agents.map((agent, i) => {
-      const planned = now && app.store.isRunning ? now.calls[now.agents.indexOf(agent)] : "";
+      const planned = running(app, agent);
       const last = calls.find((call) => call.agent === agent && !call.part_of);
       const hands = (app.entity(agent).truth ?? app.entity(agent).belief)?.hands.filter(Boolean) ?? [];
       const mayMove = app.store.get<boolean>("agents", `${agent}/may_move`);

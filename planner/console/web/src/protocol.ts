@@ -136,6 +136,7 @@ export interface Info {
   simulated: boolean;
   house: string;
   episode: string;
+  task: string;
   agents: string[];
   bodies: string[];
   version: string;
