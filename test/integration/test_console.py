@@ -224,20 +224,6 @@ def test_a_stop_ends_the_instruction(page: Browser) -> None:
     wait(page, "document.querySelector('#log').textContent.includes('agent_0, agent_1 stopped')")
 
 
-def test_a_task_is_tried_again_in_the_world_of_its_beginning(page: Browser, folder: Path) -> None:
-    book = "document.querySelector('#map [data-name=book_0] title').textContent"
-    assert "couch_0" in page.run(book), "a person brought it there"
-    press(page, "Try again (2 of 3)")
-    wait(page, f"!{book}.includes('couch_0')")
-    # Not `ENDED`: at first the page still shows how the try before ended.
-    wait(page, "document.querySelector('#instruction .done')")
-    wait(page, "document.querySelector('#tries').textContent.includes('Try 2: 100')")
-    assert page.run("document.querySelector('#why').hidden")
-    lines = [json.loads(each) for each in (folder / "run/console.jsonl").read_text().splitlines()]
-    ended = [line for line in lines if line["what"] == "try ended"]
-    assert (ended[-1]["try"], ended[-1]["state"], ended[-1]["best"]) == (2, "succeeded", 2)
-
-
 @pytest.mark.slow
 def test_a_second_console_looks_at_the_same_stack(
     page: Browser, stack: Command, folder: Path
