@@ -9,7 +9,7 @@ from planner.planning.et_agent.errand import Errand, Sought, Where
 from planner.planning.et_agent.orders import Order, shortest
 from planner.planning.et_agent.search import Search
 from planner.planning.et_agent.walk import Calls, Walk
-from planner.world.skill import SkillName
+from planner.world.skill import SkillCode, SkillName
 from planner.world.vocabulary import Relation
 
 
@@ -165,15 +165,28 @@ class Carrying:
         """Walks to the place, at once if it is remembered, else after a search; puts all there."""
         if errand.place is None:
             return
-        search = Search(self.walk, errand.place, things)
-        async for call in search.run():
-            yield call
-        if search.found is None:
-            self.failure = f"{errand.place} was not found"
-            return
-        self._last_place = search.found
-        async for call in self._put(things, search.found, errand.where):
-            yield call
+        full: list[str] = []
+        while True:
+            search = Search(self.walk, errand.place, (*things, *full))
+            async for call in search.run():
+                yield call
+            if search.found is None:
+                self.failure = self.failure or f"{errand.place} was not found"
+                return
+            self.failure, self._last_place = "", search.found
+            before = len(self._brought)
+            async for call in self._put(things, search.found, errand.where):
+                yield call
+            if not self._had_no_room() or len(self._brought) > before:
+                return
+            # "A table" may be another one.
+            full.append(search.found)
+
+    def _had_no_room(self) -> bool:
+        """Whether putting something failed because there was no room for it."""
+        last = self.walk.last
+        no_room = last is not None and last.result.code is SkillCode.NO_PLACEMENT
+        return bool(self.failure) and no_room
 
     async def _put(self, things: Sequence[str], place: str, where: Where | None) -> Calls:
         walk = self.walk

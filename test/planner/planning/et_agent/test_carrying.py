@@ -9,6 +9,10 @@ from planner.planning.et_agent.agent import AgentOptions
 from planner.planning.et_agent.orders import Order, shortest
 from planner.world.episode import Criteria
 from planner.world.errors import PlannerError
+from planner.world.geometry import Vec3
+from planner.world.vocabulary import Relation
+from sim_bridge.graph import pointing
+from sim_bridge.graph.world import GraphWorld
 
 
 def rooms_asked(ranker: Told) -> int:
@@ -187,3 +191,40 @@ def test_nothing_is_opened_to_put_a_thing_on_top_of_it() -> None:
     played = play(toy, "Put the apple on the desk.", Told(), hands=2)
     assert played.actions[-1] == f"Place[{apple}, on, {desk}, None, None]"
     assert not any(action.startswith("Open") for action in played.actions)
+
+
+def fill(monkeypatch: pytest.MonkeyPatch, piece: str) -> None:
+    """Leaves no room on a piece of furniture."""
+    spot_at = pointing.spot_at
+
+    def none_there(
+        world: GraphWorld, point_m: Vec3, relation: Relation, thing: str
+    ) -> pointing.Spot | None:
+        spot = spot_at(world, point_m, relation, thing)
+        return None if spot is not None and spot.place[1] == piece else spot
+
+    monkeypatch.setattr(pointing, "spot_at", none_there)
+
+
+def test_where_a_table_has_no_room_another_one_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = Toy("kitchen", "bedroom")
+    full = toy.piece("table", "kitchen_1", (1.0, 0.0))
+    apple = toy.thing("apple", "ON", toy.piece("bench", "kitchen_1", (-2.0, 0.0)))
+    other = toy.piece("table", "bedroom_2", (2.0, 0.0))
+    fill(monkeypatch, full)
+    played = play(toy, "Put the apple on a table.", Told())
+    assert [full in text for text in played.failed] == [True]
+    assert played.actions[-1] == f"Place[{apple}, on, {other}, None, None]"
+    assert played.result.outcome.code.name == "DONE"
+
+
+def test_where_no_table_has_room_the_task_fails_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    toy = Toy("kitchen", "bedroom")
+    full = toy.piece("table", "kitchen_1", (1.0, 0.0))
+    apple = toy.thing("apple", "ON", toy.piece("bench", "kitchen_1", (-2.0, 0.0)))
+    fill(monkeypatch, full)
+    played = play(toy, "Put the apple on a table.", Told())
+    assert played.result.outcome.text.startswith(f"{apple} could not be put at {full}: ")
+    assert played.result.outcome.code.name == "GAVE_UP"
