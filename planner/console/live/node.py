@@ -16,6 +16,7 @@ from std_srvs.srv import Trigger
 
 from planner.console.correction import operation_of
 from planner.console.driving import Driver
+from planner.console.live.fresh_memory import FreshMemory
 from planner.console.orders import Done
 from planner.console.protocol import Correct
 from planner.parts.calls import parse_call
@@ -36,6 +37,8 @@ from planner.world.skill import CallError, SkillResult
 
 # Wall seconds.
 WAIT_S, STOP_WAIT_S, _POLL_S = 10.0, 3.0, 0.05
+# Wall seconds until a memory knows of a world that was put back to its beginning.
+MEMORY_WAIT_S = 60.0
 _KIND_NUMBERS = {kind: number for number, kind in OPERATION_KINDS.items()}
 
 
@@ -134,15 +137,22 @@ class StackOrders:
         self._run(follow, done)
 
     def again(self, words: str, agents: Sequence[str], done: Done) -> None:
-        """Calls `/world/restart`, then sends the instruction."""
+        """Calls `/world/restart`, then sends the instruction once the memory has begun anew."""
 
         async def call() -> None:
             for client in self._skills.values():
                 client.cancel()
             for driver in self._drivers.values():
                 driver.stop()
-            begun = self._begin(Trigger, topics.RESTART_WORLD, Trigger.Request())
-            answer = await self._end(begun, WAIT_S)
+            memory = FreshMemory(self._node)
+            try:
+                await memory.listen()
+                begun = self._begin(Trigger, topics.RESTART_WORLD, Trigger.Request())
+                answer = await self._end(begun, WAIT_S)
+                if answer.success:
+                    await memory.begun(MEMORY_WAIT_S)
+            finally:
+                memory.destroy()
             if answer.success and words:
                 self.instruct(words, agents, (), done)
             elif answer.success:

@@ -1,0 +1,73 @@
+"""Waiting until a memory has begun anew, after the world was put back to its beginning."""
+
+from __future__ import annotations
+
+import time
+
+from planner_msgs.msg import WorldGraph, WorldGraphNode
+from rclpy.node import Node
+
+from planner.ros import qos
+from planner.ros.pause import pause
+from planner.world import topics
+from planner.world.errors import PlannerError
+from planner.world.memory_wire import stamp_seconds
+
+_POLL_S = 0.05
+# Wall seconds that the graph of a memory which is there takes to arrive.
+_LATCHED_S = 1.0
+
+
+class FreshMemory:
+    """Hears what the memory knew before the restart, and when it knows its agents again."""
+
+    def __init__(self, node: Node) -> None:
+        """Subscribes; `destroy` it afterwards."""
+        self._node = node
+        self._newest: WorldGraph | None = None
+        self._before: WorldGraph | None = None
+        self._subscription = node.create_subscription(
+            WorldGraph, topics.WORLD_GRAPH, self._take, qos.LATCHED
+        )
+
+    def destroy(self) -> None:
+        """Removes the subscription."""
+        self._node.destroy_subscription(self._subscription)
+
+    async def listen(self) -> None:
+        """Waits for what the memory knows now; call it before the restart."""
+        until_s = time.monotonic() + _LATCHED_S
+        while self._newest is None and time.monotonic() < until_s:
+            await pause(self._node, _POLL_S)
+        self._before = self._newest
+
+    async def begun(self, wait_s: float) -> None:
+        """Waits for a memory that began after `listen`, with the agents of then.
+
+        Without a memory there is nothing to wait for.
+
+        Raises:
+            PlannerError: after `wait_s` wall seconds.
+        """
+        until_s = time.monotonic() + wait_s
+        while self._before is not None and not self._is_new(self._before):
+            if time.monotonic() > until_s:
+                raise PlannerError(f"the memory did not begin anew within {wait_s:g} s")
+            await pause(self._node, _POLL_S)
+
+    def _take(self, message: WorldGraph) -> None:
+        self._newest = message
+
+    def _is_new(self, before: WorldGraph) -> bool:
+        now = self._newest
+        if now is None or now is before:
+            return False
+        went_back = (stamp_seconds(now.header.stamp), now.sequence) < (
+            stamp_seconds(before.header.stamp),
+            before.sequence,
+        )
+        return went_back and _agents(before) <= _agents(now)
+
+
+def _agents(graph: WorldGraph) -> set[str]:
+    return {str(node.name) for node in graph.nodes if node.kind == WorldGraphNode.KIND_AGENT}
