@@ -227,6 +227,8 @@ def test_a_stop_ends_the_instruction(page: Browser) -> None:
 
 @pytest.mark.slow
 def test_a_task_is_tried_again_in_the_world_of_its_beginning(page: Browser, folder: Path) -> None:
+    # The page shows a little earlier than the console knows that an instruction has ended.
+    wait(page, "document.querySelector('#log').textContent.includes('CANCELED')")
     say(page, "Bring the apple to the couch.")
     wait(page, "document.querySelector('#agents .call')")
     page.run("document.activeElement.blur(); 1")
