@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.app.run_options import RunOptions
 from planner.bench.runs import worker
 from planner.bench.runs.engines import Engine, OneProcess, Take
 from planner.bench.runs.job_queue import JobQueue, JobSource
@@ -156,10 +157,12 @@ def test_a_crash_is_a_row_and_the_run_continues(
     first = jobs_of(SUITE, 2, 0)[0]
     real: Callable[..., object] = worker.prepare_run
 
-    def breaking(*args: object, seed: int, **more: object) -> object:
-        if seed == first.seed:
+    def breaking(*args: object) -> object:
+        options = args[-1]
+        assert isinstance(options, RunOptions)
+        if options.seed == first.seed:
             raise ZeroDivisionError("a defect")
-        return real(*args, seed=seed, **more)
+        return real(*args)
 
     monkeypatch.setattr(worker, "prepare_run", breaking)
     rows = _ran(tmp_path / "run", BASELINE, OneProcess(BASELINE), 2)
