@@ -16,12 +16,12 @@ from std_srvs.srv import Trigger
 
 from planner.console.correction import operation_of
 from planner.console.driving import Driver
-from planner.console.live.fresh_memory import FreshMemory
 from planner.console.orders import Done
 from planner.console.protocol import Correct
 from planner.parts.calls import parse_call
 from planner.ros import qos
 from planner.ros.conversions import point_message
+from planner.ros.fresh_memory import FreshMemory
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.instruct_client import InstructClient
 from planner.ros.pause import pause
