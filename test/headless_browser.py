@@ -35,6 +35,12 @@ def find_browser() -> str | None:
     return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
+def button(words: str, within: str = "body") -> str:
+    """An expression for the enabled button whose text begins so; undefined where there is none."""
+    buttons = f"[...document.querySelectorAll('{within} button')]"
+    return f"{buttons}.find(b => !b.disabled && b.textContent.startsWith({json.dumps(words)}))"
+
+
 class Browser:
     """One page of one browser.
 

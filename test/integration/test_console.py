@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from headless_browser import Browser
+from headless_browser import Browser, button
 
 from planner.world.house import House, write_house
 
@@ -110,8 +110,7 @@ def say(page: Browser, words: str) -> None:
 
 def press(page: Browser, words: str, within: str = "body") -> None:
     """Presses a button by what is on it."""
-    buttons = f"[...document.querySelectorAll('{within} button')]"
-    found = f"{buttons}.find(b => !b.disabled && b.textContent.startsWith({json.dumps(words)}))"
+    found = button(words, within)
     wait(page, found)
     page.run(f"{found}.click()")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 
@@ -17,7 +16,7 @@ from console_messages import (
     skill_report,
     state,
 )
-from headless_browser import Browser, find_browser
+from headless_browser import Browser, button, find_browser
 from test_server import TIMEOUT_S, Site
 
 from planner.console.access import access_to
@@ -56,8 +55,7 @@ def choose(page: Browser, name: str) -> None:
 
 def press(page: Browser, words: str, within: str = "body") -> None:
     """Presses a button by what is on it."""
-    buttons = f"[...document.querySelectorAll('{within} button')]"
-    found = f"{buttons}.find(b => !b.disabled && b.textContent.startsWith({json.dumps(words)}))"
+    found = button(words, within)
     page.wait(f"!!{found}")
     page.run(f"{found}.click()")
 
