@@ -212,8 +212,7 @@ class Desk:
         if isinstance(order, protocol.Drive) and not self._may_drive(visitor):
             return "a robot is driven only by the page that is also in control"
         if isinstance(order, protocol.Again):
-            now = self.view.table.get("instruct", "now")
-            if isinstance(now, dict) and _is_running(now):
+            if self.view.is_running:
                 return "the instruction is running; end it first"
             if refusal := self._tries.refusal():
                 return refusal
@@ -237,7 +236,7 @@ class Desk:
         if len(self.view.agents) < 2:
             return f"{seat} is the only agent; a partner needs a second one"
         now = self.view.table.get("instruct", "now")
-        if isinstance(now, dict) and _is_running(now) and seat in now["agents"]:
+        if isinstance(now, dict) and self.view.is_running and seat in now["agents"]:
             return f"{seat} follows the instruction that is running; end that first"
         return ""
 
@@ -364,11 +363,6 @@ class Desk:
         self.view.table.set("seats", "consents", agreed)
         looking = len({visitor.session for visitor in self._visitors})
         self.view.table.set("seats", "pages", looking)
-
-
-def _is_running(now: Mapping[str, Json]) -> bool:
-    """Whether it runs; one that ended with a question waits with its result as text."""
-    return now["state"] == "running" or (now["state"] == "waiting" and not now["text"])
 
 
 def _named(order: Order) -> str:

@@ -109,7 +109,7 @@ class ConsoleNode(Node):
         self._cameras: dict[str, Any] = {}
         self._shown_s: dict[str, float] = {}
         self._counted_s = time.monotonic()
-        self._orders = StackOrders(self, _may_operate())
+        self._orders = StackOrders(self, _may_operate(), self._view.has_ended)
         self._declare()
         self._topics = [
             _Topic(self, kind, name, profile, self._group) for kind, name, profile in _SHARED

@@ -129,6 +129,19 @@ class View:
         """Of the world, in its order."""
         return self._folded.agents
 
+    @property
+    def is_running(self) -> bool:
+        """Whether an instruction runs; one that ended with a question has its result as text."""
+        now = self.table.get("instruct", "now")
+        if not isinstance(now, dict):
+            return False
+        return now["state"] == "running" or (now["state"] == "waiting" and not now["text"])
+
+    def has_ended(self, goal: str) -> bool:
+        """Whether the page shows the end of the instruction with this id of its goal."""
+        now = self.table.get("instruct", "now")
+        return isinstance(now, dict) and now["id"] == goal and not self.is_running
+
     def snapshot(self) -> Snapshot:
         """What the messages so far have made of it."""
         return Snapshot(self.table.entries(_FROM_MESSAGES), self._folded.copied())

@@ -226,9 +226,6 @@ def test_a_stop_ends_the_instruction(page: Browser) -> None:
 
 @pytest.mark.slow
 def test_a_task_is_tried_again_in_the_world_of_its_beginning(page: Browser, folder: Path) -> None:
-    # The page shows a little earlier than the console knows that an instruction has ended.
-    ended = "document.querySelector('#log').textContent.includes('CANCELED')"
-    wait(page, f"!document.querySelector('#instruction .state') || {ended}")
     say(page, "Bring the apple to the couch.")
     wait(page, "document.querySelector('#agents .call')")
     page.run("document.activeElement.blur(); 1")

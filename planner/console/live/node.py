@@ -52,18 +52,21 @@ class StackOrders:
         shown_agents: whose cameras are wanted.
     """
 
-    def __init__(self, node: Node, may_operate: bool) -> None:
+    def __init__(self, node: Node, may_operate: bool, has_ended: Callable[[str], bool]) -> None:
         """Prepares it; `start` makes it run.
 
         Args:
             node: of the console.
             may_operate: whether its identity may approve and correct.
+            has_ended: whether the page shows the end of the instruction with this goal's id.
         """
-        self._node, self._may_operate = node, may_operate
+        self._node, self._may_operate, self._has_ended = node, may_operate, has_ended
         self._executor: Executor | None = None
         self._mouth = node.create_publisher(String, topics.INSTRUCT_ANSWER, qos.EVENTS)
         self._heartbeat = HeartbeatPublisher(node, through_skills=True)
         self._instruct: InstructClient | None = None
+        # Of the goal that was sent last.
+        self._goal = ""
         # For the next instruction; made in advance, so that the server is discovered by then.
         self._next = self._instruct_client()
         self._skills: dict[str, SkillClient] = {}
@@ -106,16 +109,19 @@ class StackOrders:
     # Instructions
 
     def _instruct_client(self) -> InstructClient:
-        return InstructClient(self._node, lambda _: None)
+        return InstructClient(self._node, self._note_goal)
+
+    def _note_goal(self, goal: str) -> None:
+        self._goal = goal
 
     def instruct(
         self, words: str, agents: Sequence[str], dialogue: Sequence[str], done: Done
     ) -> None:
-        """Sends it to `/instruct`."""
+        """Sends it to `/instruct`, where the one before has ended: once its result is there."""
 
         async def follow() -> None:
-            if self._instruct is not None:
-                done(False, "an instruction from this console is running; end it first")
+            if problem := await self._until_over():
+                done(False, problem)
                 return
             client = self._instruct = self._next
             goal = FollowInstruction.Goal(
@@ -135,6 +141,17 @@ class StackOrders:
                 self._next = self._instruct_client()
 
         self._run(follow, done)
+
+    async def _until_over(self) -> str:
+        """Waits for the result of an instruction whose end is shown; returns a refusal, or ""."""
+        ends_s = time.monotonic() + WAIT_S
+        while self._instruct is not None:
+            if not self._has_ended(self._goal):
+                return "an instruction from this console is running; end it first"
+            if time.monotonic() > ends_s:
+                return f"the instruction before has ended, but gave no result for {WAIT_S:g} s"
+            await pause(self._node, _POLL_S)
+        return ""
 
     def again(self, words: str, agents: Sequence[str], done: Done) -> None:
         """Calls `/world/restart`, then sends the instruction once the memory has begun anew."""
