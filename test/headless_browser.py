@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import select
@@ -127,6 +128,11 @@ class Browser:
             deviceScaleFactor=1,
             mobile=False,
         )
+
+    def picture(self, file: Path, *, whole: bool = False) -> None:
+        """Writes what the window shows, or the whole page, as PNG."""
+        shot = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        file.write_bytes(base64.b64decode(shot["data"]))
 
     def press(self, key: str) -> None:
         """Presses and releases a key, by its name in the browser."""

@@ -79,9 +79,9 @@ class BagShow:
         self._shows_pictures, self._pictured_s = on, 0.0
         self._moved.set()
 
-    def pictures(self, since: int) -> list[tuple[int, str, bytes]]:
+    def pictures(self, since: int, *, cameras: bool) -> list[tuple[int, str, bytes]]:
         """The newest of each agent."""
-        return self._pictures.newer(since)
+        return self._pictures.newer(since, cameras=cameras)
 
     def close(self) -> None:
         """Ends the playing."""

@@ -178,11 +178,10 @@ class Connection:
         soon_s = self._sent_s + NEWS_S - now_s
         if soon_s > 0:
             return soon_s
-        if self._with_pictures:
-            for number, agent, jpeg in show.pictures(self._picture):
-                self._picture = number
-                name = agent.encode()[:_MAX_NAME]
-                await self._ws.send_bytes(bytes([len(name)]) + name + jpeg)
+        for number, name, jpeg in show.pictures(self._picture, cameras=self._with_pictures):
+            self._picture = number
+            head = name.encode()[:_MAX_NAME]
+            await self._ws.send_bytes(bytes([len(head)]) + head + jpeg)
         if show.table.version != self._has:
             patch = show.table.patch(self._has)
             self._sent, self._sent_s = patch.version, now_s

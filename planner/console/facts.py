@@ -233,7 +233,14 @@ def question(content: Any) -> dict[str, Json]:
         "why": text(content.why),
         "target": [number(at.x), number(at.y), number(at.z)],
         "expires": number(stamp_seconds(content.expires), 1),
+        "picture": asked_picture(content.agent, content.issued) if content.picture_frame else "",
+        "in_picture": bool(content.has_pixel),
     }
+
+
+def asked_picture(agent: Any, issued: Any) -> str:
+    """Name of a question's picture, by which the page finds it; both have the same stamp."""
+    return f"{text(agent, 100)}/asks/{int(issued.sec)}.{int(issued.nanosec):09d}"
 
 
 def status(content: Any) -> dict[str, Json]:

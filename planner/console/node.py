@@ -30,6 +30,7 @@ from std_msgs.msg import Bool
 from planner.console.access import DEFAULT_PORT, LOOPBACK, TOKEN, Access, access_to
 from planner.console.connection import Hub
 from planner.console.desk import Desk, Visitor
+from planner.console.facts import asked_picture
 from planner.console.live.node import StackOrders
 from planner.console.protocol import Hello
 from planner.console.server import Server
@@ -38,7 +39,7 @@ from planner.console.show import LiveShow, Pictures
 from planner.console.table import Table
 from planner.console.view import View
 from planner.ros import parameters, qos
-from planner.ros.compressed_pictures import compressed
+from planner.ros.compressed_pictures import COLOUR_SUFFIX, compressed
 from planner.ros.lifecycle import run_node
 from planner.ros.polled_subscription import PolledGroup, PolledSubscription
 from planner.ros.waiting import wall_clock
@@ -176,6 +177,9 @@ class ConsoleNode(Node):
                 _Topic(self, kind, topics.of_agent(agent, name), profile, self._group)
                 for kind, name, profile in _OF_AGENT
             ]
+            name = topics.of_agent(agent, topics.ASKS_IMAGE)
+            taker = self._asked_taker(agent)
+            self.create_subscription(Image, name, taker, qos.LATCHED, raw=True)
         self._agents = tuple(dict.fromkeys((*self._agents, *agents)))
 
     def _count(self) -> None:
@@ -202,16 +206,29 @@ class ConsoleNode(Node):
             if now_s - self._shown_s.get(agent, 0.0) < PICTURE_PERIOD_S:
                 return
             self._shown_s[agent] = now_s
-            try:
-                suffix, packed = compressed(data)
-            except PlannerError as error:
-                self.get_logger().warning(f"{agent}: picture ignored: {error}")
-                return
-            if suffix:
-                self._pictures.put(agent, bytes(deserialize_message(packed, CompressedImage).data))
+            if (found := self._jpeg(agent, data)) is not None:
+                self._pictures.put(agent, bytes(found.data))
                 self._hub.changed()
 
         return take
+
+    def _asked_taker(self, agent: str) -> Callable[[bytes], None]:
+        def take(data: bytes) -> None:
+            if (found := self._jpeg(agent, data)) is not None:
+                name = asked_picture(agent, found.header.stamp)
+                self._pictures.put_asked(agent, name, bytes(found.data))
+                self._hub.changed()
+
+        return take
+
+    def _jpeg(self, agent: str, data: bytes) -> CompressedImage | None:
+        """A picture of colours for the page; None for one that cannot be shown."""
+        try:
+            suffix, packed = compressed(data)
+        except PlannerError as error:
+            self.get_logger().warning(f"{agent}: picture ignored: {error}")
+            return None
+        return deserialize_message(packed, CompressedImage) if suffix == COLOUR_SUFFIX else None
 
 
 def _may_operate() -> bool:

@@ -41,8 +41,13 @@ class Show(Protocol):
         """The page shows pictures, or no longer does."""
         ...
 
-    def pictures(self, since: int) -> list[tuple[int, str, bytes]]:
-        """Number, agent and JPEG of the pictures that are newer than a number."""
+    def pictures(self, since: int, *, cameras: bool) -> list[tuple[int, str, bytes]]:
+        """Number, name and JPEG of the pictures that are newer than a number.
+
+        Args:
+            since: the number.
+            cameras: False = only those that belong to questions.
+        """
         ...
 
     def close(self) -> None:
@@ -81,9 +86,9 @@ class LiveShow:
         """Tells the desk."""
         self._desk.pictures_wanted(self._visitor, on=on)
 
-    def pictures(self, since: int) -> list[tuple[int, str, bytes]]:
+    def pictures(self, since: int, *, cameras: bool) -> list[tuple[int, str, bytes]]:
         """The newest of each agent."""
-        return self._pictures.newer(since)
+        return self._pictures.newer(since, cameras=cameras)
 
     def close(self) -> None:
         """Tells the desk."""
@@ -91,18 +96,26 @@ class LiveShow:
 
 
 class Pictures:
-    """The newest picture of each agent; one thread puts, another reads."""
+    """The newest picture of each agent's camera and question; one thread puts, another reads."""
 
     def __init__(self) -> None:
         """None yet."""
         self._number = 0
+        # By agent; of cameras and of questions.
         self._newest: dict[str, tuple[int, str, bytes]] = {}
+        self._asked: dict[str, tuple[int, str, bytes]] = {}
 
     def put(self, agent: str, jpeg: bytes) -> None:
         """A new picture of an agent's camera."""
         self._number += 1
         self._newest[agent] = (self._number, agent, jpeg)
 
-    def newer(self, since: int) -> list[tuple[int, str, bytes]]:
-        """Those with a greater number, the oldest first."""
-        return sorted(item for item in [*self._newest.values()] if item[0] > since)
+    def put_asked(self, agent: str, name: str, jpeg: bytes) -> None:
+        """The picture of an agent's question, by the name that the question has for it."""
+        self._number += 1
+        self._asked[agent] = (self._number, name, jpeg)
+
+    def newer(self, since: int, *, cameras: bool = True) -> list[tuple[int, str, bytes]]:
+        """Those with a greater number, the oldest first; without cameras only of questions."""
+        found = [*self._asked.values(), *(self._newest.values() if cameras else ())]
+        return sorted(item for item in found if item[0] > since)

@@ -149,3 +149,20 @@ def skill_report(stamp_s: float, agent: str, call: str, code: int = 0, text: str
         rule=0,
         part_of="",
     )
+
+
+def question(agent: str, stamp_s: float, **more: Any) -> Message:
+    """Of planner_msgs/ApprovalQuestion, with a picture of the same stamp."""
+    fields = {
+        "question_id": "q1",
+        "agent": agent,
+        "primitive": "pick",
+        "thing_class": "cup",
+        "why": "hands wait for the operator",
+        "target": Message(point=point(1.0, 2.0, 3.0)),
+        "picture_frame": f"{agent}/hand",
+        "has_pixel": True,
+        "issued": header(stamp_s).stamp,
+        "expires": header(stamp_s + 60.0).stamp,
+    }
+    return Message(**{**fields, **more})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Callable, Iterator
 
@@ -10,16 +11,20 @@ from console_messages import (
     believed,
     entity,
     graph,
+    header,
     info,
     instruction,
     judgement,
+    question,
     skill_report,
     state,
 )
 from headless_browser import Browser, button, find_browser
+from PIL import Image as Picture
 from test_server import TIMEOUT_S, Site
 
 from planner.console.access import access_to
+from planner.console.facts import asked_picture
 
 IN_CONTROL = "document.querySelector('#seats').textContent.includes('in control')"
 
@@ -226,6 +231,48 @@ def test_a_first_task_with_its_steps(site: Site, page: Browser) -> None:
     assert "Done." in text_of(page, "#tutorial")
     press(page, "Close", "#tutorial")
     page.wait("!!document.querySelector('#tutorial button').textContent.includes('First task')")
+
+
+def jpeg() -> bytes:
+    made = io.BytesIO()
+    Picture.new("RGB", (64, 48), (200, 40, 40)).save(made, "JPEG")
+    return made.getvalue()
+
+
+def test_a_question_to_the_operator_comes_with_its_picture(site: Site, page: Browser) -> None:
+    """Also where no cameras are shown; the picture of another question is not shown with it."""
+    page.run("document.querySelector('#show-pictures').click()")
+    site.pictures.put_asked("agent_0", "agent_0/asks/3.000000000", jpeg())
+    site.view.take("/agent_0/safety/question", question("agent_0", 5.5))
+    site.view.take("/world/state", state(56, keyframe=True))
+    page.wait("!document.querySelector('#approvals').hidden")
+    page.wait("document.querySelector('#approvals').innerText.includes('60 s left')")
+    words = text_of(page, "#approvals")
+    assert "agent_0 asks: may I pick cup?" in words
+    assert "its picture has not come yet" in words
+    assert page.run("document.querySelectorAll('#approvals img').length") == 0
+    site.pictures.put_asked("agent_0", asked_picture("agent_0", header(5.5).stamp), jpeg())
+    site.hub.changed()
+    page.wait("document.querySelector('#approvals img')?.naturalWidth === 64")
+    assert "red cross marks where" in page.run("document.querySelector('#approvals img').alt")
+    assert "does not show the place" not in text_of(page, "#approvals")
+    site.view.take("/agent_0/safety/question", question("agent_0", 5.5, has_pixel=False))
+    page.wait("document.querySelector('#approvals').innerText.includes('not show the place')")
+    assert "cross" not in page.run("document.querySelector('#approvals img').alt")
+    assert page.run("document.querySelectorAll('#pictures img').length") == 0
+    # The time that is left goes on without drawing the buttons anew.
+    page.run("document.querySelector('[data-approve=yes]').focus(); 1")
+    page.run("window.button = document.activeElement; 1")
+    site.view.take("/world/state", state(157, keyframe=True))
+    page.wait("document.querySelector('#approvals').innerText.includes('50 s left')")
+    assert page.run("window.button === document.querySelector('[data-approve=yes]')")
+    page.run(
+        "document.dispatchEvent(new KeyboardEvent('keydown', {code: 'KeyN', altKey: true})); 1"
+    )
+    until(lambda: ("approve", "agent_0", "q1", "no") in site.robots.asked)
+    site.view.take("/agent_0/safety/question", question("agent_0", 0.0, question_id=""))
+    page.wait("document.querySelector('#approvals').hidden")
+    assert page.complaints == []
 
 
 def test_two_browsers_are_paired(site: Site, page: Browser) -> None:

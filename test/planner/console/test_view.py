@@ -6,7 +6,17 @@ from types import SimpleNamespace as Message
 
 import numpy as np
 import pytest
-from console_messages import believed, entity, graph, header, info, instruction, point, state, trace
+from console_messages import (
+    believed,
+    entity,
+    graph,
+    info,
+    instruction,
+    point,
+    question,
+    state,
+    trace,
+)
 
 from planner.console import facts
 from planner.console import view as page
@@ -99,16 +109,14 @@ def test_lists_keep_their_newest_rows(view: View, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_question_to_the_operator_goes_with_its_answer(view: View) -> None:
-    asked = Message(
-        question_id="q1",
-        agent="agent_0",
-        primitive="pick",
-        thing_class="cup",
-        why="a hand near a person",
-        target=Message(point=point(1.0, 2.0, 3.0)),
-        expires=header(9.0).stamp,
-    )
-    view.take("/agent_0/safety/question", asked)
+    view.take("/agent_0/safety/question", question("agent_0", 9.25))
+    (asked,) = view.table.section("questions").values()
+    assert isinstance(asked, dict)
+    assert asked["picture"] == "agent_0/asks/9.250000000"
+    view.take("/agent_0/safety/question", question("agent_0", 9.5, picture_frame=""))
+    (asked,) = view.table.section("questions").values()
+    assert isinstance(asked, dict)
+    assert asked["picture"] == ""
     assert {*view.table.section("questions")} == {"agent_0"}
     view.take("/agent_0/safety/question", Message(question_id=""))
     assert view.table.section("questions") == {}

@@ -19,6 +19,8 @@ export interface App {
   mayOrder: boolean;
   mine: string;
   selection: Selection;
+  /** Addresses of the pictures that belong to questions, by their names. */
+  asked: Map<string, string>;
   /** Sends an order and shows its outcome. */
   order(message: { type: string; [field: string]: unknown }): Promise<Outcome>;
   /** Shows a short message for a while. */

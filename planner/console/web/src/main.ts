@@ -10,7 +10,7 @@ import { button, byId, refill } from "./draw";
 import { drawTries, drawWhy, drawWork, inWords } from "./explain";
 import { FloorMap } from "./map";
 import { drawMemory } from "./memory";
-import { drawAgents, drawApprovals, drawHealth, drawInstruction, drawJudge, drawLog, drawTraces, running } from "./panels";
+import { drawAgents, drawApprovals, drawHealth, drawInstruction, drawJudge, drawLog, drawTimeLeft, drawTraces, running } from "./panels";
 import type { Position } from "./playback";
 import { Playback } from "./playback";
 import type { News, Welcome } from "./protocol";
@@ -55,6 +55,7 @@ class Page implements App {
   private version = 0;
   private waiting = false;
   private connected = false;
+  asked = new Map<string, string>();
   private pictures = new Map<string, string>();
 
   constructor() {
@@ -211,6 +212,7 @@ class Page implements App {
     if (has("tries", "instruct", "seats")) drawTries(this);
     if (has("calls", "truth", "belief", "seats", "world")) this.tutorial.draw(this);
     if (has("questions", "seats")) drawApprovals(this);
+    else if (has("world")) drawTimeLeft(this);
     if (has("traces", "models")) drawTraces(this);
     if (has("health", "rates")) drawHealth(this);
     if (has("log")) drawLog(this);
@@ -280,11 +282,18 @@ class Page implements App {
     this.drawPictures();
   }
 
-  private picture(agent: string, jpeg: Blob): void {
-    const before = this.pictures.get(agent);
-    this.pictures.set(agent, URL.createObjectURL(jpeg));
-    if (before) URL.revokeObjectURL(before);
-    this.drawPictures();
+  private picture(name: string, jpeg: Blob): void {
+    const isAsked = name.includes("/asks/");
+    const [known, of] = isAsked ? [this.asked, name.split("/")[0] + "/"] : [this.pictures, name];
+    // An agent's question has one picture; that of the one before is over.
+    for (const [other, url] of [...known]) {
+      if (isAsked ? !other.startsWith(of) : other !== of) continue;
+      URL.revokeObjectURL(url);
+      known.delete(other);
+    }
+    known.set(name, URL.createObjectURL(jpeg));
+    if (isAsked) this.again("questions");
+    else this.drawPictures();
   }
 
   private drawPictures(): void {

@@ -113,14 +113,32 @@ export function drawApprovals(app: App): void {
   const may = inControl(app);
   refill(box, questions.map(([agent, asked]) => {
     const answer = (word: string) => () => void app.order({ type: "approve", agent, question: asked.id, answer: word });
-    const left = Math.max(0, Math.round(asked.expires - app.store.clock));
+    const picture = app.asked.get(asked.picture);
+    const what = [asked.primitive, asked.class].filter(Boolean).join(" ");
     return el("div", { class: "approval", role: "alert" },
-      el("p", null, el("b", null, `${agent} asks: may I ${asked.primitive} ${asked.class}? `), asked.why, ` (${left} s)`),
-      may ? el("p", { class: "buttons" },
-        button("Approve (Alt+Y)", `yes-${agent}`, answer("yes"), { class: "primary", "data-approve": "yes" }),
-        button("Refuse (Alt+N)", `no-${agent}`, answer("no"), { "data-approve": "no" }),
-        button("Approve this kind", `kind-${agent}`, answer("kind"))) : el("p", { class: "soft" }, "this page is not in control"));
+      picture ? el("img", { src: picture, alt: `what ${agent} sees${asked.in_picture ? `; a red cross marks where it would ${what}` : ""}` }) : null,
+      el("div", null,
+        el("p", null, el("b", null, `${agent} asks: may I ${what}? `), asked.why, " ",
+          // Not read out again each time that it changes.
+          el("span", { class: "soft", "data-expires": asked.expires, "aria-live": "off" })),
+        asked.picture && !picture ? el("p", { class: "soft" }, "its picture has not come yet") : null,
+        !asked.picture ? el("p", { class: "warn" }, "there is no picture of it") : null,
+        picture && !asked.in_picture ? el("p", { class: "warn" }, "The picture does not show the place: it lies outside.") : null,
+        may ? el("p", { class: "buttons" },
+          button("Approve (Alt+Y)", `yes-${agent}`, answer("yes"), { class: "primary", "data-approve": "yes" }),
+          button("Refuse (Alt+N)", `no-${agent}`, answer("no"), { "data-approve": "no" }),
+          button("Approve this kind", `kind-${agent}`, answer("kind"))) : el("p", { class: "soft" }, "this page is not in control")));
   }));
+  drawTimeLeft(app);
+}
+
+/** How long each question may still be answered. */
+export function drawTimeLeft(app: App): void {
+  for (const shown of byId("approvals").querySelectorAll<HTMLElement>("[data-expires]")) {
+    const left = Math.max(0, Math.round(Number(shown.dataset["expires"]) - app.store.clock));
+    const text = `${left} s left`;
+    if (shown.textContent !== text) shown.textContent = text;
+  }
 }
 
 /** Model calls, with prompt and reply on a click. */

@@ -129,6 +129,10 @@ export interface Question {
   why: string;
   target: Size;
   expires: number;
+  /** Name of the picture with a cross at the target; "" = there is none. */
+  picture: string;
+  /** Whether the target is in it. */
+  in_picture: boolean;
 }
 
 export interface Info {
