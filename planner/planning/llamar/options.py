@@ -6,14 +6,20 @@ from collections.abc import Mapping
 
 from planner.parts.option import Option, OptionValue
 from planner.planning.llamar.actions import Repertoire
-from planner.planning.llamar.state import HORIZON, Correction, VerifiedBy
+from planner.planning.llamar.state import Correction, VerifiedBy
 
 TEAM, ROBOT = "team", "robot"
 CAMERA_PICTURES = "camera_pictures"
 VERIFIER = "verifier"
 
 TEAM_OPTIONS = (
-    Option("horizon", HORIZON, "joint steps of a task, at most", min_value=1, max_value=1000),
+    Option(
+        "horizon",
+        0,
+        "joint steps of a task, at most; 0 = by the actions that the task allows, else 30",
+        min_value=0,
+        max_value=1000,
+    ),
     Option("exploration", True, "whether agents are offered the paper's exploration"),
     Option(
         "actions",

@@ -12,7 +12,12 @@ from planner.planning.llamar.encoder_translator import make_translator
 from planner.planning.llamar.joint_planner import JointPlanner
 from planner.planning.llamar.llamar import LlamarOptions
 from planner.planning.llamar.options import CAMERA_PICTURES, ROBOT, VERIFIER
-from planner.planning.llamar.state import Correction, VerifiedBy
+from planner.planning.llamar.state import (
+    HORIZON,
+    STEPS_PER_ACTION,
+    Correction,
+    VerifiedBy,
+)
 from planner.planning.llamar.team import ActionOptions
 from planner.planning.llamar.translator import Translator
 from planner.planning.part import PlannerRequest
@@ -30,8 +35,14 @@ def actions_of(request: PlannerRequest) -> ActionOptions:
 
 
 def horizon_of(request: PlannerRequest) -> int:
-    """The limit of joint steps; one of the whole instruction comes first."""
-    return request.dialogue.max_cycles or request.whole("horizon")
+    """The limit of joint steps; one of the whole instruction comes first, then the option.
+
+    Without either it follows from how many actions a task allows, else it is the paper's.
+    """
+    terms = request.task.terms
+    allowed = terms.max_actions if terms is not None else None
+    own = HORIZON if allowed is None else max(HORIZON, STEPS_PER_ACTION * allowed)
+    return request.dialogue.max_cycles or request.whole("horizon") or own
 
 
 def llamar_options(request: PlannerRequest) -> LlamarOptions:

@@ -19,6 +19,9 @@ MAX_AGENTS = len(TEAM_NAMES)
 NONE = "None"
 # The paper's, in joint steps.
 HORIZON = 30
+# Joint steps for each action that a task allows: looking for something and turning to it take
+# steps of their own here, and count as no action there (LLAMAR-D85).
+STEPS_PER_ACTION = 4
 
 
 class Correction(StrEnum):
