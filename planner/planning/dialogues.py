@@ -28,6 +28,7 @@ from planner.planning.axes import Axes
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.planner_model import CheckedTurn, DialogueOptions, PlannerModel
 from planner.planning.repeats import Repeats
+from planner.planning.right_calls import RightCalls
 from planner.planning.summaries import shorten
 from planner.world.instruct import InstructionCode
 from planner.world.primitive import Capabilities
@@ -107,6 +108,7 @@ class AgentDialogues:
             script.name, task, model, script.naming, script.axes, self._options, on_call
         )
         self._dialogues: dict[str, Dialogue] = {}
+        self._right = RightCalls(task)
 
     @property
     def name(self) -> str:
@@ -115,6 +117,7 @@ class AgentDialogues:
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Keeps the results for the next turn."""
+        self._right.observe(results)
         for ended in results:
             dialogue = self._dialogues.get(ended.agent)
             if dialogue is not None:
@@ -236,6 +239,9 @@ class AgentDialogues:
                     dialogue.cycles + 1,
                     notes,
                     lambda call: self._script.check(call, context),
+                    self._right.reference(
+                        dialogue.agent, context, self._script.form, self._script.naming
+                    ),
                 )
             except ContextFullError:
                 count = shorten(dialogue.messages, self._script.shortened)

@@ -132,6 +132,7 @@ class PlannerPart:
         talks: whether its agents say something to each other (`Decision.messages`).
         tells_replies: whether its requests tell what right replies are, so that the privileged
             model `teacher` can answer them.
+        needs_options: those of its options without which no planner can be made.
         wants_pictures: whether it reads the agents' cameras (`Context.picture`), by its options.
         options: beyond those that all planners have.
         interface: the version of this record that it was written for.
@@ -151,11 +152,16 @@ class PlannerPart:
     bare_replies: bool = False
     talks: bool = False
     tells_replies: bool = False
+    needs_options: tuple[str, ...] = ()
     wants_pictures: Callable[[Mapping[str, OptionValue]], bool] = no_pictures
     reads_goal: Callable[[Mapping[str, OptionValue]], bool] = reads_no_goal
     full_memory_for: Callable[[Mapping[str, OptionValue]], bool] = no_full_memory
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE
+
+    def lacking(self, options: Mapping[str, OptionValue]) -> str:
+        """The first option without which no planner can be made, and that is empty; "" = none."""
+        return next((name for name in self.needs_options if not options.get(name)), "")
 
 
 def needs_model(name: str) -> str:

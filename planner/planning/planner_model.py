@@ -9,6 +9,7 @@ from functools import cached_property
 from planner.models.caller import Caller, Remark
 from planner.models.chat import ChatModel, Message
 from planner.models.markup import plain
+from planner.models.reference import Reference
 from planner.models.replies.turn import TurnReply, allow
 from planner.models.replies.turn_grammar import END_OF_TURN, Naming, TurnGrammar
 from planner.models.replies.turn_parser import Turn
@@ -85,6 +86,7 @@ class PlannerModel:
         cycle: int,
         notes: Mapping[str, str] | None = None,
         check: Callable[[SkillCall], None] = allow,
+        reference: Reference | None = None,
     ) -> CheckedTurn:
         """One checked reply of the model; refused replies are traced, too.
 
@@ -95,6 +97,7 @@ class PlannerModel:
             cycle: of this dialogue, starting at 1.
             notes: further parameters for the trace.
             check: raises `CallError` for what the grammar cannot exclude.
+            reference: the right reply, for privileged models.
 
         Raises:
             ModelError: if there is no reply.
@@ -110,6 +113,7 @@ class PlannerModel:
             max_tokens=max_tokens,
             parameters=notes,
             remark=lambda turn: _remark(turn, agents),
+            reference=reference,
         )
         reply_text = reply.completion.text.partition(END_OF_TURN)[0].strip()[: max_tokens * 8]
         return CheckedTurn(reply.value or Turn(), reply_text, reply.error)

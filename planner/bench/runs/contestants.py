@@ -85,6 +85,9 @@ def field_of(asked: Asked) -> Field:
 
 
 def _add(name: str, part: PlannerPart, asked: Asked, found: _Found) -> None:
+    if lacking := part.lacking(_own(part.options, asked.options)):
+        found.left_out.append(f"{name}: needs the option {lacking}: --option {lacking}=VALUE")
+        return
     runs = list(_runs(name, part, asked))
     if not runs:
         other = ", or a --fault-rate" if part.tells_replies else ""

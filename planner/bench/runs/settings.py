@@ -147,6 +147,8 @@ class RunSettings(FileModel):
                 "--memory full has not"
             )
         read_options(part.options, self.options)
+        if lacking := part.lacking(self.options):
+            raise PlannerError(f"the planner {self.planner} needs the option {lacking}")
         self.model_choice.check()
         self.skills.check()
         self._check_memory()

@@ -22,6 +22,7 @@ from planner.planning.planner_model import DialogueOptions, PlannerModel
 from planner.planning.prompts.partnr import offered, world_description
 from planner.planning.prompts.partnr_state import PastAction, prompt
 from planner.planning.repeats import Repeats
+from planner.planning.right_calls import RightCalls
 from planner.world.skill import FAILURE_PREFIX, SkillCall
 
 NAME = "partnr_finetuned"
@@ -60,6 +61,7 @@ class PartnrFinetuned:
             NAME, task, model, Naming.NAMES, self._axes, self._options, on_call
         )
         self._seats = {agent: _Seat(agent) for agent in task.agents}
+        self._right = RightCalls(task)
 
     @property
     def name(self) -> str:
@@ -68,6 +70,7 @@ class PartnrFinetuned:
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Records every action for every agent; those of other agents without results."""
+        self._right.observe(results)
         for ended in results:
             for seat in self._seats.values():
                 own = seat.agent == ended.agent
@@ -105,7 +108,11 @@ class PartnrFinetuned:
             grammar = turn_grammar(words, {seat.agent: ability}, TurnForm.BARE)
             text = prompt(context.task.instruction, seat.world, seat.past)
             asked = await self._model.ask(
-                (Message(Speaker.USER, text),), grammar, context.belief, seat.cycles + 1
+                (Message(Speaker.USER, text),),
+                grammar,
+                context.belief,
+                seat.cycles + 1,
+                reference=self._right.reference(seat.agent, context, TurnForm.BARE, Naming.NAMES),
             )
             seat.cycles += 1
             if asked.error is None:

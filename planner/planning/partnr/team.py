@@ -28,6 +28,7 @@ from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.planner_model import CheckedTurn, DialogueOptions, PlannerModel
 from planner.planning.prompts import partnr
 from planner.planning.repeats import Repeats
+from planner.planning.right_calls import RightCalls
 from planner.planning.summaries import shorten
 from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
 
@@ -63,6 +64,7 @@ class PartnrTeam:
         self._repeats = {agent: Repeats() for agent in task.agents}
         self._cycles = self._dropped = 0
         self._over = False
+        self._right = RightCalls(task)
 
     @property
     def name(self) -> str:
@@ -71,6 +73,7 @@ class PartnrTeam:
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Keeps the results for the next turn."""
+        self._right.observe(results)
         for ended in results:
             if ended.agent in self._repeats:
                 notice = self._repeats[ended.agent].take(ended.call, ended.result)
@@ -164,7 +167,12 @@ class PartnrTeam:
                 notes["summaries_dropped"] = str(self._dropped)
             try:
                 return await self._model.ask(
-                    tuple(self._messages), grammar, context.belief, self._cycles + 1, notes
+                    tuple(self._messages),
+                    grammar,
+                    context.belief,
+                    self._cycles + 1,
+                    notes,
+                    reference=self._right.team_reference(context),
                 )
             except ContextFullError:
                 count = shorten(self._messages, partnr.shortened)

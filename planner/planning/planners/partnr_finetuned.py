@@ -16,5 +16,6 @@ PLANNER = PlannerPart(
     summary="PARTNR's planner for a model trained on traces: the adapter's name is the model",
     make=_make,
     needs_model=True,
+    tells_replies=True,
     bare_replies=True,
 )

@@ -40,6 +40,8 @@ PLANNER = PlannerPart(
     summary="PARTNR's ReAct planner with an example from solved tasks",
     make=_make,
     needs_model=True,
+    tells_replies=True,
+    needs_options=("traces",),
     options=(
         Option("traces", "", "file: store of solved tasks, for partnr_rag", is_path=True),
         Option(

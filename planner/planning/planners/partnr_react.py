@@ -7,4 +7,5 @@ PLANNER = PlannerPart(
     summary="PARTNR's ReAct planner; memory_source says how it reads the memory",
     make=make_partnr,
     needs_model=True,
+    tells_replies=True,
 )

@@ -10,4 +10,5 @@ PLANNER = PlannerPart(
     summary="PARTNR's ReAct planner with a summary of the memory",
     make=partial(make_partnr, source=MemorySource.SUMMARY),
     needs_model=True,
+    tells_replies=True,
 )

@@ -10,4 +10,5 @@ PLANNER = PlannerPart(
     summary="PARTNR's ReAct planner that asks the memory with tools",
     make=partial(make_partnr, source=MemorySource.TOOLS),
     needs_model=True,
+    tells_replies=True,
 )

@@ -19,6 +19,7 @@ PLANNER = PlannerPart(
     summary="EPM's planner: a language model that is told what changes in the memory",
     make=_make,
     needs_model=True,
+    tells_replies=True,
     reads_changes=True,
     naming=Naming.NUMBERS,
     bare_replies=True,

@@ -1,4 +1,4 @@
-"""Planners that need no server do generated ET-Plan-Bench tasks, in the graph world."""
+"""Planners do generated ET-Plan-Bench tasks: those that need a model with the one that knows."""
 
 from __future__ import annotations
 
@@ -6,40 +6,65 @@ from functools import cache
 
 import pytest
 
-from planner.app.graph_run import prepare_graph
+from planner.app.prepared_run import prepare_run
 from planner.app.run import RunResult
+from planner.app.run_options import RunOptions
 from planner.app.task_worlds import GraphTaskWorld
 from planner.episodes.et_generation.categories import Category
 from planner.episodes.et_generation.generating import Order, generate
 from planner.episodes.et_generation.house_tasks import HouseTasks, Row
 from planner.episodes.et_plan.homes import HomeSplit, homes
+from planner.models.teacher import Skill, Teacher
 from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.instruct import InstructionCode
+from sim_bridge.backend import Backend
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.graph.backend import GraphBackend
 
 # Those that need neither a server nor full observability.
 ALONE = ("et_agent", "expert", "learned", "words")
+TAUGHT = (
+    "helper",
+    "llamar",
+    "llamar_act",
+    "llamar_coela",
+    "llamar_cot",
+    "llamar_react",
+    "partnr_finetuned",
+    "partnr_react",
+    "partnr_summary",
+    "partnr_tools",
+    "react",
+)
 
 
 @cache
-def made() -> tuple[Episode, House]:
+def made(category: Category = Category.MANIPULATION) -> tuple[Episode, House]:
     home = next(iter(homes(HomeSplit.TEST)))
     house = HouseTasks(home.make(), "test", GraphTaskWorld(), None)
-    order = Order([house], (Row(Category.MANIPULATION),), 1, seed=1)
+    order = Order([house], (Row(category),), 1, seed=1)
     for step, portion in generate(order, lambda _step, _keys: None):
         if portion.episodes:
             return portion.episodes[0], step.house.house
     raise AssertionError("nothing was generated")
 
 
-def played(name: str) -> RunResult:
-    episode, house = made()
-    return prepare_graph(
-        GraphBackend(),
+def played(
+    name: str,
+    category: Category = Category.MANIPULATION,
+    backend: Backend | None = None,
+) -> RunResult:
+    episode, house = made(category)
+    teacher = Teacher(Skill()) if name in TAUGHT else None
+    return prepare_run(
+        backend or GraphBackend(),
         house,
         episode,
-        lambda task: make_planner(PlannerChoice(name), task, None),
+        lambda task: make_planner(PlannerChoice(name), task, teacher),
+        RunOptions(images=False),
     ).run()
 
 
@@ -47,3 +72,27 @@ def played(name: str) -> RunResult:
 def test_a_generated_task_is_done(name: str) -> None:
     result = played(name)
     assert result.verdict.success, result.outcome.text
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+def test_a_generated_task_is_done_with_right_replies(name: str) -> None:
+    result = played(name)
+    assert result.verdict.success, result.outcome.text
+    assert result.outcome.code is InstructionCode.DONE
+
+
+@pytest.mark.parametrize("name", ["react", "partnr_react", "partnr_finetuned"])
+def test_words_say_what_is_right_where_a_task_has_no_goal(name: str) -> None:
+    """A thing that shall be found is in no structured goal."""
+    episode, _ = made(Category.NAVIGATION)
+    assert episode.evaluation is None
+    result = played(name, Category.NAVIGATION)
+    assert result.verdict.success, result.outcome.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*ALONE, *TAUGHT])
+def test_the_same_task_runs_in_the_embedded_simulator(name: str) -> None:
+    result = played(name, backend=EmbeddedBackend(EmbeddedOptions(renderer="none")))
+    assert result.events, result.outcome.text
+    assert result.outcome.code is InstructionCode.DONE, result.outcome.text

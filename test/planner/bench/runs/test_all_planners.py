@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,8 @@ def test_every_planner_runs_or_is_told() -> None:
     assert run | told == set(PLANNERS.names())
     assert not run & told
     assert {"expert", "words", "learned", "helper_retrieval", "et_agent", "llamar_react"} <= run
-    assert "react: needs a language model: name one with --model" in field.left_out
+    assert {"react", "partnr_react", "partnr_finetuned"} <= run
+    assert told == {"partnr_rag"}
     assert len({contestant.name for contestant in field.contestants}) == len(field.contestants)
 
 
@@ -43,25 +45,54 @@ def test_each_planner_gets_what_its_record_needs() -> None:
     assert {settings.agents for settings in found.values()} == {1}
 
 
+def test_what_a_planner_needs_besides_a_model_is_told(tmp_path: Path) -> None:
+    """Without its store of solved tasks PARTNR's planner with an example cannot be made."""
+    (line,) = field_of(Asked()).left_out
+    assert line == "partnr_rag: needs the option traces: --option traces=VALUE"
+    options = {"traces": str(tmp_path / "store")}
+    named = field_of(Asked(planners=("partnr_rag",), options=options))
+    assert [contestant.name for contestant in named.contestants] == ["partnr_rag-teacher-0"]
+    assert not named.left_out
+
+
+def test_a_planner_whose_right_replies_are_unknown_runs_with_no_teacher(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is told what it needs, and runs with a model that is named."""
+    silent = replace(PLANNERS.get("react"), tells_replies=False)
+    usable = {**PLANNERS.usable(), "react": silent}
+    monkeypatch.setattr(PLANNERS, "usable", lambda: usable)
+    asked = Asked(planners=("react", "expert"))
+    field = field_of(asked)
+    assert [contestant.name for contestant in field.contestants] == ["expert"]
+    assert field.left_out == ("react: needs a language model: name one with --model",)
+    field = field_of(replace(asked, models=("org/Tiny",), model_url="http://h:1/v1"))
+    assert [c.name for c in field.contestants] == ["expert", "react-org_Tiny"]
+
+
 def test_a_named_model_runs_with_all_that_use_one() -> None:
     asked = Asked(
-        planners=("react", "expert", "words"), models=("org/Tiny",), model_url="http://h:1/v1"
+        planners=("react", "expert", "words"),
+        fault_rates=(0.1,),
+        models=("org/Tiny",),
+        model_url="http://h:1/v1",
     )
     field = field_of(asked)
     assert [c.name for c in field.contestants] == [
         "expert",
+        "react-teacher-0.1",
         "react-org_Tiny",
         "words",
         "words-org_Tiny",
     ]
-    assert field.contestants[1].settings.model_url == "http://h:1/v1"
+    assert field.contestants[2].settings.model_url == "http://h:1/v1"
     assert not field.left_out
 
 
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (Asked(planners=("react",)), "no planner can be run: react: needs a language model"),
+        (Asked(planners=("partnr_rag",)), "no planner can be run: partnr_rag: needs the option"),
         (Asked(planners=("expart",)), "expart"),
         (Asked(options={"horizn": "3"}), "no planner and no model has an option 'horizn'"),
         (Asked(options={"horizon": "many"}), "horizon"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from planner.app.graph_run import prepare_graph
 from planner.app.run import RunResult
-from planner.models.chat import ChatModel, Completion, Request
+from planner.models.chat import ChatModel, Completion, Message, ModelError, Request, Speaker
 from planner.models.model_choice import ModelChoice, make_model
 from planner.models.reference import Fault, Knows
 from planner.models.role import Role
@@ -195,10 +196,10 @@ def test_words_without_a_goal_are_no_task_for_it(tmp_path: Path) -> None:
     assert "has none: name an episode" in result.outcome.text
 
 
-def test_other_planners_say_that_they_cannot_use_it(tmp_path: Path) -> None:
-    result = play(tmp_path, Teacher(Skill()), "react")
-    assert result.outcome.code is InstructionCode.MODEL_FAULT
-    assert "llamar_act" in result.outcome.text
+def test_a_request_that_tells_no_right_reply_is_refused() -> None:
+    """Nothing is made up for a planner that computes none."""
+    with pytest.raises(ModelError, match="this request tells none"):
+        asyncio.run(Teacher(Skill()).complete(Request((Message(Speaker.USER, "What now?"),))))
 
 
 def test_who_heeds_the_open_subtasks_is_not_done_by_a_remedy(tmp_path: Path) -> None:
