@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from planner.bench.trace_data import TraceRecipe, make_traces, practising
@@ -14,6 +15,7 @@ from planner.training.traces.demonstrator import ExplorationRule
 from planner.training.traces.folder import TraceManifest
 from planner.training.traces.rules import TraceRules
 from planner.training.traces.session import BAG, consents_of
+from planner.training.traces.tries import Which
 from planner.world.errors import PlannerError
 
 
@@ -38,6 +40,12 @@ def add_traces(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--agent", action="append", default=[], help="of bags: whose calls; default: all agents'"
+    )
+    parser.add_argument(
+        "--tries",
+        choices=[str(which) for which in Which],
+        default=str(Which.ALL),
+        help="of bags: all tries at a task, or the best one of each; default: all",
     )
     parser.add_argument("--planner", default=default.planner, help="expert demonstrates")
     parser.add_argument("--memory", default=default.memory, help="as of planner bench")
@@ -111,6 +119,7 @@ def run_traces(args: argparse.Namespace) -> int:
         if args.practice is not None:
             raise PlannerError("--practice is of --episodes; bags hold runs that were made already")
         bags = BagRecipe(tuple(args.from_bag), tuple(args.agent), args.seed, rules, exploration)
+        bags = replace(bags, tries=Which(args.tries))
         _print_manifest(args.output, make_bag_traces(args.output, bags, _print_progress))
         return 0
     if args.from_session is not None:
@@ -126,12 +135,15 @@ def run_traces(args: argparse.Namespace) -> int:
             rules,
             exploration,
             consents.in_words(),
+            Which(args.tries),
         )
         _print_manifest(args.output, make_bag_traces(args.output, bag, _print_progress))
         print(f"agreed to training: {consents.in_words()}")
         return 0
     if args.agent:
         raise PlannerError("--agent is of --from-bag; --agents is how many act")
+    if args.tries != Which.ALL:
+        raise PlannerError("--tries is of --from-bag and --from-session")
     recipe = TraceRecipe(
         args.episodes,
         args.planner,

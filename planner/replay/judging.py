@@ -136,7 +136,7 @@ def judge(path: Path, request: Request) -> Iterator[Judged | Unjudged | PlannerE
     """
     try:
         if path.is_dir():
-            yield _judge_bag(path, request)
+            yield judge_bag(Bag(path), request)
         else:
             yield from _judge_log(path, request)
     except PlannerError as error:
@@ -159,8 +159,13 @@ def _judge_log(path: Path, request: Request) -> Iterator[Judged | Unjudged | Pla
         raise FileError(path, "", "has no states of the world, so nothing can be judged")
 
 
-def _judge_bag(path: Path, request: Request) -> Judged | Unjudged:
-    bag = Bag(path)
+def judge_bag(bag: Bag, request: Request) -> Judged | Unjudged:
+    """The verdict on the last episode of a bag.
+
+    Raises:
+        PlannerError: if it cannot be evaluated.
+    """
+    path = bag.folder
     verdicts = live_verdicts(bag)
 
     def find_task(state: WorldState) -> tuple[Episode, House] | None:

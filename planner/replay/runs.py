@@ -215,7 +215,7 @@ def runs(
     run: Run | None = None
     for seen in states:
         state = seen.state
-        if run is not None and not _is_another(run.last, state):
+        if run is not None and not is_another(run.last, state):
             run.take(seen)
             continue
         if run is not None:
@@ -236,7 +236,8 @@ def runs(
         yield run
 
 
-def _is_another(last: WorldState, state: WorldState) -> bool:
+def is_another(last: WorldState, state: WorldState) -> bool:
+    """Whether a state is of another world than the one before, or of one that began anew."""
     names = (state.house, state.episode_id)
     return names != (last.house, last.episode_id) or state.step < last.step
 

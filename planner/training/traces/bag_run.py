@@ -10,16 +10,16 @@ import asyncio
 import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from planner.evaluation.trace import EpisodeTrace
 from planner.parts.calls import parse_call
 from planner.planning.delta_log import DeltaLog
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.replay.bag import Bag
+from planner.replay.bag_parts import BagPart
 from planner.replay.fields import fields_of
 from planner.replay.instructions import instruction_outcomes
-from planner.replay.judging import GRAPH, Judged, judge
+from planner.replay.judging import GRAPH, Judged, judge_bag
 from planner.replay.runs import Request
 from planner.replay.task import load_task
 from planner.replay.trace_calls import DECISIONS, RESULTS
@@ -68,6 +68,13 @@ class _Recorded:
     changes: DeltaLog = field(default_factory=DeltaLog)
     author: str = ""
 
+    def begin_anew(self, stamp_s: float) -> None:
+        """The memory is of another world from now on, whose clock says this."""
+        self.beliefs.clear()
+        self.stamps_s.clear()
+        # Ended late, of the world before; what a person began at once is of this one.
+        self.calls = [call for call in self.calls if call.ended_s <= stamp_s + _STAMP_S]
+
     def belief_at(self, stamp_s: float) -> Belief:
         """The newest belief by then, or the first one."""
         at = bisect.bisect_right(self.stamps_s, stamp_s + _STAMP_S)
@@ -89,11 +96,11 @@ class _Said:
         return self.next
 
 
-def traces_of_bag(path: Path, agents: Sequence[str] = ()) -> list[Trace]:
+def traces_of_bag(bag: Bag, agents: Sequence[str] = ()) -> list[Trace]:
     """One trace for each agent that made calls in a bag's run, in order of their names.
 
     Args:
-        path: the bag's folder.
+        bag: of one world, as `planner.replay.bag_parts.parts_of` gives them.
         agents: whose; empty = all that made calls.
 
     Raises:
@@ -101,10 +108,8 @@ def traces_of_bag(path: Path, agents: Sequence[str] = ()) -> list[Trace]:
         PlannerError: for a bag of several instructions, without calls, or an agent without any.
         FileError: for a bag that cannot be read, or not be judged.
     """
-    bag = Bag(path)
-    (judged,) = judge(path, Request(traced=True))
-    if isinstance(judged, PlannerError):
-        raise judged
+    path = bag.folder
+    judged = judge_bag(bag, Request(traced=True))
     spoken = list(dict.fromkeys(one.instruction for one in instruction_outcomes(bag)))
     if len(spoken) > 1:
         raise PlannerError(f"{path}: has {len(spoken)} instructions, and a trace is of one")
@@ -128,7 +133,7 @@ def traces_of_bag(path: Path, agents: Sequence[str] = ()) -> list[Trace]:
     trace = judged.trace if isinstance(judged, Judged) else None
     provenance = Provenance(
         source=PERSON,
-        run="/".join(path.resolve().parts[-2:]),
+        run=run_of(bag),
         episode_id=episode.episode_id if episode is not None else "",
         house=house.name,
         split=episode.split if episode is not None else "none",
@@ -146,6 +151,21 @@ def traces_of_bag(path: Path, agents: Sequence[str] = ()) -> list[Trace]:
     )
 
 
+def callers_of(bag: Bag) -> list[str]:
+    """The agents that made calls in a run, in order of their names.
+
+    Raises:
+        FileError: for a bag that cannot be read.
+    """
+    return sorted({call.agent for call in _read(bag).calls})
+
+
+def run_of(bag: Bag) -> str:
+    """Names a run in the traces of it."""
+    part = f" try {bag.number} of {bag.count}" if isinstance(bag, BagPart) else ""
+    return "/".join(bag.folder.resolve().parts[-2:]) + part
+
+
 def _read(bag: Bag) -> _Recorded:
     found = _Recorded()
     decided: dict[tuple[str, str], tuple[float, str]] = {}
@@ -155,6 +175,8 @@ def _read(bag: Bag) -> _Recorded:
         with fields_of(bag.folder, message.topic):
             stamp_s = stamp_seconds(content.header.stamp)
             if message.topic == GRAPH:
+                if found.stamps_s and stamp_s < found.stamps_s[-1] - _STAMP_S:
+                    found.begin_anew(stamp_s)
                 found.beliefs.append(graph_record(content))
                 found.stamps_s.append(stamp_s)
             elif message.topic == _LISTS:

@@ -11,11 +11,12 @@ import numpy as np
 
 from planner.replay.bag_files import files_of
 from planner.replay.judging import recordings
-from planner.training.traces.bag_run import traces_of_bag
 from planner.training.traces.demonstrator import ExplorationRule
 from planner.training.traces.folder import TraceFolder, TraceManifest
+from planner.training.traces.record import Trace
 from planner.training.traces.rules import TraceRules, improved
 from planner.training.traces.searches import with_searches
+from planner.training.traces.tries import Which, tries_of_bag
 from planner.world.errors import FileError
 
 _CHUNK = 1 << 20
@@ -32,6 +33,7 @@ class BagRecipe:
         rules: what is left out, and invented.
         exploration: how much is explored in vain for what was not known.
         consent: which persons agreed that this is made of what they did; "" = nobody was asked.
+        tries: which tries at a task of a bag are read.
     """
 
     bags: tuple[Path, ...]
@@ -40,6 +42,7 @@ class BagRecipe:
     rules: TraceRules = field(default_factory=TraceRules)
     exploration: ExplorationRule = field(default_factory=ExplorationRule)
     consent: str = ""
+    tries: Which = Which.ALL
 
     def as_record(self, digest: str) -> dict[str, str | int | float | bool]:
         """The recipe for the manifest; `digest` is of the bags' files."""
@@ -50,6 +53,8 @@ class BagRecipe:
         }
         if self.consent:
             found["consent"] = self.consent
+        if self.tries is not Which.ALL:
+            found["tries"] = str(self.tries)
         found |= {f"rule {name}": value for name, value in asdict(self.rules).items()}
         return found | {f"explore {name}": v for name, v in asdict(self.exploration).items()}
 
@@ -64,7 +69,7 @@ def make_bag_traces(output: Path, recipe: BagRecipe, tell: Callable[[str], None]
 
     Raises:
         LeakError: for a run in a house, of an episode, or with words that are for evaluation.
-        PlannerError: for a bag that has no run of one instruction, or no calls of an agent.
+        PlannerError: for a world with several instructions, or a bag with no calls of an agent.
         FileError: for a bag that cannot be read.
     """
     bags = [bag for path in recipe.bags for bag in recordings(path)]
@@ -80,9 +85,10 @@ def make_bag_traces(output: Path, recipe: BagRecipe, tell: Callable[[str], None]
     for number in folder.missing():
         bag = bags[number]
         rng = np.random.default_rng([recipe.seed, int(digests[number][:12], 16)])
-        found = traces_of_bag(bag, recipe.agents)
-        searched = [with_searches(trace, recipe.exploration, rng) for trace in found]
-        traces = improved(searched, recipe.rules, rng)
+        traces = list[Trace]()
+        for tried in tries_of_bag(bag, recipe.agents, recipe.tries, tell):
+            searched = [with_searches(one, recipe.exploration, rng) for one in tried.traces]
+            traces += improved(searched, recipe.rules, rng)
         folder.write(number, traces)
         dropped = "" if traces else ": its task was not solved, so none is kept"
         tell(f"{number + 1} of {len(bags)}, {bag}: {len(traces)} traces{dropped}")

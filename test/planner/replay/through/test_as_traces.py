@@ -60,7 +60,7 @@ def experts_bag(
 def test_calls_are_told_as_a_planner_would_have_said_them(
     experts_bag: Path, asked: Episode
 ) -> None:
-    trace, other = traces_of_bag(experts_bag)
+    trace, other = traces_of_bag(Bag(experts_bag))
     assert (trace.agent, other.agent, trace.team) == ("agent_0", "agent_1", ("agent_0", "agent_1"))
     every = [m.content for m in Bag(experts_bag).messages(("/skills/results",))]
     done = [one for one in every if one.agent == "agent_0"]
@@ -78,7 +78,7 @@ def test_calls_are_told_as_a_planner_would_have_said_them(
 
 
 def test_each_line_of_the_memory_is_told_once(experts_bag: Path) -> None:
-    (trace,) = traces_of_bag(experts_bag, ("agent_1",))
+    (trace,) = traces_of_bag(Bag(experts_bag), ("agent_1",))
     added = [line for turn in trace.turns for line in turn.deltas if line.startswith("Add ")]
     assert len(added) == len(set(added))
     before = {line.partition(":")[0] for line in trace.entities}
@@ -86,7 +86,7 @@ def test_each_line_of_the_memory_is_told_once(experts_bag: Path) -> None:
 
 
 def test_what_no_planner_decided_is_of_a_person(persons_bag: Path, experts_bag: Path) -> None:
-    both = zip(traces_of_bag(persons_bag), traces_of_bag(experts_bag), strict=True)
+    both = zip(traces_of_bag(Bag(persons_bag)), traces_of_bag(Bag(experts_bag)), strict=True)
     for person, expert in both:
         assert (person.provenance.source, expert.provenance.source) == (PERSON, "expert")
         assert [turn.call for turn in person.turns] == [turn.call for turn in expert.turns]
@@ -117,7 +117,7 @@ def test_bags_that_cannot_be_used_are_told(
     with pytest.raises(
         PlannerError, match="has no calls of agent_7; there are calls of agent_0, agent_1"
     ):
-        traces_of_bag(persons_bag, ("agent_7",))
+        traces_of_bag(Bag(persons_bag), ("agent_7",))
     log = tmp_path / "states.jsonl"
     log.write_text('{"record":"world"}\n')
     with pytest.raises(FileError, match="is a log of states, which has no calls"):
