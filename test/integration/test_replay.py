@@ -185,10 +185,11 @@ def test_keys_pause_step_and_end(tmp_path: Path, client: Client) -> None:
         client.idle(0.3)
         assert texts(spoken) == ["0", "1"]
         started.press(".")
-        client.wait(lambda: pictures, "the picture")
+        client.wait(lambda: pictures and len(spoken) >= 31, "the picture and what is before it")
         client.idle(0.2)
         assert texts(spoken) == [str(n) for n in range(31)]
-        started.press(" ++++")
+        # Slow enough to be ended before its end, however long this process waits for its turn.
+        started.press(" ++")
         client.wait(lambda: len(spoken) > 35, "going on")
         started.press("q")
         status, output = started.ended()
