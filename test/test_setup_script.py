@@ -64,11 +64,12 @@ def test_a_build_without_cffi_does_not_leave_the_compiled_part_out(tmp_path: Pat
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("missing", "cure"),
     [
         ("sim_bridge.embedded._compiled", "python setup.py build_ext --inplace"),
-        pytest.param("_cffi_backend", "pip install cffi", marks=pytest.mark.slow),
+        ("_cffi_backend", "pip install cffi"),
     ],
 )
 def test_a_run_without_the_compiled_part_ends_with_one_line(missing: str, cure: str) -> None:

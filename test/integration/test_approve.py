@@ -103,6 +103,7 @@ def test_no_refuses_it(client: Client, asked: Asked) -> None:
     assert asked.pick.result().code == PrimitiveCode.NOT_ALLOWED
 
 
+@pytest.mark.slow
 def test_another_pixel_may_be_given(client: Client, asked: Asked) -> None:
     status, said = approve(AGENT, "--yes", asked.question_id, "--pixel", "9999", "0")
     assert status == 1, said
@@ -112,6 +113,7 @@ def test_another_pixel_may_be_given(client: Client, asked: Asked) -> None:
     assert asked.pick.result().code != PrimitiveCode.NOT_ALLOWED
 
 
+@pytest.mark.slow
 def test_nobody_there_is_said(client: Client) -> None:
     status, said = approve("agent_7", "--wait", "1")
     assert status == 2
@@ -179,6 +181,7 @@ def test_at_a_terminal_what_was_typed_before_the_question_is_no_answer(
     assert asked.pick.result().code == PrimitiveCode.NOTHING_THERE
 
 
+@pytest.mark.slow
 def test_at_a_terminal_a_question_that_is_gone_ends_the_command_with_the_reason(
     client: Client, asked: Asked, terminal: Terminal
 ) -> None:

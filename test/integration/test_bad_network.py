@@ -46,6 +46,7 @@ def started(end: End, *words: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_client_claims_over_a_slow_link_that_loses_and_reorders(
     link: PacketLink, tmp_path: Path, small_house: House, small_episode: Episode
 ) -> None:

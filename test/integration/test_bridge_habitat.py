@@ -60,6 +60,7 @@ def _warning(diagnostics: Sequence[DiagnosticArray]) -> str:
     return str(found.message) if warns else ""
 
 
+@pytest.mark.slow
 def test_a_simulator_that_hangs_while_idle_is_told_and_replaced(
     world: Path, settings: Path, orders: Path
 ) -> None:

@@ -56,6 +56,7 @@ def test_a_bridge_that_is_killed_comes_back(running: "subprocess.Popen[str]") ->
     assert "bridge stopped, status 0" in rest
 
 
+@pytest.mark.slow
 def test_a_second_bridge_in_the_domain_is_refused(running: "subprocess.Popen[str]") -> None:
     read_until(running, READY)
     with planner_up("--house", "train_0") as second:
@@ -67,6 +68,7 @@ def test_a_second_bridge_in_the_domain_is_refused(running: "subprocess.Popen[str
     assert running.poll() is None
 
 
+@pytest.mark.slow
 def test_a_house_that_is_not_there_is_reported_once() -> None:
     with planner_up("house:=atlantis") as process:
         output = process.communicate()[0]

@@ -56,7 +56,9 @@ client.idle(600)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_client_that_dies_leaves_no_agent_moving(world: Path, number: int) -> None:
     # At half speed the walk takes 18 s, and DDS would tell of the death after 20 s.
     with bridge(episode=world, rate=0.5) as running:

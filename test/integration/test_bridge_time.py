@@ -143,6 +143,7 @@ def test_depth_comes_in_millimetres_where_asked(world: Path) -> None:
         client.close()
 
 
+@pytest.mark.slow
 def test_pictures_of_a_world_in_which_nothing_moves_are_rarer(world: Path) -> None:
     with bridge(episode=world, cameras="hand"):
         client = Client()
@@ -190,6 +191,7 @@ def test_fast_time_stands_at_a_picture_until_the_memory_says_it_has_done(world: 
         client.close()
 
 
+@pytest.mark.slow
 def test_a_memory_that_dies_delays_a_fast_world_only_once_and_is_named(world: Path) -> None:
     with bridge(episode=world, time_mode="fast", idle_time="hold") as running:
         client = Client()

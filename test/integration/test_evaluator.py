@@ -257,7 +257,7 @@ def test_a_memory_that_comes_back_begins_no_other_run(
         assert [m.sim_step for m in results] == [120]
 
 
-@pytest.mark.parametrize("gives_up", [False, True])
+@pytest.mark.parametrize("gives_up", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_verdict_reaches_a_recorder_that_is_delayed_while_the_judge_ends(
     task: Path, tmp_path: Path, client: Client, world: World, gives_up: bool
 ) -> None:

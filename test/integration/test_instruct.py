@@ -142,6 +142,7 @@ def test_an_answer_from_another_terminal(
     assert ended(client, one) == 0, one.said + node.log
 
 
+@pytest.mark.slow
 def test_without_a_task_planner_an_answer_is_an_error(client: Client) -> None:
     answer = subprocess.run(
         [sys.executable, "-m", "planner.cli", "answer", "yes", "--wait", "0.5"],
@@ -154,6 +155,7 @@ def test_without_a_task_planner_an_answer_is_an_error(client: Client) -> None:
     assert answer.stderr.startswith("error: no task planner answered within 0.5 s")
 
 
+@pytest.mark.slow
 def test_a_person_at_the_terminal_answers(
     alone: Start, client: Client, instruct: Callable[..., Instruct], tmp_path: Path
 ) -> None:
@@ -183,6 +185,7 @@ def test_an_absent_node_is_reported_in_one_line(
     )
 
 
+@pytest.mark.slow
 def test_an_agent_that_is_not_there_is_refused_by_the_planner(
     alone: Start, client: Client, instruct: Callable[..., Instruct]
 ) -> None:
@@ -207,7 +210,10 @@ def test_what_was_understood_is_said_before_anything_is_done(
 
 @pytest.mark.parametrize(
     ("planner", "words", "status"),
-    [("react", "Go to the table.", 0), ("expert", "Gronk the table.", 1)],
+    [
+        ("react", "Go to the table.", 0),
+        pytest.param("expert", "Gronk the table.", 1, marks=pytest.mark.slow),
+    ],
 )
 def test_the_narrator_ends_without_a_verdict_where_there_is_no_goal(
     alone: Start, client: Client, tmp_path: Path, planner: str, words: str, status: int
@@ -227,6 +233,7 @@ def test_the_narrator_ends_without_a_verdict_where_there_is_no_goal(
     assert status == 0 or '"Gronk" is not understood' in last
 
 
+@pytest.mark.slow
 def test_a_simulated_person_answers_from_the_evaluators_progress(
     alone: Start, client: Client, instruct: Callable[..., Instruct], tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import llamar_scripts
+import pytest
 from bridge_harness import Client, write_world
 from node_processes import running
 from planner_harness import Instructions, script
@@ -155,6 +156,7 @@ def choice(words: str) -> str:
     return json.dumps({"reason": "r", "choice": words})
 
 
+@pytest.mark.slow
 def test_a_privileged_model_does_the_episodes_task_over_ros(
     tmp_path: Path, small_house: House, small_episode: Episode
 ) -> None:

@@ -340,7 +340,13 @@ def test_a_model_behind_a_server_makes_the_edits(client: Client, world: Path) ->
 
 
 @pytest.mark.parametrize(
-    "updater", ["object-graph", "voxels-plain", "voxels-room", "voxels-room-time-only"]
+    "updater",
+    [
+        "object-graph",
+        "voxels-plain",
+        pytest.param("voxels-room", marks=pytest.mark.slow),
+        pytest.param("voxels-room-time-only", marks=pytest.mark.slow),
+    ],
 )
 def test_a_baseline_runs_in_the_node_and_answers_questions(
     client: Client, world: Path, updater: str

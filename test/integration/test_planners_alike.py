@@ -167,9 +167,11 @@ RELATIVES = (
     "llamar_coela",
     "llamar_cot",
     "llamar_react",
+    "llamar_smart_llm",
     "partnr_finetuned",
     "partnr_rag",
     "partnr_summary",
+    "partnr_tools",
 )
 
 

@@ -70,6 +70,7 @@ def through(bag: Path, output: Path, *words: str) -> dict[str, Any]:
 
 # One test, so that a repeat of it records anew: a run that a busy machine held up is none that a
 # repeat can use.
+@pytest.mark.slow
 def test_the_same_judge_planner_and_memory_come_to_the_same(bag: Path, tmp_path: Path) -> None:
     (run,) = through(bag, tmp_path / "judge", "evaluator")["runs"]
     assert (run["error"], run["steps_that_differ"], run["verdicts_agree"]) == ("", 0, True)

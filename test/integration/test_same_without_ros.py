@@ -98,6 +98,7 @@ def _is_the_same(name: str, folder: Path, agents: int = 1) -> None:
         assert verdict_steps(verdict) == judged.sim_steps
 
 
+@pytest.mark.slow
 def test_an_episode_is_done_the_same_with_and_without_ros(
     tmp_path: Path, small_house: House, small_episode: Episode
 ) -> None:

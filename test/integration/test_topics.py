@@ -88,6 +88,7 @@ def test_documented_echo_commands_take_a_name_and_no_options(
     assert [words for words in echoed if words not in rows] == []
 
 
+@pytest.mark.slow
 def test_the_page_is_what_the_script_writes() -> None:
     made = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, check=True)
     assert made.stdout == PAGE.read_text(encoding="utf-8")

@@ -105,11 +105,16 @@ def test_a_node_that_is_asked_to_stop_closes_and_succeeds(
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
-        ("mode:=odd", "unnamed: parameter mode: 'odd' is not one of good, breaks, "),
         ("seed:=10", "unnamed: parameter seed: 10 is greater than 9"),
-        ("rate_hz:=.nan", "unnamed: parameter rate_hz: nan is not finite"),
         ("rate_hz:=fast", "unnamed: parameter rate_hz: 'fast' is not a number"),
-        ("house:=3", "unnamed: parameter house: "),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("mode:=odd", "unnamed: parameter mode: 'odd' is not one of good, breaks, "),
+                ("rate_hz:=.nan", "unnamed: parameter rate_hz: nan is not finite"),
+                ("house:=3", "unnamed: parameter house: "),
+            )
+        ),
     ],
 )
 def test_a_wrong_parameter_is_one_line_and_no_reason_to_retry(

@@ -82,18 +82,22 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
         yield Person(client)
 
 
-def test_instructions_are_carried_out_and_judged_as_understood(person: Person) -> None:
-    verdicts = person.client.listen(Evaluation, "/evaluation/result", 10)
-    for text, answer, questions in (
-        ("Put the candle on the desk.", "", 0),
+@pytest.mark.parametrize(
+    ("text", "answer", "questions"),
+    [
+        pytest.param("Put the candle on the desk.", "", 0, marks=pytest.mark.slow),
         ("Bring the laptop to the kitchen table.", "the bedroom one", 1),
-    ):
-        verdicts.clear()
-        code, said, asked = person.say(text, answer)
-        assert (code, len(asked)) == (InstructionCode.DONE, questions), said
-        person.client.wait(lambda: verdicts, "the verdict")
-        assert verdicts[-1].variant.endswith("as understood")
-        assert verdicts[-1].status == Evaluation.SUCCEEDED, verdicts[-1].explanation
+    ],
+)
+def test_an_instruction_is_carried_out_and_judged_as_understood(
+    person: Person, text: str, answer: str, questions: int
+) -> None:
+    verdicts = person.client.listen(Evaluation, "/evaluation/result", 10)
+    code, said, asked = person.say(text, answer)
+    assert (code, len(asked)) == (InstructionCode.DONE, questions), said
+    person.client.wait(lambda: verdicts, "the verdict")
+    assert verdicts[-1].variant.endswith("as understood")
+    assert verdicts[-1].status == Evaluation.SUCCEEDED, verdicts[-1].explanation
 
 
 def test_nothing_is_done_for_what_is_not_understood(person: Person) -> None:

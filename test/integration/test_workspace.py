@@ -44,6 +44,7 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_pages_way_on_the_wheels(workspace: Path) -> None:
     with subprocess.Popen(
         ["bash", "-c", WAY.format(root=ROOT)],

@@ -59,6 +59,7 @@ def test_an_unknown_name_is_refused() -> None:
         planner.load("no_such_place")
 
 
+@pytest.mark.slow
 def test_pictures_are_kept_where_they_are_drawn() -> None:
     told: list[str] = []
     done = planner.run("night_light_0", pictures=True, say=told.append)

@@ -25,9 +25,9 @@ def _run(name: str, *, leaps: bool, agents: int = 0) -> RunResult:
     ("name", "agents"),
     [
         ("lights_out_0", 0),
-        ("fruit_0", 0),
+        pytest.param("fruit_0", 0, marks=pytest.mark.slow),
         # These change states of things in hands, and look into drawers while they open.
-        ("pour_drink_0", 0),
+        pytest.param("pour_drink_0", 0, marks=pytest.mark.slow),
         pytest.param("fresh_vase_0", 0, marks=pytest.mark.slow),
         # A bowl is carried with what is in it.
         ("egg_bowl_0", 0),

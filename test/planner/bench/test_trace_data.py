@@ -50,6 +50,7 @@ def test_the_demonstrator_gives_dialogues_in_numbers(episodes: Path, tmp_path: P
         assert calls[pick - 1] == calls[pick].replace("Pick", "Navigate")
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_gives_the_same(episodes: Path, tmp_path: Path) -> None:
     whole, _ = made(episodes, tmp_path / "whole")
     again, shards = made(episodes, tmp_path / "again")

@@ -161,6 +161,7 @@ def test_a_process_that_dies_is_one_line_and_the_rest_is_kept(
     assert pack.read_bytes() == whole[0]
 
 
+@pytest.mark.slow
 def test_a_folder_is_completed_too(whole: tuple[bytes, bytes], tmp_path: Path) -> None:
     folder = tmp_path / "some" / "own"
     _killed_at(folder, 2)

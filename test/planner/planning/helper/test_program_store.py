@@ -59,6 +59,7 @@ def test_a_file_that_another_creates_meanwhile_is_a_memory(
         others[0].result(30)
 
 
+@pytest.mark.slow
 def test_two_processes_write_at_once(tmp_path: Path) -> None:
     path = tmp_path / "programs.sqlite"
     started = [

@@ -160,9 +160,8 @@ def play_taught(folder: Path, planner: str, *more: str) -> int:
     return main([*words, "--model", "teacher", *more, "-o", str(folder)])
 
 
-@pytest.mark.parametrize(
-    "planner", ["llamar", pytest.param("llamar_react", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("planner", ["llamar", "llamar_react"])
 def test_the_teacher_knows_what_rescuers_should_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], planner: str
 ) -> None:
