@@ -146,7 +146,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/test_api_words.py::test_the_command_takes_words_and_answers"
     ),
     'planner instruct "Put the ball and the globe in the wardrobe and switch off all lamps."': (
-        "test/integration/test_words.py::test_instructions_are_carried_out_and_judged_as_understood"
+        "test/integration/test_words.py::test_an_instruction_is_carried_out_and_judged_as_understood"
     ),
     "planner spot-emulator --round-trip 0.1 --jitter 0.02 --loss 0.01 --stall 10:5 --stall 60:2": (
         "test/sim_bridge/spot/test_relay.py"
