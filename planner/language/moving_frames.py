@@ -72,7 +72,8 @@ class MovingFrames(OccasionFrames):
         if verb.base == "run" and all(w.way is not Way.TO for p in parts for w in p.wheres):
             # "Run the dishwasher".
             return None
-        if source.word(end) in ("over", "along") and not parts[-1].wheres:
+        lifted = verb.base == "pick" and source.word(end) == "up"
+        if (source.word(end) in ("over", "along") or lifted) and not parts[-1].wheres:
             segments = (parts, end + 1)
         if me:
             for where in (w for segment in parts for w in segment.wheres):

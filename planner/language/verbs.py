@@ -114,7 +114,7 @@ _FRAMES: Mapping[Frame, str] = {
     "find out|show|see|tell|look around for|have a look for|have a look around for|go looking for|"
     "go look for|go and look for|keep an eye out for|hunt down|go search for|check|figure out|"
     "work out|let me know|dig up",
-    Frame.GO: "go|come|drive|walk|head|roll|return",
+    Frame.GO: "go|come|drive|walk|head|roll|return|stop",
     Frame.LEAVE: "leave",
     Frame.TOUCH: "touch|disturb|bother|mess with|move|handle|go near|take|alter|use",
     Frame.TIDY: "tidy|tidy up|clean up|straighten up|straighten|declutter|neaten|"

@@ -171,6 +171,14 @@ MEANINGS = [
         "Fill the glasses and bring me the big one.",
         "[{make: {all: glass}, be: filled}, then, {move: {the: glass, size: big}, to: me}]",
     ),
+    # What is picked up in between, and where one stops
+    (
+        "Look for the bucket, pick it up, and put it onto a counter.",
+        "[{move: {the: bucket}, to: {on_top: {a: counter}}}]",
+    ),
+    ("Pick the cup up and put it in the sink.", "[{move: {the: cup}, to: {in: {the: sink}}}]"),
+    ("Please look for the toy and stop next to it.", "[{go: {next_to: {the: toy}}}]"),
+    ("Stop the radio.", "[{make: {the: radio}, be: powered off}]"),
 ]
 
 
