@@ -35,10 +35,12 @@ from planner.planning.words.understanding import (
 )
 from planner.planning.words.wanted import WantedNames
 from planner.world.instruct import InstructionCode
-from planner.world.skill import SkillCall, SkillName
+from planner.world.skill import SkillCall, SkillCode, SkillName
 
 # Questions of one instruction; what is still unclear then is left out.
 MAX_QUESTIONS = 10
+# Walks to where the robot shall be at the end that may fail.
+MAX_FAILED_WALKS = 3
 _TURN = re.compile(r"\n(?=Question: |Answer: )")
 
 
@@ -58,6 +60,9 @@ class Words:
         self._sequence = -1
         self._pursued: object = None
         self._is_there = self._has_begun = False
+        # To where the robot shall be at the end: the call, and how those that failed ended.
+        self._last_walk: SkillCall | None = None
+        self._failed_walks: list[str] = []
         self._published: dict[str, JsonValue] | None = None
 
     @property
@@ -68,6 +73,13 @@ class Words:
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Records how calls ended."""
         self._expert.observe(results)
+        for ended in results:
+            if ended.call != self._last_walk:
+                continue
+            if ended.result.code is SkillCode.SUCCESS:
+                self._is_there = True
+            else:
+                self._failed_walks.append(ended.result.text)
 
     async def decide(self, context: Context) -> Decision:
         """A question, the next call of each idle agent, or the end with a report."""
@@ -105,7 +117,9 @@ class Words:
             return self._published_with(Decision(question=question), binder)
         decision = await self._work(context, binder, understood.goal)
         grounding = self._bind(context, binder)
-        decision = self._walk(decision, context, grounding)
+        worked, decision = decision, self._walk(decision, context, grounding)
+        if decision.failure and not worked.failure:
+            return self._published_with(decision, binder)
         if decision.failure or DONE in decision.calls.values():
             held = _held_anyway(grounding, context, binder)
             decision = self._end(decision, grounding, understood, held)
@@ -169,13 +183,15 @@ class Words:
             self._expert.pursue(goal, wanted)
 
     def _walk(self, decision: Decision, context: Context, grounding: Grounding) -> Decision:
-        """When all else is done, the robot goes where it shall be at the end."""
-        places = _destinations(grounding)
-        if not places or self._is_there or DONE not in decision.calls.values():
+        """When all else is done, the robot goes where it shall be at the end, until it is there."""
+        places, robot = _destinations(grounding), context.task.agents[0]
+        if not places or self._is_there or decision.calls.get(robot) != DONE:
             return decision
-        self._is_there = True
-        robot, place = context.task.agents[0], places[-1]
-        return Decision({robot: SkillCall(SkillName.NAVIGATE, (place,))}, f"go to {place}")
+        place = places[-1]
+        if len(self._failed_walks) >= MAX_FAILED_WALKS:
+            return Decision(failure=f"not done: go to {place} ({self._failed_walks[-1]})")
+        self._last_walk = SkillCall(SkillName.NAVIGATE, (place,))
+        return Decision({robot: self._last_walk}, f"go to {place}")
 
     def _end(
         self,

@@ -10,6 +10,7 @@ from planning_toys import THINGS, Outcome, ToyWorld, play
 from planner.planning.planner import Task
 from planner.planning.words.words import Words, read_dialogue
 from planner.world.instruct import InstructionCode
+from planner.world.skill import SkillCode, SkillResult
 from planner.world.vocabulary import Relation
 
 Make = Callable[..., ToyWorld]
@@ -19,6 +20,10 @@ ON, WITHIN = Relation.ON, Relation.WITHIN
 def follow(world: ToyWorld, text: str, answers: Sequence[str | None] = ()) -> Outcome:
     task = Task(text, tuple(world.agents))
     return play(Words(task), world, task, answers=answers)
+
+
+def blocked() -> SkillResult:
+    return SkillResult.failure(SkillCode.UNREACHABLE, "The way is blocked.")
 
 
 def end(outcome: Outcome) -> str:
@@ -166,6 +171,24 @@ def test_goes_where_it_shall_be(toy_world: Make) -> None:
     outcome = follow(toy_world(), "Go to the living room.")
     assert outcome.done
     assert "Navigate[living_room_0]" in outcome.of("agent_0")
+
+
+def test_a_walk_that_fails_is_tried_again_and_not_taken_for_done(toy_world: Make) -> None:
+    world, failed = toy_world(), iter([True, False])
+    world.fault = lambda _agent, _call: blocked() if next(failed, False) else None
+    outcome = follow(world, "Go to the living room.")
+    assert outcome.done
+    assert outcome.of("agent_0").count("Navigate[living_room_0]") == 2
+
+
+def test_a_way_that_stays_blocked_is_told(toy_world: Make) -> None:
+    world = toy_world()
+    world.fault = lambda _agent, call: blocked() if call.name == "Navigate" else None
+    outcome = follow(world, "Go to the living room.")
+    assert not outcome.done
+    why = "Unexpected failure! - The way is blocked."
+    assert end(outcome) == f"not done: go to living_room_0 ({why})"
+    assert outcome.of("agent_0").count("Navigate[living_room_0]") == 3
 
 
 @pytest.mark.parametrize(
