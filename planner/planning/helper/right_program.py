@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from planner.models.chat import ModelError
 from planner.planning.goal import Goal
 from planner.planning.helper.landmarks import landmark_of, way_to
-from planner.planning.helper.right_wants import Want, class_in_name, done_of, wants_of
+from planner.planning.helper.right_wants import NAMED, Want, class_in_name, done_of, wants_of
 from planner.planning.programs.program import Instance, Invocation, Method, Statement
 from planner.planning.programs.vocabulary import default_vocabulary
 from planner.world.belief import Belief
@@ -139,8 +139,10 @@ def _whole_of(class_name: str) -> str | None:
 def _write(writer: _Writer, want: Want) -> None:
     attributes = [_ATTRIBUTES[state] for state, value in want.states if _marks(state, value)]
     unique = tuple(dict.fromkeys(attributes))
-    variable = writer.instance(want.class_name, attributes=unique)
-    writer.variables[want.names if len(want.names) > 1 else (want.names[0],)] = variable
+    # What another thing was put into or onto before is the same one still, if it has a name.
+    known = writer.variables.get(want.names) if want.key[0] == NAMED else None
+    variable = known or writer.instance(want.class_name, attributes=unique)
+    writer.variables[want.names] = variable
     in_hand = False
     states = dict(want.states)
     for state in sorted(states, key=lambda one: _ORDER.index(one) if one in _ORDER else 99):

@@ -14,6 +14,7 @@ from planner.planning.helper.prompts import PLAN_HEADER
 from planner.planning.helper.rebinding import Unbound, first_rebound
 from planner.planning.helper.right_program import right_statements
 from planner.planning.helper.right_repairs import right_repair
+from planner.planning.helper.right_words import statements_of_words
 from planner.planning.helper.roles import (
     PLACES,
     HelperRole,
@@ -33,7 +34,6 @@ from planner.planning.programs.program import (
 from planner.planning.programs.vocabulary import default_vocabulary
 from planner.world.catalogue import default_catalogue
 
-NO_GOAL = "the right replies follow from an episode's goal, and this task has none"
 INVENTED = "Samovar"
 _DO_NOTHING = "# Nothing is left to do.\n"
 
@@ -59,14 +59,12 @@ class RightReplies:
         changed to the dialogue, where it can be.
 
         Raises:
-            ModelError: without a goal, or for one that programs cannot express.
+            ModelError: for a goal that programs cannot express; without a goal, for words that do
+                more than ask to find something.
         """
-        if self.task.goal is None:
-            raise ModelError(NO_GOAL)
         match role:
             case PlannerRole():
-                goal = read_goal(self.task.goal)
-                self._planned = right_statements(goal, context.belief, context.layout)
+                self._planned = self._right_statements(context)
                 planning = _planning(self._planned, role.classes, random)
                 return _imitating(role, planning) if reader.heeds else planning
             case RectifierRole():
@@ -77,6 +75,11 @@ class RightReplies:
                 return _locating(role, context, random)
             case _:
                 raise ModelError(f"HELPER has no role {type(role).__name__}")
+
+    def _right_statements(self, context: Context) -> tuple[Statement, ...]:
+        if self.task.goal is None:
+            return statements_of_words(self.task.instruction)
+        return right_statements(read_goal(self.task.goal), context.belief, context.layout)
 
 
 def _planning(right: Sequence[Statement], classes: Sequence[str], random: Random) -> ReferenceReply:

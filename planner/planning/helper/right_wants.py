@@ -38,13 +38,16 @@ class Want:
 
 
 def wants_of(goal: Goal, belief: Belief, layout: House) -> list[Want]:
-    """What is left to do with each thing; those that others are put onto or into come first.
+    """What is left to do with each thing, in the order that the goal demands.
+
+    Where it demands none, things that others are put onto or into come first.
 
     Raises:
         ModelError: for a goal that programs cannot express.
     """
     facts = Facts(belief, layout, {}, {}, {})
     found: list[Want] = []
+    stages, stage_of = _stages(goal), dict[Key, int]()
     for key, subgoals in _asked(goal).items():
         left = [one for one in subgoals if not facts.holds(one)]
         if not left:
@@ -54,9 +57,12 @@ def wants_of(goal: Goal, belief: Belief, layout: House) -> list[Want]:
         # Of several candidates it is not known which one a state holds for.
         for one in left if key[0] == NAMED else subgoals:
             _add(want, one, layout)
+        stage_of[key] = min(stages[one.index] for one in left)
         found.append(want)
     targets = {name for want in found for place in want.places for name in place}
-    return sorted(found, key=lambda want: not targets.intersection(want.names))
+    return sorted(
+        found, key=lambda want: (stage_of[want.key], not targets.intersection(want.names))
+    )
 
 
 def done_of(goal: Goal, belief: Belief, layout: House) -> list[Want]:
@@ -95,6 +101,13 @@ def class_in_name(name: str, layout: House) -> str:
 
 def _in_order(goal: Goal) -> list[Subgoal]:
     """Those to achieve, earlier stages first."""
+    stages = _stages(goal)
+    wanted = [one for one in goal.subgoals if one.index not in goal.watched]
+    return sorted(wanted, key=lambda one: stages[one.index])
+
+
+def _stages(goal: Goal) -> Mapping[int, int]:
+    """By index, how many propositions have to come one after the other before each."""
     stages: dict[int, int] = {}
 
     def stage(index: int) -> int:
@@ -102,8 +115,7 @@ def _in_order(goal: Goal) -> list[Subgoal]:
             stages[index] = max((stage(one) + 1 for one in goal.before[index]), default=0)
         return stages[index]
 
-    wanted = [one for one in goal.subgoals if one.index not in goal.watched]
-    return sorted(wanted, key=lambda one: stage(one.index))
+    return {one.index: stage(one.index) for one in goal.subgoals}
 
 
 def _keys(subgoal: Subgoal, goal: Goal) -> Iterable[Key]:

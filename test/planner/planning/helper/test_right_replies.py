@@ -162,3 +162,57 @@ def test_a_goal_that_programs_cannot_express_is_told(toy_world: Make) -> None:
     dusty = Right(toy_world(), [prop("is_dusted", ["cup_0"])])
     with pytest.raises(ModelError, match="dusted"):
         dusty(PLANNER)
+
+
+def by_words(text: str) -> str:
+    task = Task(text, (AGENT,))
+    found = RightReplies(task)
+    # Nothing is read but the words.
+    return asyncio.run(found(PLANNER, None, Random(1), Reader())).flawless  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("Find the hammer.", ['hammer = InteractionObject("Hammer")', "hammer.go_to()"]),
+        (
+            "Please look for the carrot on a counter and stop next to it.",
+            ['carrot = InteractionObject("Carrot", landmark="CounterTop")', "carrot.go_to()"],
+        ),
+    ],
+)
+def test_what_shall_only_be_found_is_read_from_the_words(text: str, lines: list[str]) -> None:
+    assert by_words(text).splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Tidy up.", "does not only ask to find one thing"),
+        ("Put the mug on the table.", "does not only ask to find one thing"),
+        ("Find the mug in the kitchen.", "no program can name a kitchen"),
+        ("Find the chair facing the sofa.", "no word for this relation"),
+    ],
+)
+def test_words_that_no_program_follows_from_are_refused(text: str, reason: str) -> None:
+    with pytest.raises(ModelError, match=reason):
+        by_words(text)
+
+
+def test_an_order_that_is_asked_for_comes_before_that_of_places(toy_world: Make) -> None:
+    """A into B, then B to C: B is taken away only once A is in it (ETPLAN-C33)."""
+    things: Spots = {
+        "cup_0": (Relation.ON, "table_0"),
+        "apple_0": (Relation.ON, "table_0"),
+    }
+    world = toy_world(things=things)
+    into = prop("is_inside", ["apple_0"], ["cup_0"])
+    onto = prop("is_on_top", ["cup_0"], ["couch_0"])
+    right = Right(world, [onto, into])
+    assert calls(right(PLANNER).flawless)[-1].startswith("apple.place(")
+    goal: Any = right.task.goal
+    goal["constraints"] = [{"type": "TemporalConstraint", "edges": [[1, 0]]}]
+    assert calls(right(PLANNER).flawless) == [
+        *("apple.go_to()", "apple.pickup()", "mug.go_to()", "apple.place(mug)"),
+        *("mug.go_to()", "mug.pickup()", "sofa.go_to()", "mug.place(sofa)"),
+    ]
