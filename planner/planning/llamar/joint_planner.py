@@ -57,9 +57,15 @@ class Moment:
 
 @record
 class Ended:
-    """A task that cannot go on; `why` in words."""
+    """A task that does not go on.
+
+    Attributes:
+        why: in words.
+        is_done: whether it ends as done.
+    """
 
     why: str
+    is_done: bool = False
 
 
 class Mind(Protocol):
@@ -151,6 +157,9 @@ class JointPlanner:
                 failure=words, end=InstructionCode.CALL_LIMIT, evidence=self._evidence()
             )
         plan = await self._mind.act(moment)
+        if isinstance(plan, Ended) and plan.is_done:
+            self._step += 1
+            return self._done(plan.why)
         if isinstance(plan, Ended):
             return Decision(failure=plan.why, evidence=self._evidence())
         if plan is None:

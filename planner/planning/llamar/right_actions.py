@@ -18,8 +18,9 @@ from planner.planning.llamar.actions import DIRECTIONS, DONE, EXPLORE, IDLE, Act
 from planner.planning.llamar.known import known_thing
 from planner.planning.llamar.right_reading import Reading, known_to
 from planner.planning.llamar.team import Team
-from planner.planning.planner import AgentResult, Context, Task
+from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.walking import walk_map
+from planner.planning.words.words import Words
 from planner.world.belief import BeliefNode
 from planner.world.openness import is_open
 from planner.world.record import record
@@ -103,7 +104,12 @@ class RightTeam:
         self._passed: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         # Turns and steps by agent, place, heading and direction, which are made there once.
         self._vain: set[tuple[str, float, float, int, str]] = set()
+        # By agent and what it shall see: rooms on the way in which it has looked around.
+        self._looked_in: set[tuple[str, str, str | None]] = set()
         self._now: dict[Reading | None, RightActions] = {}
+        # Of a task without a structured goal: who follows its words, and what it decided now.
+        self._words: Words | None = None
+        self._by_words: Decision | None = None
         # The reading that is being decided by.
         self._reading: Reading | None = None
 
@@ -114,6 +120,7 @@ class RightTeam:
     def look(self, context: Context) -> None:
         """The moment of the next questions."""
         self._context = context
+        self._by_words = None
         self._now.clear()
 
     @property
@@ -139,7 +146,7 @@ class RightTeam:
             reading: what is known; None = all that the memory knows.
 
         Raises:
-            ModelError: if the task has no structured goal.
+            ModelError: if the task has no structured goal, and its words do not say what to do.
         """
         if reading not in self._now:
             self._now[reading] = await self._decide(reading)
@@ -148,9 +155,13 @@ class RightTeam:
     async def judged(self, reading: Reading | None) -> Mapping[str, bool | None]:
         """The goal's propositions in words, and whether each holds; None where that is unknown.
 
+        Without a goal this is the instruction, done once nobody has anything to do.
+
         Raises:
-            ModelError: if the task has no structured goal.
+            ModelError: as `now`.
         """
+        if self._task.goal is None:
+            return {self._task.instruction: (await self.now(reading)).is_over}
         if reading is None:
             right = await self.now()
             done = dict.fromkeys(right.completed_subtasks, True)
@@ -162,8 +173,8 @@ class RightTeam:
     def noted(self, reading: Reading) -> list[str]:
         """What a reader knows of each thing that its prompt names, things of the goal first."""
         belief, instances = self._known(reading).belief, self._team.instances
-        expert = self._followed()
-        goal = {name for w in expert.subgoals for name in (*w.first, *w.second)}
+        subgoals = self._followed().subgoals if self._task.goal is not None else ()
+        goal = {name for w in subgoals for name in (*w.first, *w.second)}
         names = sorted(
             (name for name in instances.names if name in reading.names),
             key=lambda name: instances.entity_of(name) not in goal,
@@ -190,23 +201,43 @@ class RightTeam:
         return {subgoal.index: subtask_words(subgoal) for subgoal in expert.subgoals}
 
     async def _decide(self, reading: Reading | None) -> RightActions:
+        if self._task.goal is None:
+            return await self._decide_by_words(reading)
         expert, context = self._followed(), self._known(reading)
         texts = self._texts(expert)
         if reading is not None:
             expert.trust({index for index, text in texts.items() if text in reading.said_done})
             expert.forget_all_but(context.belief)
         self._reading = reading
-        decision = await expert.decide(context)
+        actions = self._said(await expert.decide(context), context)
+        done = expert.achieved
+        return RightActions(
+            actions,
+            tuple(text for index, text in texts.items() if index not in done),
+            tuple(text for index, text in texts.items() if index in done),
+        )
+
+    async def _decide_by_words(self, reading: Reading | None) -> RightActions:
+        """By all that the memory knows: one moment has one decision (LLAMAR-D86)."""
+        words = self._words = self._words or Words(self._task)
+        if self._by_words is None:
+            words.observe(tuple(self._as_own(ended) for ended in self._results))
+            self._results.clear()
+            decision = self._by_words = await words.decide(self.context)
+            if decision.failure or decision.question:
+                raise ModelError(f"{NO_GOAL}; its words: {decision.failure or decision.question}")
+        self._reading = reading
+        actions = self._said(self._by_words, self.context)
+        asked = (self._task.instruction,)
+        is_over = all(action == DONE for action in actions.values())
+        return RightActions(actions, *(((), asked) if is_over else (asked, ())))
+
+    def _said(self, decision: Decision, context: Context) -> Mapping[str, Action]:
         self._proposed = {
             agent: self._proposal(agent, decision.calls.get(agent), context)
             for agent in self._task.agents
         }
-        done = expert.achieved
-        return RightActions(
-            {agent: each.action for agent, each in self._proposed.items()},
-            tuple(text for index, text in texts.items() if index not in done),
-            tuple(text for index, text in texts.items() if index in done),
-        )
+        return {agent: each.action for agent, each in self._proposed.items()}
 
     # The expert's calls as actions
 
@@ -249,10 +280,21 @@ class RightTeam:
         if thing is not None:
             return _Proposal(call, Action(Verb.NAVIGATE_TO, thing))
         self._tried[agent, target] += 1
-        # From now and then looking around more may be seen through doors.
-        if self._tried[agent, target] % LOOK_AROUND_EVERY == 1 or not self._steps:
+        if not self._steps or self._looks_round(agent, here, target):
             return _Proposal(call, EXPLORE)
         return _Proposal(call, self._step(agent, here, target, context))
+
+    def _looks_round(self, agent: str, here: BeliefNode, target: str) -> bool:
+        """From now and then looking around more may be seen through doors.
+
+        Where a task limits its actions, each room that is passed is looked at once (LLAMAR-D85).
+        """
+        if self._task.terms is None:
+            return self._tried[agent, target] % LOOK_AROUND_EVERY == 1
+        place = (agent, target, here.room)
+        is_new = place not in self._looked_in
+        self._looked_in.add(place)
+        return is_new
 
     @property
     def _steps(self) -> bool:

@@ -15,10 +15,10 @@ from planner.models.reference import Fault, Knows, Reader, ReferenceReply
 from planner.planning.goal import read_goal
 from planner.planning.llamar.actions import EXPLORE, IDLE, Action, Repertoire
 from planner.planning.llamar.instances import class_of, number_of
-from planner.planning.llamar.right_actions import NO_GOAL, RightTeam
+from planner.planning.llamar.right_actions import RightTeam
 from planner.planning.llamar.right_reading import Reading, known_to, reading_of
 from planner.planning.llamar.right_scene import INVENTED
-from planner.planning.llamar.right_subtasks import Errand, errands
+from planner.planning.llamar.right_subtasks import Errand, errands, errands_of_words
 from planner.planning.llamar.role import PromptingRole
 from planner.planning.llamar.smart_program import Function, Step
 from planner.planning.llamar.smart_roles import AllocatingRole, DecomposingRole, functions_text
@@ -66,8 +66,6 @@ class RightProgram:
                 raise ModelError(f"SmartLLM has no role {type(role).__name__}")
 
     def _decomposing(self, reading: Reading | None, random: Random) -> ReferenceReply:
-        if self.task.goal is None:
-            raise ModelError(NO_GOAL)
         if self.team.team.options.repertoire is Repertoire.RESCUE:
             raise ModelError("the model teacher knows no replies of SmartLLM in search and rescue")
         context, instances = self.team.context, self.team.team.instances
@@ -75,7 +73,11 @@ class RightProgram:
         if reading is not None:
             context = replace(context, belief=known_to(reading, context.belief, instances))
             names = reading.names
-        found = errands(read_goal(self.task.goal), context, instances, names)
+        found = (
+            errands(read_goal(self.task.goal), context, instances, names)
+            if self.task.goal is not None
+            else errands_of_words(self.task.instruction, context, instances, names)
+        )
         functions = [_function(errand) for errand in found]
         if not functions:
             functions = [Function("wait", (_ROBOT,), (Step(0, IDLE),))]

@@ -8,12 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from planner.evaluation.task import Predicate
 from planner.models.chat import ModelError
+from planner.planning.et_agent.reading import read_task
+from planner.planning.et_agent.words import is_meant
 from planner.planning.expert.facts import Facts, in_memory_names
 from planner.planning.goal import Goal, Subgoal
 from planner.planning.llamar.actions import EXPLORE, Action, Verb
 from planner.planning.llamar.known import KnownThing, known_thing
 from planner.planning.llamar.names import InstanceNames, shown_class
+from planner.planning.llamar.right_actions import NO_GOAL
 from planner.planning.planner import Context
+from planner.planning.programs.vocabulary import default_vocabulary
 from planner.world.catalogue import default_catalogue
 from planner.world.openness import is_open
 from planner.world.record import record
@@ -71,6 +75,22 @@ def errands(
     return _Errands(in_memory_names(goal, stand_ins.given), context, instances, seen).all()
 
 
+def errands_of_words(
+    text: str, context: Context, instances: InstanceNames, seen: frozenset[str]
+) -> tuple[Errand, ...]:
+    """The errand of a task that only its words describe; arguments as of `errands`.
+
+    Raises:
+        ModelError: if they are not understood, or ask for more than to find one thing.
+    """
+    found = read_task(text).errands
+    if len(found) != 1 or found[0].place is not None:
+        raise ModelError(f"{NO_GOAL}; its words do not only ask to find one thing: {text!r}")
+    nothing = Goal((), {}, (), (), frozenset())
+    writer = _Errands(nothing, context, instances, seen)
+    return (writer.finding(found[0].target.word),)
+
+
 class _Errands:
     """Names what is unknown as it will probably be called: the next instance of its class."""
 
@@ -94,6 +114,14 @@ class _Errands:
             self._add_with_tool(stage, verb, things)
         opening = [Errand(self._named("open", name), 0, way) for name, way in self._opened.items()]
         return (*opening, *self._found)
+
+    def finding(self, word: str) -> Errand:
+        """Walks to what a word means, as far as something of that kind is known."""
+        nodes = self._context.belief.nodes.values()
+        known = [node.name for node in nodes if is_meant(node.class_name, word)]
+        unknown = f"{default_vocabulary().catalogue_class(word)}_0"
+        entity = self._known_first(known or [unknown])[0]
+        return Errand(self._named("find", entity), 0, self._to(entity))
 
     def _add(self, subgoal: Subgoal) -> None:
         stage = 1 + self._depth(subgoal.index)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planner.planning.llamar.actions import DONE, IDLE
+from planner.planning.llamar.actions import IDLE
 from planner.planning.llamar.asking import MAX_ATTEMPTS, Asking
 from planner.planning.llamar.joint_planner import Ended, JointPlanner, Moment
 from planner.planning.llamar.plain_translator import PlainTranslator
@@ -27,6 +27,8 @@ class PlanningOnce:
         """There is no program yet."""
         self._asking, self._names, self._options = asking, team.names, options
         self._run: ProgramRun | None = None
+        # How actions ended that failed: nobody decides by them, but they are told at the end.
+        self._failed: list[str] = []
 
     @property
     def evidence(self) -> Mapping[str, str]:
@@ -34,12 +36,13 @@ class PlanningOnce:
         run = self._run
         return {"program_steps": "none" if run is None else f"{run.given} of {run.steps}"}
 
-    async def judge(self, moment: Moment) -> str:  # noqa: ARG002 - nobody looks at results
+    async def judge(self, moment: Moment) -> str:
         """Never says that the task is over: the end of the program does."""
+        self._failed += [one.text for one in moment.attempts if not one.succeeded]
         return ""
 
     async def act(self, moment: Moment) -> JointPlan | Ended | None:
-        """The next actions of the program; `Done` of all after its end."""
+        """The next actions of the program; after its end how many of them failed."""
         if self._run is None:
             planned = await self._plan(moment)
             if planned is None:
@@ -47,9 +50,16 @@ class PlanningOnce:
                 return Ended(why)
             self._run = ProgramRun(*planned)
         actions = self._run.next()
-        rest = IDLE if actions else DONE
-        written = {name: str(actions.get(name, rest)) for name in self._names}
+        if not actions:
+            return Ended(self._told(), is_done=True)
+        written = {name: str(actions.get(name, IDLE)) for name in self._names}
         return moment.plan(written, [name.replace("_", " ") for name in self._run.running])
+
+    def _told(self) -> str:
+        run, failed = self._run, self._failed
+        if run is None or not failed:
+            return "the program has ended"
+        return f"the program has ended; {len(failed)} of {run.given} actions failed: {failed[0]}"
 
     async def _plan(self, moment: Moment) -> tuple[Functions, Allocation] | None:
         situation = Situation(

@@ -17,6 +17,7 @@ from planner.episodes.et_plan.homes import HomeSplit, homes
 from planner.models.teacher import Skill, Teacher
 from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.episode import Episode
+from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.instruct import InstructionCode
 from sim_bridge.backend import Backend
@@ -58,7 +59,7 @@ def played(
     backend: Backend | None = None,
 ) -> RunResult:
     episode, house = made(category)
-    teacher = Teacher(Skill()) if name in TAUGHT else None
+    teacher = Teacher(Skill()) if PlannerChoice(name).part.needs_model else None
     return prepare_run(
         backend or GraphBackend(),
         house,
@@ -81,13 +82,41 @@ def test_a_generated_task_is_done_with_right_replies(name: str) -> None:
     assert result.outcome.code is InstructionCode.DONE
 
 
-@pytest.mark.parametrize("name", ["react", "partnr_react", "partnr_finetuned"])
+@pytest.mark.parametrize(
+    "name",
+    ["helper", "llamar", "llamar_act", "llamar_coela", "partnr_finetuned", "partnr_react", "react"],
+)
 def test_words_say_what_is_right_where_a_task_has_no_goal(name: str) -> None:
     """A thing that shall be found is in no structured goal."""
     episode, _ = made(Category.NAVIGATION)
     assert episode.evaluation is None
     result = played(name, Category.NAVIGATION)
     assert result.verdict.success, result.outcome.text
+
+
+@pytest.mark.parametrize("name", ["expert", "llamar", "react"])
+def test_one_thing_goes_into_another_before_that_is_taken_away(name: str) -> None:
+    result = played(name, Category.TEMPORAL)
+    assert result.verdict.success, result.outcome.text
+    assert result.outcome.code is InstructionCode.DONE
+
+
+def test_a_program_that_is_carried_out_blindly_says_what_failed_in_it() -> None:
+    """SmartLLM plans before anything was looked for, and looks at no result."""
+    result = played("llamar_smart_llm")
+    assert not result.verdict.success
+    assert "actions failed: " in result.outcome.text
+
+
+def test_what_no_planner_of_another_kind_of_task_can_do_is_told() -> None:
+    episode, house = made()
+    with pytest.raises(PlannerError, match="the rules know is_extinguished and is_inside"):
+        prepare_run(
+            GraphBackend(),
+            house,
+            episode,
+            lambda task: make_planner(PlannerChoice("rescue_rules"), task, None),
+        )
 
 
 @pytest.mark.slow
