@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from planner.app.drawing_backends import absolute_file
 from planner.bench.runs.all_tables import Result, markdown_lines, text_lines
 from planner.bench.runs.contestants import Asked, Contestant, Field, field_of
 from planner.bench.runs.engine_choice import add_engine_flags, make_engine
@@ -17,7 +18,7 @@ from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.suites import SuiteEpisode, drawn, find_suite, jobs_of
 from planner.episodes.episode_file import write_text
-from planner.parts.kinds import PLANNERS
+from planner.parts.kinds import BACKENDS, PLANNERS
 from planner.world.errors import PlannerError
 
 ALL, SUITE = "all", "partnr_test"
@@ -35,6 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--seed", type=int, default=0, help="of this drawing")
     group.add_argument("--agents", type=int, default=1, help="acting agents; 0 = all")
+    group.add_argument(
+        "--backend", choices=BACKENDS.names(), default="", help="a simulator; default: by the house"
+    )
+    group.add_argument("--backend-config", default="", metavar="FILE", help="its settings")
     group.add_argument(
         "--planner", action="append", default=[], choices=PLANNERS.names(), help="default: all"
     )
@@ -84,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
             args.model,
             args.model_url,
             args.agents,
+            args.backend,
+            absolute_file(args.backend_config),
             _options(args.option),
         )
     )
@@ -168,7 +175,8 @@ def _came(row: Row) -> str:
 def _head(args: argparse.Namespace, count: int, asked: int) -> list[str]:
     agents = f"{args.agents} acting" if args.agents else "all agents acting"
     of = "" if count == asked else f" so far, of {asked} to do, the first by house: no fair sample"
-    return [f"{count} episodes of {args.episodes_of}{of}, {agents}; strict rules"]
+    where = f", {args.backend}" if args.backend else ""
+    return [f"{count} episodes of {args.episodes_of}{of}, {agents}{where}; strict rules"]
 
 
 def _said(args: argparse.Namespace) -> list[str]:
@@ -178,6 +186,8 @@ def _said(args: argparse.Namespace) -> list[str]:
         *(["--episodes-of", args.episodes_of] if args.episodes_of != SUITE else []),
         *(["--count", str(args.count), "--seed", str(args.seed)] if args.count else []),
         *(["--agents", str(args.agents)] if args.agents != 1 else []),
+        *(["--backend", args.backend] if args.backend else []),
+        *(["--backend-config", "FILE"] if args.backend_config else []),
         *(word for name in args.planner for word in ("--planner", name)),
         *(word for rate in args.fault_rate for word in ("--fault-rate", f"{rate:g}")),
         *(word for option in args.option for word in ("--option", shlex.quote(option))),

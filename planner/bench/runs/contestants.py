@@ -45,6 +45,8 @@ class Asked:
         models: further models, each with every planner that can use one.
         model_url: of their server.
         agents: how many act; 0 = all of the episode.
+        backend: the simulator in which all run; "" = that of the house.
+        backend_config: its settings file; "" = the shipped one.
         options: by name, as text; each goes to the planners and models that have it.
     """
 
@@ -53,6 +55,8 @@ class Asked:
     models: Sequence[str] = ()
     model_url: str = ""
     agents: int = 1
+    backend: str = ""
+    backend_config: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -107,6 +111,8 @@ def _runs(name: str, part: PlannerPart, asked: Asked) -> Iterator[Contestant]:
     plain = RunSettings(
         planner=name,
         agents=asked.agents,
+        backend=asked.backend,
+        backend_config=asked.backend_config,
         memory=(MemoryKind.FULL if full else MemoryKind.RAYS).value,
         options=options,
     )

@@ -70,6 +70,15 @@ def test_a_planner_whose_right_replies_are_unknown_runs_with_no_teacher(
     assert [c.name for c in field.contestants] == ["expert", "react-org_Tiny"]
 
 
+def test_all_run_in_the_simulator_that_is_named(tmp_path: Path) -> None:
+    asked = Asked(backend="habitat", backend_config=str(tmp_path / "habitat.yaml"))
+    found = {c.settings.backend_config for c in field_of(asked).contestants}
+    assert found == {asked.backend_config}
+    assert {c.settings.backend for c in field_of(asked).contestants} == {"habitat"}
+    with pytest.raises(PlannerError, match="external is no simulator that runs in one process"):
+        field_of(Asked(backend="external"))
+
+
 def test_a_named_model_runs_with_all_that_use_one() -> None:
     asked = Asked(
         planners=("react", "expert", "words"),
