@@ -69,6 +69,8 @@ class Reference:
         subtasks: a checklist that replaces the propositions (LLaMAR's G).
         targets: groups of entities, one of each of which has to be handled; empty = those of the
             propositions.
+        alike: groups of entities of which the task names the class only, so that any will do
+            (ET-Plan-Bench).
     """
 
     __pydantic_config__ = _STRICT
@@ -78,6 +80,7 @@ class Reference:
     length: Annotated[int, Field(ge=1)] | None = None
     subtasks: tuple[str, ...] = ()
     targets: tuple[tuple[str, ...], ...] = ()
+    alike: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

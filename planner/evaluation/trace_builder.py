@@ -282,7 +282,13 @@ def reference_of(episode: Episode) -> Reference:
     }
     plan = criteria.reference_calls or tuple(" ".join(step) for step in criteria.reference_plan)
     limit = criteria.max_actions or (20, 40, 60)[min(len(brought), 2)]
-    return Reference(actions=plan, most_actions=limit, length=len(plan) or None)
+    alike = tuple(names for names in criteria.variables.values() if len(names) > 1)
+    return Reference(
+        actions=plan,
+        most_actions=limit,
+        length=len(plan) or None,
+        alike=tuple(dict.fromkeys(alike)),
+    )
 
 
 class TracedEvaluator(Evaluator):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from planner.evaluation.metrics.measure import (
     COMPLETE_AT_START,
@@ -52,12 +52,19 @@ def sequence_length(trace: EpisodeTrace) -> Measure:
 def lcs_length(trace: EpisodeTrace) -> Measure:
     """LCS(a_e, g_e): the longest common subsequence with the ground truth's actions.
 
-    ETPLAN-5; failed episodes count as well.
+    ETPLAN-5; failed episodes count as well. Entities of which the task names the class only are
+    equal.
     """
     truth = _truth(trace)
     if not truth:
         return Measure(None, NO_TRUTH)
-    return Measure(float(longest_common_subsequence(actions(trace), truth)))
+    alike = {
+        name.casefold(): group[0].casefold()
+        for group in trace.episode.reference.alike
+        for name in group
+    }
+    did, truth = (_exchanged(plan, alike) for plan in (actions(trace), truth))
+    return Measure(float(longest_common_subsequence(did, truth)))
 
 
 def lcs_ratio(trace: EpisodeTrace) -> Measure:
@@ -117,6 +124,11 @@ def longest_common_subsequence(a: Sequence[str], b: Sequence[str]) -> int:
 
 def _truth(trace: EpisodeTrace) -> tuple[str, ...]:
     return tuple(_words(action) for action in trace.episode.reference.actions)
+
+
+def _exchanged(plan: Sequence[str], alike: Mapping[str, str]) -> tuple[str, ...]:
+    """A plan with one entity for all that are alike."""
+    return tuple(" ".join(alike.get(word, word) for word in one.split()) for one in plan)
 
 
 def _succeeded(trace: EpisodeTrace) -> bool:

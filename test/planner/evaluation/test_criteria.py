@@ -64,6 +64,7 @@ def true(lab, relation: str, one: str, other: str) -> bool:
 
 @pytest.mark.parametrize(("gap_m", "close"), [(1.4, True), (1.6, False)])
 def test_check_37_close(lab, gap_m, close) -> None:
+    """ETPLAN-C37."""
     lab.on("apple_0", "table_1")
     Run(lab, APPLE_IN_CABINET).walk_to("table_1", gap_m)
     assert true(lab, "CLOSE", "agent_0", "table_1") is close
@@ -75,6 +76,7 @@ def test_check_37_close(lab, gap_m, close) -> None:
 
 @pytest.mark.parametrize(("distance_m", "faces"), [(4.0, True), (6.0, False)])
 def test_check_37_facing(lab, distance_m, faces) -> None:
+    """ETPLAN-C37."""
     lab.entities["apple_0"] = replace(lab.entities["apple_0"], room="kitchen_0")
     lab.entities["cup_0"] = replace(lab.entities["cup_0"], room="kitchen_0")
     lab.at("apple_0", 1, 5).at("cup_0", 1 + distance_m, 5)
@@ -93,6 +95,7 @@ def test_what_has_a_front_has_to_be_turned(lab) -> None:
 
 
 def test_check_36_on_top_is_not_inside(lab) -> None:
+    """ETPLAN-C36."""
     top = lab.house.furniture_by_name["cabinet_0"]
     lab.at("apple_0", top.x_m, top.y_m, top.size_m[2])
     assert not true(lab, "INSIDE", "apple_0", "cabinet_0")
@@ -154,6 +157,7 @@ def test_navigation_and_manipulation_and_its_explanation(lab) -> None:
 
 
 def test_check_25_an_apple_elsewhere_is_not_the_apple_in_the_cabinet(lab) -> None:
+    """ETPLAN-C25."""
     found = Criteria(
         variables={"A": ("apple_0", "apple_1"), "B": ("cabinet_0",)},
         intermediate=(("INSIDE", "A", "B"),),
@@ -169,6 +173,7 @@ def test_check_25_an_apple_elsewhere_is_not_the_apple_in_the_cabinet(lab) -> Non
 
 
 def test_check_33_the_order_counts(lab) -> None:
+    """ETPLAN-C33."""
     wrong = Run(lab, NESTED)
     for name in ("bowl_0", "apple_0"):
         now = wrong.then(lab.inside(name, "cabinet_0"))
@@ -181,6 +186,7 @@ def test_check_33_the_order_counts(lab) -> None:
 
 
 def test_check_33_the_right_order(lab) -> None:
+    """ETPLAN-C33."""
     right = Run(lab, NESTED)
     lab.on("apple_0", "table_0")
     assert right.then().percent_complete == pytest.approx(2 / 3)
@@ -189,6 +195,7 @@ def test_check_33_the_right_order(lab) -> None:
 
 
 def test_check_34_not_into_the_bowl(lab) -> None:
+    """ETPLAN-C34."""
     lab.size("bowl_0", (0.1, 0.1, 0.1))
     run = Run(lab, NESTED)
     piece = lab.house.furniture_by_name["cabinet_0"]
@@ -199,6 +206,7 @@ def test_check_34_not_into_the_bowl(lab) -> None:
 
 
 def test_check_35_one_apple_all_the_way(lab) -> None:
+    """ETPLAN-C35."""
     related = Criteria(
         variables={
             "A": ("apple_0", "apple_1"),

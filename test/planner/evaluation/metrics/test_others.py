@@ -261,6 +261,7 @@ def et(make_trace, make_call, did, truth, *, success=True, most=20, moves=()):
     ],
 )
 def test_et_checks_17_to_19_lcs(make_trace, make_call, did, truth, lcs, ratio) -> None:
+    """ETPLAN-C17, ETPLAN-C18 and ETPLAN-C19."""
     found = et(make_trace, make_call, did, truth)
     assert et_plan_bench.sequence_length(found).value == len(did)
     assert et_plan_bench.lcs_length(found).value == lcs
@@ -268,6 +269,7 @@ def test_et_checks_17_to_19_lcs(make_trace, make_call, did, truth, lcs, ratio) -
 
 
 def test_et_check_16_looking_round_is_no_action(make_trace, make_call) -> None:
+    """ETPLAN-C16."""
     found = et(
         make_trace,
         make_call,
@@ -278,7 +280,19 @@ def test_et_check_16_looking_round_is_no_action(make_trace, make_call) -> None:
     assert et_plan_bench.lcs_ratio(found).value == 1.0
 
 
+def test_et_of_what_only_its_class_is_named_any_entity_will_do(make_trace, make_call) -> None:
+    """The action equality of ETPLAN-5."""
+    calls = ("Navigate[apple_1]", "Pick[apple_1]", "Navigate[table_0]")
+    truth = ("Navigate[apple_0]", "Pick[apple_0]", "Navigate[table_1]")
+    found = et(make_trace, make_call, calls, truth)
+    assert et_plan_bench.lcs_length(found).value == 0
+    alike = replace(found.episode.reference, alike=(("apple_0", "apple_1"),))
+    found = replace(found, episode=replace(found.episode, reference=alike))
+    assert et_plan_bench.lcs_length(found).value == 2
+
+
 def test_et_check_20_a_failed_episode(make_trace, make_call) -> None:
+    """ETPLAN-C20."""
     truth = ["Navigate[room_0]", "Navigate[cup_0]"]
     did = ["Navigate[room_0]", *["Navigate[room_1]"] * 6]
     moves = [MoveLine(0, "agent_0", 0, 0), MoveLine(1, "agent_0", 3, 4)]
@@ -292,6 +306,7 @@ def test_et_check_20_a_failed_episode(make_trace, make_call) -> None:
 
 
 def test_et_check_21_moving_distance(make_trace, make_call) -> None:
+    """ETPLAN-C21."""
     places = [(0, 0), (3, 4), (3, 4), (3, 8)]
     moves = [MoveLine(i, "agent_0", x, y) for i, (x, y) in enumerate(places)]
     moves.append(MoveLine(5, "agent_1", 9, 9))
@@ -300,6 +315,7 @@ def test_et_check_21_moving_distance(make_trace, make_call) -> None:
 
 
 def test_et_check_22_without_a_success_no_distance(make_trace) -> None:
+    """ETPLAN-C22."""
     (row,) = summarise([make_trace((False,))], [metrics()["moving_distance"]])
     assert (row.estimate.value, row.estimate.n) == (None, 0)
 
@@ -331,6 +347,7 @@ def test_et_what_a_thing_is_put_next_to_is_no_other_action(make_trace, make_call
 
 
 def test_et_check_42_a_rate_in_percent() -> None:
+    """ETPLAN-C42."""
     assert f"{100 * rate(661, 834).value:.2f}" == "79.26"
 
 
