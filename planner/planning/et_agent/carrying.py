@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from planner.planning.et_agent.errand import Errand, Sought, Where
+from planner.planning.et_agent.known import Prior
 from planner.planning.et_agent.orders import Order, shortest
 from planner.planning.et_agent.search import Search
 from planner.planning.et_agent.walk import Calls, Walk
@@ -85,6 +86,10 @@ class Carrying:
 
     async def _again(self, thing: str, place: str, errand: Errand) -> Calls:
         """To the place where the other thing was put: "a table" for both is one table."""
+        room = self.walk.known.room_of(place)
+        if self.walk.prior is Prior.G and room not in (None, self.walk.known.room):
+            # Who has the true plan walks by its rooms (ETPLAN-C39).
+            yield self.walk.act(SkillName.NAVIGATE, room)
         yield self.walk.act(SkillName.NAVIGATE, place)
         if not self.walk.has_succeeded():
             self._fail(f"{place} cannot be reached")

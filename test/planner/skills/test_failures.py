@@ -188,7 +188,7 @@ def test_a_full_surface_has_no_valid_placement(
 
 
 def test_closed_furniture_hides_and_refuses(world: World) -> None:
-    """PARTNR-D45."""
+    """PARTNR-D45; ETPLAN-C36: nothing is put into a closed container."""
     world.run("Rearrange[cup_0, within, cabinet_0, None, None]")
     world.run("Close[cabinet_0]")
     result = world.run("Pick[cup_0]")
@@ -200,6 +200,7 @@ def test_closed_furniture_hides_and_refuses(world: World) -> None:
     result = world.run("Place[apple_0, within, cabinet_0, None, None]")
     assert result.code is SkillCode.FURNITURE_CLOSED
     assert result.text == "Unexpected failure! - cabinet_0 is closed."
+    assert world.holding() == "apple_0"
 
 
 def test_what_another_holds_stays_with_it(world: World) -> None:

@@ -46,7 +46,8 @@ def test_a_person_carries_two_things_and_says_in_which_hand(world: World) -> Non
     assert right != left
 
 
-def test_a_third_thing_is_refused_by_what_both_hands_hold(world: World) -> None:
+def test_et_check_29_a_third_thing_is_refused_by_what_both_hands_hold(world: World) -> None:
+    """ETPLAN-C29: GRAB needs a free hand."""
     fetch(world, "cup_0")
     fetch(world, "apple_0")
     refused = fetch(world, "book_0")
@@ -82,7 +83,8 @@ def test_place_puts_down_the_thing_that_it_names(
     assert world.parent(thing) == ("table_1", "on")
 
 
-def test_opening_needs_a_free_hand(world: World) -> None:
+def test_et_check_29_opening_needs_a_free_hand(world: World) -> None:
+    """ETPLAN-C29: with one hand full it is possible, with both it is not."""
     fetch(world, "cup_0")
     world.run("Navigate[cabinet_0]", PERSON)
     assert world.run("Open[cabinet_0]", PERSON).succeeded

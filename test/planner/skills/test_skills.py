@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from skill_world import DT_S, World
 
+from planner.app.backend_port import BackendPort
 from planner.evaluation.predicates import is_next_to
 from planner.evaluation.scene import Scene
 from planner.parts.calls import parse_call
 from planner.skills.options import SkillOptions
 from planner.world.episode import Episode
 from planner.world.house import House
+from planner.world.primitive import Primitive
 from planner.world.skill import SUCCESS_TEXT, SkillCode, SkillName
 
 MakeWorld = Callable[..., World]
@@ -41,6 +44,29 @@ def test_navigate_ends_next_to_its_target(world: World, call: str, name: str) ->
     assert (result.code, result.text) == (SkillCode.SUCCESS, SUCCESS_TEXT)
     assert gap(world, "agent_0", name) < 1.0
     assert int(result.evidence["primitives"]) == 1
+
+
+def test_et_check_16_looking_round_is_twelve_turns_of_30_degrees(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ETPLAN-C16: it ends with the heading that it began with, in the same place."""
+    begun, asked = world.state.entities["agent_0"].pose, list[Primitive]()
+    start = BackendPort.start
+
+    def noted(port: BackendPort, primitive: Primitive) -> int:
+        asked.append(primitive)
+        return start(port, primitive)
+
+    monkeypatch.setattr(BackendPort, "start", noted)
+    assert world.run("LookRound[]").succeeded
+    (look,) = asked
+    headings = [0.0, *(pan_rad for pan_rad, _ in look.views_rad)]
+    turns = [math.remainder(b - a, math.tau) for a, b in pairwise(headings)]
+    assert turns == pytest.approx([math.radians(30)] * 12)
+    assert headings[-1] == 0.0
+    ended = world.state.entities["agent_0"].pose
+    assert ended.position_m == begun.position_m
+    assert math.remainder(ended.yaw_rad - begun.yaw_rad, math.tau) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_navigate_faces_furniture_from_its_front(world: World) -> None:
