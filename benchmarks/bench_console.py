@@ -32,13 +32,14 @@ from headless_browser import Browser, find_browser  # noqa: E402
 
 from planner.console.access import Access  # noqa: E402
 from planner.console.connection import Hub  # noqa: E402
-from planner.console.desk import Desk, Visitor  # noqa: E402
+from planner.console.desk import Desk  # noqa: E402
 from planner.console.protocol import Hello  # noqa: E402
 from planner.console.server import Server  # noqa: E402
 from planner.console.session_record import SessionRecord  # noqa: E402
 from planner.console.show import LiveShow, Pictures  # noqa: E402
 from planner.console.table import Table  # noqa: E402
 from planner.console.view import View  # noqa: E402
+from planner.console.visitor import Visitor  # noqa: E402
 
 THINGS, MOVING, PERIOD_S, STEPS, PAGES = 150, 20, 0.1, 200, 50
 STACK_S = 40.0

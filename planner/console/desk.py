@@ -7,35 +7,16 @@ from dataclasses import dataclass, field
 
 from planner.console import protocol
 from planner.console.lobby import Lobby
+from planner.console.order_names import named
 from planner.console.orders import Done, Orders
 from planner.console.protocol import Order
+from planner.console.rights import Rights
 from planner.console.seats import GRACE_S, OPERATOR, Seats
 from planner.console.session_record import SessionRecord
 from planner.console.table import Json
 from planner.console.tries import Tries, Try
 from planner.console.view import View
-
-
-@dataclass(eq=False, slots=True)
-class Visitor:
-    """One page.
-
-    Attributes:
-        session: chosen by the page.
-        may_order: whether it may give orders at all.
-        name: of the person; "" = none given.
-        shows_pictures: whether it shows camera pictures.
-    """
-
-    session: str
-    may_order: bool
-    name: str = ""
-    shows_pictures: bool = False
-
-    @property
-    def who(self) -> str:
-        """For the record and the log."""
-        return f"{self.name or 'page'} {self.session[:6]}"
+from planner.console.visitor import Visitor
 
 
 @dataclass(slots=True)
@@ -62,12 +43,16 @@ class Desk:
     # Driven agents that somebody stopped; they drive again after the keys were let go.
     _halted: set[str] = field(default_factory=set)
     _tries: Tries = field(default_factory=Tries)
+    _rights: Rights = field(init=False)
+    # Whether the judge was asked for its verdict.
+    _is_ending: bool = False
     _lobby: Lobby = field(default_factory=Lobby)
     # By session: whether its person agreed that what they do trains planners.
     _consents: dict[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Hears what the judge says of the running try."""
+        self._rights = Rights(self.view, self._seats, self._tries, self.now_s)
         self.view.on_judgement = self._judged
 
     def come(self, visitor: Visitor) -> None:
@@ -105,8 +90,8 @@ class Desk:
 
     def give(self, visitor: Visitor, order: Order, done: Done) -> None:
         """Carries out an order, or refuses it in one sentence through `done`."""
-        seat = self._seat_of(order)
-        refusal = self._refusal(visitor, order, seat)
+        seat = self._rights.seat_of(order)
+        refusal = self._rights.refusal(visitor, order, seat)
         if refusal:
             self._note(visitor, seat, order.type, order, refused=refusal)
             done(False, refusal)
@@ -127,26 +112,27 @@ class Desk:
             if isinstance(order, protocol.Skill):
                 self.view.table.drop("agents", doing)
             self._note(visitor, seat, f"{order.type} ended", None, good=good, text=text)
-            self.view.say(visitor.who, f"{_named(order)}: {text}", good=good)
+            self.view.say(visitor.who, f"{named(order)}: {text}", good=good)
             done(good, text)
 
         self._pass_on(visitor, order, ended)
 
     def _begin_try(self, visitor: Visitor, order: Order) -> None:
         """An instruction is a try; an answer that continues a dialogue is of the same one."""
+        together = False
         if isinstance(order, protocol.Again):
-            words = self._tries.task
+            words, together = self._tries.task, not self._is_told()
         elif isinstance(order, protocol.Instruct) and not order.dialogue:
             words = order.words
         else:
             return
-        self._begin(visitor, words)
+        self._begin(visitor, words, together=together)
 
-    def _begin(self, visitor: Visitor, words: str) -> None:
+    def _begin(self, visitor: Visitor, words: str, *, together: bool) -> None:
         if (given_up := self._tries.give_up()) is not None:
             # One that was stopped or canceled has no verdict.
             self._note_end(given_up)
-        self._tries.begin(words, visitor.who)
+        self._tries.begin(words, visitor.who, together=together)
         self._show_tries()
 
     def _drive(self, visitor: Visitor, order: protocol.Drive, done: Done) -> None:
@@ -165,7 +151,7 @@ class Desk:
             if not good:
                 self._driven.pop(order.agent, None)
                 self._note(visitor, order.agent, "drive ended", None, good=good, text=text)
-                self.view.say(visitor.who, f"{_named(order)}: {text}", good=False)
+                self.view.say(visitor.who, f"{named(order)}: {text}", good=False)
             done(good, text)
 
         self.orders.drive(order.agent, self._body_of(order.agent), *wish, ended)
@@ -187,82 +173,9 @@ class Desk:
         if problem:
             self.view.say("console", problem, good=False)
 
-    def _seat_of(self, order: Order) -> str:
-        if isinstance(order, protocol.Skill | protocol.Abort | protocol.Drive):
-            return order.agent
-        of_all = protocol.Stop | protocol.Take | protocol.Leave | protocol.Join | protocol.Consent
-        return "" if isinstance(order, of_all) else OPERATOR
-
-    def _refusal(self, visitor: Visitor, order: Order, seat: str) -> str:
-        if isinstance(order, protocol.Stop):
-            # Every page may: nobody has to look for the right one.
-            return ""
-        if not visitor.may_order:
-            return "this page may only look"
-        if isinstance(order, protocol.Take):
-            return self._refusal_of_seat(visitor, order.seat)
-        if isinstance(order, protocol.Join):
-            return self._refusal_of_lobby(visitor) if order.on else ""
-        if isinstance(order, protocol.Leave):
-            mine = self._seats.holder(order.seat, self.now_s()) == visitor.session
-            return "" if mine else f"this page is not {order.seat}"
-        if seat and self._seats.holder(seat, self.now_s()) != visitor.session:
-            role = "in control" if seat == OPERATOR else f"the partner {seat}"
-            return f"this page is not {role}"
-        if isinstance(order, protocol.Drive) and not self._may_drive(visitor):
-            return "a robot is driven only by the page that is also in control"
-        if isinstance(order, protocol.Again):
-            if self.view.is_running:
-                return "the instruction is running; end it first"
-            if refusal := self._tries.refusal():
-                return refusal
-        # Without any agent yet, an instruction is for all that come.
-        has_agents = bool(self.view.agents)
-        asks = isinstance(order, protocol.Instruct)
-        if asks and has_agents and not self._free_agents():
-            return "all agents are persons; one has to leave its seat first"
-        return ""
-
-    def _refusal_of_seat(self, visitor: Visitor, seat: str) -> str:
-        holder = self._seats.holder(seat, self.now_s())
-        if holder not in ("", visitor.session):
-            role = "is in control" if seat == OPERATOR else f"is {seat}"
-            return f"another page {role} already"
-        if seat == OPERATOR:
-            return ""
-        if seat not in self.view.agents:
-            known = ", ".join(self.view.agents) or "none"
-            return f"there is no agent {seat}; there are: {known}"
-        if len(self.view.agents) < 2:
-            return f"{seat} is the only agent; a partner needs a second one"
-        now = self.view.table.get("instruct", "now")
-        if isinstance(now, dict) and self.view.is_running and seat in now["agents"]:
-            return f"{seat} follows the instruction that is running; end that first"
-        return ""
-
-    def _refusal_of_lobby(self, visitor: Visitor) -> str:
-        """Two persons need the first two agents, and neither is one already."""
-        first_two = self.view.agents[:2]
-        for seat in first_two:
-            if self._seats.holder(seat, self.now_s()) == visitor.session:
-                return f"this page is {seat} already"
-        refusals = (self._refusal_of_seat(visitor, seat) for seat in first_two)
-        none = "" if first_two else "there are no agents yet"
-        return none or next((refusal for refusal in refusals if refusal), "")
-
-    def _may_drive(self, visitor: Visitor) -> bool:
-        """In simulators every partner; elsewhere the operator, whom the gate asks as well."""
-        world = self.view.table.get("world", "info")
-        simulated = isinstance(world, dict) and world["simulated"] is True
-        return simulated or self._seats.holder(OPERATOR, self.now_s()) == visitor.session
-
-    def _free_agents(self) -> tuple[str, ...]:
-        taken = self._seats.all(self.now_s())
-        return tuple(agent for agent in self.view.agents if agent not in taken)
-
     def _instructed(self) -> tuple[str, ...]:
         """Whom an instruction is for; none named = all, also those that come later."""
-        free = self._free_agents()
+        free = self._rights.free_agents()
         return () if free == self.view.agents else free
 
     def _judged(self, found: Mapping[str, Json]) -> None:
@@ -271,6 +184,22 @@ class Desk:
         self._show_tries()
         if ended is not None:
             self._note_end(ended)
+        elif percent == 1.0 and self._tries.is_open() and not self._is_ending:
+            # As with a planner, the task ends when it is done (PARTNR-10).
+            self._finish(lambda good, text: self.view.say("console", text, good=good))
+
+    def _finish(self, done: Done) -> None:
+        self._is_ending = True
+
+        def ended(good: bool, text: str) -> None:
+            self._is_ending = False
+            done(good, text)
+
+        self.orders.finish(ended)
+
+    def _is_told(self) -> bool:
+        """Whether a planner gets the words; two persons do the task by themselves."""
+        return bool(self._rights.free_agents()) or not self.view.agents
 
     def _note_end(self, ended: Try) -> None:
         found = {"try": ended.number, "percent": ended.percent, "state": ended.state}
@@ -301,9 +230,10 @@ class Desk:
             case protocol.Instruct():
                 self.orders.instruct(order.words, self._instructed(), order.dialogue, done)
             case protocol.Again():
-                # Two persons do the task by themselves: nobody is told anything.
-                words = self._tries.task if self._free_agents() or not self.view.agents else ""
+                words = self._tries.task if self._is_told() else ""
                 self.orders.again(words, self._instructed(), done)
+            case protocol.Finish():
+                self._finish(done)
             case protocol.Answer():
                 self.orders.answer(order.words, done)
             case protocol.Cancel():
@@ -342,7 +272,7 @@ class Desk:
         self._show_seats()
         world = self.view.table.get("world", "info")
         if isinstance(world, dict) and world["task"]:
-            self._begin(visitor, str(world["task"]))
+            self._begin(visitor, str(world["task"]), together=True)
         done(True, f"you are {self.view.agents[1]}")
 
     def _wait_no_longer(self, visitor: Visitor, done: Done) -> None:
@@ -363,25 +293,3 @@ class Desk:
         self.view.table.set("seats", "consents", agreed)
         looking = len({visitor.session for visitor in self._visitors})
         self.view.table.set("seats", "pages", looking)
-
-
-def _named(order: Order) -> str:
-    match order:
-        case protocol.Skill():
-            return f"{order.agent} {order.call}"
-        case protocol.Drive():
-            return f"{order.agent} driven by keys"
-        case protocol.Instruct() | protocol.Answer():
-            return f"{order.type} “{order.words}”"
-        case protocol.Take() | protocol.Leave():
-            return f"{order.type} {order.seat}"
-        case protocol.Correct():
-            return f"memory: {order.change} {order.entity or ''} {order.words}".strip()
-        case protocol.Approve():
-            return f"{order.agent}: {order.answer}"
-        case protocol.Join():
-            return "lobby"
-        case protocol.Consent():
-            return "use for training"
-        case _:
-            return order.type

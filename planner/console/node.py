@@ -29,7 +29,7 @@ from std_msgs.msg import Bool
 
 from planner.console.access import DEFAULT_PORT, LOOPBACK, TOKEN, Access, access_to
 from planner.console.connection import Hub
-from planner.console.desk import Desk, Visitor
+from planner.console.desk import Desk
 from planner.console.facts import asked_picture
 from planner.console.live.node import StackOrders
 from planner.console.protocol import Hello
@@ -38,6 +38,7 @@ from planner.console.session_record import SessionRecord
 from planner.console.show import LiveShow, Pictures
 from planner.console.table import Table
 from planner.console.view import View
+from planner.console.visitor import Visitor
 from planner.ros import parameters, qos
 from planner.ros.compressed_pictures import COLOUR_SUFFIX, compressed
 from planner.ros.lifecycle import run_node

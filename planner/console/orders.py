@@ -24,6 +24,10 @@ class Orders(Protocol):
         """Begins the world anew, then gives the instruction, "" = none; `done` gets the result."""
         ...
 
+    def finish(self, done: Done) -> None:
+        """Has the judge give its verdict now; `done` gets it."""
+        ...
+
     def answer(self, words: str, done: Done) -> None:
         """Answers the question of the running instruction."""
         ...

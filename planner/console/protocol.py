@@ -115,6 +115,13 @@ class Again(_Message):
     order: Number
 
 
+class Finish(_Message):
+    """To end a task that persons do by themselves: its judge gives the verdict."""
+
+    type: Literal["finish"]
+    order: Number
+
+
 class Stop(_Message):
     """To stop all agents at once; every page may."""
 
@@ -218,6 +225,7 @@ Order = (
     | Join
     | Instruct
     | Again
+    | Finish
     | Answer
     | Cancel
     | Stop

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from planner.console.desk import Desk, Visitor
+from planner.console.desk import Desk
 from planner.console.orders import Done
 from planner.console.protocol import Order, Play, Seek
 from planner.console.table import Json, Table
+from planner.console.visitor import Visitor
 
 
 class Show(Protocol):

@@ -39,17 +39,19 @@ class Tries:
     Attributes:
         task: its words; "" = none was begun.
         who: began the newest try, for the record.
+        together: whether persons do the newest try by themselves, so that no planner ends it.
     """
 
     task: str = ""
     who: str = ""
+    together: bool = False
     _tries: list[Try] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self, task: str, who: str = "") -> int:
+    def begin(self, task: str, who: str = "", *, together: bool = False) -> int:
         """A try at a task begins; returns its number."""
         with self._lock:
-            self.who = who
+            self.who, self.together = who, together
             if task != self.task:
                 self.task, self._tries = task, []
             self._tries.append(Try(len(self._tries) + 1))
@@ -74,6 +76,11 @@ class Tries:
                 return None
             self._tries[-1].state = "failed"
             return self._tries[-1]
+
+    def is_open(self) -> bool:
+        """Whether persons do a try by themselves now."""
+        with self._lock:
+            return self.together and bool(self._tries) and self._tries[-1].state == "running"
 
     def best(self) -> int:
         """The number of the successful try, else of the one with most done; 0 = none was begun."""
@@ -106,5 +113,6 @@ class Tries:
                 "most": MAX_TRIES,
                 "best": best,
                 "again": refusal,
+                "together": self.together,
                 "tries": [each.as_json() for each in self._tries],
             }

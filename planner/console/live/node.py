@@ -179,6 +179,16 @@ class StackOrders:
 
         self._as_operator(call, done)
 
+    def finish(self, done: Done) -> None:
+        """Calls `/evaluation/finish`."""
+
+        async def call() -> None:
+            begun = self._begin(Trigger, topics.FINISH_EVALUATION, Trigger.Request())
+            answer = await self._end(begun, WAIT_S)
+            done(bool(answer.success), str(answer.message))
+
+        self._as_operator(call, done)
+
     def answer(self, words: str, done: Done) -> None:
         """Publishes it on `/instruct/answer`."""
 

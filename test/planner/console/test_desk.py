@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 from console_messages import info, instruction, judgement
 
-from planner.console.desk import Desk, Visitor
+from planner.console.desk import Desk
 from planner.console.orders import Done
 from planner.console.protocol import (
     Abort,
@@ -19,6 +19,7 @@ from planner.console.protocol import (
     Consent,
     Correct,
     Drive,
+    Finish,
     Instruct,
     Join,
     Leave,
@@ -30,6 +31,7 @@ from planner.console.protocol import (
 from planner.console.seats import GRACE_S
 from planner.console.session_record import SessionRecord
 from planner.console.view import View
+from planner.console.visitor import Visitor
 
 
 class Robots:
@@ -47,6 +49,10 @@ class Robots:
     def again(self, words: str, agents: Sequence[str], done: Done) -> None:
         self.asked.append(("again", words, tuple(agents)))
         done(True, "DONE")
+
+    def finish(self, done: Done) -> None:
+        self.asked.append(("finish",))
+        done(True, "success")
 
     def answer(self, words: str, done: Done) -> None:
         self.asked.append(("answer", words))
@@ -402,6 +408,52 @@ def test_two_persons_are_paired_as_the_partners_of_two_agents(office: Office) ->
     assert office.give(one, AGAIN)[0] is True
     assert office.robots.asked[-1] == ("again", "", ())
     assert office.lines()[-1]["try"] == 2
+
+
+FINISH = Finish(type="finish", order=1)
+
+
+def pair(office: Office) -> tuple[Visitor, Visitor]:
+    one, two = office.page("aaaaaaaa"), office.page("bbbbbbbb")
+    world = info("agent_0", "agent_1")
+    world.episode_json = json.dumps({"instruction": "Lay the table."})
+    office.view.take("/world/info", world)
+    office.give(one, JOIN)
+    office.give(two, JOIN)
+    return one, two
+
+
+def test_two_persons_end_their_try_or_it_ends_when_all_is_done(office: Office) -> None:
+    one, two = pair(office)
+    three = office.page("cccccccc")
+    office.view.take("/evaluation", judgement(1.0, 0, cup=True, book=False))
+    assert ("finish",) not in office.robots.asked
+    words = "only who does the task ends it; this page is no partner"
+    assert office.give(three, FINISH) == (False, words)
+    assert office.give(two, FINISH) == (True, "success")
+    office.view.take("/evaluation/result", judgement(2.0, 2, cup=True, book=False))
+    nothing = "nobody does a task alone here: a planner ends what it was told"
+    assert office.give(two, FINISH) == (False, nothing)
+    office.give(one, AGAIN)
+    before = office.robots.asked.count(("finish",))
+    office.view.take("/evaluation", judgement(3.0, 0, cup=True, book=False))
+    office.view.take("/evaluation", judgement(4.0, 0, cup=True, book=True))
+    assert office.robots.asked.count(("finish",)) == before + 1
+    office.view.take("/evaluation/result", judgement(4.0, 1, cup=True, book=True))
+    ends = [line for line in office.lines() if line["what"] == "try ended"]
+    assert [(end["try"], end["state"], end["percent"]) for end in ends] == [
+        (1, "failed", 0.5),
+        (2, "succeeded", 1.0),
+    ]
+
+
+def test_a_planner_ends_what_it_was_told(office: Office) -> None:
+    page = office.page("aaaaaaaa")
+    office.give(page, PARTNER)
+    office.give(page, WORDS)
+    office.view.take("/evaluation", judgement(1.0, 0, cup=True))
+    assert ("finish",) not in office.robots.asked
+    assert office.give(page, FINISH)[0] is False
 
 
 def test_who_leaves_the_lobby_or_is_lost_is_not_paired(office: Office) -> None:

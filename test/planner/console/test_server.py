@@ -19,13 +19,14 @@ from websockets.sync.client import ClientConnection, connect
 from planner.console import connection
 from planner.console.access import Access, access_to
 from planner.console.connection import Hub
-from planner.console.desk import Desk, Visitor
+from planner.console.desk import Desk
 from planner.console.protocol import MAX_MESSAGE, Hello
 from planner.console.server import Server
 from planner.console.session_record import SessionRecord
 from planner.console.show import LiveShow, Pictures
 from planner.console.table import Table
 from planner.console.view import View
+from planner.console.visitor import Visitor
 from planner.world.errors import PlannerError
 
 TIMEOUT_S = 30.0

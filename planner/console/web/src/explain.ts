@@ -75,13 +75,16 @@ export function drawWork(app: App): void {
 export function drawTries(app: App): void {
   const tries = app.store.get<Tries>("tries", "now");
   const ended = tries?.tries.some((each) => each.state !== "running");
-  const offered = tries && !tries.again && !app.store.isRunning && app.store.instruction?.state !== "idle";
-  refill(byId("tries"), tries && (ended || tries.tries.length > 1 || offered)
+  // Nobody else says when it is over.
+  const ends = tries?.together && tries.tries.at(-1)?.state === "running" && app.partner() !== "";
+  const offered = tries && !ends && !tries.again && !app.store.isRunning && (tries.together || app.store.instruction?.state !== "idle");
+  refill(byId("tries"), tries && (ended || tries.tries.length > 1 || offered || ends)
     ? [
         el("ol", { class: "tries", "aria-label": "tries" }, tries.tries.map((each) =>
           el("li", { class: each.state === "succeeded" ? "good" : "" }, `Try ${each.number}: `,
-            each.state === "running" && each.number === tries.tries.length && app.store.isRunning ? "running" : each.percent === null ? "not judged" : percent(each.percent),
+            each.state === "running" && each.number === tries.tries.length && (app.store.isRunning || tries.together) ? "running" : each.percent === null ? "not judged" : percent(each.percent),
             each.number === tries.best && tries.tries.length > 1 ? el("span", { class: "badge good" }, "best") : null))),
+        ends ? button("We are done", "finish", () => void app.order({ type: "finish" }), { title: "the judge gives its verdict; a task that is done ends by itself" }) : null,
         offered && inControl(app)
           ? button(`Try again (${tries.tries.length + 1} of ${tries.most})`, "again", () => void app.order({ type: "again" }), { title: "the same world from its beginning, and the same instruction" })
           : el("p", { class: "soft" }, tries.again),

@@ -84,6 +84,8 @@ export interface Tries {
   best: number;
   /** Why the task is not offered again; "" = it is. */
   again: string;
+  /** Whether persons do the newest try by themselves. */
+  together: boolean;
   tries: { number: number; percent: number | null; state: "running" | "succeeded" | "failed" }[];
 }
 
