@@ -137,10 +137,12 @@ def small_episode(small_house: House) -> Episode:
 @pytest.fixture
 def outside_make() -> dict[str, str]:
     """The environment without what a `make` that runs the tests tells the one that a test runs."""
+    # `make test ARGS=...` names ARGS in MAKEFLAGS and exports it.
+    given = {word.partition("=")[0] for word in os.environ.get("MAKEFLAGS", "").split()}
     return {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith("MAKE") and name != "MFLAGS"
+        if not name.startswith("MAKE") and name != "MFLAGS" and name not in given
     }
 
 
