@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from planner.bench.runs import worker
+from planner.bench.runs import house_caches, worker
 from planner.bench.runs.engines import OneProcess
 from planner.bench.runs.manifest import new_manifest
 from planner.bench.runs.models import Models
@@ -20,13 +21,21 @@ from planner.world.episode import Episode
 from planner.world.house import House
 
 
+@pytest.fixture(autouse=True)
+def garbage_is_collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As outside tests (test/conftest.py)."""
+    monkeypatch.setattr(house_caches, "gc", gc)
+    yield
+    gc.freeze()
+
+
 @pytest.mark.parametrize(
     ("planner", "episodes", "expected"),
     [
         ("expert", 2, [True]),
         ("heuristic_expert", 2, [True]),
         # The first house is there in its second episode, and in neither of the other's.
-        ("heuristic_expert", 4, [False, True, True, False]),
+        pytest.param("heuristic_expert", 4, [False, True, True, False], marks=pytest.mark.slow),
     ],
 )
 def test_a_house_is_let_go_when_the_next_one_begins(
@@ -57,6 +66,7 @@ def test_a_house_is_let_go_when_the_next_one_begins(
     assert left == expected
 
 
+@pytest.mark.slow
 def test_several_episodes_of_a_house_keep_it_out_of_garbage_collections() -> None:
     """Else it is looked through again and again, which is a fifth of the time of short ones."""
     frozen: list[int] = []
