@@ -23,14 +23,25 @@ TOPICS = sorted(
     | set(re.findall(r'(?:/|agent_N/)[a-z_]+(?:/[a-z_]+)*(?=[",])', PAGE))
 )
 
+ENDS = re.compile(
+    "(?:" + "|".join(sorted({name.rsplit("/", 1)[1] for name in TOPICS})) + r")/?[\"']"
+)
+
 
 @cache
 def names_in_code() -> frozenset[str]:
-    """Strings of the code as (part/part/...), with * for what a formatted string fills in."""
+    """Strings of the code that may be topics of the page.
+
+    As (part/part/...), with * for what a formatted string fills in.
+    """
     found = set()
     for package in ("planner", "sim_bridge"):
         for path in (ROOT / package).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            text = path.read_text(encoding="utf-8")
+            # Parsing all of the code takes seconds, and few strings end as a topic does.
+            if not ENDS.search(text):
+                continue
+            for node in ast.walk(ast.parse(text)):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     found.add(node.value.strip("/"))
                 elif isinstance(node, ast.JoinedStr):

@@ -116,11 +116,15 @@ def test_a_picture_of_another_size_is_no_frame(tmp_path) -> None:
     assert len(decoded(tmp_path / "a.mp4")[2]) == 1
 
 
+REAL_TIME = {os.SCHED_FIFO, os.SCHED_RR}
+
+
 def test_no_thread_becomes_a_real_time_one(tmp_path) -> None:
     """SVT-AV1 would make them so for root, and starve everything else on the machine."""
     with VideoFile(tmp_path / "a.mp4", (64, 48), 10, AV1) as video:
         video.add(np.zeros((48, 64, 3), np.uint8))
         threads = [int(each.name) for each in Path("/proc/self/task").iterdir()]
-        assert {os.sched_getscheduler(thread) for thread in threads} == {os.SCHED_OTHER}
+        # The simulators of other tests may have left threads with a lower priority.
+        assert not {os.sched_getscheduler(thread) for thread in threads} & REAL_TIME
         video.add(np.zeros((48, 64, 3), np.uint8))
     assert os.sched_getscheduler(0) == os.SCHED_OTHER
