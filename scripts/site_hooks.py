@@ -14,7 +14,6 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from pymdownx.slugs import slugify
-from pymdownx.superfences import fence_code_format
 
 ROOT = Path(__file__).parents[1]
 # Files of the root, and the pages that they become.
@@ -30,10 +29,8 @@ _ITEM = re.compile(r"^(?:[*+-]|\d+\.) ")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Names places of headings as GitHub does, and leaves diagrams to the reader's browser."""
+    """Names places of headings as GitHub does."""
     config.mdx_configs.setdefault("toc", {})["slugify"] = slugify(case="lower")
-    fence = {"name": "mermaid", "class": "mermaid", "format": fence_code_format}
-    config.mdx_configs.setdefault("pymdownx.superfences", {})["custom_fences"] = [fence]
     return config
 
 

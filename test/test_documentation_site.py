@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,10 +25,12 @@ class _Links(HTMLParser):
         self.targets: list[str] = []
         self.loaded: list[str] = []
         self.ids: set[str] = set()
+        self.has_diagram = False
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         named = dict(attrs)
+        self.has_diagram |= "mermaid" in (named.get("class") or "").split()
         self.ids |= {value for key in ("id", "name") if (value := named.get(key))}
         if tag == "a" and named.get("href"):
             self.targets.append(str(named["href"]))
@@ -51,6 +54,12 @@ def listed(entries: list[object]) -> set[Path]:
 def test_every_page_is_in_the_navigation() -> None:
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
     assert listed(yaml.safe_load(text)) == PAGES | OF_THE_ROOT
+
+
+def test_no_page_needs_a_script_of_another_server() -> None:
+    """The theme gets mermaid from elsewhere as soon as a page has a diagram in it."""
+    pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
+    assert [page for page in pages if "```mermaid" in page.read_text(encoding="utf-8")] == []
 
 
 @pytest.mark.slow
@@ -79,4 +88,8 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
                 broken.append((path.name, target))
         # A page asks no other server for its letters, pictures or scripts.
         assert [name for name in links.loaded if urlsplit(name).netloc] == [], path
+        # The theme's script would get mermaid for it.
+        assert not links.has_diagram, path
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"(url\(|@import )[\"']?(https?:)?//", sheet.read_text("utf-8")), sheet
     assert broken == []
