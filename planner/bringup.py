@@ -307,6 +307,7 @@ def _console(args: Arguments) -> tuple[NodeSpec, ...]:
             parameters={
                 "port": args.console_port,
                 "record": f"{args.record}/{CONSOLE_RECORD}" if args.record else "",
+                "prices": args.console_prices,
             },
         ),
     )

@@ -142,6 +142,7 @@ ARGUMENTS: tuple[Argument, ...] = (
         "console", "false", "serve a page to see and steer the robots (console)", ("true", "false")
     ),
     Argument("console_port", "8642", "port of that page, on this machine; 0 = any free one"),
+    Argument("console_prices", "", "file of what models cost, for that page; empty = none"),
     Argument("paced", "true", "whether simulated time follows the wall clock", ("true", "false")),
     Argument("pace", "1.0", "for paced time: simulated seconds per second, 0.1 to 10"),
     Argument("params_file", "", "ROS parameter file for every node; overrides the arguments"),
@@ -196,6 +197,7 @@ class Arguments:
     answers: str = ""
     console: bool = False
     console_port: int = 8642
+    console_prices: str = ""
     paced: bool = True
     pace: float = 1.0
     params_file: str = ""
@@ -284,6 +286,7 @@ class Arguments:
             answers=text["answers"],
             console=text["console"] == "true",
             console_port=_whole("console_port", text["console_port"], most=65535),
+            console_prices=text["console_prices"],
             paced=text["paced"] == "true",
             pace=_number("pace", text["pace"], least=0.1, most=10.0),
             params_file=_checked("params_file", checked_params_file, text["params_file"]),

@@ -18,6 +18,7 @@ from planner.console.table import Json, Table
 from planner.console.view import Snapshot, View
 from planner.exit_status import EXIT_OK
 from planner.interrupts import termination_requested
+from planner.models.price_table import PriceTable
 
 # Wall seconds between two steps while it plays, between two pictures.
 STEP_S, PICTURE_PERIOD_S = 0.1, 0.5
@@ -30,11 +31,11 @@ class BagShow:
 
     mode = "bag"
 
-    def __init__(self, recording: Recording, hub: Hub) -> None:
+    def __init__(self, recording: Recording, hub: Hub, prices: PriceTable | None = None) -> None:
         """At the bag's beginning; runs in the server's loop."""
         self._recording, self._hub = recording, hub
         self.table = Table(hub.changed)
-        self._view = View(self.table)
+        self._view = View(self.table, prices)
         # By their times, ascending; a way that was gone before begins at the last one before it.
         self._snapshots: list[tuple[float, Snapshot]] = [(-1.0, self._view.snapshot())]
         self._snapshot_s = max(_SNAPSHOT_S, recording.duration_s / _MAX_SNAPSHOTS)
@@ -150,7 +151,7 @@ class BagShow:
         )
 
 
-def serve_bag(folder: Path, access: Access) -> int:
+def serve_bag(folder: Path, access: Access, prices: PriceTable | None = None) -> int:
     """Serves the page of a bag until Ctrl-C or SIGTERM; returns the exit status.
 
     Raises:
@@ -161,7 +162,7 @@ def serve_bag(folder: Path, access: Access) -> int:
 
     def make(hello: Hello, *, may_order: bool) -> BagShow:
         _ = hello, may_order
-        return BagShow(recording, hub)
+        return BagShow(recording, hub, prices)
 
     server = Server(access, hub, make)
     with termination_requested() as ends:

@@ -9,6 +9,7 @@ from pathlib import Path
 from planner import namespace
 from planner.console.access import DEFAULT_PORT, LOOPBACK, TOKEN, access_to
 from planner.environment import ros_environment
+from planner.models.price_table import read_prices
 from planner.world.errors import PlannerError
 
 
@@ -20,6 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--read-only", action="store_true", help="no page may give orders")
     parser.add_argument(
         "--record", default="", metavar="FILE", help="append who did what, one JSON object a line"
+    )
+    parser.add_argument(
+        "--prices", default="", metavar="FILE", help="what models cost; default: no cost is shown"
     )
     namespace.add_argument(parser)
 
@@ -36,14 +40,15 @@ def run(args: argparse.Namespace) -> int:
     # Checked before anything is loaded; the node makes its own from the same words.
     token = os.environ.get(TOKEN, "")
     access = access_to(args.host, args.port, token, read_only=args.read_only)
+    prices = read_prices(args.prices)
     if args.bag is not None:
         from planner.console.bag_console import serve_bag
 
         if args.record:
             raise PlannerError("--record: nothing is done in a bag that could be recorded")
-        return serve_bag(args.bag, access)
+        return serve_bag(args.bag, access, prices)
     # Must be set before ROS is loaded.
     os.environ.update(ros_environment(os.environ))
     from planner.console.node import run_console
 
-    return run_console(access, args.record, args.namespace)
+    return run_console(access, args.record, args.prices, args.namespace)

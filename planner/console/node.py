@@ -39,6 +39,7 @@ from planner.console.show import LiveShow, Pictures
 from planner.console.table import Table
 from planner.console.view import View
 from planner.console.visitor import Visitor
+from planner.models.price_table import read_prices
 from planner.ros import parameters, qos
 from planner.ros.compressed_pictures import COLOUR_SUFFIX, compressed
 from planner.ros.lifecycle import run_node
@@ -106,7 +107,10 @@ class ConsoleNode(Node):
         super().__init__("console")
         self._group = PolledGroup()
         self._hub = Hub()
-        self._view = View(Table(self._hub.changed))
+        prices = parameters.text(
+            self, "prices", "", "file of what models cost; empty = no cost is shown"
+        )
+        self._view = View(Table(self._hub.changed), read_prices(prices))
         self._pictures = Pictures()
         self._cameras: dict[str, Any] = {}
         self._shown_s: dict[str, float] = {}
@@ -238,12 +242,13 @@ def _may_operate() -> bool:
     return not is_secured(os.environ) or identity == enclave_of(OPERATOR)
 
 
-def run_console(access: Access, record: str, namespace: str) -> int:
+def run_console(access: Access, record: str, prices: str, namespace: str) -> int:
     """Runs the node as the operator's command; returns the exit status.
 
     Args:
         access: the address.
         record: file for who did what; "" = none.
+        prices: file of what models cost; "" = none.
         namespace: of the stack.
 
     Raises:
@@ -258,6 +263,7 @@ def run_console(access: Access, record: str, namespace: str) -> int:
         "port": access.port,
         "read_only": access.read_only,
         "record": record,
+        "prices": prices,
     }
     for name, value in given.items():
         words += ["-p", f"{name}:={yaml_scalar(value)}"]

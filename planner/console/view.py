@@ -13,6 +13,7 @@ from planner.console.explored import explored
 from planner.console.shared_work import ChangingCall, changing_call, doers, offloaded
 from planner.console.table import Entries, Json, Table
 from planner.console.trails import Trail
+from planner.models.price_table import PriceTable
 from planner.replay.report.floor_plan import floor_plan_of
 from planner.world import topics
 from planner.world.errors import PlannerError
@@ -98,9 +99,11 @@ class View:
         on_judgement: called with each judgement, in the thread that took it.
     """
 
-    def __init__(self, table: Table) -> None:
-        """Starts with an empty page."""
-        self.table = table
+    def __init__(self, table: Table, prices: PriceTable | None = None) -> None:
+        """Starts with an empty page; without prices no cost is shown."""
+        self.table, self._prices = table, prices
+        if prices is not None:
+            table.set("prices", "currency", prices.currency)
         self.on_judgement: Callable[[Mapping[str, Json]], None] = lambda _: None
         self._takers: Mapping[str, Callable[[Any], None]] = {
             topics.WORLD_INFO: self._on_info,
@@ -319,6 +322,16 @@ class View:
         for name in ("prompt_tokens", "cached_tokens", "reply_tokens"):
             used[name] = used.get(name, 0) + int(getattr(message, name))
         used["calls"] = used.get("calls", 0) + 1
+        cost = None
+        if self._prices is not None:
+            cost = self._prices.cost(
+                str(message.model),
+                int(message.prompt_tokens),
+                int(message.cached_tokens),
+                int(message.reply_tokens),
+            )
+        if cost is not None:
+            used["cost"] = used.get("cost", 0.0) + cost
         used["refused"] = used.get("refused", 0) + bool(row["error"])
         used["seconds"] = used.get("seconds", 0.0) + (facts.number(message.latency_s) or 0.0)
         self.table.set("models", f"{row['role']} {row['model']}".strip(), dict(used))

@@ -10,11 +10,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from planner.models.price_table import read_prices
 from planner.recorder.freed_memory import keep_freed_memory
 from planner.replay.definitions import printable
 from planner.replay.judging import recordings
 from planner.replay.report.collect import Collected, collect
 from planner.replay.report.comparison import compare
+from planner.replay.report.cost import priced
 from planner.replay.report.document import BagReport, Report
 from planner.replay.report.page import page_html, report_json
 from planner.replay.report.progress_bar import ProgressBar
@@ -40,11 +42,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="also write into a folder with other contents"
     )
+    parser.add_argument(
+        "--prices", default="", metavar="FILE", help="what models cost; default: no cost is shown"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Read the bags, write the report, print where it is."""
     keep_freed_memory()
+    prices = read_prices(args.prices)
     folders = _bags(args.bags)
     output = args.output or folders[0].resolve().parent / "report"
     _check_output(output, folders, force=args.force)
@@ -63,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"error: {printable(str(problem))}", file=sys.stderr)
     if not found:
         return 2
-    reports = tuple(one.report for one in found)
+    reports = tuple(priced(one.report, prices) for one in found)
     report = Report(reports, compare(reports, [one.trace for one in found]))
     _write(report, found, output)
     for one in reports:

@@ -358,7 +358,8 @@ class Memory:
 class ModelCall:
     """A model call; `latency_s` and `first_token_s` are wall time.
 
-    `role` says what it was for; older bags have none, which means the planner.
+    `role` says what it was for; older bags have none, which means the planner. `cost` is in the
+    report's currency; None without a price.
     """
 
     t_s: float
@@ -376,6 +377,7 @@ class ModelCall:
     first_token_s: float | None
     latency_s: float | None
     role: str = "planner"
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,7 +443,10 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class BagReport:
-    """The report of one bag. `name` is its folder's, made unique."""
+    """The report of one bag. `name` is its folder's, made unique.
+
+    `currency`: of the costs of model calls; "" = nobody gave prices.
+    """
 
     name: str
     notices: tuple[Notice, ...]
@@ -461,6 +466,7 @@ class BagReport:
     topics: tuple[Topic, ...]
     faults: tuple[Fault, ...]
     pictures: tuple[Picture, ...]
+    currency: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,9 @@ from planner.console import facts
 from planner.console import view as page
 from planner.console.explored import explored
 from planner.console.facts import thought
+from planner.console.table import Table
 from planner.console.view import View
+from planner.models.price_table import ModelPrices, PriceTable
 from planner.world.house import House
 
 
@@ -106,6 +108,24 @@ def test_lists_keep_their_newest_rows(view: View, monkeypatch: pytest.MonkeyPatc
         view.take("/planner/trace", trace(f"prompt {number}", ""))
     assert [*view.table.section("traces")] == ["3", "4", "5"]
     assert view.trace("2") is None
+
+
+def test_calls_have_a_cost_where_the_user_gave_prices() -> None:
+    one = ModelPrices(prompt=2.0, cached=0.5, reply=8.0)
+    priced = View(Table(), PriceTable(version=1, currency="EUR", models={"small": one}))
+    free = View(Table())
+    for view in (priced, free):
+        for model in ("small", "small", "other"):
+            asked = trace("prompt", "Wait[]")
+            asked.model = model
+            view.take("/planner/trace", asked)
+    used = priced.table.section("models")
+    # 40 fresh, 60 cached and 10 replied tokens, twice.
+    assert used["planner small"]["cost"] == pytest.approx(2 * (80 + 30 + 80) / 1e6)  # type: ignore[index, call-overload]
+    assert "cost" not in str(used["planner other"])
+    assert priced.table.get("prices", "currency") == "EUR"
+    assert "cost" not in str(free.table.section("models"))
+    assert free.table.get("prices", "currency") is None
 
 
 def test_a_question_to_the_operator_goes_with_its_answer(view: View) -> None:

@@ -213,7 +213,7 @@ class Page implements App {
     if (has("calls", "truth", "belief", "seats", "world")) this.tutorial.draw(this);
     if (has("questions", "seats")) drawApprovals(this);
     else if (has("world")) drawTimeLeft(this);
-    if (has("traces", "models")) drawTraces(this);
+    if (has("traces", "models", "prices")) drawTraces(this);
     if (has("health", "rates")) drawHealth(this);
     if (has("log")) drawLog(this);
     if (has("belief")) drawMemory(this);

@@ -145,12 +145,19 @@ export function drawTimeLeft(app: App): void {
 export function drawTraces(app: App): void {
   const rows = app.store.rows<Trace>("traces");
   const used = [...app.store.of<Record<string, number>>("models")];
+  const currency = app.store.get<string>("prices", "currency") ?? "";
+  const money = (sum: number | undefined) => (sum === undefined ? "–" : sum.toFixed(sum < 1 ? 4 : 2));
+  const whole = used.some(([, sum]) => sum["cost"] !== undefined) ? used.reduce((all, [, sum]) => all + (sum["cost"] ?? 0), 0) : undefined;
   refill(
     byId("traces"),
+    currency && used.length
+      ? el("p", null, el("b", null, `${money(whole)} ${currency}`), used.some(([, sum]) => sum["cost"] === undefined) ? el("span", { class: "soft" }, " without models that have no price") : null)
+      : null,
     used.length
-      ? el("table", null, el("tr", null, ["model", "calls", "tokens in", "cached", "out", "s"].map((h) => el("th", null, h))),
+      ? el("table", null, el("tr", null, ["model", "calls", "tokens in", "cached", "out", "s", ...(currency ? [currency] : [])].map((h) => el("th", null, h))),
           used.map(([name, sum]) => el("tr", null, el("td", null, name), ["calls", "prompt_tokens", "cached_tokens", "reply_tokens"].map((k) =>
-            el("td", { class: "number" }, number(sum[k] ?? 0))), el("td", { class: "number" }, number(sum["seconds"] ?? 0, 1)))))
+            el("td", { class: "number" }, number(sum[k] ?? 0))), el("td", { class: "number" }, number(sum["seconds"] ?? 0, 1)),
+            currency ? el("td", { class: "number" }, money(sum["cost"])) : null)))
       : el("p", { class: "soft" }, "no model was asked"),
     rows.slice(0, SHOWN_ROWS).map(([key, row]) =>
       button(`${clock(row.at)} ${row.role} ${row.agents.join(", ")}: ${row.calls.join("; ") || row.error || "—"}`, `trace-${key}`,

@@ -22,6 +22,12 @@ export function modelSection(timeline, bag) {
     [quantile(0.5), "latency, half are below"],
     [quantile(0.95), "latency, 95 % are below"],
   ];
+  if (bag.currency) {
+    const priced = calls.map((c) => c.cost).filter((v) => v !== null);
+    const sum = priced.reduce((all, cost) => all + cost, 0);
+    const without = calls.length - priced.length;
+    figures.push([priced.length ? sum.toFixed(sum < 1 ? 4 : 2) : "–", `${bag.currency}${without ? `, without ${number(without)} calls of models that have no price` : ""}`]);
+  }
   const bars = calls.filter((c) => c.latency_s !== null).map((c) => ({ t: c.t_s, value: c.latency_s, kind: c.error ? "refused" : "series-0", text: `${clock(c.t_s, 1)}: ${c.latency_s.toFixed(2)} s` }));
   return section(
     "model",

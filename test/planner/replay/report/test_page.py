@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.models.price_table import ModelPrices, PriceTable
 from planner.replay.report.collect import collect
+from planner.replay.report.cost import priced
 from planner.replay.report.document import ModelCall, Report
 from planner.replay.report.page import SCRIPTS, page_html, report_json
 
@@ -100,6 +102,22 @@ def test_prompts_come_whole_though_each_is_kept_as_what_is_new(texts) -> None:
     grown = ["".join(texts[: i + 1]) for i in range(len(texts))]
     empty = Report((replace(EMPTY, model_calls=tuple(replace(CALL, prompt=t) for t in grown)),))
     assert shown_prompts(empty) == grown
+
+
+def test_calls_have_a_cost_only_where_prices_were_given() -> None:
+    prices = PriceTable(
+        version=1, currency="EUR", models={CALL.model: ModelPrices(prompt=2.0, reply=8.0)}
+    )
+    call = replace(CALL, prompt_tokens=1000, reply_tokens=100)
+    bag = replace(EMPTY, model_calls=(call, replace(call, model="another")))
+    assert priced(bag, None) is bag
+    found = priced(bag, prices)
+    assert found.currency == "EUR"
+    assert [call.cost for call in found.model_calls] == [pytest.approx(0.0028), None]
+    (block,) = re.findall(
+        r'id="report-data">(.*?)</script>', page_html(Report((found,)), [[]]), re.S
+    )
+    assert json.loads(block)["bags"][0]["currency"] == "EUR"
 
 
 def test_too_long_texts_are_cut_on_the_page_and_whole_in_the_document(monkeypatch) -> None:
