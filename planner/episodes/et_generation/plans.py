@@ -28,7 +28,8 @@ def plans(
     """The plans of which the one with the shortest walk is the ground truth.
 
     There is one, but for two things that may be carried at a time: one by one, both at once, with
-    one put down to open the place, and with the place opened first (ETPLAN-2.3, ETPLAN-C31).
+    one put down to open the place, and with the place opened before both hands are full
+    (ETPLAN-2.3, ETPLAN-C31).
 
     Args:
         facts: of the house.
@@ -61,29 +62,37 @@ def plans(
 def _both(
     facts: HouseFacts, things: list[str], place: Link, room: str, prior: Prior
 ) -> Iterator[Plan]:
-    """Fetching both things, then placing both (ETPLAN-C30, ETPLAN-C32)."""
-    direct = _Way(facts, room, prior)
-    if not direct.must_open(place):
-        direct.fetch(*things)
-        direct.place(things, place)
-        yield direct.calls
+    """Fetching both things in an order, then placing both (ETPLAN-C30, ETPLAN-C32).
+
+    Which is placed first changes no walk, but may leave more room for the other one.
+    """
+    first, second = things
+    if not _Way(facts, room, prior).must_open(place):
+        for placed in (things, things[::-1]):
+            direct = _Way(facts, room, prior)
+            direct.fetch(*things)
+            direct.place(placed, place)
+            yield direct.calls
         return
-    opened = _Way(facts, room, prior)
-    opened.go(place.name)
-    opened.open(place)
-    opened.fetch(*things)
-    opened.place(things, place)
-    yield opened.calls
+    # Before anything is fetched, or with one thing in a hand.
+    for before in (0, 1):
+        opened = _Way(facts, room, prior)
+        opened.fetch(*things[:before])
+        opened.go(place.name)
+        opened.open(place)
+        opened.fetch(*things[before:])
+        opened.place(things, place)
+        yield opened.calls
     ledge = _ledge(facts, place.name)
     if ledge is not None:
-        first, second = things
-        putting = _Way(facts, room, prior)
-        putting.fetch(first, second)
-        putting.place([second], ledge)
-        putting.place([first], place)
-        putting.fetch(second)
-        putting.place([second], place)
-        yield putting.calls
+        for aside, held in ((second, first), (first, second)):
+            putting = _Way(facts, room, prior)
+            putting.fetch(first, second)
+            putting.place([aside], ledge)
+            putting.place([held], place)
+            putting.fetch(aside)
+            putting.place([aside], place)
+            yield putting.calls
 
 
 def _ledge(facts: HouseFacts, place: str) -> Link | None:
