@@ -9,7 +9,7 @@ from planner.evaluation.scene import EPSILON_M, Scene, world_box
 from planner.world.geometry import Box, Vec3
 from planner.world.receptacle import known_shape
 from planner.world.state import EntityState, WorldState
-from planner.world.vocabulary import EntityKind, floor_name
+from planner.world.vocabulary import EntityKind, Relation, floor_name
 
 # From one entity's centre to the other one's box, and from centre to centre; metres.
 CLOSE_M = 1.5
@@ -28,6 +28,7 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
     ON: as PARTNR's `is_on_top`, which what is in a thing's hollow is too; for furniture with only
         a hollow it means in it; for a room it means on its floor, as do on or inside a floor by its
         name.
+    What is in a hand is on or in nothing, wherever the hand is.
     In a world of edges, ON, INSIDE and rooms are what the edges say.
     FACING: in the same room, centres less than 5.00 m apart, and the front of furniture or agents
         is not turned away; a graph does not have the fronts of furniture.
@@ -48,6 +49,8 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
         if b.kind is EntityKind.AGENT:
             return _gap_m(scene, b, a) < CLOSE_M
         return _gap_m(scene, a, b) < CLOSE_M or _gap_m(scene, b, a) < CLOSE_M
+    if relation in ("ON", "INSIDE") and a.relation is Relation.HELD:
+        return False
     if relation == "FACING":
         return _faces(a, b, has_front=not scene.has_edges)
     if scene.has_edges and a.kind is EntityKind.FURNITURE:

@@ -19,6 +19,7 @@ from planner.evaluation.task import Evaluation
 from planner.world.episode import ROBOT, Criteria
 from planner.world.errors import FileError
 from planner.world.geometry import Pose
+from planner.world.vocabulary import Relation
 
 APPLE_IN_CABINET = Criteria(
     variables={"A": ("apple_0",), "C": ("cabinet_0",)},
@@ -101,6 +102,17 @@ def test_check_36_on_top_is_not_inside(lab) -> None:
     assert not true(lab, "INSIDE", "apple_0", "cabinet_0")
     lab.inside("apple_0", "cabinet_0")
     assert true(lab, "INSIDE", "apple_0", "cabinet_0")
+
+
+def test_what_is_in_a_hand_above_a_table_is_not_on_it(lab) -> None:
+    """Grabbing removes all other relations (ETPLAN-3.1)."""
+    lab.on("apple_0", "table_1")
+    assert true(lab, "ON", "apple_0", "table_1")
+    held = replace(lab.entities["apple_0"], parent="agent_0", relation=Relation.HELD)
+    lab.entities["apple_0"] = held
+    assert not true(lab, "ON", "apple_0", "table_1")
+    assert not true(lab, "INSIDE", "apple_0", "table_1")
+    assert true(lab, "INSIDE", "apple_0", held.room or "kitchen_0")
 
 
 def test_rooms_and_furniture_that_is_only_a_top(lab) -> None:
