@@ -200,13 +200,17 @@ def _by_simulator(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> li
 
 
 def _of_row(run: Run, row: PaperRow, named: Mapping[str, Sequence[str]]) -> list[Row]:
-    if run.name in {name for names in named.values() for name in names}:
+    if _is_named(run, named):
         return run.judged if run.name in named.get(row.key, ()) else []
     return [each for each in run.judged if _is_of(each, row)]
 
 
 def _is_anywhere(run: Run, row: Row, named: Mapping[str, Sequence[str]]) -> bool:
-    return any(row in _of_row(run, each, named) for each in ROWS)
+    return _is_named(run, named) or any(_is_of(row, each) for each in ROWS)
+
+
+def _is_named(run: Run, named: Mapping[str, Sequence[str]]) -> bool:
+    return any(run.name in names for names in named.values())
 
 
 def _is_of(row: Row, printed: PaperRow) -> bool:
