@@ -17,7 +17,7 @@ FOLDER = config_dir() / "suites"
 SIZES = {"val": (1000, 13), "test": (1000, 10)}
 
 
-@pytest.fixture(params=SIZES)
+@pytest.fixture(params=[pytest.param("val", marks=pytest.mark.slow), "test"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (place,) = suite_places(f"partnr_{request.param}")

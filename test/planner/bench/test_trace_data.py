@@ -61,6 +61,7 @@ def test_a_killed_run_goes_on_and_gives_the_same(episodes: Path, tmp_path: Path)
     assert again == whole
 
 
+@pytest.mark.slow
 def test_other_planners_are_recorded_as_they_are(episodes: Path, tmp_path: Path) -> None:
     traces, _ = made(
         episodes, tmp_path / "words", planner="words", most=1, agents=(2,), rules=RULES
@@ -95,6 +96,7 @@ def test_in_practice_the_expert_says_what_it_would_have_called(
     assert left.taken + left.not_a_choice == len(shown)
 
 
+@pytest.mark.slow
 def test_practice_with_other_weights_is_another_recipe(episodes: Path, tmp_path: Path) -> None:
     recipe = practising(TraceRecipe(str(episodes), shard=1, most=1), shipped_planner())
     make_traces(tmp_path / "practice", recipe, lambda *_: None)

@@ -90,7 +90,13 @@ def test_it_conforms() -> None:
     assert {"walking_takes_its_time", "cancel_stops", "same_call_same_world"} <= passed
 
 
-@pytest.mark.parametrize("name", scene_names())
+@pytest.mark.parametrize(
+    "name",
+    [
+        scene_names()[0],
+        *(pytest.param(name, marks=pytest.mark.slow) for name in scene_names()[1:]),
+    ],
+)
 def test_the_shipped_files_are_those_of_the_scenes(name: str) -> None:
     scene = load_scene(name)
     house = load_house(name)

@@ -96,9 +96,11 @@ def test_the_teacher_is_named_in_every_row(tmp_path: Path) -> None:
     [
         (TASK, "llamar_act", "memory"),
         # Behind the team's backs, and in other rooms.
-        ("place_5_type_2_air_the_furniture", "llamar_act", "memory"),
+        pytest.param(
+            "place_5_type_2_air_the_furniture", "llamar_act", "memory", marks=pytest.mark.slow
+        ),
         # On the floor of a room that has to be looked at from inside.
-        ("place_3_type_1_couch_evening", "llamar", "memory"),
+        pytest.param("place_3_type_1_couch_evening", "llamar", "memory", marks=pytest.mark.slow),
         # From a bathroom in which a step on the shortest way ends at a wall.
         ("place_5_type_1_cut_four", "llamar", "prompt"),
     ],
