@@ -26,6 +26,9 @@ class FreshMemory:
         self._node = node
         self._newest: WorldGraph | None = None
         self._before: WorldGraph | None = None
+        # Whether one has come since that begins anew: by the time that it has its agents, its clock
+        # may be later than that of before again.
+        self._has_begun = False
         self._subscription = node.create_subscription(
             WorldGraph, topics.WORLD_GRAPH, self._take, qos.LATCHED
         )
@@ -57,16 +60,22 @@ class FreshMemory:
 
     def _take(self, message: WorldGraph) -> None:
         self._newest = message
+        if self._before is not None and _begins_anew(self._before, message):
+            self._has_begun = True
 
     def _is_new(self, before: WorldGraph) -> bool:
         now = self._newest
-        if now is None or now is before:
-            return False
-        went_back = (stamp_seconds(now.header.stamp), now.sequence) < (
-            stamp_seconds(before.header.stamp),
-            before.sequence,
-        )
-        return went_back and _agents(before) <= _agents(now)
+        return self._has_begun and now is not None and _agents(before) <= _agents(now)
+
+
+def _begins_anew(before: WorldGraph, now: WorldGraph) -> bool:
+    """Whether a graph is of another house, or of a memory whose clock or count went back."""
+    went_back = stamp_seconds(now.header.stamp) < stamp_seconds(before.header.stamp)
+    return went_back or now.sequence < before.sequence or _rooms(before) != _rooms(now)
+
+
+def _rooms(graph: WorldGraph) -> set[str]:
+    return {str(node.name) for node in graph.nodes if node.kind == WorldGraphNode.KIND_ROOM}
 
 
 def _agents(graph: WorldGraph) -> set[str]:
