@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from planner.console import protocol
+from planner.console.lessons import LESSONS, Lesson, lessons_shown, number_of
 from planner.console.lobby import Lobby
 from planner.console.order_names import named
 from planner.console.orders import Done, Orders
@@ -44,6 +45,8 @@ class Desk:
     _halted: set[str] = field(default_factory=set)
     _tries: Tries = field(default_factory=Tries)
     _rights: Rights = field(init=False)
+    # Lessons that were done.
+    _practised: set[int] = field(default_factory=set)
     # Whether the judge was asked for its verdict.
     _is_ending: bool = False
     _lobby: Lobby = field(default_factory=Lobby)
@@ -52,6 +55,7 @@ class Desk:
 
     def __post_init__(self) -> None:
         """Hears what the judge says of the running try."""
+        self.view.table.set("practice", "lessons", lessons_shown())
         self._rights = Rights(self.view, self._seats, self._tries, self.now_s)
         self.view.on_judgement = self._judged
 
@@ -188,6 +192,14 @@ class Desk:
             # As with a planner, the task ends when it is done (PARTNR-10).
             self._finish(lambda good, text: self.view.say("console", text, good=good))
 
+    def _practise(self, visitor: Visitor, lesson: Lesson, done: Done) -> None:
+        def loaded(good: bool, text: str) -> None:
+            if good:
+                self._begin(visitor, lesson.words, together=True)
+            done(good, text)
+
+        self.orders.load(lesson.episode, loaded)
+
     def _finish(self, done: Done) -> None:
         self._is_ending = True
 
@@ -204,6 +216,9 @@ class Desk:
     def _note_end(self, ended: Try) -> None:
         found = {"try": ended.number, "percent": ended.percent, "state": ended.state}
         best, task, who = self._tries.best(), self._tries.task, self._tries.who
+        if (lesson := number_of(task)) and ended.state == "succeeded":
+            self._practised.add(lesson)
+            self.view.table.set("practice", "done", sorted(self._practised))
         problem = self.record.write(who, OPERATOR, "try ended", **found, best=best, task=task)
         if problem:
             self.view.say("console", problem, good=False)
@@ -234,6 +249,8 @@ class Desk:
                 self.orders.again(words, self._instructed(), done)
             case protocol.Finish():
                 self._finish(done)
+            case protocol.Practice():
+                self._practise(visitor, LESSONS[order.lesson - 1], done)
             case protocol.Answer():
                 self.orders.answer(order.words, done)
             case protocol.Cancel():

@@ -23,6 +23,8 @@ def named(order: Order) -> str:
             return f"{order.agent}: {order.answer}"
         case protocol.Join():
             return "lobby"
+        case protocol.Practice():
+            return f"practice {order.lesson}"
         case protocol.Consent():
             return "use for training"
         case _:

@@ -28,6 +28,10 @@ class Orders(Protocol):
         """Has the judge give its verdict now; `done` gets it."""
         ...
 
+    def load(self, episode: str, done: Done) -> None:
+        """Puts the world into the beginning of an episode."""
+        ...
+
     def answer(self, words: str, done: Done) -> None:
         """Answers the question of the running instruction."""
         ...

@@ -122,6 +122,14 @@ class Finish(_Message):
     order: Number
 
 
+class Practice(_Message):
+    """To load one of the episodes to practise with, 1 to 4."""
+
+    type: Literal["practice"]
+    order: Number
+    lesson: Annotated[int, Field(ge=1, le=4)]
+
+
 class Stop(_Message):
     """To stop all agents at once; every page may."""
 
@@ -226,6 +234,7 @@ Order = (
     | Instruct
     | Again
     | Finish
+    | Practice
     | Answer
     | Cancel
     | Stop

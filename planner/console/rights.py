@@ -58,6 +58,11 @@ class Rights:
             return "a robot is driven only by the page that is also in control"
         if isinstance(order, protocol.Finish):
             return self._refusal_of_end(visitor)
+        if isinstance(order, protocol.Practice):
+            if not self._is_simulated():
+                return "only a simulator has episodes to practise with"
+            if self.view.is_running:
+                return "the instruction is running; end it first"
         if isinstance(order, protocol.Again):
             if self.view.is_running:
                 return "the instruction is running; end it first"
@@ -108,9 +113,11 @@ class Rights:
 
     def _may_drive(self, visitor: Visitor) -> bool:
         """In simulators every partner; elsewhere the operator, whom the gate asks as well."""
+        return self._is_simulated() or self.seats.holder(OPERATOR, self.now_s()) == visitor.session
+
+    def _is_simulated(self) -> bool:
         world = self.view.table.get("world", "info")
-        simulated = isinstance(world, dict) and world["simulated"] is True
-        return simulated or self.seats.holder(OPERATOR, self.now_s()) == visitor.session
+        return isinstance(world, dict) and world["simulated"] is True
 
     def free_agents(self) -> tuple[str, ...]:
         """The agents that are no persons."""

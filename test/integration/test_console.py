@@ -145,6 +145,26 @@ def test_a_task_is_tried_again_in_the_world_of_its_beginning(page: Browser, fold
 
 
 @pytest.mark.slow
+def test_an_episode_to_practise_with_is_loaded_and_ended(stack: Command, browser: Browser) -> None:
+    page = browser
+    page.visit(stack.address(), width=1440, height=1000)
+    wait(page, IN_CONTROL)
+    wait(page, "document.querySelector('#tutorial details')")
+    page.run("document.querySelector('#tutorial details').open = true; 1")
+    press(page, "2: put things next to each other")
+    wait(page, "document.querySelector('#where').textContent.includes('bedside_0')")
+    wait(page, "document.querySelector('#tutorial').textContent.includes('Hint: Put the second')")
+    wait(page, "document.querySelector('#judge').textContent.includes('alarm_clock_0')")
+    press(page, "Be agent_1")
+    press(page, "We are done")
+    wait(page, "document.querySelector('#judge .failed')")
+    wait(page, "document.querySelector('#tries').textContent.includes('Try 1: 0')")
+    wait(page, "document.querySelector('#why').textContent.includes('parts are open')")
+    press(page, "Try again (2 of 3)")
+    wait(page, "document.querySelector('#tries').textContent.includes('Try 2: running')")
+
+
+@pytest.mark.slow
 def test_a_second_console_looks_at_the_same_stack(
     page: Browser, stack: Command, folder: Path
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Operation as OperationMessage
-from planner_msgs.srv import AnswerQuestion, EditMemory, QueryMemory
+from planner_msgs.srv import AnswerQuestion, EditMemory, LoadEpisode, QueryMemory
 from rclpy.executors import Executor
 from rclpy.node import Node
 from std_msgs.msg import String
@@ -26,6 +26,7 @@ from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.instruct_client import InstructClient
 from planner.ros.pause import pause
 from planner.ros.primitive_client import PrimitiveClient
+from planner.ros.service_call import ServiceCall
 from planner.ros.skill_client import SkillClient
 from planner.world import topics
 from planner.world.agents import body_of
@@ -157,19 +158,7 @@ class StackOrders:
         """Calls `/world/restart`, then sends the instruction once the memory has begun anew."""
 
         async def call() -> None:
-            for client in self._skills.values():
-                client.cancel()
-            for driver in self._drivers.values():
-                driver.stop()
-            memory = FreshMemory(self._node)
-            try:
-                await memory.listen()
-                begun = self._begin(Trigger, topics.RESTART_WORLD, Trigger.Request())
-                answer = await self._end(begun, WAIT_S)
-                if answer.success:
-                    await memory.begun(MEMORY_WAIT_S)
-            finally:
-                memory.destroy()
+            answer = await self._anew(Trigger, topics.RESTART_WORLD, Trigger.Request())
             if answer.success and words:
                 self.instruct(words, agents, (), done)
             elif answer.success:
@@ -179,12 +168,39 @@ class StackOrders:
 
         self._as_operator(call, done)
 
+    def load(self, episode: str, done: Done) -> None:
+        """Calls `/world/load`."""
+
+        async def call() -> None:
+            request = LoadEpisode.Request(episode=episode)
+            answer = await self._anew(LoadEpisode, topics.LOAD_WORLD, request)
+            good = bool(answer.success)
+            done(good, "the world is ready" if good else str(answer.message))
+
+        self._as_operator(call, done)
+
+    async def _anew(self, kind: Any, name: str, request: object) -> Any:
+        """Calls a service after which the world begins, and waits until the memory has, too."""
+        for client in self._skills.values():
+            client.cancel()
+        for driver in self._drivers.values():
+            driver.stop()
+        memory = FreshMemory(self._node)
+        try:
+            await memory.listen()
+            answer = await self._call(kind, name, request).end(WAIT_S)
+            if answer.success:
+                await memory.begun(MEMORY_WAIT_S)
+            return answer
+        finally:
+            memory.destroy()
+
     def finish(self, done: Done) -> None:
         """Calls `/evaluation/finish`."""
 
         async def call() -> None:
-            begun = self._begin(Trigger, topics.FINISH_EVALUATION, Trigger.Request())
-            answer = await self._end(begun, WAIT_S)
+            request = self._call(Trigger, topics.FINISH_EVALUATION, Trigger.Request())
+            answer = await request.end(WAIT_S)
             done(bool(answer.success), str(answer.message))
 
         self._as_operator(call, done)
@@ -224,13 +240,13 @@ class StackOrders:
             for driver in self._drivers.values():
                 driver.stop()
             calls = [
-                self._begin(Trigger, topics.of_agent(agent, "stop"), Trigger.Request())
+                self._call(Trigger, topics.of_agent(agent, "stop"), Trigger.Request())
                 for agent in agents
             ]
             problems = []
             for agent, call in zip(agents, calls, strict=True):
                 try:
-                    answer = await self._end(call, STOP_WAIT_S)
+                    answer = await call.end(STOP_WAIT_S)
                     if not answer.success:
                         problems.append(f"{agent}: {answer.message}")
                 except PlannerError as error:
@@ -329,7 +345,7 @@ class StackOrders:
                 question_id=question, approve=answer != "no", remember_kind=answer == "kind"
             )
             name = topics.of_agent(agent, topics.ANSWER)
-            found = await self._end(self._begin(AnswerQuestion, name, request), WAIT_S)
+            found = await self._call(AnswerQuestion, name, request).end(WAIT_S)
             done(bool(found.success), str(found.message) or "answered")
 
         self._as_operator(call, done)
@@ -338,9 +354,8 @@ class StackOrders:
         """Reads the memory, makes an operation of the correction and calls `/memory/edit`."""
 
         async def call() -> None:
-            known = await self._end(
-                self._begin(QueryMemory, topics.QUERY_MEMORY, QueryMemory.Request()), WAIT_S
-            )
+            query = self._call(QueryMemory, topics.QUERY_MEMORY, QueryMemory.Request())
+            known = await query.end(WAIT_S)
             if not known.success:
                 raise PlannerError(known.message)
             operation = operation_of(correction, [entity_record(e) for e in known.entities])
@@ -352,7 +367,7 @@ class StackOrders:
             if operation.kind is not OperationKind.REMOVE and operation.position_m is not None:
                 entity.position = point_message(operation.position_m)
             request = EditMemory.Request(source=author, operations=[message])
-            edited = await self._end(self._begin(EditMemory, topics.EDIT_MEMORY, request), WAIT_S)
+            edited = await self._call(EditMemory, topics.EDIT_MEMORY, request).end(WAIT_S)
             done(bool(edited.success), str(edited.message) or "corrected")
 
         self._as_operator(call, done)
@@ -373,33 +388,8 @@ class StackOrders:
             return
         self._run(what, done)
 
-    # Calls
-
-    def _begin(self, kind: Any, name: str, request: object) -> tuple[str, Any, Any]:
-        client: Any = self._node.create_client(kind, name)
-        return name, client, request
-
-    async def _end(self, begun: tuple[str, Any, Any], wait_s: float) -> Any:
-        """The answer of a service.
-
-        Raises:
-            PlannerError: if there is none in time.
-        """
-        name, client, request = begun
-        ends_s = time.monotonic() + wait_s
-        try:
-            while not client.service_is_ready():
-                if time.monotonic() > ends_s:
-                    raise PlannerError(f"nobody serves {name}; is the stack running?")
-                await pause(self._node, _POLL_S)
-            answer = client.call_async(request)
-            while not answer.done():
-                if time.monotonic() > ends_s:
-                    raise PlannerError(f"{name} did not answer within {wait_s:g} s")
-                await pause(self._node, _POLL_S)
-            return answer.result()
-        finally:
-            self._node.destroy_client(client)
+    def _call(self, kind: Any, name: str, request: object) -> ServiceCall:
+        return ServiceCall(self._node, kind, name, request)
 
     def _run(self, what: Callable[[], Any], done: Done) -> None:
         if self._executor is None:

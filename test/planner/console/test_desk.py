@@ -11,6 +11,7 @@ import pytest
 from console_messages import info, instruction, judgement
 
 from planner.console.desk import Desk
+from planner.console.lessons import LESSONS, number_of
 from planner.console.orders import Done
 from planner.console.protocol import (
     Abort,
@@ -24,6 +25,7 @@ from planner.console.protocol import (
     Join,
     Leave,
     Order,
+    Practice,
     Skill,
     Stop,
     Take,
@@ -32,6 +34,7 @@ from planner.console.seats import GRACE_S
 from planner.console.session_record import SessionRecord
 from planner.console.view import View
 from planner.console.visitor import Visitor
+from planner.world.house_checks import load_shipped_episode
 
 
 class Robots:
@@ -53,6 +56,10 @@ class Robots:
     def finish(self, done: Done) -> None:
         self.asked.append(("finish",))
         done(True, "success")
+
+    def load(self, episode: str, done: Done) -> None:
+        self.asked.append(("load", episode))
+        done(True, "the world is ready")
 
     def answer(self, words: str, done: Done) -> None:
         self.asked.append(("answer", words))
@@ -445,6 +452,41 @@ def test_two_persons_end_their_try_or_it_ends_when_all_is_done(office: Office) -
         (1, "failed", 0.5),
         (2, "succeeded", 1.0),
     ]
+
+
+def test_who_is_in_control_loads_an_episode_to_practise_with(office: Office) -> None:
+    page, other = office.page("aaaaaaaa"), office.page("bbbbbbbb")
+    second = Practice(type="practice", order=1, lesson=2)
+    assert office.give(other, second) == (False, "this page is not in control")
+    office.view.take("/instruct/status", instruction(1, "agent_0"))
+    assert office.give(page, second) == (False, "the instruction is running; end it first")
+    office.view.take("/instruct/status", instruction(3, "agent_0"))
+    robot = info("agent_0", "agent_1")
+    robot.simulated = False
+    office.view.take("/world/info", robot)
+    assert "only a simulator" in office.give(page, second)[1]
+    office.view.take("/world/info", info("agent_0", "agent_1"))
+    assert office.give(page, second)[0] is True
+    assert office.robots.asked[-1] == ("load", "bedside_0")
+    assert office.view.table.get("practice", "done") is None
+    office.view.take("/evaluation", judgement(1.0, 0, clock=True))
+    assert office.robots.asked[-1] == ("finish",)
+    office.view.take("/evaluation/result", judgement(1.0, 1, clock=True))
+    assert office.view.table.get("practice", "done") == [2]
+
+
+def test_the_episodes_to_practise_with_are_of_each_type_and_in_one_house() -> None:
+    types, houses = set(), set()
+    for number, lesson in enumerate(LESSONS, 1):
+        episode, house = load_shipped_episode(lesson.episode)
+        assert episode.instruction == lesson.words
+        assert number_of(lesson.words) == number
+        assert episode.split == "train"
+        types |= set(episode.task_types)
+        houses.add(house.name)
+    assert len(types) == 4
+    assert len(houses) == 1
+    assert number_of("Tidy.") == 0
 
 
 def test_a_planner_ends_what_it_was_told(office: Office) -> None:

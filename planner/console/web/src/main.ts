@@ -210,7 +210,7 @@ class Page implements App {
     if (has("judge")) drawWork(this);
     if (has("judge", "instruct", "calls", "world")) drawWhy(this);
     if (has("tries", "instruct", "seats")) drawTries(this);
-    if (has("calls", "truth", "belief", "seats", "world")) this.tutorial.draw(this);
+    if (has("calls", "truth", "belief", "seats", "world", "practice", "instruct")) this.tutorial.draw(this);
     if (has("questions", "seats")) drawApprovals(this);
     else if (has("world")) drawTimeLeft(this);
     if (has("traces", "models", "prices")) drawTraces(this);

@@ -2,8 +2,15 @@
 
 import { el } from "../../../replay/report/assets/dom.js";
 import type { App } from "./app";
+import { inControl } from "./app";
 import { button, byId, refill } from "./draw";
 import type { Call } from "./protocol";
+
+interface Practice {
+  episode: string;
+  title: string;
+  hint: string;
+}
 
 interface Step {
   words: string;
@@ -30,7 +37,8 @@ export class Tutorial {
     if (box.hidden) return;
     if (!this.lesson) {
       refill(box, button("First task: show me how", "tutorial", () => this.begin(app)),
-        this.problem ? el("p", { class: "soft" }, this.problem) : null);
+        this.problem ? el("p", { class: "soft" }, this.problem) : null,
+        practice(app));
       return;
     }
     const steps = this.steps(app, this.lesson);
@@ -83,4 +91,22 @@ export class Tutorial {
       return { words, done: lesson.done.has(i) };
     });
   }
+}
+
+/** The episodes to practise with: which are done, and what to think of in the one that is loaded. */
+function practice(app: App): Node | null {
+  const lessons = app.store.get<Practice[]>("practice", "lessons") ?? [];
+  const done = app.store.get<number[]>("practice", "done") ?? [];
+  const info = app.store.info;
+  if (!lessons.length || !info?.simulated) return null;
+  const loaded = lessons.find((lesson) => lesson.episode === info.episode);
+  return el("details", { "data-key": "practice" },
+    el("summary", null, `Practice (${done.length} of ${lessons.length} done)`),
+    el("ol", { class: "steps" }, lessons.map((lesson, i) =>
+      el("li", { class: done.includes(i + 1) ? "good" : "" },
+        el("span", { class: "tick", "aria-hidden": "true" }, done.includes(i + 1) ? "☑" : "☐"),
+        button(`${i + 1}: ${lesson.title}`, `practice-${i}`, () => void app.order({ type: "practice", lesson: i + 1 }),
+          { disabled: !inControl(app) || app.store.isRunning, title: "loads the episode; the world of now is lost" }),
+        el("span", { class: "hidden" }, done.includes(i + 1) ? "done" : "to do")))),
+    loaded ? el("p", { role: "status" }, el("b", null, "Hint: "), loaded.hint) : null) as Node;
 }
