@@ -16,12 +16,12 @@ import numpy as np
 
 from planner.planning.learned.matches import Array
 from planner.planning.learned.network import Reading
-from planner.planning.learned.progress import STATES, Progress
+from planner.planning.learned.progress import FILLED, STATES, Progress
+from planner.planning.learned.search import looks_of, may_open
 from planner.planning.learned.situation import STATE_SKILLS, Situation, number_of
 from planner.planning.learned.tokens import Token
 from planner.world.catalogue import default_catalogue
 from planner.world.skill import SkillCall, SkillName
-from planner.world.vocabulary import Relation
 
 VERBS = (
     SkillName.CLOSE,
@@ -49,15 +49,19 @@ PLACING = (
     "within", "with reference", "first state of held", "faucet for held", "other load goes",
     "failed here", "full", "mate of held ready", "begun of held",
 )  # fmt: skip
-SEARCH = ("usual", "usual inside closed", "told", "same room", "unexplored")
+SEARCH = (
+    "likely", "worth of look", "worth of tour", "first look", "told", "same room", "unexplored",
+)  # fmt: skip
 GLOBAL = (
     "holds", "hand free", "missing", "remaining", "best act", "team", "others busy",
-    "explored share", "calls", "has states", "best goes of held", "waited",
+    "explored share", "calls", "has states", "best goes of held", "waited", "unlooked share",
 )  # fmt: skip
 FEATURES = (*VERBS, *TARGET, *PLACING, *SEARCH, *GLOBAL)
 _OF_VERB, _FAILURES = TARGET.index("state of verb"), TARGET.index("failures")
 # After so many walks in a row something else is done: nothing is gained by going to and fro.
 MOST_WALKS = 2
+# A thing that was put at a piece so often stays there.
+MOST_PUTS = 2
 _KNOWN, _HALF = 0.02, 0.5
 
 
@@ -77,7 +81,8 @@ class _Load:
         kind: its class.
         goes: (3, F); `most` is the highest.
         beside: (O,): next to which thing it goes.
-        mates: where what goes to the same piece was brought.
+        room_most: how surely it goes into a room, anywhere in it.
+        mates: where what goes to the same piece, or room, was brought.
     """
 
     number: int
@@ -85,6 +90,7 @@ class _Load:
     kind: str
     goes: list[list[float]]
     most: float
+    room_most: float
     beside: list[float]
     mates: frozenset[int | None]
 
@@ -122,12 +128,28 @@ class ChoiceMaker:
             if (number := number_of(word)) is not None
         }
         self._act = self._acts()
-        self._usual = self._usual_places()
         self._distances = self._all_distances()
+        self._looks = looks_of(
+            tokens,
+            reading,
+            situation,
+            progress,
+            np.array([self._distances.get(n, np.nan) for n in progress.pieces], np.float32),
+            can_open=self._free_to_open,
+            taken=self._others & self._places.keys(),
+        )
+        worths = [self._looks.explore, self._looks.open]
+        self._best_worth = max(float(w.max(initial=0)) for w in worths)
+        self._best_tour = float(self._looks.tour.max(initial=0))
         self._to_do = sorted(
             self._distances.get(n, 99.0) for n, i in self._things.items() if self._act[i] > 0.5
         )
         self._global = self._globals()
+        # Where everything waits for something else the order was misread, and binds no longer.
+        self._in_order = bool(
+            (progress.blocked <= _HALF)[self._open_ends() > _HALF].any()
+            or progress.missing.max(initial=0) > _HALF
+        )
         self._rows: dict[int, list[float]] = {}
         self._loads: dict[int, _Load] = {}
 
@@ -136,8 +158,34 @@ class ChoiceMaker:
         calls = [call for call in self._calls() if call not in blocked and call.name in self._can]
         if self._now.walks >= MOST_WALKS:
             calls = [call for call in calls if call.name != SkillName.NAVIGATE]
+        elif self._came_to_open():
+            calls = [call for call in calls if not self._is_walk_to_furniture(call)]
         rows = [self._features(call) for call in calls]
         return Choices(tuple(calls), np.array(rows, np.float32).reshape(len(calls), len(FEATURES)))
+
+    def next_look(self) -> SkillCall | None:
+        """Where a search goes on: the look of the highest worth; None if nothing is left."""
+        here = self._came_to_open()
+        for f, n in enumerate(self._progress.pieces):
+            if here and self._now.near == n:
+                return _call(SkillName.OPEN, n)
+            if not here and self._looks.first[f] == 1:
+                return _call(SkillName.EXPLORE_FURNITURE, n)
+            if not here and self._looks.first[f] == 2:
+                at = self._now.near is not None and self._place_of(self._now.near) == n
+                return _call(SkillName.OPEN if at else SkillName.NAVIGATE, n)
+        return None
+
+    def is_look(self, call: SkillCall) -> bool:
+        """Whether a call can only serve a search."""
+        number = number_of(call.arguments[0]) if call.arguments else None
+        if call.name == SkillName.EXPLORE_FURNITURE:
+            return number in self._places
+        if call.name not in (SkillName.NAVIGATE, SkillName.OPEN) or number not in self._places:
+            return False
+        p, f = self._progress, self._places[number]
+        is_place = max(p.goes[1, :, f].max(initial=0), p.state[self._index(number)].max())
+        return not self._now.held and bool(is_place < _HALF)
 
     @property
     def _can(self) -> Collection[str]:
@@ -158,26 +206,31 @@ class ChoiceMaker:
         for n in relevant:
             if self._has_to_be_opened_for(n):
                 continue
-            if now.near != n and (free or self._is_beside_for_held(n) or self._state_of(n)):
+            takes = free and self._takes(n)
+            if now.near != n and (takes or self._is_beside_for_held(n) or self._state_of(n)):
                 yield _call(SkillName.NAVIGATE, n)
-            if free and self._is_near(n):
+            if takes and self._is_near(n):
                 yield _call(SkillName.PICK, n)
         # A search ends: what was explored is not explored again (EPM-2.7).
-        left = [n for n in p.pieces if not now.explored[n]]
+        left = [n for n in p.pieces if not now.explored[n] and _holds(now.pieces[n].class_name)]
         for n in left:
             yield _call(SkillName.EXPLORE_FURNITURE, n)
         for n in p.pieces:
             if now.near != n and self._leads_somewhere(n):
                 yield _call(SkillName.NAVIGATE, n)
             if now.near is not None and self._place_of(now.near) == n:
-                opens = now.pieces[n].is_open
-                if opens is not True and _may_open(now.pieces[n].class_name) and self._free_to_open:
+                if self._opens(n):
                     yield _call(SkillName.OPEN, n)
-                elif opens is True:
+                elif now.pieces[n].is_open is True:
                     yield _call(SkillName.CLOSE, n)
         for n in (*relevant, *now.held, *p.pieces):
             for k, mark in enumerate(STATES):
-                if p.state[self._index(n), k] > _KNOWN and (n in now.held or self._is_near(n)):
+                i = self._index(n)
+                if p.state[i, k] <= _KNOWN or self._is_blocked(n):
+                    continue
+                if not (n in now.held or self._is_near(n)):
+                    continue
+                if mark != "filled" or self._is_at_faucet():
                     yield _call(STATE_SKILLS[mark], n)
         for held in now.held:
             if held in self._things:
@@ -201,13 +254,62 @@ class ChoiceMaker:
             and not now.things[n].picked
             and self._progress.grounded.next_things[self._things[held], self._things[n]] > _KNOWN
         ]
-        for relation in ("on", "within"):
-            if relation == "within" and not _has_inside(now.pieces[place].class_name):
-                continue
+        for relation in self._relations(held, place):
             yield SkillCall(SkillName.PLACE, (thing, relation, target, None, None))
             for n in beside:
                 words = (thing, relation, target, "next_to", f"Object.{n}")
                 yield SkillCall(SkillName.PLACE, words)
+
+    def _takes(self, thing: int) -> bool:
+        """Whether there is a reason to take a thing that is known, now."""
+        now, p, i = self._now, self._progress, self._things[thing]
+        if self._is_blocked(thing):
+            return False
+        if SkillName.CLEAN in self._verbs and p.state[i, FILLED] > _KNOWN:
+            return True
+        if p.move[i] <= _KNOWN or now.put[thing].count(self._where[thing] or -1) >= MOST_PUTS:
+            return False
+        # What is where it is to be waits there for what it is to be next to.
+        return bool(p.away[i] > _KNOWN or p.ready[i] > _HALF or p.begun[i] > _KNOWN)
+
+    def _is_blocked(self, number: int) -> bool:
+        """Whether something else that can be done comes before."""
+        return self._in_order and bool(self._progress.blocked[self._index(number)] > _HALF)
+
+    def _is_at_faucet(self) -> bool:
+        place = self._place_of(self._now.near) if self._now.near is not None else None
+        return place is not None and _has_faucet(self._now.pieces[place].class_name)
+
+    def _relations(self, held: int, place: int) -> list[str]:
+        """How a held thing can be put at a piece: as is said, and not into closed doors."""
+        goes = self._progress.goes[:, self._things[held], self._places[place]]
+        piece = self._now.pieces[place]
+        on, within, room = (float(value) for value in goes)
+        found = [] if within > _HALF > on + room else ["on"]
+        closed = may_open(piece.class_name) and piece.is_open is not True
+        if _has_inside(piece.class_name) and not closed and not on > _HALF > within + room:
+            found.append("within")
+        return found
+
+    def _opens(self, place: int) -> bool:
+        """Whether a piece can be opened now, to look into it or to put something there."""
+        piece, f = self._now.pieces[place], self._places[place]
+        if piece.is_open is True or not may_open(piece.class_name) or not self._free_to_open:
+            return False
+        return bool(
+            self._looks.inside[f] > 0 or self._progress.goes[1, :, f].max(initial=0) > _KNOWN
+        )
+
+    def _came_to_open(self) -> bool:
+        """Whether the last call was a walk to what is to be opened: it is not left closed."""
+        last = self._now.last
+        number = number_of(last.arguments[0]) if last is not None and last.arguments else None
+        if last is None or last.name != SkillName.NAVIGATE or number not in self._places:
+            return False
+        return self._now.near == number and not self._now.held and self._opens(number)
+
+    def _is_walk_to_furniture(self, call: SkillCall) -> bool:
+        return call.name == SkillName.NAVIGATE and number_of(call.arguments[0]) in self._places
 
     def _is_beside_for_held(self, thing: int) -> bool:
         held = [self._things[n] for n in self._now.held if n in self._things]
@@ -217,8 +319,14 @@ class ChoiceMaker:
         return bool(held) and bool(is_there and beside[held, n].max() > _KNOWN)
 
     def _state_of(self, thing: int) -> bool:
-        able = SkillName.CLEAN in self._verbs
-        return able and bool(self._progress.state[self._things[thing]].max() > _KNOWN)
+        """Whether it can get a state where it lies."""
+        if SkillName.CLEAN not in self._verbs:
+            return False
+        state = self._progress.state[self._things[thing]].copy()
+        place = self._place_of(thing)
+        if place is None or not _has_faucet(self._now.pieces[place].class_name):
+            state[FILLED] = 0
+        return bool(state.max() > _KNOWN)
 
     def _has_to_be_opened_for(self, thing: int) -> bool:
         """Whether a body with one hand has to open where a thing goes into, before it takes it."""
@@ -228,7 +336,7 @@ class ChoiceMaker:
         into = p.goes[1, self._things[thing]]
         targets = [self._now.pieces[n] for f, n in enumerate(p.pieces) if into[f] > _HALF]
         return bool(targets) and not any(
-            piece.is_open or not _may_open(piece.class_name) for piece in targets
+            piece.is_open or not may_open(piece.class_name) for piece in targets
         )
 
     def _first_gets_state(self, thing: int) -> bool:
@@ -240,7 +348,7 @@ class ChoiceMaker:
         now, p = self._now, self._progress
         f, i = self._places[place], self._index(place)
         piece = now.pieces[place]
-        if p.state[i].max() > _KNOWN or (piece.is_open is not True and _may_open(piece.class_name)):
+        if p.state[i].max() > _KNOWN or self._opens(place):
             return True
         held = [self._things[n] for n in now.held if n in self._things]
         if not held:
@@ -249,7 +357,7 @@ class ChoiceMaker:
             return _has_faucet(piece.class_name)
         return bool(
             p.goes[:, held, f].max() > _KNOWN
-            or (_has_faucet(piece.class_name) and p.state[held, 1].max() > _KNOWN)
+            or (_has_faucet(piece.class_name) and p.state[held, FILLED].max() > _KNOWN)
         )
 
     def _place_of(self, number: int) -> int | None:
@@ -295,7 +403,7 @@ class ChoiceMaker:
             target = self._target(call, number)
             if number in self._places:
                 placing = self._placing(self._now.held, number, "", None)
-                search = self._search(number)
+                search = self._search(call.name, number)
             elif number in self._things:
                 placing = self._beside(number)
         return [*verb, *target, *placing, *search, *self._global]
@@ -344,7 +452,7 @@ class ChoiceMaker:
             min(now.explored[place], 2) / 2 if place is not None else 0.0,
             float(place is not None and now.opened[place] > 0),
             float(piece is not None and piece.is_open is False),
-            float(piece is not None and piece.is_open is not True and _may_open(piece.class_name)),
+            float(piece is not None and piece.is_open is not True and may_open(piece.class_name)),
             0.0,
             float(last == number),
             float(p.begun[i]) if is_thing else 0.0,
@@ -365,6 +473,10 @@ class ChoiceMaker:
         h = load.index
         others = [max(goes[f] for goes in o.goes) for o in loads if o is not load]
         here = place in load.mates
+        if load.room_most > _HALF:
+            here = now.pieces[place].room in {
+                now.pieces[n].room for n in load.mates if n in now.pieces
+            }
         lying = self._lying[place]
         things = (p.things[i] for i in lying if i != h)
         alike = p.apart[h] > 0 and any(now.things[n].class_name == load.kind for n in things)
@@ -379,7 +491,7 @@ class ChoiceMaker:
             float(relation == "within"),
             float(reference is not None),
             float(p.first_state[h]),
-            float(_has_faucet(now.pieces[place].class_name) * p.state[h, 1]),
+            float(_has_faucet(now.pieces[place].class_name) * p.state[h, FILLED]),
             max(others, default=0.0),
             min(now.refused[load.number, place], 3) / 3 if now.refused else 0.0,
             min(sum(n for (_, at), n in now.refused.items() if at == place), 4) / 4,
@@ -396,6 +508,7 @@ class ChoiceMaker:
                 self._now.things[number].class_name,
                 p.goes[:, h].tolist(),
                 float(p.goes[:, h].max(initial=0)),
+                float(p.goes[2, h].max(initial=0)),
                 p.grounded.next_things[h].tolist(),
                 self._mates(h),
             )
@@ -410,17 +523,19 @@ class ChoiceMaker:
             values[PLACING.index("next here")] = float(beside.max())
         return values
 
-    def _search(self, place: int) -> list[float]:
-        now, f = self._now, self._places[place]
-        piece = now.pieces[place]
-        usual, inside = self._usual[:, f]
-        told = self._told[f]
+    def _search(self, verb: str, place: int) -> list[float]:
+        now, f, looks = self._now, self._places[place], self._looks
         here = self._place_of(now.near) if now.near is not None else None
+        explores = verb == SkillName.EXPLORE_FURNITURE
+        likely = looks.outside[f] if explores else looks.inside[f]
+        worth = looks.explore[f] if explores else looks.open[f]
         return [
-            float(usual),
-            float(inside) * float(_may_open(piece.class_name) and piece.is_open is not True),
-            float(told),
-            float(here is not None and now.pieces[here].room == piece.room),
+            min(4 * float(likely), 1.0),
+            float(worth) / self._best_worth if self._best_worth > 0 else 0.0,
+            float(looks.tour[f]) / self._best_tour if self._best_tour > 0 else 0.0,
+            float(looks.first[f] == (1 if explores else 2)),
+            float(looks.told[f]),
+            float(here is not None and now.pieces[here].room == now.pieces[place].room),
             float(now.explored[place] == 0 and now.opened[place] == 0),
         ]
 
@@ -440,21 +555,11 @@ class ChoiceMaker:
         found: Array = move * np.clip(p.need, 0, 1) * (1 - p.blocked) * free
         return found
 
-    def _usual_places(self) -> Array:
-        """(2, F): how usual what is missing is on and in each piece; also sets `_told`."""
-        p, reading = self._progress, self._reading
-        found = np.zeros((2, len(p.pieces)), np.float32)
-        self._told = np.zeros(len(p.pieces), np.float32)
-        in_room = [self._now.room_class(n) for n in p.pieces]
-        places = np.maximum(p.grounded.furniture, p.in_room)
-        for t in np.flatnonzero(p.missing > 0.1):
-            token, weight = self._tokens[t], float(p.missing[t])
-            for f, n in enumerate(p.pieces):
-                on, within = _usual(token.objects, self._now.pieces[n].class_name, in_room[f])
-                found[0, f] = max(found[0, f], weight * on)
-                found[1, f] = max(found[1, f], weight * within)
-            at = places @ reading.at[t]
-            self._told = np.maximum(self._told, weight * at)
+    def _open_ends(self) -> Array:
+        """(E,): there is something left to do with it, now or later."""
+        p = self._progress
+        move = np.concatenate([p.move, np.zeros(len(p.pieces), np.float32)])
+        found: Array = np.maximum(move, p.state.max(1, initial=0)) * np.clip(p.need, 0, 1)
         return found
 
     def _all_distances(self) -> dict[int, float]:
@@ -488,6 +593,7 @@ class ChoiceMaker:
             float(SkillName.CLEAN in self._verbs),
             float(goes),
             float(self._waited),
+            self._looks.left,
         ]
 
 
@@ -495,31 +601,8 @@ def _call(name: str, number: int) -> SkillCall:
     return SkillCall(name, (f"Object.{number}",))
 
 
-@lru_cache(maxsize=4096)
-def _usual(objects: frozenset[str], furniture: str, room: str) -> tuple[float, float]:
-    """How usual things of any of the classes are on, and in, such a piece in such a room."""
-    on = within = 0.0
-    for name in objects:
-        cls = default_catalogue().objects.get(name)
-        for place in cls.places if cls is not None else ():
-            if place.furniture != furniture:
-                continue
-            value = 1.0 if not place.rooms or room in place.rooms else 0.6
-            if place.relation is Relation.ON:
-                on = max(on, value)
-            else:
-                within = max(within, value)
-    return on, within
-
-
 def _of_class(test: Callable[[str], bool]) -> Callable[[str], bool]:
     return lru_cache(maxsize=512)(test)
-
-
-@_of_class
-def _may_open(class_name: str) -> bool:
-    cls = default_catalogue().furniture.get(class_name)
-    return cls is not None and bool(cls.joints)
 
 
 @_of_class
@@ -532,3 +615,10 @@ def _has_inside(class_name: str) -> bool:
 def _has_faucet(class_name: str) -> bool:
     cls = default_catalogue().furniture.get(class_name)
     return cls is not None and cls.faucet is not None
+
+
+@_of_class
+def _holds(class_name: str) -> bool:
+    """Whether things can be on or in it; of an unknown class it is assumed."""
+    cls = default_catalogue().furniture.get(class_name)
+    return cls is None or bool(cls.surfaces or cls.interiors)

@@ -48,11 +48,16 @@ def ground(reading: Reading, found: Matches) -> Grounded:
     targets = (furniture, furniture, found.in_room)
     goes = np.stack([things @ reading.goes[k] @ target.T for k, target in enumerate(targets)])
     then = np.stack([things @ reading.then[k] @ target.T for k, target in enumerate(targets)])
+    # Of two things of one noun either may be the one that is put next to the other, each by half;
+    # and nothing is put next to itself.
+    next_to = reading.next + np.diag(np.diagonal(reading.next))
+    beside = things @ next_to @ things.T
+    np.fill_diagonal(beside, 0)
     return Grounded(
         furniture,
         things,
         np.minimum(goes, 1),
         np.minimum(then, 1),
-        np.minimum(things @ reading.next @ things.T, 1),
+        np.minimum(beside, 1),
         np.minimum(things @ reading.next @ furniture.T, 1),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -11,9 +12,18 @@ from planner.planning.learned.matches import Array, Named, match
 from planner.planning.learned.network import MARKS, Reading
 from planner.planning.learned.situation import STATE_SKILLS, Situation
 from planner.planning.learned.tokens import Token
+from planner.world.catalogue import default_catalogue
 
 APART = MARKS.index("apart")
 STATES = tuple(STATE_SKILLS)
+FILLED = STATES.index("filled")
+# What a class has to afford for each state.
+_NEEDS = {
+    "clean": "cleanable",
+    "filled": "fillable",
+    "powered_on": "powerable",
+    "powered_off": "powerable",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +128,10 @@ def progress_of(tokens: tuple[Token, ...], reading: Reading, situation: Situatio
     has = np.array(
         [[_has(situation, n, mark) for mark in STATES] for n in (*things, *pieces)], np.float32
     ).reshape(len(both), len(STATES))
+    able = np.array(
+        [_can_have(name.class_name) for name in (*named_things, *named_pieces)], np.float32
+    ).reshape(has.shape)
+    marks[:, : len(STATES)] *= able
     state = marks[:, : len(STATES)] * (1 - has)
 
     open_ = np.concatenate([move, np.zeros(len(pieces), np.float32)])
@@ -156,6 +170,10 @@ def progress_of(tokens: tuple[Token, ...], reading: Reading, situation: Situatio
     before = reading.before * (1 - np.eye(len(tokens), dtype=np.float32))
     blocked_token = (before * remaining[:, None]).max(0, initial=0)
     own = np.diagonal(reading.before)
+    # "First clean the cups, then store them": the clean ones wait for the others.
+    left_to_do = np.maximum((share * state.max(1, initial=0)[:, None]).max(0, initial=0), missing)
+    waits = (share @ (own * left_to_do)) * (1 - state.max(1, initial=0))
+    blocked = np.maximum(share @ blocked_token, waits)
     return Progress(
         pieces,
         things,
@@ -169,7 +187,7 @@ def progress_of(tokens: tuple[Token, ...], reading: Reading, situation: Situatio
         wanted,
         state,
         share @ np.clip(left, 0, 1),
-        share @ blocked_token,
+        blocked,
         (share @ own)[:count] * state[:count].max(1, initial=0),
         remaining,
         missing,
@@ -211,6 +229,16 @@ def _has(situation: Situation, number: int, mark: str) -> float:
         # Of furniture the state is not told before it has been seen.
         return float(thing is not None and not states.get("powered_on"))
     return 0.0
+
+
+@lru_cache(maxsize=1024)
+def _can_have(class_name: str) -> tuple[float, ...]:
+    """By state: whether things or furniture of a class can get it; of unknown ones assumed."""
+    catalogue = default_catalogue()
+    cls = catalogue.objects.get(class_name) or catalogue.furniture.get(class_name)
+    if cls is None:
+        return (1.0,) * len(STATES)
+    return tuple(float(_NEEDS[mark] in cls.affordances) for mark in STATES)
 
 
 def _by_other(situation: Situation, number: int) -> bool:

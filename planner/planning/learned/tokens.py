@@ -22,7 +22,10 @@ MAX_TOKENS = 192
 UNKNOWN = "<unknown>"
 NOUN = "<noun>"
 # Also nouns of the catalogue, but in requests nearly always other parts of speech.
-_HOMOGRAPHS = frozenset({"can", "set", "watch", "light", "thing", "things", "while"})
+_HOMOGRAPHS = frozenset(
+    {"can", "cleaning", "cooking", "laundry", "light", "set", "store"}
+    | {"thing", "things", "watch", "while"}
+)
 
 
 class InstructionError(PlannerError):
@@ -98,6 +101,8 @@ def _noun_at(words: Sequence[str], at: int) -> tuple[Token | None, int]:
     match = default_lexicon().at(words, at)
     if match is None:
         return None, 1
+    if (room := _room_before_furniture(words, at, match.length)) is not None:
+        return room, len(room.text.split())
     senses = [sense for sense in match.senses if sense.part is Part.KIND]
     if not senses:
         return None, 1
@@ -112,6 +117,22 @@ def _noun_at(words: Sequence[str], at: int) -> tuple[Token | None, int]:
     word = text if text in _HOMOGRAPHS or len(senses) < len(match.senses) else NOUN
     plural = all(sense.plural for sense in senses)
     return Token(text, word, objects, furniture, rooms, plural), match.length
+
+
+def _room_before_furniture(words: Sequence[str], at: int, length: int) -> Token | None:
+    """The room of "kitchen table": such a name says where the furniture is."""
+    for split in range(at + 1, at + length):
+        first = default_lexicon().at(words[at:split], 0)
+        rest = default_lexicon().at(words[split : at + length], 0)
+        if first is None or rest is None:
+            continue
+        if first.length != split - at or rest.length != at + length - split:
+            continue
+        room, piece = _noun_at(words[at:split], 0)[0], _noun_at(words[split : at + length], 0)[0]
+        is_room = room is not None and room.rooms and not room.objects and not room.furniture
+        if is_room and piece is not None and piece.furniture and not piece.objects:
+            return room
+    return None
 
 
 def _other_at(words: Sequence[str], at: int, vocabulary: Collection[str]) -> tuple[Token, int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.parts.calls import parse_call
 from planner.planning.learned.choices import WAIT, ChoiceMaker
 from planner.planning.learned.matches import Array
 from planner.planning.learned.network import read
@@ -54,7 +55,7 @@ def examples_of(
             )
             choices = maker.choices()
             names = [str(call) for call in choices.calls]
-            shown = turn.shown or turn.call
+            shown = _as_searched(turn.shown or turn.call, maker)
             if shown in names:
                 left.taken += 1
                 yield Example(choices.features, names.index(shown))
@@ -66,6 +67,16 @@ def examples_of(
         if turn.call != str(WAIT):
             situation.ended(turn.call, succeeded=turn.succeeded)
         situation.told(turn.deltas)
+
+
+def _as_searched(shown: str, maker: ChoiceMaker) -> str:
+    """The call itself; for one that looks for something, where looking is worth most.
+
+    Who demonstrates knows where the thing is; who learns has to find it, with the least walking.
+    """
+    call = parse_call(shown)
+    look = maker.next_look() if maker.is_look(call) else None
+    return str(look) if look is not None else shown
 
 
 def packed(examples: list[Example]) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:

@@ -213,10 +213,12 @@ def losses_of(weights: Mapping[str, Tensor], batch: Batch) -> dict[str, Tensor]:
             [batch.furniture.any(-1)[:, None].expand(-1, 2, -1), batch.in_room.any(-1)[:, None]], 1
         )[:, :, None, :]
     )
+    # Nothing is put next to itself, also where a noun means several things.
+    itself = torch.eye(*said_next.shape[1:], dtype=torch.bool, device=x.device)
     return {
         "goes": _wrong(said_goes, batch.goes, pair) * 3,
         "then": _wrong(said_then, batch.then, pair) * 3,
-        "next": _wrong(said_next, batch.next, matched_o[..., None] & matched[:, None]),
+        "next": _wrong(said_next, batch.next, matched_o[..., None] & matched[:, None] & ~itself),
         "marks": _wrong(said_marks, batch.marks, matched[..., None].expand_as(said_marks)),
         "numbers": -(said_numbers.clamp(min=1e-4).log() * (batch.numbers.sum(-1) > 0)).sum()
         / len(x),

@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from learned_toys import place_of, zeros
 
-from planner.planning.learned.matches import Array
-from planner.planning.learned.network import MARKS, NUMBERS, Reading
+from planner.planning.learned.network import MARKS, NUMBERS
 from planner.planning.learned.progress import Progress, progress_of
 from planner.planning.learned.situation import Situation
-from planner.planning.learned.tokens import Token, read_tokens
+from planner.planning.learned.tokens import read_tokens
 
 TABLE, BED, CUP, BOWL = 100, 101, 102, 103
-
-
-def zeros(count: int) -> Reading:
-    """Nothing is asked, of one thing each."""
-    numbers = np.zeros((count, len(NUMBERS)), np.float32)
-    numbers[:, 0] = 1
-    square: Array = np.zeros((count, count), np.float32)
-    return Reading(
-        at=square.copy(),
-        at_none=np.ones(count, np.float32),
-        goes=np.zeros((3, count, count), np.float32),
-        then=np.zeros((3, count, count), np.float32),
-        next=square.copy(),
-        same=square.copy(),
-        before=square.copy(),
-        marks=np.zeros((count, len(MARKS)), np.float32),
-        numbers=numbers,
-    )
-
-
-def place_of(tokens: tuple[Token, ...], text: str) -> int:
-    return next(i for i, token in enumerate(tokens) if token.text == text)
 
 
 def begun(*things: str) -> Situation:
@@ -113,3 +91,33 @@ def test_next_to_is_done_for_the_pair_that_was_asked_and_undone_when_one_is_take
     assert progress_of(tokens, reading, now).move[0] == 0
     now.ended("Pick[Object.103]", succeeded=True)
     assert progress_of(tokens, reading, now).move[0] == 1
+
+
+def test_clean_ones_wait_for_the_others_where_all_are_cleaned_first() -> None:
+    tokens = read_tokens("First clean the two cups, then put them on the bed.")
+    cup, bed = (place_of(tokens, text) for text in ("cups", "bed"))
+    reading = zeros(len(tokens))
+    reading.numbers[cup] = np.eye(len(NUMBERS))[1]
+    reading.goes[0, cup, bed] = reading.before[cup, cup] = 1
+    reading.marks[cup, MARKS.index("clean")] = 1
+    now = begun(
+        "Add Object.102: cup with the Object.100", "Add Object.103: cup with the Object.100"
+    )
+    now.ended("Clean[Object.102]", succeeded=True)
+    waiting = progress_of(tokens, reading, now).blocked
+    assert waiting[0] == 1
+    assert waiting[1] == 0
+    now.ended("Clean[Object.103]", succeeded=True)
+    assert (progress_of(tokens, reading, now).blocked == 0).all()
+
+
+def test_of_two_things_of_one_noun_either_is_next_to_the_other() -> None:
+    tokens = read_tokens("Put the two cups next to each other.")
+    cup = place_of(tokens, "cups")
+    reading = zeros(len(tokens))
+    reading.next[cup, cup] = 0.5
+    now = begun(
+        "Add Object.102: cup with the Object.100", "Add Object.103: cup with the Object.101"
+    )
+    said = progress_of(tokens, reading, now).grounded.next_things
+    assert said.tolist() == [[0, 1], [1, 0]]

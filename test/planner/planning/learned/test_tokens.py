@@ -61,3 +61,12 @@ def test_matches_are_by_class_and_room() -> None:
 def test_what_cannot_be_read_is_told(text: str, reason: str) -> None:
     with pytest.raises(InstructionError, match=reason):
         read_tokens(text, WORDS)
+
+
+def test_a_room_before_furniture_says_where_it_is() -> None:
+    tokens = read_tokens("Put the kitchen towel on the kitchen table and store the fork in it.")
+    nouns = [token for token in tokens if token.word == NOUN]
+    assert [token.text for token in nouns] == ["kitchen towel", "kitchen", "table", "fork"]
+    assert nouns[1].means_room("kitchen")
+    # "store" is also furniture, but not in requests.
+    assert "store" in {token.word for token in tokens}

@@ -1,0 +1,158 @@
+"""Where to look: the catalogue's likelihoods, what was looked at, and what it costs to go there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from learned_toys import place_of, zeros
+
+from planner.planning.learned.choices import FEATURES, ChoiceMaker
+from planner.planning.learned.network import MARKS, Reading
+from planner.planning.learned.progress import progress_of
+from planner.planning.learned.search import Looks, looks_of
+from planner.planning.learned.situation import Situation
+from planner.planning.learned.tokens import Token, read_tokens
+
+COUNTER, FRIDGE, BED, TABLE, LAMP, SINK, OTHER_TABLE = range(100, 107)
+VERBS = (
+    "Close", "ExploreFurniture", "Navigate", "Open", "Pick", "Place", "Clean", "Fill", "PowerOn",
+    "PowerOff", "Done",
+)  # fmt: skip
+
+
+def house() -> Situation:
+    now = Situation()
+    names = {
+        COUNTER: ("counter in kitchen_0", (0.0, 0.0)),
+        FRIDGE: ("fridge in kitchen_0", (1.0, 0.0)),
+        BED: ("bed in bedroom_0", (9.0, 0.0)),
+        TABLE: ("table in dining_room_0", (5.0, 0.0)),
+        LAMP: ("floor lamp in bedroom_0", (8.0, 0.0)),
+        SINK: ("sink in kitchen_0", (2.0, 0.0)),
+        OTHER_TABLE: ("table in garage_0", (30.0, 0.0)),
+    }
+    now.begin(
+        [f"Object.{n}: {text}" for n, (text, _) in names.items()],
+        {n: at for n, (_, at) in names.items()},
+    )
+    return now
+
+
+def said(text: str, thing: str, place: str) -> tuple[tuple[Token, ...], Reading]:
+    tokens = read_tokens(text)
+    reading = zeros(len(tokens))
+    reading.goes[0, place_of(tokens, thing), place_of(tokens, place)] = 1
+    return tokens, reading
+
+
+def looks(now: Situation, tokens: tuple[Token, ...], reading: Reading, **more: bool) -> Looks:
+    progress = progress_of(tokens, reading, now)
+    unknown = np.full(len(progress.pieces), np.nan, np.float32)
+    return looks_of(tokens, reading, now, progress, unknown, can_open=more.get("can_open", True))
+
+
+def maker(now: Situation, tokens: tuple[Token, ...], reading: Reading) -> ChoiceMaker:
+    return ChoiceMaker(tokens, reading, now, progress_of(tokens, reading, now), VERBS, 1)
+
+
+def calls(now: Situation, tokens: tuple[Token, ...], reading: Reading) -> list[str]:
+    return [str(call) for call in maker(now, tokens, reading).choices().calls]
+
+
+def test_likelihoods_are_the_catalogues_and_shrink_with_what_was_looked_at() -> None:
+    tokens, reading = said("Put the milk on the table.", "milk", "table")
+    now = house()
+    first = looks(now, tokens, reading)
+    assert first.left == 1
+    assert first.inside[1] == first.inside.max() > first.outside[2]
+    # Nothing lies on a floor lamp, and nothing is looked for in what does not open.
+    assert first.outside[4] == 0
+    assert first.inside[3] == 0
+    now.ended(f"ExploreFurniture[Object.{FRIDGE}]", succeeded=True)
+    now.ended(f"Open[Object.{FRIDGE}]", succeeded=True)
+    then = looks(now, tokens, reading)
+    assert then.inside[1] < 0.2 * first.inside[1]
+    assert then.left < first.left
+    # From beside the fridge some of what is on the counter was seen; the bed is elsewhere.
+    assert then.outside[0] < first.outside[0]
+    assert then.outside[2] == first.outside[2]
+
+
+def test_what_the_instruction_says_comes_first_and_full_hands_open_nothing() -> None:
+    tokens, reading = said("Put the milk from the bed on the table.", "milk", "table")
+    plain = looks(house(), tokens, reading)
+    bed = place_of(tokens, "bed")
+    milk = place_of(tokens, "milk")
+    reading.at[milk, bed] = 1
+    told = looks(house(), tokens, replace(reading, at_none=1 - reading.at.sum(1)))
+    assert told.outside[2] > 2 * plain.outside[2]
+    assert told.first[2] == 1
+    assert (looks(house(), tokens, reading, can_open=False).open == 0).all()
+
+
+def test_a_search_shows_the_look_of_the_highest_worth_and_opens_where_it_came_to_open() -> None:
+    tokens, reading = said("Put the milk on the table.", "milk", "table")
+    now = house()
+    now.ended(f"Navigate[Object.{SINK}]", succeeded=True)
+    choices = maker(now, tokens, reading)
+    first = choices.next_look()
+    assert first is not None
+    assert choices.is_look(first)
+    listed = choices.choices()
+    marked = listed.features[:, FEATURES.index("first look")]
+    assert [call for call, mark in zip(listed.calls, marked, strict=True) if mark] == [first]
+    now.ended(f"Navigate[Object.{FRIDGE}]", succeeded=True)
+    names = calls(now, tokens, reading)
+    assert f"Open[Object.{FRIDGE}]" in names
+    assert not [name for name in names if name.startswith("Navigate[")]
+    assert str(maker(now, tokens, reading).next_look()) == f"Open[Object.{FRIDGE}]"
+
+
+def test_what_cannot_be_is_no_choice() -> None:
+    tokens, reading = said("Put the cup on the bed.", "cup", "bed")
+    now = house()
+    now.told([f"Add Object.110: cup with the Object.{TABLE}"])
+    now.ended("Navigate[Object.110]", succeeded=True)
+    # A lamp holds nothing, so it is not explored.
+    assert f"ExploreFurniture[Object.{LAMP}]" not in calls(now, tokens, reading)
+    assert "Pick[Object.110]" in calls(now, tokens, reading)
+    now.ended("Pick[Object.110]", succeeded=True)
+    now.ended(f"Navigate[Object.{BED}]", succeeded=True)
+    now.ended(f"Place[Object.110, on, Object.{BED}, None, None]", succeeded=True)
+    now.told([f"Update Object.110: cup with the Object.{BED}"])
+    # It is where it belongs: it is not taken again.
+    assert "Pick[Object.110]" not in calls(now, tokens, reading)
+
+
+def test_a_thing_is_filled_at_a_faucet_and_only_gets_states_that_it_can_have() -> None:
+    tokens = read_tokens("Fill the cup and the fork.")
+    reading = zeros(len(tokens))
+    for noun in ("cup", "fork"):
+        reading.marks[place_of(tokens, noun), MARKS.index("filled")] = 1
+    now = house()
+    now.told([f"Add Object.110: cup with the Object.{TABLE}"])
+    now.told([f"Add Object.111: fork with the Object.{TABLE}"])
+    now.ended("Navigate[Object.110]", succeeded=True)
+    names = calls(now, tokens, reading)
+    assert "Pick[Object.110]" in names
+    assert "Pick[Object.111]" not in names
+    assert "Fill[Object.110]" not in names
+    now.ended("Pick[Object.110]", succeeded=True)
+    now.ended(f"Navigate[Object.{SINK}]", succeeded=True)
+    assert "Fill[Object.110]" in calls(now, tokens, reading)
+
+
+def test_what_waits_is_not_taken_unless_all_waits() -> None:
+    tokens = read_tokens("Put the cup on the bed, then the fork on the counter.")
+    reading = zeros(len(tokens))
+    cup, bed, fork, counter = (place_of(tokens, w) for w in ("cup", "bed", "fork", "counter"))
+    reading.goes[0, cup, bed] = reading.goes[0, fork, counter] = reading.before[cup, fork] = 1
+    now = house()
+    now.told([f"Add Object.110: cup with the Object.{TABLE}"])
+    now.told([f"Add Object.111: fork with the Object.{TABLE}"])
+    now.ended("Navigate[Object.110]", succeeded=True)
+    assert "Pick[Object.110]" in calls(now, tokens, reading)
+    assert "Pick[Object.111]" not in calls(now, tokens, reading)
+    reading.before[fork, cup] = 1
+    assert "Pick[Object.111]" in calls(now, tokens, reading)
