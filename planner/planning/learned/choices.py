@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
+from planner.planning.learned.furniture import has_faucet, has_inside, holds, may_open
 from planner.planning.learned.matches import Array
 from planner.planning.learned.network import Reading
 from planner.planning.learned.progress import FILLED, STATES, Progress
-from planner.planning.learned.search import looks_of, may_open
+from planner.planning.learned.search import looks_of
 from planner.planning.learned.situation import STATE_SKILLS, Situation, number_of
 from planner.planning.learned.tokens import Token
-from planner.world.catalogue import default_catalogue
 from planner.world.skill import SkillCall, SkillName
 
 VERBS = (
@@ -212,7 +211,7 @@ class ChoiceMaker:
             if takes and self._is_near(n):
                 yield _call(SkillName.PICK, n)
         # A search ends: what was explored is not explored again (EPM-2.7).
-        left = [n for n in p.pieces if not now.explored[n] and _holds(now.pieces[n].class_name)]
+        left = [n for n in p.pieces if not now.explored[n] and holds(now.pieces[n].class_name)]
         for n in left:
             yield _call(SkillName.EXPLORE_FURNITURE, n)
         for n in p.pieces:
@@ -278,7 +277,7 @@ class ChoiceMaker:
 
     def _is_at_faucet(self) -> bool:
         place = self._place_of(self._now.near) if self._now.near is not None else None
-        return place is not None and _has_faucet(self._now.pieces[place].class_name)
+        return place is not None and has_faucet(self._now.pieces[place].class_name)
 
     def _relations(self, held: int, place: int) -> list[str]:
         """How a held thing can be put at a piece: as is said, and not into closed doors."""
@@ -287,7 +286,7 @@ class ChoiceMaker:
         on, within, room = (float(value) for value in goes)
         found = [] if within > _HALF > on + room else ["on"]
         closed = may_open(piece.class_name) and piece.is_open is not True
-        if _has_inside(piece.class_name) and not closed and not on > _HALF > within + room:
+        if has_inside(piece.class_name) and not closed and not on > _HALF > within + room:
             found.append("within")
         return found
 
@@ -324,7 +323,7 @@ class ChoiceMaker:
             return False
         state = self._progress.state[self._things[thing]].copy()
         place = self._place_of(thing)
-        if place is None or not _has_faucet(self._now.pieces[place].class_name):
+        if place is None or not has_faucet(self._now.pieces[place].class_name):
             state[FILLED] = 0
         return bool(state.max() > _KNOWN)
 
@@ -354,10 +353,10 @@ class ChoiceMaker:
         if not held:
             return False
         if any(self._first_gets_state(n) for n in now.held):
-            return _has_faucet(piece.class_name)
+            return has_faucet(piece.class_name)
         return bool(
             p.goes[:, held, f].max() > _KNOWN
-            or (_has_faucet(piece.class_name) and p.state[held, FILLED].max() > _KNOWN)
+            or (has_faucet(piece.class_name) and p.state[held, FILLED].max() > _KNOWN)
         )
 
     def _place_of(self, number: int) -> int | None:
@@ -491,7 +490,7 @@ class ChoiceMaker:
             float(relation == "within"),
             float(reference is not None),
             float(p.first_state[h]),
-            float(_has_faucet(now.pieces[place].class_name) * p.state[h, FILLED]),
+            float(has_faucet(now.pieces[place].class_name) * p.state[h, FILLED]),
             max(others, default=0.0),
             min(now.refused[load.number, place], 3) / 3 if now.refused else 0.0,
             min(sum(n for (_, at), n in now.refused.items() if at == place), 4) / 4,
@@ -599,26 +598,3 @@ class ChoiceMaker:
 
 def _call(name: str, number: int) -> SkillCall:
     return SkillCall(name, (f"Object.{number}",))
-
-
-def _of_class(test: Callable[[str], bool]) -> Callable[[str], bool]:
-    return lru_cache(maxsize=512)(test)
-
-
-@_of_class
-def _has_inside(class_name: str) -> bool:
-    cls = default_catalogue().furniture.get(class_name)
-    return cls is not None and bool(cls.interiors)
-
-
-@_of_class
-def _has_faucet(class_name: str) -> bool:
-    cls = default_catalogue().furniture.get(class_name)
-    return cls is not None and cls.faucet is not None
-
-
-@_of_class
-def _holds(class_name: str) -> bool:
-    """Whether things can be on or in it; of an unknown class it is assumed."""
-    cls = default_catalogue().furniture.get(class_name)
-    return cls is None or bool(cls.surfaces or cls.interiors)

@@ -32,6 +32,7 @@ from planner.planning.expert.search import (
     WALK_WITHIN_ROOM_M,
 )
 from planner.planning.expert.usual_places import closets
+from planner.planning.learned.furniture import may_open, shows
 from planner.planning.learned.matches import Array
 from planner.planning.learned.network import Reading
 from planner.planning.learned.progress import Progress
@@ -199,7 +200,7 @@ def _spread_of_class(class_name: str, pieces: tuple[tuple[str, str], ...]) -> Ar
     cls = default_catalogue().objects.get(class_name)
     places = cls.places if cls is not None else ()
     opens = np.array([may_open(name) for name, _ in pieces], bool)
-    shows = np.array([_shows(name) for name, _ in pieces], bool)
+    open_ = np.array([shows(name) for name, _ in pieces], bool)
     named = np.zeros((2, len(pieces)), np.float32)
     for place in places:
         inside = place.relation is Relation.WITHIN
@@ -210,13 +211,13 @@ def _spread_of_class(class_name: str, pieces: tuple[tuple[str, str], ...]) -> Ar
         ]
         for i in fitting:
             row = int(inside and opens[i])
-            other = opens[i] if row == 0 else shows[i]
+            other = opens[i] if row == 0 else open_[i]
             share = SAME_PIECE_SHARE if other else 0.0
             named[row, i] += (1 - share) * place.weight / len(fitting)
             named[1 - row, i] += share * place.weight / len(fitting)
     usual = {room for place in places for room in place.rooms}
     is_usual = np.array([room in usual for _, room in pieces], bool)
-    outside = np.where(is_usual, USUAL_OUTSIDE, 1.0) * shows
+    outside = np.where(is_usual, USUAL_OUTSIDE, 1.0) * open_
     suits = np.array([_suits(class_name, name) for name, _ in pieces], np.float32)
     within = np.where(is_usual, USUAL_INSIDE, 1.0) * suits * opens
     found = np.zeros((2, len(pieces)), np.float32)
@@ -239,19 +240,3 @@ def _suits(class_name: str, furniture: str) -> float:
     if any(place.furniture == furniture for place in cls.places):
         return OWN_CLASS_FACTOR
     return 1.0 if furniture in closets()[class_name] else OTHER_CLASS_FACTOR
-
-
-@lru_cache(maxsize=512)
-def may_open(class_name: str) -> bool:
-    """Whether furniture of a class has doors or drawers."""
-    cls = default_catalogue().furniture.get(class_name)
-    return cls is not None and bool(cls.joints)
-
-
-@lru_cache(maxsize=512)
-def _shows(class_name: str) -> bool:
-    """Whether things can lie openly on furniture of a class; of an unknown one it is assumed."""
-    cls = default_catalogue().furniture.get(class_name)
-    if cls is None:
-        return True
-    return bool(cls.surfaces) or any(hollow.joint is None for hollow in cls.interiors)
