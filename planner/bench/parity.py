@@ -384,11 +384,13 @@ def parity_lines(parity: Parity, names: tuple[str, str]) -> list[str]:
     return lines
 
 
-def make_pair(names: tuple[str, str], make: Callable[[str], Backend]) -> tuple[Backend, Backend]:
+def make_pair(
+    make_first: Callable[[], Backend], make_second: Callable[[], Backend]
+) -> tuple[Backend, Backend]:
     """Both backends; the first is closed if the second cannot be made."""
-    first = make(names[0])
+    first = make_first()
     try:
-        return first, make(names[1])
+        return first, make_second()
     except PlannerError:
         first.close()
         raise

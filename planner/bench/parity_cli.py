@@ -34,6 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--b", default="habitat", choices=sorted(BACKENDS.names()), help="another one"
     )
+    for which in ("a", "b"):
+        parser.add_argument(
+            f"--{which}-config",
+            default="",
+            metavar="FILE",
+            help=f"settings of --{which}; default: the shipped",
+        )
     parser.add_argument(
         "--judges",
         action="store_true",
@@ -48,8 +55,11 @@ def run(args: argparse.Namespace) -> int:
     names, alike = (args.a, args.b), 0
     houses = [load_house(name) for name in args.houses]
     if args.judges:
-        return _compare_judges(houses, tuple(dict.fromkeys(names)), args.seed)
-    first, second = make_pair(names, partial(make_backend))
+        asked = dict.fromkeys(((args.a, args.a_config), (args.b, args.b_config)))
+        return _compare_judges(houses, tuple(asked), args.seed)
+    first, second = make_pair(
+        partial(make_backend, args.a, args.a_config), partial(make_backend, args.b, args.b_config)
+    )
     try:
         for house in houses:
             parity = compare_backends(first, second, house, args.seed)
@@ -64,12 +74,15 @@ def run(args: argparse.Namespace) -> int:
     return 0 if alike == len(houses) else 1
 
 
-def _compare_judges(houses: Sequence[House], names: Sequence[str], seed: int) -> int:
-    """Prints a table for each simulator and house; always 0, as it is a measurement."""
+def _compare_judges(houses: Sequence[House], asked: Sequence[tuple[str, str]], seed: int) -> int:
+    """Prints a table for each simulator and house; always 0, as it is a measurement.
+
+    `asked` are pairs of a simulator and its file of settings.
+    """
     with ExitStack() as opened:
         backends = []
-        for name in names:
-            backend = make_backend(name, drawn=Drawn(pictures=False))
+        for name, settings in asked:
+            backend = make_backend(name, settings, Drawn(pictures=False))
             opened.callback(backend.close)
             if not isinstance(backend, GeometrySource):
                 raise PlannerError(f"--judges: the geometry of {name} cannot be asked")
@@ -77,7 +90,7 @@ def _compare_judges(houses: Sequence[House], names: Sequence[str], seed: int) ->
             backend.reset(houses[0], bare_episode(houses[0], 1), seed)
             backends.append(backend)
         for house in houses:
-            for name, backend in zip(names, backends, strict=True):
+            for (name, _), backend in zip(asked, backends, strict=True):
                 compared = compare_judges(backend, house, seed)
                 print("\n".join(judges_lines(compared, name)), flush=True)
     return 0

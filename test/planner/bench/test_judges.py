@@ -250,6 +250,24 @@ def test_the_command_prints_a_table_for_each_simulator(
     assert out.count("small on embedded") == 1, "equal simulators are asked once"
 
 
+def test_each_simulator_has_settings_of_its_own(
+    small_house: House, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house, settings = tmp_path / "small.json", tmp_path / "embedded.yaml"
+    write_house(small_house, house)
+    settings.write_text("version: 1\nrenderer: none\n")
+    words = ["bench", "parity", "--judges", "--b", "embedded", str(house)]
+    assert main([*words, "--b-config", str(settings)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("small on embedded") == 2, "one with other settings is another one"
+    settings.write_text("version: 1\nrenderer: crayon\n")
+    for pixels in ([], ["--judges"]):
+        words = ["bench", "parity", *pixels, "--b", "embedded", str(house)]
+        assert main([*words, "--b-config", str(settings)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert f"{settings}: renderer" in line
+
+
 def test_a_simulator_that_is_not_there_is_one_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
