@@ -22,7 +22,7 @@ from planner.app.run_options import RunOptions
 from planner.bench.runs.suites import find_suite
 from planner.evaluation.statistics import wilson
 from planner.planning.expert.expert import Expert
-from planner.skills.kind import SkillChoice, SkillKind
+from planner.skills.kind import LearnedSkills, SkillChoice, SkillKind
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_episode
@@ -38,7 +38,11 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="+", choices=[*SkillKind], default=["oracle", "noisy"])
     parser.add_argument("--episodes", type=int, default=40)
     parser.add_argument("--suite", default="partnr_val")
-    parser.add_argument("--policy", default="", help="file, for learned")
+    parser.add_argument("--policy", type=Path, help="learned: file; default: the shipped one")
+    parser.add_argument("--hand-policy", type=Path, help="learned: file; default: the shipped one")
+    parser.add_argument(
+        "--learned", type=LearnedSkills, choices=[*LearnedSkills], default=LearnedSkills.BOTH
+    )
     parser.add_argument("--rows", type=Path, help="file to keep each outcome in, and to go on from")
     options = parser.parse_args()
     print(describe_machine())
@@ -47,15 +51,16 @@ def main() -> int:
     shares: dict[str, float] = {}
     for name in options.kinds:
         kind, done, steps, begin_s = SkillKind(name), 0, 0, time.process_time()
-        policy = Path(options.policy) if options.policy else None
+        choice = SkillChoice(kind, options.policy, options.hand_policy, options.learned)
+        of_kind = f"{kind} {options.learned}" if kind is SkillKind.LEARNED else str(kind)
         renderer = "auto" if kind is SkillKind.LEARNED else "none"
         backend = EmbeddedBackend(EmbeddedOptions(renderer=renderer, instances=False))
         for episode, house in tasks:
-            row = known.get(f"{kind} {episode.episode_id}")
+            row = known.get(f"{of_kind} {episode.episode_id}")
             if row is None:
-                row = played(backend, episode, house, SkillChoice(kind, policy))
+                row = played(backend, episode, house, choice)
                 if options.rows:
-                    key = {"key": f"{kind} {episode.episode_id}"}
+                    key = {"key": f"{of_kind} {episode.episode_id}"}
                     with options.rows.open("a", encoding="utf-8") as file:
                         file.write(json.dumps({**key, "row": row}) + "\n")
             done, steps = done + int(row["success"]), steps + int(row["steps"])

@@ -332,7 +332,9 @@ def _skill_options(text: Mapping[str, str]) -> dict[str, OptionValue]:
     try:
         choice.check()
     except PlannerError as error:
-        raise ArgumentError("skill_policy", str(error)) from None
+        of_hand = choice.hand_policy is not None and str(choice.hand_policy) in str(error)
+        name = "skill_hand_policy" if of_hand else "skill_policy"
+        raise ArgumentError(name, str(error)) from None
     return given
 
 

@@ -65,11 +65,15 @@ TRAINING: Mapping[str, str] = {
         "test/planner/bench/runs/test_success_curves.py::test_the_command_draws_runs_together"
     ),
     "planner train skill navigate data/navigate": (
-        "test/planner/training/skills/test_navigation_training.py"
+        "test/planner/training/skills/test_skill_training.py"
         "::test_imitation_runs_to_the_end_and_goes_on"
     ),
-    "planner train skill navigate data/ppo --by ppo --start data/navigate/navigation.safetensors": (
-        "test/planner/training/skills/test_navigation_training.py"
+    "planner train skill manipulate data/manipulate": (
+        "test/planner/training/skills/test_skill_training.py"
+        "::test_imitation_runs_to_the_end_and_goes_on"
+    ),
+    "planner train skill navigate data/ppo --by ppo --start data/navigate/navigate.safetensors": (
+        "test/planner/training/skills/test_skill_training.py"
         "::test_reinforcement_runs_to_the_end_and_goes_on"
     ),
     "planner train translator models/all-MiniLM-L6-v2 models/translator": (

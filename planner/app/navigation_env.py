@@ -15,18 +15,17 @@ from planner.skills.navigation.space import (
     ACTIONS,
     ARRIVED_M,
     CAMERA,
-    CELLS,
     FEATURES,
+    MAX_CODE,
     PICTURE_PX,
-    Bytes,
     DepthMap,
-    Floats,
     Goal,
     drive_of,
     features_of,
 )
+from planner.skills.policy.space import CELLS, Bytes, Floats
 from planner.world.floor_grid import DistanceField, FloorGrid
-from planner.world.geometry import wrap_angle_rad
+from planner.world.geometry import Pose, wrap_angle_rad
 from planner.world.house import House
 from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.depth_world import DepthWorld, free_point
@@ -41,6 +40,8 @@ SUCCESS_REWARD, COLLISION_PENALTY, SLACK_PENALTY = 2.5, 0.03, 0.01
 # The guide keeps this much farther from walls than it has to, where there is room.
 GUIDE_CLEARANCE_M = 0.06
 _AHEAD_CELLS = 7
+# Points of a way nearer than this have been passed.
+_PASSED_M = 0.1
 _TURN_RAD = 0.5
 
 
@@ -78,7 +79,7 @@ class NavigationEnv(gymnasium.Env[NavigationObservation, np.int64]):
         self._episodes_of_house, self._farthest_m = episodes_of_house, farthest_m
         self.observation_space = spaces.Dict(  # type: ignore[assignment]
             {
-                "map": spaces.Box(0, 7, (CELLS, CELLS), np.uint8),
+                "map": spaces.Box(0, MAX_CODE, (CELLS, CELLS), np.uint8),
                 "features": spaces.Box(-1.0, 1.0, (FEATURES,), np.float32),
             }
         )
@@ -125,16 +126,14 @@ class NavigationEnv(gymnasium.Env[NavigationObservation, np.int64]):
         return self._observation(), float(reward), arrived, truncated, self._info()
 
     def guided(self) -> int:
-        """What the guide does here: it knows the house and follows the shortest way."""
-        world, grid = self._world, self._guide_grid
+        """What the guide does here.
+
+        It follows the way that is drawn in the map, and where that has none the shortest one; it
+        knows the house's floor, so that it bumps into nothing.
+        """
+        world = self._world
         x, y, _ = world.base.position_m
-        cell = grid.cell(x, y)
-        if cell is None or not grid.free.flat[cell]:
-            cell = grid.nearest_free(x, y)
-        path = self._guide.path(cell) if cell is not None else []
-        points = [grid.point(c) for c in path[1 : _AHEAD_CELLS + 1]]
-        if len(path) <= _AHEAD_CELLS:
-            points.append(self._goal_m)
+        points = self._points_ahead(x, y)
         towards = points[0]
         for point in points[1:]:
             way = (point[0] - x, point[1] - y)
@@ -143,6 +142,27 @@ class NavigationEnv(gymnasium.Env[NavigationObservation, np.int64]):
             towards = point
         heading = math.atan2(towards[1] - y, towards[0] - x)
         return _act_for(wrap_angle_rad(heading - world.base.yaw_rad), world.limits.turn_rad_s)
+
+    def _points_ahead(self, x: float, y: float) -> list[tuple[float, float]]:
+        """Points of the way to follow, as far as the guide looks ahead."""
+        drawn = [(float(px), float(py)) for px, py in self._map.way_m]
+        ahead = [point for point in drawn[:_AHEAD_CELLS] if math.dist(point, (x, y)) > _PASSED_M]
+        if ahead:
+            return ahead
+        grid = self._guide_grid
+        cell = grid.cell(x, y)
+        if cell is None or not grid.free.flat[cell]:
+            cell = grid.nearest_free(x, y)
+        path = self._guide.path(cell) if cell is not None else []
+        points = [grid.point(c) for c in path[1 : _AHEAD_CELLS + 1]]
+        if len(path) <= _AHEAD_CELLS:
+            points.append(self._goal_m)
+        return points
+
+    @property
+    def base(self) -> Pose:
+        """Where the body is in `map`."""
+        return self._world.base
 
     def render(self) -> Any:
         """The depth picture, (64, 64) metres."""
@@ -201,7 +221,7 @@ class NavigationEnv(gymnasium.Env[NavigationObservation, np.int64]):
         base = world.base
         self._map.add(world.depth(), world.intrinsics, world.optical, base)
         features = features_of(self._goal_now(), self._last, hindered=self._hindered)
-        return {"map": self._map.around(base), "features": features}
+        return {"map": self._map.around(base, self._goal_m), "features": features}
 
     def _info(self) -> dict[str, Any]:
         return {

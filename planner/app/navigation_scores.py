@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.app.navigation_env import NavigationEnv
-from planner.skills.navigation.network import scores
-from planner.skills.navigation.space import Floats, layers_of
+from planner.skills.navigation.space import ActChoice, layers_of
+from planner.skills.policy.network import scores
+from planner.skills.policy.space import Floats
 from planner.world.house import House
 
 SUCCESS_M = 0.5
@@ -39,7 +40,7 @@ def score_policy(
 ) -> list[NavigationScore]:
     """Walks of a policy, as many in each house; None = of the guide that knows the houses.
 
-    The policy does what it rates best, and ends where it takes itself to be within 0.3 m.
+    The policy acts as `ActChoice` says, and ends where it takes itself to be within 0.3 m.
     """
     environment = NavigationEnv(houses)
     environment.reset(seed=seed)
@@ -47,14 +48,15 @@ def score_policy(
     for number in range(len(houses)):
         for _ in range(walks):
             seen, info = environment.reset(options={"house": number})
-            acts, ended = 0, False
+            acts, ended, choice = 0, False, ActChoice()
             while not ended:
                 if weights is None:
                     act = environment.guided()
                 else:
                     features = seen["features"][None]
                     layers = layers_of(seen["map"][None], features)  # type: ignore[arg-type]
-                    act = int(np.argmax(scores(weights, layers, features)[0]))  # type: ignore[arg-type]
+                    rated = scores(weights, layers, features)[0]  # type: ignore[arg-type]
+                    act = choice.of(rated, environment.base)
                 seen, _, arrived, truncated, info = environment.step(act)
                 acts += 1
                 ended = arrived or truncated

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from planner.skills.manipulation.space import MANIPULATION
+from planner.skills.navigation.space import NAVIGATION
+from planner.skills.policy.policy_file import read_policy
+from planner.skills.policy.space import Floats, PolicySpace
 from planner.training.skills.houses import held_back_houses, training_houses
 from planner.training.skills.imitation import ImitationRecipe, train_by_imitation
 from planner.training.skills.reinforcement import ReinforcementRecipe, train_by_reinforcement
 from planner.world.errors import PlannerError
+from planner.world.house import House
 
-_SKILLS = ("navigate",)
+if TYPE_CHECKING:
+    from planner.app.manipulation_env import ManipulationEnv
+    from planner.app.navigation_env import NavigationEnv
+
+_SKILLS = ("navigate", "manipulate")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--environments", type=int, default=reinforcement.environments, help="ppo: processes"
     )
     parser.add_argument("--rollout", type=int, default=reinforcement.rollout, help="ppo")
-    parser.add_argument("--walks", type=int, default=20, help="in each held-back house, to score")
+    parser.add_argument(
+        "--walks", type=int, default=20, help="or grasps in each held-back house, to score"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,22 +60,15 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         PlannerError: for invalid arguments, or where torch is missing.
     """
-    # Imported here: gymnasium is an extra.
-    try:
-        from planner.app.navigation_env import NavigationEnv
-        from planner.app.navigation_scores import score_policy, score_table
-    except ImportError as error:
-        raise PlannerError(f"training skills: pip install planner[skills] ({error})") from None
-    from planner.skills.navigation.policy_file import read_policy
-
     positive = ("rounds", "first", "more", "steps", "acts", "environments", "rollout", "walks")
     for name in positive:
         if getattr(args, name) < 1:
             raise PlannerError(f"--{name}: expected above 0, got {getattr(args, name)}")
     if min(args.houses, args.seed) < 0:
         raise PlannerError("--houses and --seed: expected 0 or more")
+    trained = _trained(args.skill)
     houses = training_houses(args.houses, args.seed)
-    made = partial(NavigationEnv, houses, episodes_of_house=4)
+    made = partial(trained.make, houses)
     notes = {"by": args.by, "houses": ", ".join(house.name for house in houses)}
     if args.by == "imitation":
         if args.start is not None:
@@ -69,9 +76,10 @@ def run(args: argparse.Namespace) -> int:
         recipe = ImitationRecipe(
             rounds=args.rounds, first=args.first, more=args.more, steps=args.steps, seed=args.seed
         )
-        path = train_by_imitation(made, args.output, recipe, notes, _print)
+        path = train_by_imitation(trained.space, made, args.output, recipe, notes, _print)
     else:
         path = train_by_reinforcement(
+            trained.space,
             made,
             args.output,
             ReinforcementRecipe(
@@ -85,9 +93,40 @@ def run(args: argparse.Namespace) -> int:
             args.start,
         )
     print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
-    weights = dict(read_policy(path).weights)
-    print(score_table(score_policy(weights, held_back_houses(), args.walks, args.seed)))
+    weights = dict(read_policy(path, trained.space).weights)
+    print(trained.scores(weights, held_back_houses(), args.walks, args.seed))
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Trained:
+    """What is trained, in which environment, and how it is scored."""
+
+    space: PolicySpace
+    make: Callable[[Sequence[House]], NavigationEnv | ManipulationEnv]
+    scores: Callable[[dict[str, Floats], Sequence[House], int, int], str]
+
+
+def _trained(skill: str) -> _Trained:
+    # Imported here: gymnasium is an extra.
+    try:
+        from planner.app.manipulation_env import ManipulationEnv
+        from planner.app.manipulation_scores import handling_table, score_handling
+        from planner.app.navigation_env import NavigationEnv
+        from planner.app.navigation_scores import score_policy, score_table
+    except ImportError as error:
+        raise PlannerError(f"training skills: pip install planner[skills] ({error})") from None
+    if skill == MANIPULATION.skill:
+        return _Trained(
+            MANIPULATION,
+            ManipulationEnv,
+            lambda *given: handling_table(score_handling(*given)),
+        )
+    return _Trained(
+        NAVIGATION,
+        partial(NavigationEnv, episodes_of_house=4),
+        lambda *given: score_table(score_policy(*given)),
+    )
 
 
 def _print(line: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,18 +15,27 @@ from planner.world.vocabulary import AgentKind
 
 if TYPE_CHECKING:
     from planner.skills.attempt import Attempt, Motion
+    from planner.skills.policy.policy_file import PolicyFile
 
 
 class SkillKind(StrEnum):
     """Who moves the body of an agent (PARTNR's third axis).
 
     ORACLE: the primitives of the world. NOISY: the same, of which some fail or end elsewhere.
-    LEARNED: a policy drives by pictures; things are handled by oracle.
+    LEARNED: policies drive base and hand by pictures.
     """
 
     ORACLE = "oracle"
     NOISY = "noisy"
     LEARNED = "learned"
+
+
+class LearnedSkills(StrEnum):
+    """Which skills have a policy."""
+
+    BOTH = "both"
+    NAVIGATE = "navigate"
+    MANIPULATE = "manipulate"
 
 
 # Of the skill executor and of runs in one process.
@@ -43,7 +52,24 @@ SKILL_KIND_OPTIONS: tuple[Option, ...] = (
         "kind of body that it is about, others move by oracle; empty = all",
         choices=("", *(kind.value for kind in AgentKind)),
     ),
-    Option("skill_policy", "", "file of the learned policy", is_path=True),
+    Option(
+        "skill_learned",
+        LearnedSkills.BOTH.value,
+        "which skills of the kind learned have a policy; the others are by oracle",
+        choices=tuple(kind.value for kind in LearnedSkills),
+    ),
+    Option(
+        "skill_policy",
+        "",
+        "file of the learned policy that walks; empty = the shipped one",
+        is_path=True,
+    ),
+    Option(
+        "skill_hand_policy",
+        "",
+        "file of the learned policy that handles things; empty = the shipped one",
+        is_path=True,
+    ),
     Option(
         "skill_noise", 1.0, "factor of the noise of noisy skills", min_value=0.0, max_value=10.0
     ),
@@ -57,6 +83,8 @@ class SkillChoice:
 
     kind: SkillKind = SkillKind.ORACLE
     policy: Path | None = None
+    hand_policy: Path | None = None
+    learned: LearnedSkills = LearnedSkills.BOTH
     noise: float = 1.0
     seed: int = 0
     body: str = AgentKind.ROBOT.value
@@ -69,42 +97,52 @@ class SkillChoice:
             OptionError: for an unknown option, an invalid value, or a policy without `learned`.
         """
         values = read_options(SKILL_KIND_OPTIONS, given)
-        named = str(values["skill_policy"])
         kind = SkillKind(str(values["skill_kind"]))
-        if named and kind is not SkillKind.LEARNED:
-            raise OptionError("skill_policy", f"is of skill_kind learned, not of {kind}")
+        learned = LearnedSkills(str(values["skill_learned"]))
+        files = {}
+        for name, unused in (
+            ("skill_policy", LearnedSkills.MANIPULATE),
+            ("skill_hand_policy", LearnedSkills.NAVIGATE),
+        ):
+            named = str(values[name])
+            if named and kind is not SkillKind.LEARNED:
+                raise OptionError(name, f"is of skill_kind learned, not of {kind}")
+            if named and learned is unused:
+                raise OptionError(name, f"is not used with skill_learned {learned}")
+            files[name] = Path(named) if named else None
         return SkillChoice(
             kind,
-            Path(named) if named else None,
+            files["skill_policy"],
+            files["skill_hand_policy"],
+            learned,
             float(values["skill_noise"]),
             int(values["skill_seed"]),
             str(values["skill_body"]),
         )
 
-    def policy_file(self) -> Path:
-        """The file of the learned policy.
+    def policies(self) -> Iterator[tuple[Path, PolicyFile]]:
+        """Files and policies of the learned skills.
 
         Raises:
-            PlannerError: if none is named.
-        """
-        if self.policy is None:
-            raise PlannerError(
-                "skill_kind learned: no policy ships; make one with `planner train skill navigate "
-                "FOLDER` and name its file in skill_policy"
-            )
-        return self.policy
-
-    def check(self) -> None:
-        """Refuses a policy that is not named or cannot be read, before anything runs.
-
-        Raises:
-            PlannerError: for a learned kind without a policy.
             FileError: for a policy's file that cannot be used.
         """
-        from planner.skills.navigation.policy_file import cached_policy
+        from planner.skills.manipulation.space import MANIPULATION
+        from planner.skills.navigation.space import NAVIGATION
+        from planner.skills.policy.policy_file import cached_policy, shipped_policy
 
+        for space, file in ((NAVIGATION, self.policy), (MANIPULATION, self.hand_policy)):
+            if self.learned in (LearnedSkills.BOTH, space.skill):
+                path = file or shipped_policy(space)
+                yield path, cached_policy(path, space)
+
+    def check(self) -> None:
+        """Refuses a policy that cannot be read, before anything runs.
+
+        Raises:
+            FileError: for a policy's file that cannot be used.
+        """
         if self.kind is SkillKind.LEARNED:
-            cached_policy(self.policy_file())
+            tuple(self.policies())
 
 
 class Mover(Protocol):
@@ -126,8 +164,7 @@ def make_mover(choice: SkillChoice, agent: str, capabilities: Capabilities) -> M
         FileError: for a policy's file that cannot be used with this body.
         PlannerError: for a body that cannot be driven.
     """
-    from planner.skills.navigation.policy_file import cached_policy
-    from planner.skills.navigation.skill import LearnedNavigation
+    from planner.skills.learned import LearnedMover
     from planner.skills.noise import NoisyPrimitives
 
     if choice.kind is SkillKind.ORACLE or choice.body not in ("", capabilities.kind):
@@ -136,5 +173,4 @@ def make_mover(choice: SkillChoice, agent: str, capabilities: Capabilities) -> M
         return NoisyPrimitives(agent, choice.noise, choice.seed)
     if PrimitiveName.NAVIGATE not in capabilities.primitives:
         raise PlannerError(f"skill_kind learned: {agent}, a {capabilities.kind}, does not walk")
-    path = choice.policy_file()
-    return LearnedNavigation(path, cached_policy(path), agent, capabilities)
+    return LearnedMover(choice.policies(), agent, capabilities)

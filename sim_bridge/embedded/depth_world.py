@@ -73,6 +73,16 @@ class DepthWorld:
         return limits
 
     @property
+    def reach_m(self) -> float:
+        """How far from its middle the body reaches, horizontally."""
+        return self._agent.body.reach_m
+
+    @property
+    def reach_height_m(self) -> tuple[float, float]:
+        """The lowest and the highest point that the hand reaches."""
+        return self._agent.body.reach_height_m
+
+    @property
     def base(self) -> Pose:
         """Where the body is in `map`."""
         return Pose.planar(self._agent.x_m, self._agent.y_m, self._agent.yaw_rad)
@@ -85,6 +95,10 @@ class DepthWorld:
     def place(self, x_m: float, y_m: float, yaw_rad: float) -> None:
         """Puts the body elsewhere."""
         self._world.move_agent(self._agent, x_m, y_m, yaw_rad)
+
+    def point_hand(self, pan_rad: float, tilt_rad: float) -> None:
+        """Points the hand and its camera to the left and downwards."""
+        self._agent.pan_rad, self._agent.tilt_rad = pan_rad, tilt_rad
 
     def drive(self, drive: Drive) -> bool:
         """Drives for the duration of `drive`, in ticks; False if anything was in the way."""

@@ -309,11 +309,15 @@ def test_who_moves_bodies_reaches_the_skills_and_is_noted_by_the_planner(tmp_pat
         ({"skill_noise": "11"}, "skill_noise", "11.0 is greater than 10"),
         ({"skill_seed": "one"}, "skill_seed", "expected a whole number, got 'one'"),
         ({"skill_policy": "p"}, "skill_policy", "is of skill_kind learned, not of oracle"),
-        ({"skill_kind": "learned"}, "skill_policy", "no policy ships"),
         (
             {"skill_kind": "learned", "skill_policy": "/no/such"},
             "skill_policy",
             "/no/such: cannot be read",
+        ),
+        (
+            {"skill_kind": "learned", "skill_hand_policy": "/none"},
+            "skill_hand_policy",
+            "/none: cannot be read",
         ),
         ({"skill_kind": "noisy", "planner": "tour"}, "skill_kind", "planner:=tour runs no skills"),
     ],

@@ -6,28 +6,25 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from planner.skills.navigation.network import scores
-from planner.skills.navigation.policy_file import PolicyFile
 from planner.skills.navigation.space import (
     ACT_S,
     ARRIVED_M,
     CAMERA,
     PICTURE_PX,
+    ActChoice,
     DepthMap,
     Goal,
     drive_of,
     features_of,
     layers_of,
 )
-from planner.world.errors import FileError, PlannerError
+from planner.skills.policy.driving import check_body, driven, sense, shrunk, speeds
+from planner.skills.policy.network import scores
+from planner.skills.policy.policy_file import PolicyFile
 from planner.world.geometry import Pose, Vec3, wrap_angle_rad
-from planner.world.observation import CameraFrame, DepthImage, Intrinsics, Observation
 from planner.world.primitive import (
     Capabilities,
     Drive,
-    DriveLimits,
     Primitive,
     PrimitiveCode,
     PrimitiveName,
@@ -41,8 +38,8 @@ if TYPE_CHECKING:
 MAX_ACTS = 250
 FACING_RAD = 0.1
 _MAX_TURNS = 20
-# How often senses are asked before a body counts as blind.
-_MAX_BLIND = 600
+# Share of the reach within which to stand, and what a metre closer to the target is worth.
+_NEAR, _CLOSER = 0.85, 2.0
 
 
 class LearnedNavigation:
@@ -57,11 +54,7 @@ class LearnedNavigation:
             FileError: for a policy of another body.
             PlannerError: for a body without the policy's camera.
         """
-        if policy.body != capabilities.kind:
-            reason = f"is of a {policy.body}, and {agent} is a {capabilities.kind}"
-            raise FileError(path, "body", reason)
-        if CAMERA not in capabilities.cameras:
-            raise PlannerError(f"skill_kind learned: {agent} has no camera {CAMERA!r}")
+        check_body(path, policy, CAMERA, agent, capabilities)
         self._policy = policy
         self._limits = capabilities.drive
 
@@ -79,31 +72,55 @@ class LearnedNavigation:
         return (yield from self._face(attempt, primitive, phase))
 
     def _drive_to(self, attempt: Attempt, goal_m: tuple[float, float], phase: str) -> Motion:
+        levelled = yield from self._level(attempt, phase)
+        if not levelled.succeeded:
+            return levelled
         depth_map: DepthMap | None = None
         last: int | None = None
         hindered = False
+        limits, choice = speeds(self._limits, attempt), ActChoice()
         for _ in range(MAX_ACTS):
-            seen = yield from _sense(attempt, phase)
+            seen = yield from sense(attempt, CAMERA, phase)
             frame = seen.cameras[CAMERA]
             depth_map = depth_map or DepthMap(seen.base)
-            depth_m, intrinsics = shrunk(frame)
-            depth_map.add(depth_m, intrinsics, frame.pose, seen.base)
+            depth_m, intrinsics = shrunk(frame, PICTURE_PX)
+            held_m = seen.base.apply(seen.hand.position_m) if seen.holding else None
+            depth_map.add(depth_m, intrinsics, frame.pose, seen.base, held_m=held_m)
             goal = Goal.of(seen.base, goal_m)
             if goal.distance_m <= ARRIVED_M:
                 return PrimitiveResult(PrimitiveCode.SUCCESS, "arrived")
             features = features_of(goal, last, hindered=hindered)[None]
-            layers = layers_of(depth_map.around(seen.base)[None], features)
-            last = int(np.argmax(scores(self._policy.weights, layers, features)[0]))
-            result = yield from _driven(attempt, drive_of(last, self._speeds(attempt)), phase)
+            layers = layers_of(depth_map.around(seen.base, goal_m)[None], features)
+            last = choice.of(scores(self._policy.weights, layers, features)[0], seen.base)
+            result = yield from driven(attempt, drive_of(last, limits), phase)
             if not result.succeeded:
                 return result
             hindered = float(result.evidence.get("blocked_s", "0")) > 0.0
         text = f"the policy did not arrive in {MAX_ACTS} acts"
         return PrimitiveResult(PrimitiveCode.BLOCKED, text)
 
+    def _level(self, attempt: Attempt, phase: str) -> Motion:
+        """Points the hand's camera ahead, as it was while the policy was trained."""
+        limits = speeds(self._limits, attempt)
+        seen = yield from sense(attempt, CAMERA, phase)
+        axis = seen.cameras[CAMERA].pose.rotation()[:, 2]
+        pan = wrap_angle_rad(math.atan2(axis[1], axis[0]) - seen.base.yaw_rad)
+        tilt = math.asin(max(-1.0, min(1.0, -float(axis[2]))))
+        off = (-pan, attempt.camera.tilt_rad - tilt)
+        longest = max(abs(off[0]), abs(off[1]))
+        if limits.hand_rad_s <= 0.0 or longest <= FACING_RAD:
+            return PrimitiveResult(PrimitiveCode.SUCCESS, "ahead")
+        acts = math.ceil(longest / (limits.hand_rad_s * ACT_S))
+        turn = Drive(ACT_S, pan_rad_s=off[0] / (acts * ACT_S), tilt_rad_s=off[1] / (acts * ACT_S))
+        for _ in range(acts):
+            result = yield from driven(attempt, turn, phase)
+            if not result.succeeded:
+                return result
+        return PrimitiveResult(PrimitiveCode.SUCCESS, "ahead")
+
     def _face(self, attempt: Attempt, primitive: Primitive, phase: str) -> Motion:
         """Turns on the spot to the wanted heading, or else to the target."""
-        limits = self._speeds(attempt)
+        limits = speeds(self._limits, attempt)
         for _ in range(_MAX_TURNS):
             base = attempt.base_pose()
             if base is None:
@@ -113,50 +130,35 @@ class LearnedNavigation:
                 break
             speed = min(limits.turn_rad_s, abs(off) / ACT_S)
             turn = Drive(ACT_S, turn_rad_s=math.copysign(speed, off))
-            result = yield from _driven(attempt, turn, phase)
+            result = yield from driven(attempt, turn, phase)
             if not result.succeeded:
                 return result
         return PrimitiveResult(PrimitiveCode.SUCCESS, "arrived")
 
-    def _speeds(self, attempt: Attempt) -> DriveLimits:
-        """The limits that the body has declared, or, over ROS, those of its kind."""
-        from planner.world.agents import body_of
-
-        if self._limits is not None:
-            return self._limits
-        kind = attempt.scene.capabilities.kind
-        body = body_of(kind)
-        limits = None if body is None else body.capabilities(drives=True).drive
-        if limits is None:
-            raise PlannerError(f"skill_kind learned: how fast is a {kind} driven?")
-        return limits
-
-
-def shrunk(frame: CameraFrame) -> tuple[DepthImage, Intrinsics]:
-    """A picture with `PICTURE_PX` pixels a side, as the policy was trained with."""
-    height, width = frame.depth_m.shape
-    rows = ((np.arange(PICTURE_PX) + 0.5) * height / PICTURE_PX).astype(np.intp)
-    columns = ((np.arange(PICTURE_PX) + 0.5) * width / PICTURE_PX).astype(np.intp)
-    depth_m = np.nan_to_num(frame.depth_m[np.ix_(rows, columns)], nan=0.0)
-    camera, x, y = frame.intrinsics, PICTURE_PX / width, PICTURE_PX / height
-    # Pixel k of the small picture is pixel rows[k] of the large one.
-    return depth_m, Intrinsics(
-        PICTURE_PX,
-        PICTURE_PX,
-        camera.fx_px * x,
-        camera.fy_px * y,
-        (camera.cx_px - float(columns[0])) * x,
-        (camera.cy_px - float(rows[0])) * y,
-    )
-
 
 def _goal_of(attempt: Attempt, target_m: Vec3) -> tuple[float, float] | None:
-    """The free floor to drive to: the target, or the nearest to it within reach."""
-    grid = attempt.scene.ground.grid
+    """The free floor to drive to: the target, or else what is within reach of it.
+
+    Of that the floor in the target's room counts if there is any, and the cell that is the least to
+    walk; close to the target is better, as more of it is in view from there.
+    """
+    grid, base = attempt.scene.ground.grid, attempt.base
     if grid.is_free(target_m[0], target_m[1]):
         return (target_m[0], target_m[1])
-    cell = grid.nearest_free(target_m[0], target_m[1], attempt.scene.capabilities.reach_m)
-    return None if cell is None else grid.point(cell)
+    near = grid.free_within(target_m[0], target_m[1], _NEAR * attempt.scene.capabilities.reach_m)
+    here = None if base is None else grid.nearest_free(base[0], base[1])
+    if not len(near) or here is None:
+        return None
+    house = attempt.scene.layout
+    room = house.room_at(target_m[0], target_m[1])
+    from_here = grid.field(here)
+    ranked = []
+    for cell in near.tolist():
+        x, y = grid.point(cell)
+        walk_m, gap_m = from_here.at(cell), math.dist((x, y), target_m[:2])
+        ranked.append((house.room_at(x, y) != room, walk_m + _CLOSER * gap_m, x, y))
+    _, cost, x, y = min(ranked)
+    return (x, y) if math.isfinite(cost) else None
 
 
 def _heading(primitive: Primitive, base: Pose) -> float:
@@ -165,29 +167,3 @@ def _heading(primitive: Primitive, base: Pose) -> float:
     dx = primitive.target_m[0] - base.position_m[0]
     dy = primitive.target_m[1] - base.position_m[1]
     return base.yaw_rad if math.hypot(dx, dy) < ARRIVED_M else math.atan2(dy, dx)
-
-
-def _sense(attempt: Attempt, phase: str) -> _Sensing:
-    """What the body senses; waits for pictures that have not come yet.
-
-    Raises:
-        PlannerError: where none come.
-    """
-    for _ in range(_MAX_BLIND):
-        attempt.end_if_out_of_time()
-        seen = attempt.scene.port.observe((CAMERA,))
-        # Over ROS pictures come later than results: one of before the last act is no use.
-        if seen is not None and CAMERA in seen.cameras and seen.stamp_s >= attempt.ended_s:
-            return seen
-        yield phase, attempt.share(0.0)
-    raise PlannerError(f"{attempt.scene.agent}: no pictures of its camera {CAMERA!r} come")
-
-
-def _driven(attempt: Attempt, drive: Drive, phase: str) -> Motion:
-    return (yield from attempt.carry_out(Primitive(PrimitiveName.DRIVE, drive=drive), phase))
-
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    _Sensing = Generator[tuple[str, float], None, Observation]

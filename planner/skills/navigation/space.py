@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.world.geometry import Pose
+from planner.skills.navigation.way import OptimisticWay
+from planner.skills.policy.space import CELLS, Acts, Bytes, Floats, PolicySpace
+from planner.world.geometry import Pose, Vec3
 from planner.world.observation import DepthImage, Intrinsics
 from planner.world.primitive import Drive, DriveLimits
 
 # The depth picture, square, of the hand's camera.
 CAMERA = "hand"
 PICTURE_PX = 64
-# The map around the body: cells along one side, their size, and what each layer marks.
-CELLS = 64
+# The map around the body: the size of its cells, and what each layer marks.
 CELL_M = 0.1
-LAYERS = ("occupied", "free", "trail", "goal")
+LAYERS = ("occupied", "free", "trail", "goal", "way")
 # Each act of the policy lasts this long, which is a whole number of the bridge's ticks.
 ACT_S = 0.3
 # Shares of the body's greatest velocities: forward and turning left.
@@ -41,12 +44,17 @@ FAR_M = 10.0
 _LOW_M, _HIGH_M = 0.08, 1.25
 # Farther pixels are too far apart to fill cells.
 _SEEN_M = 6.0
+# What a hand holds is nearer to it than this.
+_HELD_M = 0.3
+# A body that was nowhere else for so many acts is stuck. Acts are drawn at this temperature then.
+_STUCK_ACTS, _STUCK_M, _STUCK_TEMPERATURE = 10, 0.1, 2.0
 # The whole map: a square around where the body began.
 _MAP_CELLS = 800
-_FREE, _OCCUPIED, _TRAIL = 1, 2, 4
+_FREE, _OCCUPIED, _TRAIL, _WAY = 1, 2, 4, 8
+MAX_CODE = _FREE | _OCCUPIED | _TRAIL | _WAY
 
-Bytes = NDArray[np.uint8]
-Floats = NDArray[np.float32]
+# The act of each mirrored one: left and right are exchanged.
+_MIRRORED = np.array([ACTIONS.index((forward, -turn)) for forward, turn in ACTIONS])
 
 
 def drive_of(action: int, limits: DriveLimits) -> Drive:
@@ -96,19 +104,40 @@ class DepthMap:
         half = _MAP_CELLS * CELL_M / 2
         self._origin = np.array([x - half, y - half])
         self._cells = np.zeros((_MAP_CELLS, _MAP_CELLS), np.uint8)
+        self._way = OptimisticWay()
+        # (n, 2) metres in `map`: the way that was drawn last.
+        self.way_m = np.zeros((0, 2))
         middle = (np.arange(CELLS) + 0.5) * CELL_M
         ahead = CELLS * CELL_M / 2 - middle
         # (CELLS, CELLS) metres ahead and to the left of the body; the first row is ahead.
         self._ahead, self._left = np.meshgrid(ahead, ahead, indexing="ij")
 
-    def add(self, depth_m: DepthImage, intrinsics: Intrinsics, camera: Pose, base: Pose) -> None:
-        """Adds a picture; `camera` is the optical frame in `map`."""
+    def add(
+        self,
+        depth_m: DepthImage,
+        intrinsics: Intrinsics,
+        camera: Pose,
+        base: Pose,
+        *,
+        held_m: Vec3 | None = None,
+    ) -> None:
+        """Adds a picture.
+
+        Args:
+            depth_m: (height, width) metres; 0 = nothing.
+            intrinsics: of the picture.
+            camera: the optical frame in `map`.
+            base: the body in `map`.
+            held_m: where the hand holds something in `map`, which the picture shows, too.
+        """
         focal = (intrinsics.fx_px, intrinsics.fy_px, intrinsics.cx_px, intrinsics.cy_px)
         rays = _rays(depth_m.shape, focal)
         far = depth_m.ravel()
         points = (rays * far[:, None]) @ camera.rotation().T.astype(np.float32)
         points += np.asarray(camera.position_m, np.float32)
         seen = (far > 0) & (far < _SEEN_M)
+        if held_m is not None:
+            seen &= np.linalg.norm(points - np.asarray(held_m, np.float32), axis=1) > _HELD_M
         height = points[:, 2]
         rows, columns, inside = self._at(points[:, 0], points[:, 1])
         seen &= inside
@@ -121,8 +150,8 @@ class DepthMap:
         if known[0]:
             self._cells[row[0], column[0]] |= _TRAIL
 
-    def around(self, base: Pose) -> Bytes:
-        """(CELLS, CELLS) codes of the cells around the body: bits of free, occupied and trail."""
+    def around(self, base: Pose, goal_m: tuple[float, float]) -> Bytes:
+        """(CELLS, CELLS) codes of the cells around the body: bits of free, occupied, trail, way."""
         x, y, _ = base.position_m
         c, s = math.cos(base.yaw_rad), math.sin(base.yaw_rad)
         xs = x + c * self._ahead - s * self._left
@@ -130,7 +159,31 @@ class DepthMap:
         rows, columns, inside = self._at(xs, ys)
         codes: Bytes = self._cells[rows.clip(0, _MAP_CELLS - 1), columns.clip(0, _MAP_CELLS - 1)]
         codes[~inside] = 0
+        self._draw_way(codes, base, goal_m)
         return codes
+
+    def _draw_way(self, codes: Bytes, base: Pose, goal_m: tuple[float, float]) -> None:
+        """Marks the way that would be free if all unseen floor were."""
+        x, y, _ = base.position_m
+        points = self._way.points(
+            self._cells,
+            _OCCUPIED,
+            CELL_M,
+            (x - self._origin[0], y - self._origin[1]),
+            (goal_m[0] - self._origin[0], goal_m[1] - self._origin[1]),
+        )
+        self.way_m = points + self._origin
+        if not len(points):
+            return
+        dx, dy = (self.way_m - (x, y)).T
+        c, s = math.cos(base.yaw_rad), math.sin(base.yaw_rad)
+        ahead, left = c * dx + s * dy, c * dy - s * dx
+        half = CELLS * CELL_M / 2
+        # OpenCV's first coordinate is the column.
+        line = np.stack([half - left, half - ahead], axis=1) / CELL_M
+        drawn = np.zeros((CELLS, CELLS), np.uint8)
+        cv2.polylines(drawn, [np.floor(line).astype(np.int32)], False, 1)
+        codes[drawn > 0] |= _WAY
 
     def _at(
         self, x: NDArray[np.floating], y: NDArray[np.floating]
@@ -141,6 +194,29 @@ class DepthMap:
         return rows, columns, inside
 
 
+class ActChoice:
+    """Which act of a policy is done: the best one, or one by chance where a body is stuck.
+
+    A policy that always does what it rates best turns to and fro for ever where it is stuck. Chance
+    is that of the policy's own scores, and the same in each walk.
+    """
+
+    def __init__(self) -> None:
+        self._rng = np.random.default_rng(0)
+        self._places: deque[tuple[float, float]] = deque(maxlen=_STUCK_ACTS)
+
+    def of(self, scores: Floats, base: Pose) -> int:
+        """The act for (actions,) scores, of a body that is at `base` now."""
+        x, y, _ = base.position_m
+        self._places.append((x, y))
+        if len(self._places) < _STUCK_ACTS or any(
+            math.dist(place, (x, y)) > _STUCK_M for place in self._places
+        ):
+            return int(np.argmax(scores))
+        chances = np.exp((scores - scores.max()).astype(np.float64) / _STUCK_TEMPERATURE)
+        return int(self._rng.choice(len(scores), p=chances / chances.sum()))
+
+
 def layers_of(codes: Bytes, features: Floats) -> Floats:
     """(n, LAYERS, CELLS, CELLS) what a network reads, of (n, CELLS, CELLS) and (n, FEATURES)."""
     layers = np.empty((len(codes), len(LAYERS), CELLS, CELLS), np.float32)
@@ -149,6 +225,7 @@ def layers_of(codes: Bytes, features: Floats) -> Floats:
     layers[:, 1] = ((codes & _FREE) > 0) & ~occupied
     layers[:, 2] = (codes & _TRAIL) > 0
     layers[:, 3] = 0.0
+    layers[:, 4] = (codes & _WAY) > 0
     # The goal, or the edge of the map in its direction, as a square of three cells.
     distance_m = features[:, 0] * FAR_M
     ahead, left = distance_m * features[:, 3], distance_m * features[:, 2]
@@ -163,6 +240,33 @@ def layers_of(codes: Bytes, features: Floats) -> Floats:
             layers[number, 3, row, column] = 1.0
     return layers
 
+
+def _mirrored(maps: Bytes, features: Floats, acts: Acts) -> tuple[Bytes, Floats, Acts]:
+    features = features.copy()
+    features[:, 2] *= -1.0
+    features[:, 5:] = features[:, 5:][:, _MIRRORED]
+    return np.ascontiguousarray(maps[:, :, ::-1]), features, _MIRRORED[acts]
+
+
+NAVIGATION = PolicySpace(
+    skill="navigate",
+    version="2",
+    described={
+        "camera": CAMERA,
+        "picture_px": PICTURE_PX,
+        "cells": CELLS,
+        "cell_m": CELL_M,
+        "layers": list(LAYERS),
+        "features": FEATURES,
+        "actions": [list(action) for action in ACTIONS],
+        "act_s": ACT_S,
+    },
+    layers=len(LAYERS),
+    features=FEATURES,
+    actions=len(ACTIONS),
+    layers_of=layers_of,
+    mirrored=_mirrored,
+)
 
 _known_rays: dict[tuple[object, ...], Floats] = {}
 

@@ -1,4 +1,4 @@
-"""A navigation policy by imitation: it drives, and a guide that knows the house says what is best.
+"""A policy by imitation: it drives, and a guide that knows the house says what is best.
 
 DAgger: each round the policy of the last one drives, so that it meets its own mistakes; the guide's
 answers there are added to the data, and the network is trained on all of it. A run goes on where it
@@ -15,25 +15,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from planner.skills.navigation.network import scores
-from planner.skills.navigation.policy_file import PolicyFile, write_policy
-from planner.skills.navigation.space import ACTIONS, CELLS, FEATURES, Bytes, Floats, layers_of
-from planner.training.skills.navigation_network import make_policy, weights_of
+from planner.skills.policy.network import scores
+from planner.skills.policy.policy_file import PolicyFile, write_policy
+from planner.skills.policy.space import CELLS, Acts, Bytes, Floats, PolicySpace
+from planner.training.skills.policy_network import make_policy, weights_of
 from planner.training.skills.recipe_file import check_recipe
 
 if TYPE_CHECKING:
     import torch
 
-POLICY_FILE = "navigation.safetensors"
 _RECIPE_FILE, _STATE_FILE = "recipe.json", "state.pt"
-# The act of each mirrored one: left and right are exchanged.
-_MIRRORED = np.array([ACTIONS.index((forward, -turn)) for forward, turn in ACTIONS])
+
+
+def policy_file(output: Path, space: PolicySpace) -> Path:
+    """The file of the policy that is trained in a folder."""
+    return output / f"{space.skill}.safetensors"
 
 
 class GuidedEnvironment(Protocol):
-    """A navigation environment with a guide."""
+    """An environment with a guide; observations have `map` and `features` of a `PolicySpace`."""
 
     def reset(self, *, seed: int | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """A new task."""
@@ -77,16 +78,17 @@ class Samples:
 
     Attributes:
         maps: (n, CELLS, CELLS).
-        features: (n, FEATURES).
+        features: (n, features).
         acts: (n,).
     """
 
     maps: Bytes
     features: Floats
-    acts: NDArray[np.int64]
+    acts: Acts
 
 
 def train_by_imitation(
+    space: PolicySpace,
     make_environment: Callable[[], GuidedEnvironment],
     output: Path,
     recipe: ImitationRecipe,
@@ -96,6 +98,7 @@ def train_by_imitation(
     """Trains a policy; returns its file.
 
     Args:
+        space: of the policy.
         make_environment: a fresh one.
         output: folder of data, checkpoint and policy; resumes there.
         recipe: of this run.
@@ -108,9 +111,9 @@ def train_by_imitation(
     import torch
 
     output.mkdir(parents=True, exist_ok=True)
-    check_recipe(output / _RECIPE_FILE, asdict(recipe))
+    check_recipe(output / _RECIPE_FILE, {"skill": space.skill, **asdict(recipe)})
     torch.manual_seed(recipe.seed)
-    policy = make_policy()
+    policy = make_policy(space)
     optimiser = torch.optim.AdamW(policy.parameters(), lr=recipe.rate, weight_decay=1e-4)
     begin = 0
     state = output / _STATE_FILE
@@ -126,10 +129,10 @@ def train_by_imitation(
             environment = environment or make_environment()
             drives = None if number == 0 else weights_of(policy)
             count = recipe.first if number == 0 else recipe.more
-            collected = collect(environment, drives, count, recipe, number)
+            collected = collect(space, environment, drives, count, recipe, number)
             _write_samples(data, collected)
         samples = _all_samples(output, number)
-        loss, right = _train_round(policy, optimiser, samples, recipe, number)
+        loss, right = _train_round(space, policy, optimiser, samples, recipe, number)
         _replace_torch(
             state,
             {
@@ -139,15 +142,16 @@ def train_by_imitation(
             },
         )
         trained = {**notes, "recipe": json.dumps(asdict(recipe)), "rounds": str(number + 1)}
-        write_policy(output / POLICY_FILE, PolicyFile.of(weights_of(policy), trained))
+        write_policy(policy_file(output, space), PolicyFile(space, weights_of(policy), trained))
         tell(
             f"round {number + 1} of {recipe.rounds}: {len(samples.acts)} samples, "
             f"loss {loss:.3f}, as the guide {right:.1%}"
         )
-    return output / POLICY_FILE
+    return policy_file(output, space)
 
 
 def collect(
+    space: PolicySpace,
     environment: GuidedEnvironment,
     weights: dict[str, Floats] | None,
     count: int,
@@ -157,7 +161,7 @@ def collect(
     """Samples of episodes that a policy drives, or the guide if there is none."""
     rng = np.random.default_rng([recipe.seed, number])
     maps = np.empty((count, CELLS, CELLS), np.uint8)
-    features = np.empty((count, FEATURES), np.float32)
+    features = np.empty((count, space.features), np.float32)
     acts = np.empty(count, np.int64)
     seen, _ = environment.reset(seed=int(rng.integers(2**31)))
     helped = True
@@ -166,10 +170,10 @@ def collect(
         maps[row], features[row], acts[row] = seen["map"], seen["features"], guided
         act = guided
         if weights is not None and not helped:
-            layers = layers_of(seen["map"][None], seen["features"][None])
+            layers = space.layers_of(seen["map"][None], seen["features"][None])
             act = int(np.argmax(scores(weights, layers, seen["features"][None])[0]))
         if rng.random() < recipe.noise:
-            act = int(rng.integers(len(ACTIONS)))
+            act = int(rng.integers(space.actions))
         seen, _, ended, truncated, _ = environment.step(act)
         if ended or truncated:
             seen, _ = environment.reset()
@@ -178,6 +182,7 @@ def collect(
 
 
 def _train_round(
+    space: PolicySpace,
     policy: torch.nn.Module,
     optimiser: torch.optim.Optimizer,
     samples: Samples,
@@ -198,8 +203,8 @@ def _train_round(
         rows = np.sort(rng.integers(len(samples.acts), size=recipe.batch))
         maps, features, acts = samples.maps[rows], samples.features[rows], samples.acts[rows]
         if rng.random() < 0.5:
-            maps, features, acts = mirrored(maps, features, acts)
-        layers = torch.from_numpy(layers_of(maps, features))
+            maps, features, acts = space.mirrored(maps, features, acts)
+        layers = torch.from_numpy(space.layers_of(maps, features))
         guessed = policy(layers, torch.from_numpy(features))
         truth = torch.from_numpy(acts)
         loss = torch.nn.functional.cross_entropy(guessed, truth)
@@ -210,16 +215,6 @@ def _train_round(
         losses += float(loss.detach())
         rights += float((guessed.argmax(1) == truth).float().mean())
     return losses / recipe.steps, rights / recipe.steps
-
-
-def mirrored(
-    maps: Bytes, features: Floats, acts: NDArray[np.int64]
-) -> tuple[Bytes, Floats, NDArray[np.int64]]:
-    """The same with left and right exchanged."""
-    features = features.copy()
-    features[:, 2] *= -1.0
-    features[:, 5:] = features[:, 5:][:, _MIRRORED]
-    return np.ascontiguousarray(maps[:, :, ::-1]), features, _MIRRORED[acts]
 
 
 def _write_samples(path: Path, samples: Samples) -> None:

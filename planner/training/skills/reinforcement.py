@@ -1,4 +1,4 @@
-"""A navigation policy by reinforcement: PPO of stable-baselines3, from nothing or from a policy.
+"""A policy by reinforcement: PPO of stable-baselines3, from nothing or from a policy.
 
 DD-PPO on one machine is PPO over several environments. A run goes on where it was interrupted.
 """
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.skills.navigation.network import HIDDEN
-from planner.skills.navigation.policy_file import PolicyFile, read_policy, write_policy
-from planner.skills.navigation.space import Floats, layers_of
-from planner.training.skills.imitation import POLICY_FILE
-from planner.training.skills.navigation_network import make_body
+from planner.skills.policy.network import HIDDEN
+from planner.skills.policy.policy_file import PolicyFile, read_policy, write_policy
+from planner.skills.policy.space import Floats, PolicySpace
+from planner.training.skills.imitation import policy_file
+from planner.training.skills.policy_network import make_body
 from planner.training.skills.recipe_file import check_recipe
 from planner.world.errors import PlannerError
 
@@ -55,6 +55,7 @@ class ReinforcementRecipe:
 
 
 def train_by_reinforcement(
+    space: PolicySpace,
     make_environment: Callable[[], gymnasium.Env[Any, Any]],
     output: Path,
     recipe: ReinforcementRecipe,
@@ -65,6 +66,7 @@ def train_by_reinforcement(
     """Trains a policy; returns its file.
 
     Args:
+        space: of the policy.
         make_environment: a fresh one; called in each process.
         output: folder of checkpoint and policy; resumes there.
         recipe: of this run.
@@ -86,7 +88,7 @@ def train_by_reinforcement(
         ) from None
 
     output.mkdir(parents=True, exist_ok=True)
-    check_recipe(output / _RECIPE_FILE, asdict(recipe))
+    check_recipe(output / _RECIPE_FILE, {"skill": space.skill, **asdict(recipe)})
 
     def monitored() -> Any:
         return Monitor(make_environment())
@@ -110,13 +112,13 @@ def train_by_reinforcement(
                 seed=recipe.seed,
                 device="cpu",
                 policy_kwargs={
-                    "features_extractor_class": _extractor(),
+                    "features_extractor_class": _extractor(space),
                     "net_arch": [],
                     "normalize_images": False,
                 },
             )
             if start is not None:
-                _begin_with(model.policy, dict(read_policy(start).weights))
+                _begin_with(model.policy, dict(read_policy(start, space).weights))
         update = recipe.rollout * recipe.environments
         while model.num_timesteps < recipe.acts:
             model.learn(update, reset_num_timesteps=False, log_interval=None)
@@ -129,14 +131,14 @@ def train_by_reinforcement(
                 "acts": str(model.num_timesteps),
             }
             weights = _weights_of(model.policy)
-            write_policy(output / POLICY_FILE, PolicyFile.of(weights, trained))
+            write_policy(policy_file(output, space), PolicyFile(space, weights, trained))
             tell(_progress(model, recipe))
     finally:
         environments.close()
-    return output / POLICY_FILE
+    return policy_file(output, space)
 
 
-def _extractor() -> type:
+def _extractor(space: PolicySpace) -> type:
     import torch
     from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 
@@ -145,12 +147,12 @@ def _extractor() -> type:
 
         def __init__(self, observation_space: Any) -> None:
             super().__init__(observation_space, features_dim=HIDDEN)
-            self.body = make_body()
+            self.body = make_body(space)
 
         def forward(self, observations: dict[str, Any]) -> Any:
             codes = observations["map"].cpu().numpy().astype(np.uint8)
             features = observations["features"]
-            layers = layers_of(codes, features.cpu().numpy())
+            layers = space.layers_of(codes, features.cpu().numpy())
             return self.body(torch.from_numpy(layers), features)
 
     return Layers

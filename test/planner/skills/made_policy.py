@@ -6,18 +6,19 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.skills.navigation.network import network_shapes
-from planner.skills.navigation.policy_file import PolicyFile, write_policy
-from planner.skills.navigation.space import ACTIONS, FEATURES, Floats
+from planner.skills.navigation.space import ACTIONS, FEATURES, NAVIGATION
+from planner.skills.policy.network import network_shapes
+from planner.skills.policy.policy_file import PolicyFile, write_policy
+from planner.skills.policy.space import Floats
 
 
 def _blank() -> dict[str, Floats]:
-    return {name: np.zeros(shape, np.float32) for name, shape in network_shapes().items()}
+    return {name: np.zeros(shape, np.float32) for name, shape in network_shapes(NAVIGATION).items()}
 
 
 def blank_policy(path: Path, body: str = "robot") -> Path:
     """A file of weights that are all zero: it goes straight on."""
-    write_policy(path, PolicyFile(body, _blank()))
+    write_policy(path, PolicyFile(NAVIGATION, _blank(), body=body))
     return path
 
 
@@ -35,5 +36,5 @@ def homing_policy(path: Path, body: str = "robot") -> Path:
     # Straight on while the goal is less than about 20 degrees to a side.
     weights["action.bias"][ACTIONS.index((1.0, 0.0))] = 0.35
     weights["action.bias"][[ACTIONS.index(act) for act in ACTIONS if act[0] > 0 and act[1]]] = -1.0
-    write_policy(path, PolicyFile(body, weights))
+    write_policy(path, PolicyFile(NAVIGATION, weights, body=body))
     return path

@@ -15,13 +15,16 @@ from skill_world import DT_S, World
 from planner.app.backend_port import BackendPort
 from planner.parts.option import OptionError
 from planner.skills.executor import SkillExecutor
-from planner.skills.kind import SkillChoice, SkillKind, make_mover
+from planner.skills.kind import LearnedSkills, SkillChoice, SkillKind, make_mover
 from planner.skills.navigation import skill as navigation
+from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.geometry import Pose
+from planner.world.house import House
 from planner.world.observation import CameraFrame, Intrinsics, Observation
-from planner.world.primitive import Capabilities
+from planner.world.primitive import Capabilities, DriveLimits
 from planner.world.skill import SkillCode, SkillResult
+from sim_bridge.embedded.options import EmbeddedOptions
 
 MakeWorld = Callable[..., World]
 
@@ -60,24 +63,31 @@ def called(world: World, choice: SkillChoice, call: str) -> SkillResult:
 
 
 def test_options_make_a_choice() -> None:
-    assert SkillChoice.of({}) == SkillChoice(SkillKind.ORACLE, None, 1.0, 0)
+    assert SkillChoice.of({}) == SkillChoice(SkillKind.ORACLE, noise=1.0, seed=0)
     given = SkillChoice.of({"skill_kind": "learned", "skill_policy": "p.safetensors"})
     assert given == SkillChoice(SkillKind.LEARNED, Path("p.safetensors"))
+    assert given.learned is LearnedSkills.BOTH
     with pytest.raises(OptionError, match="expected one of oracle, noisy, learned, got perfect"):
         SkillChoice.of({"skill_kind": "perfect"})
     with pytest.raises(OptionError, match=r"skill_noise: -1.0 is less than 0"):
         SkillChoice.of({"skill_noise": -1.0})
-    with pytest.raises(OptionError, match="skill_policy: is of skill_kind learned, not of noisy"):
-        SkillChoice.of({"skill_kind": "noisy", "skill_policy": "p.safetensors"})
+    for name in ("skill_policy", "skill_hand_policy"):
+        with pytest.raises(OptionError, match=f"{name}: is of skill_kind learned, not of noisy"):
+            SkillChoice.of({"skill_kind": "noisy", name: "p.safetensors"})
+    with pytest.raises(OptionError, match="skill_hand_policy: is not used with skill_learned nav"):
+        SkillChoice.of(
+            {"skill_kind": "learned", "skill_learned": "navigate", "skill_hand_policy": "p"}
+        )
 
 
 def test_a_policy_is_read_before_anything_runs(tmp_path: Path) -> None:
     SkillChoice().check()
+    SkillChoice(SkillKind.LEARNED).check()
     SkillChoice(SkillKind.LEARNED, blank_policy(tmp_path / "p.safetensors")).check()
-    with pytest.raises(PlannerError, match="no policy ships"):
-        SkillChoice(SkillKind.LEARNED).check()
     with pytest.raises(FileError, match=r"none\.safetensors: cannot be read"):
         SkillChoice(SkillKind.LEARNED, tmp_path / "none.safetensors").check()
+    with pytest.raises(FileError, match="this is no policy of manipulate"):
+        SkillChoice(SkillKind.LEARNED, hand_policy=tmp_path / "p.safetensors").check()
 
 
 def test_a_policy_drives_the_body_and_faces_the_target(world: World, tmp_path: Path) -> None:
@@ -111,6 +121,34 @@ def test_a_policy_that_never_arrives_ends_and_says_so(
     assert "the policy did not arrive in 20 acts" in result.text
 
 
+def test_a_policy_reaches_for_what_it_takes(small_house: House, small_episode: Episode) -> None:
+    world = World(small_house, small_episode, None, EmbeddedOptions(renderer="rays"))
+    choice = SkillChoice(SkillKind.LEARNED, learned=LearnedSkills.MANIPULATE)
+    executor = SkillExecutor(
+        world.house,
+        BackendPort(world.backend, "agent_0"),
+        world.belief,
+        team=world.team,
+        choice=choice,
+    )
+
+    def done(call: str) -> SkillResult:
+        result = executor.start(call)
+        for _ in range(20_000):
+            if result is not None:
+                return result
+            world.backend.step(DT_S)
+            result = executor.step()
+        raise AssertionError(f"{call} did not end")
+
+    assert done("Navigate[cup_0]").evidence["primitives"] == "1", "walking is by oracle"
+    picked = done("Pick[cup_0]")
+    assert picked.succeeded, picked
+    assert int(picked.evidence["primitives"]) > 2, "the hand was driven to it"
+    body = world.backend._loaded().agents["agent_0"]
+    assert body.held == ("cup_0",)
+
+
 def test_noise_makes_skills_fail_and_repeats(make_world: MakeWorld) -> None:
     def outcomes(noise: float, seed: int) -> list[bool]:
         world = make_world()
@@ -139,20 +177,23 @@ def test_noise_makes_skills_fail_and_repeats(make_world: MakeWorld) -> None:
 def test_a_policy_for_another_body_is_one_error(tmp_path: Path) -> None:
     path = blank_policy(tmp_path / "p.safetensors", body="human")
     robot = Capabilities("robot", frozenset({"navigate"}), ("hand",), 1.5, 0.28, True)
-    choice = SkillChoice(SkillKind.LEARNED, path)
+    choice = SkillChoice(SkillKind.LEARNED, path, learned=LearnedSkills.NAVIGATE)
     with pytest.raises(
         FileError, match=r"p.safetensors: body: is of a human, and agent_0 is a robot"
     ):
         make_mover(choice, "agent_0", robot)
     person = replace(robot, kind="human")
     assert make_mover(choice, "agent_1", person) is None, "people move by oracle"
-    everybody = replace(choice, body="")
+    everybody = replace(choice, body="", learned=LearnedSkills.NAVIGATE)
     with pytest.raises(PlannerError, match="agent_1 has no camera 'hand'"):
         make_mover(everybody, "agent_1", replace(person, cameras=()))
     assert make_mover(everybody, "agent_1", person) is not None
     with pytest.raises(PlannerError, match="does not walk"):
         make_mover(choice, "agent_0", replace(robot, primitives=frozenset()))
-    with pytest.raises(PlannerError, match="no policy ships; make one with `planner train skill"):
-        make_mover(replace(choice, policy=None), "agent_0", robot)
+    shipped = SkillChoice(SkillKind.LEARNED)
+    assert make_mover(shipped, "agent_0", robot) is not None
+    stiff = replace(robot, drive=DriveLimits(0.8, 1.2, hand_rad_s=0.0))
+    with pytest.raises(PlannerError, match="the hand of agent_0 cannot be driven"):
+        make_mover(shipped, "agent_0", stiff)
     with pytest.raises(FileError, match="cannot be read"):
         make_mover(replace(choice, policy=tmp_path / "none.safetensors"), "agent_0", robot)

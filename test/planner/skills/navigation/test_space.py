@@ -10,14 +10,15 @@ import pytest
 from planner.skills.navigation.space import (
     ACT_S,
     ACTIONS,
-    CELLS,
     FEATURES,
+    ActChoice,
     DepthMap,
     Goal,
     drive_of,
     features_of,
     layers_of,
 )
+from planner.skills.policy.space import CELLS
 from planner.world.geometry import Pose
 from planner.world.observation import Intrinsics
 from planner.world.primitive import MAX_DRIVE_S, DriveLimits
@@ -36,14 +37,20 @@ def wall(distance_m: float) -> DepthMap:
     return made
 
 
+def goal_at(base: Pose, goal: Goal) -> tuple[float, float]:
+    yaw = base.yaw_rad + goal.bearing_rad
+    x, y, _ = base.position_m
+    return x + goal.distance_m * math.cos(yaw), y + goal.distance_m * math.sin(yaw)
+
+
 def layers(made: DepthMap, base: Pose = BASE, goal: Goal = NEAR) -> np.ndarray:
     features = features_of(goal, None, hindered=False)
-    return layers_of(made.around(base)[None], features[None])[0]
+    return layers_of(made.around(base, goal_at(base, goal))[None], features[None])[0]
 
 
 def test_a_wall_is_occupied_where_it_stands_and_stays_there_when_the_body_turns() -> None:
     made = wall(1.55)
-    occupied, _, trail, _ = layers(made)
+    occupied, _, trail, _, _ = layers(made)
     assert set(np.nonzero(occupied[:, MIDDLE])[0]) == {MIDDLE - 16}
     assert trail[MIDDLE - 1 : MIDDLE + 1, MIDDLE - 1 : MIDDLE + 1].sum() >= 1
     left = layers(made, Pose.planar(0.0, 0.0, math.pi / 2))[0]
@@ -59,7 +66,7 @@ def test_floor_is_free_and_what_is_above_the_body_is_not_seen() -> None:
     depth_m[40:] = (1.0 / rows[40:])[:, None]
     depth_m[5] = 1.2 / -rows[5]
     made.add(depth_m, LENS, CAMERA, BASE)
-    occupied, free, _, _ = layers(made)
+    occupied, free, _, _, _ = layers(made)
     assert occupied.sum() == 0
     assert free.sum() > 20
     assert free[:MIDDLE].sum() == free.sum(), "all of it is ahead"
@@ -121,3 +128,37 @@ def test_every_act_is_a_drive_within_limits() -> None:
         assert abs(drive.forward_m_s) <= limits.forward_m_s
         assert abs(drive.turn_rad_s) <= limits.turn_rad_s
     assert set(ACTIONS) == {(speed, -turn) for speed, turn in ACTIONS}
+
+
+def test_what_the_hand_holds_is_nothing_that_hinders() -> None:
+    made = DepthMap(BASE)
+    picture = np.full((64, 64), 1.55, np.float32)
+    picture[28:36, 28:36] = 0.4
+    made.add(picture, LENS, CAMERA, BASE, held_m=(0.4, 0.0, 1.0))
+    occupied = layers(made)[0]
+    assert occupied[MIDDLE - 16].sum() > 5, "the wall behind it does"
+    assert occupied[MIDDLE - 8 :].sum() == 0
+    made.add(picture, LENS, CAMERA, BASE)
+    assert layers(made)[0][MIDDLE - 8 :].sum() > 0, "with an empty hand it is in the way"
+
+
+def test_a_body_that_is_stuck_tries_by_chance_and_one_that_moves_does_not() -> None:
+    rated = np.array([2.0, 1.5, 0.0, 0.0, 0.0, 1.9, 0.0], np.float32)
+    moving = ActChoice()
+    steps = [moving.of(rated, Pose.planar(0.1 * step, 0.0)) for step in range(40)]
+    assert set(steps) == {0}
+    stuck = ActChoice()
+    acts = [stuck.of(rated, Pose.planar(0.0, 0.01 * (step % 2))) for step in range(60)]
+    assert set(acts[:9]) == {0}
+    assert len(set(acts[9:])) > 2
+    again = ActChoice()
+    assert [again.of(rated, Pose.planar(0.0, 0.01 * (step % 2))) for step in range(60)] == acts
+
+
+def test_the_way_is_drawn_from_the_body_towards_the_goal() -> None:
+    drawn = layers(wall(1.55), goal=Goal(1.0, 0.0))[4]
+    rows, columns = np.nonzero(drawn)
+    assert rows.max() >= MIDDLE - 2
+    assert rows.min() <= MIDDLE - 9
+    assert set(range(MIDDLE - 9, MIDDLE - 2)) <= set(rows.tolist()), "without a gap"
+    assert abs(columns - MIDDLE).max() <= 3

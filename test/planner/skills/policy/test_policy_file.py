@@ -1,4 +1,4 @@
-"""Files of navigation policies: what is wrong with one is a single error."""
+"""Files of policies: what is wrong with one is a single error."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from planner.skills.navigation.network import network_shapes, scores
-from planner.skills.navigation.policy_file import (
-    KIND,
+from planner.skills.manipulation.space import MANIPULATION
+from planner.skills.navigation.space import ACTIONS, FEATURES, LAYERS, NAVIGATION
+from planner.skills.policy.network import network_shapes, scores
+from planner.skills.policy.policy_file import (
     PolicyFile,
-    described_space,
     read_policy,
+    shipped_policy,
     write_policy,
 )
-from planner.skills.navigation.space import ACTIONS, CELLS, FEATURES, LAYERS
+from planner.skills.policy.space import CELLS, PolicySpace
 from planner.world.errors import FileError
 
 Weights = dict[str, np.ndarray]
+KIND = NAVIGATION.header_key
 
 
-def random_weights(seed: int = 0) -> Weights:
+def random_weights(seed: int = 0, space: PolicySpace = NAVIGATION) -> Weights:
     rng = np.random.default_rng(seed)
     return {
         name: (rng.normal(size=shape) * 0.1).astype(np.float32)
-        for name, shape in network_shapes().items()
+        for name, shape in network_shapes(space).items()
     }
 
 
 def test_a_policy_is_read_as_it_was_written(tmp_path: Path) -> None:
     path, weights = tmp_path / "policy.safetensors", random_weights()
-    write_policy(path, PolicyFile.of(weights, {"by": "chance"}))
-    read = read_policy(path)
+    write_policy(path, PolicyFile(NAVIGATION, weights, {"by": "chance"}))
+    read = read_policy(path, NAVIGATION)
     assert read.body == "robot"
     assert read.notes == {"by": "chance"}
     for name, weight in weights.items():
@@ -69,13 +71,13 @@ def _not_finite(_header: dict[str, str], weights: Weights) -> None:
 @pytest.mark.parametrize(
     ("change", "field", "why"),
     [
-        (_header(**{KIND: None}), KIND, "no navigation policy"),
-        (_header(**{KIND: "2"}), KIND, "expected version 1, got 2"),
+        (_header(**{KIND: None}), KIND, "no policy of navigate"),
+        (_header(**{KIND: "1"}), KIND, "expected version 2, got 1"),
         (_header(body="submarine"), "body", "got 'submarine'"),
         (_header(space="{"), "space", "is not JSON"),
         (_header(space="[]"), "space.camera", "expected hand, got None"),
         (
-            _header(space=json.dumps({**described_space(), "act_s": 0.5})),
+            _header(space=json.dumps({**NAVIGATION.described, "act_s": 0.5})),
             "space.act_s",
             "expected 0.3, got 0.5",
         ),
@@ -88,11 +90,11 @@ def test_a_file_that_cannot_be_used_is_one_error(
     tmp_path: Path, change: Callable[[dict[str, str], Weights], None], field: str, why: str
 ) -> None:
     path, weights = tmp_path / "policy.safetensors", random_weights()
-    header = {KIND: "1", "body": "robot", "space": json.dumps(described_space())}
+    header = {KIND: "2", "body": "robot", "space": json.dumps(dict(NAVIGATION.described))}
     change(header, weights)
     save_file(weights, path, header)
     with pytest.raises(FileError, match=why) as refused:
-        read_policy(path)
+        read_policy(path, NAVIGATION)
     assert field in str(refused.value)
     assert str(path) in str(refused.value)
 
@@ -102,7 +104,23 @@ def test_a_missing_file_and_one_of_something_else_are_told(tmp_path: Path) -> No
         if path.name.startswith("text"):
             path.write_text("not weights", encoding="utf-8")
         with pytest.raises(FileError, match="cannot be read"):
-            read_policy(path)
+            read_policy(path, NAVIGATION)
+
+
+def test_a_policy_of_another_skill_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "hand.safetensors"
+    write_policy(path, PolicyFile(MANIPULATION, random_weights(space=MANIPULATION)))
+    assert read_policy(path, MANIPULATION).space is MANIPULATION
+    with pytest.raises(FileError, match="this is no policy of navigate"):
+        read_policy(path, NAVIGATION)
+
+
+@pytest.mark.parametrize("space", [NAVIGATION, MANIPULATION], ids=lambda space: space.skill)
+def test_a_policy_of_each_skill_ships_with_its_recipe(space: PolicySpace) -> None:
+    shipped = read_policy(shipped_policy(space), space)
+    assert shipped.body == "robot"
+    assert {"by", "recipe", "rounds", "houses"} <= set(shipped.notes)
+    assert shipped_policy(space).stat().st_size < 5e6
 
 
 def test_the_network_is_three_convolutions_and_two_layers() -> None:
@@ -117,7 +135,7 @@ def test_the_network_is_three_convolutions_and_two_layers() -> None:
     padded = np.pad(layers[0], ((0, 0), (2, 2), (2, 2)))
     patch = padded[:, 2 * row : 2 * row + 5, 2 * column : 2 * column + 5]
     by_hand = max(0.0, float((patch * kernel).sum() + weights["convolution.0.bias"][3]))
-    from planner.skills.navigation.network import _convolved
+    from planner.skills.policy.network import _convolved
 
     first = _convolved(layers, weights["convolution.0.weight"], 5, 2)
     first += weights["convolution.0.bias"][:, None, None]

@@ -1,4 +1,4 @@
-"""The file of a navigation policy: safetensors, with what it observes and does in its header."""
+"""The file of a policy: safetensors, with what it observes and does in its header."""
 
 from __future__ import annotations
 
@@ -10,37 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.skills.navigation.network import network_shapes
-from planner.skills.navigation.space import (
-    ACT_S,
-    ACTIONS,
-    CAMERA,
-    CELL_M,
-    CELLS,
-    FEATURES,
-    LAYERS,
-    PICTURE_PX,
-    Floats,
-)
+from planner.skills.policy.network import network_shapes
+from planner.skills.policy.space import Floats, PolicySpace
 from planner.world.errors import FileError
+from planner.world.share import config_dir
 from planner.world.vocabulary import AgentKind
-
-KIND = "planner_navigation_policy"
-VERSION = "1"
-
-
-def described_space() -> dict[str, object]:
-    """What this version's policies observe and do, as their files say it."""
-    return {
-        "camera": CAMERA,
-        "picture_px": PICTURE_PX,
-        "cells": CELLS,
-        "cell_m": CELL_M,
-        "layers": list(LAYERS),
-        "features": FEATURES,
-        "actions": [list(action) for action in ACTIONS],
-        "act_s": ACT_S,
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +22,21 @@ class PolicyFile:
     """A trained policy.
 
     Attributes:
+        space: what it observes and does.
         body: the kind of body that it drives.
         weights: float32, by the names of `network_shapes`.
         notes: how it was trained, for the record.
     """
 
-    body: str
+    space: PolicySpace
     weights: Mapping[str, Floats]
     notes: Mapping[str, str] = field(default_factory=dict)
+    body: str = AgentKind.ROBOT.value
 
-    @staticmethod
-    def of(
-        weights: Mapping[str, Floats], notes: Mapping[str, str], body: str = AgentKind.ROBOT.value
-    ) -> PolicyFile:
-        """A policy of this version's space."""
-        return PolicyFile(body, weights, notes)
+
+def shipped_policy(space: PolicySpace) -> Path:
+    """The policy that comes with the package, of a robot."""
+    return config_dir() / "models" / f"{space.skill}.safetensors"
 
 
 def write_policy(path: Path, policy: PolicyFile) -> None:
@@ -75,9 +49,9 @@ def write_policy(path: Path, policy: PolicyFile) -> None:
 
     metadata = {
         **policy.notes,
-        KIND: VERSION,
+        policy.space.header_key: policy.space.version,
         "body": policy.body,
-        "space": json.dumps(described_space()),
+        "space": json.dumps(dict(policy.space.described)),
     }
     halves = {n: np.ascontiguousarray(w, np.float16) for n, w in policy.weights.items()}
     aside = path.with_name(path.name + ".part")
@@ -89,7 +63,7 @@ def write_policy(path: Path, policy: PolicyFile) -> None:
         raise FileError(path, "", f"cannot be written: {error}") from None
 
 
-def read_policy(path: Path) -> PolicyFile:
+def read_policy(path: Path, space: PolicySpace) -> PolicyFile:
     """Reads a policy.
 
     Raises:
@@ -103,33 +77,34 @@ def read_policy(path: Path) -> PolicyFile:
             weights = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
         raise FileError(path, "", f"cannot be read: {error}") from None
-    version = metadata.pop(KIND, None)
+    key = space.header_key
+    version = metadata.pop(key, None)
     if version is None:
-        raise FileError(path, KIND, "is missing: this is no navigation policy")
-    if version != VERSION:
-        raise FileError(path, KIND, f"expected version {VERSION}, got {version}")
+        raise FileError(path, key, f"is missing: this is no policy of {space.skill}")
+    if version != space.version:
+        raise FileError(path, key, f"expected version {space.version}, got {version}")
     try:
-        space = json.loads(metadata.pop("space", "{}"))
+        written = json.loads(metadata.pop("space", "{}"))
     except ValueError:
         raise FileError(path, "space", "is not JSON") from None
-    for name, value in described_space().items():
-        got = space.get(name) if isinstance(space, dict) else None
+    for name, value in space.described.items():
+        got = written.get(name) if isinstance(written, dict) else None
         if got != value:
             raise FileError(path, f"space.{name}", f"expected {value}, got {got}")
     body = metadata.pop("body", "")
     if body not in {kind.value for kind in AgentKind}:
         raise FileError(path, "body", f"expected a kind of body, got {body!r}")
-    for name, shape in network_shapes().items():
+    for name, shape in network_shapes(space).items():
         if name not in weights:
             raise FileError(path, name, "is missing")
         if weights[name].shape != shape:
             raise FileError(path, name, f"expected the shape {shape}, got {weights[name].shape}")
         if not np.isfinite(weights[name]).all():
             raise FileError(path, name, "has a number that is not finite")
-    return PolicyFile(body, weights, metadata)
+    return PolicyFile(space, weights, metadata, body)
 
 
-@lru_cache(maxsize=2)
-def cached_policy(path: Path) -> PolicyFile:
+@lru_cache(maxsize=4)
+def cached_policy(path: Path, space: PolicySpace) -> PolicyFile:
     """As `read_policy`, read once a process."""
-    return read_policy(path)
+    return read_policy(path, space)

@@ -1,4 +1,4 @@
-"""The network of a navigation policy, in NumPy: three convolutions and two layers."""
+"""The network of a policy, in NumPy: three convolutions and two layers."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from planner.skills.navigation.space import ACTIONS, CELLS, FEATURES, LAYERS, Floats
+from planner.skills.policy.space import CELLS, Floats, PolicySpace
 
 # Channels, kernel and stride of each convolution, and units of the hidden layer.
 CONVOLUTIONS = ((16, 5, 2), (32, 3, 2), (32, 3, 2))
 HIDDEN = 128
 
 
-def network_shapes() -> dict[str, tuple[int, ...]]:
+def network_shapes(space: PolicySpace) -> dict[str, tuple[int, ...]]:
     """The weights by name."""
     shapes: dict[str, tuple[int, ...]] = {}
-    channels, side = len(LAYERS), CELLS
+    channels, side = space.layers, CELLS
     for number, (out, kernel, stride) in enumerate(CONVOLUTIONS):
         shapes[f"convolution.{number}.weight"] = (out, channels, kernel, kernel)
         shapes[f"convolution.{number}.bias"] = (out,)
         channels, side = out, side // stride
-    shapes["hidden.weight"] = (HIDDEN, channels * side * side + FEATURES)
+    shapes["hidden.weight"] = (HIDDEN, channels * side * side + space.features)
     shapes["hidden.bias"] = (HIDDEN,)
-    shapes["action.weight"] = (len(ACTIONS), HIDDEN)
-    shapes["action.bias"] = (len(ACTIONS),)
+    shapes["action.weight"] = (space.actions, HIDDEN)
+    shapes["action.bias"] = (space.actions,)
     return shapes
 
 
 def scores(weights: Mapping[str, Floats], layers: Floats, features: Floats) -> Floats:
-    """(n, ACTIONS) logarithms of how good each act is, up to a constant."""
+    """(n, actions) logarithms of how good each act is, up to a constant."""
     x = layers
     for number, (_, kernel, stride) in enumerate(CONVOLUTIONS):
         weight = weights[f"convolution.{number}.weight"]

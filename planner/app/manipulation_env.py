@@ -1,0 +1,235 @@
+"""Reaching for points on furniture in the embedded simulator, as a gymnasium environment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from planner.skills.manipulation.space import (
+    ACT_S,
+    ACTIONS,
+    CAMERA,
+    FEATURES,
+    GRASP,
+    MOVES,
+    PICTURE_PX,
+    Aim,
+    drive_of,
+    features_of,
+    picture_of,
+)
+from planner.skills.policy.space import CELLS, Bytes, Floats
+from planner.world.floor_grid import DistanceField
+from planner.world.geometry import Vec3, wrap_angle_rad
+from planner.world.house import Furniture, House
+from planner.world.vocabulary import AgentKind
+from sim_bridge.embedded.depth_world import DepthWorld
+
+ManipulationObservation = dict[str, Bytes | Floats]
+
+MAX_ACTS = 60
+# Rewards of the kinds that the paper names: towards the target, success, slack; and mistakes.
+SUCCESS_REWARD, SLACK_PENALTY, MISTAKE_PENALTY = 2.5, 0.01, 0.05
+# A body begins at most this much farther away than it reaches.
+_FARTHER_M = 0.8
+# Share of the reach within which the guide takes aim, and what it is content with.
+_NEAR = 0.9
+_HEADING_RAD, _AIMED_RAD, _COARSE_RAD = 0.3, 0.1, 0.35
+_AHEAD_CELLS = 4
+_DRAWS = 2000
+
+
+class ManipulationEnv(gymnasium.Env[ManipulationObservation, np.int64]):
+    """A body comes within reach of a point on furniture, points its hand at it and grasps.
+
+    An observation has the depth picture of the hand's camera (64 x 64) in which the target is
+    marked, and numbers of target, hand and last act (`planner.skills.manipulation.space`). An
+    action is the number of some velocities, or the grasp, which ends the episode where the target
+    is close enough. The reward is the progress in metres and radians, a bonus for the grasp, and
+    small penalties of acts, collisions and grasps in vain.
+    """
+
+    metadata = {"render_modes": ["depth"]}  # noqa: RUF012 - as gymnasium has it
+
+    def __init__(
+        self,
+        houses: Sequence[House],
+        kind: AgentKind = AgentKind.ROBOT,
+        episodes_of_house: int = 40,
+    ) -> None:
+        """Draws from `houses`.
+
+        Args:
+            houses: at least one.
+            kind: of the body.
+            episodes_of_house: before the next house is drawn.
+
+        Raises:
+            ValueError: without houses.
+        """
+        if not houses:
+            raise ValueError("houses: expected at least one, got none")
+        self._houses, self._kind = tuple(houses), kind
+        self._worlds: dict[str, DepthWorld] = {}
+        self._episodes_of_house, self._left_in_house = episodes_of_house, 0
+        self._house = self._houses[0]
+        self.observation_space = spaces.Dict(  # type: ignore[assignment]
+            {
+                "map": spaces.Box(0, 255, (CELLS, CELLS), np.uint8),
+                "features": spaces.Box(-1.0, 1.0, (FEATURES,), np.float32),
+            }
+        )
+        self.action_space = spaces.Discrete(ACTIONS)
+        self._acts, self._holds, self._hindered = 0, False, False
+        self._last: int | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ManipulationObservation, dict[str, Any]]:
+        """A new target and start; `options` may name a `house` by its number."""
+        super().reset(seed=seed, options=options)
+        named = (options or {}).get("house")
+        if named is not None:
+            self._house, self._left_in_house = self._houses[named], self._episodes_of_house
+        elif self._left_in_house <= 0:
+            self._house = self._houses[int(self.np_random.integers(len(self._houses)))]
+            self._left_in_house = self._episodes_of_house
+        self._left_in_house -= 1
+        self._world = self._world_of(self._house)
+        self._draw_task()
+        self._acts, self._last, self._hindered = 0, None, False
+        self._holds = bool(self.np_random.random() < 0.5)
+        return self._observation(), self._info()
+
+    def step(
+        self, action: np.int64 | int
+    ) -> tuple[ManipulationObservation, float, bool, bool, dict[str, Any]]:
+        """Drives for one act, or grasps."""
+        act, before, reward = int(action), self._left(), -SLACK_PENALTY
+        self._hindered, done = False, False
+        if act == GRASP:
+            done = self._aim().is_close(self._world.reach_m)
+            reward += SUCCESS_REWARD if done else -MISTAKE_PENALTY
+        else:
+            self._hindered = not self._world.drive(drive_of(act, self._world.limits))
+            reward += before - self._left() - MISTAKE_PENALTY * self._hindered
+        self._acts += 1
+        self._last = act
+        truncated = not done and self._acts >= MAX_ACTS
+        return self._observation(), float(reward), done, truncated, self._info()
+
+    def guided(self) -> int:
+        """What the guide does here: it knows the floor, and where the body can stand."""
+        world, aim = self._world, self._aim()
+        if aim.gap_m > _NEAR * world.reach_m:
+            return self._approach()
+        camera = world.optical.position_m
+        way_m = math.dist(camera[:2], self._target_m[:2])
+        tilt = math.atan2(camera[2] - self._target_m[2], max(way_m, 1e-3))
+        pan_off = wrap_angle_rad(aim.bearing_rad - aim.pan_rad)
+        if abs(pan_off) > _AIMED_RAD:
+            return MOVES.index((0.0, 0.0, math.copysign(_speed(pan_off), pan_off), 0.0))
+        tilt_off = tilt - aim.tilt_rad
+        if abs(tilt_off) > _AIMED_RAD and aim.tilt_rad < math.pi / 2 - 0.05:
+            return MOVES.index((0.0, 0.0, 0.0, math.copysign(_speed(tilt_off), tilt_off)))
+        return GRASP
+
+    def render(self) -> Any:
+        """The depth picture, (64, 64) metres."""
+        return self._world.depth()
+
+    def _approach(self) -> int:
+        """Along the shortest way to where the target is within reach."""
+        world, grid = self._world, self._world.grid
+        x, y, _ = world.base.position_m
+        cell = grid.cell(x, y)
+        if cell is None or not grid.free.flat[cell]:
+            cell = grid.nearest_free(x, y)
+        path = self._field.path(cell) if cell is not None else []
+        towards = grid.point(path[min(_AHEAD_CELLS, len(path) - 1)]) if path else self._target_m
+        heading = math.atan2(towards[1] - y, towards[0] - x)
+        off = wrap_angle_rad(heading - world.base.yaw_rad)
+        if abs(off) > _HEADING_RAD:
+            return MOVES.index((0.0, math.copysign(0.8, off), 0.0, 0.0))
+        return MOVES.index((0.6, 0.0, 0.0, 0.0))
+
+    def _draw_task(self) -> None:
+        world, rng = self._world, self.np_random
+        low, high = world.reach_height_m
+        pieces = [piece for piece in self._house.furniture if piece.surfaces]
+        for _ in range(_DRAWS):
+            piece = pieces[int(rng.integers(len(pieces)))]
+            target = _point_on(piece, rng)
+            if not low <= target[2] <= high:
+                continue
+            stand = world.grid.nearest_free(target[0], target[1], _NEAR * world.reach_m - 0.1)
+            if stand is None:
+                continue
+            field = world.grid.field(stand)
+            start = self._start_near(target, field)
+            if start is not None:
+                break
+        else:
+            raise ValueError(f"{self._house.name}: no furniture that a body can reach")
+        self._target_m, self._field = target, field
+        bearing = math.atan2(target[1] - start[1], target[0] - start[0])
+        world.place(*start, wrap_angle_rad(bearing + float(rng.uniform(-1.2, 1.2))))
+        # As far off as other skills may leave the hand.
+        world.point_hand(float(rng.uniform(-0.8, 0.8)), float(rng.uniform(0.0, 0.9)))
+
+    def _start_near(self, target: Vec3, field: DistanceField) -> tuple[float, float] | None:
+        world, rng = self._world, self.np_random
+        far_m = world.reach_m + _FARTHER_M
+        near = world.grid.free_within(target[0], target[1], far_m)
+        for cell in rng.permutation(near)[:20]:
+            if field.at(int(cell)) <= far_m:
+                return world.grid.point(int(cell))
+        return None
+
+    def _world_of(self, house: House) -> DepthWorld:
+        world = self._worlds.get(house.name)
+        if world is None:
+            world = self._worlds[house.name] = DepthWorld(house, self._kind, CAMERA, PICTURE_PX)
+        return world
+
+    def _aim(self) -> Aim:
+        return Aim.of(self._world.base, self._world.optical, self._target_m)
+
+    def _left(self) -> float:
+        """Metres until the target is within reach, and half the radians until it is aimed at."""
+        aim = self._aim()
+        return max(0.0, aim.gap_m - _NEAR * self._world.reach_m) + 0.5 * aim.off_rad
+
+    def _observation(self) -> ManipulationObservation:
+        aim = self._aim()
+        return {
+            "map": picture_of(self._world.depth(), self._world.intrinsics, aim),
+            "features": features_of(aim, self._last, hindered=self._hindered, holds=self._holds),
+        }
+
+    def _info(self) -> dict[str, Any]:
+        aim = self._aim()
+        return {
+            "house": self._house.name,
+            "gap_m": aim.gap_m,
+            "off_rad": aim.off_rad,
+            "is_close": aim.is_close(self._world.reach_m),
+            "seconds": self._acts * ACT_S,
+        }
+
+
+def _speed(off_rad: float) -> float:
+    return 0.8 if abs(off_rad) > _COARSE_RAD else 0.3
+
+
+def _point_on(piece: Furniture, rng: np.random.Generator) -> Vec3:
+    """A random point on one of its surfaces, in `map`."""
+    surface = piece.surfaces[int(rng.integers(len(piece.surfaces)))]
+    x, y, z = surface.center
+    dx, dy = (float(rng.uniform(-0.45, 0.45)) * side for side in surface.size)
+    return piece.pose.apply((x + dx, y + dy, z + 0.05))

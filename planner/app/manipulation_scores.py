@@ -1,0 +1,72 @@
+"""Scores of a policy of handling in houses: how often it grasps close to its target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.app.manipulation_env import ManipulationEnv
+from planner.skills.manipulation.space import GRASP, layers_of
+from planner.skills.policy.network import scores
+from planner.skills.policy.space import Floats
+from planner.world.house import House
+
+
+@dataclass(frozen=True, slots=True)
+class ManipulationScore:
+    """One try.
+
+    Attributes:
+        house: where.
+        grasped: close enough to the target.
+        in_vain: grasps that were not.
+        acts: of the policy.
+    """
+
+    house: str
+    grasped: bool
+    in_vain: int
+    acts: int
+
+
+def score_handling(
+    weights: dict[str, Floats] | None, houses: Sequence[House], tries: int, seed: int
+) -> list[ManipulationScore]:
+    """Tries of a policy, as many in each house; None = of the guide that knows the floor."""
+    environment = ManipulationEnv(houses)
+    environment.reset(seed=seed)
+    found = []
+    for number, house in enumerate(houses):
+        for _ in range(tries):
+            seen, _ = environment.reset(options={"house": number})
+            acts, in_vain, grasped, ended = 0, 0, False, False
+            while not ended:
+                if weights is None:
+                    act = environment.guided()
+                else:
+                    features = seen["features"][None]
+                    layers = layers_of(seen["map"][None], features)  # type: ignore[arg-type]
+                    act = int(np.argmax(scores(weights, layers, features)[0]))  # type: ignore[arg-type]
+                seen, _, grasped, truncated, _ = environment.step(act)
+                acts += 1
+                ended = grasped or truncated
+                in_vain += act == GRASP and not grasped
+            found.append(ManipulationScore(house.name, grasped, in_vain, acts))
+    return found
+
+
+def handling_table(tries: Sequence[ManipulationScore]) -> str:
+    """A line for each house, and one for all."""
+    lines = []
+    for name in (*dict.fromkeys(one.house for one in tries), "all"):
+        of_it = [one for one in tries if name in (one.house, "all")]
+        right = [one for one in of_it if one.grasped]
+        acts = float(np.mean([one.acts for one in right])) if right else float("nan")
+        in_vain = sum(one.in_vain for one in of_it)
+        lines.append(
+            f"{name}: {len(right)} of {len(of_it)} grasped ({len(right) / len(of_it):.2f}), "
+            f"after {acts:.1f} acts, {in_vain} grasps in vain"
+        )
+    return "\n".join(lines)

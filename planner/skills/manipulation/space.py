@@ -1,0 +1,195 @@
+"""What a policy of handling observes and does: the same in training and on a body."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.skills.policy.space import CELLS, Acts, Bytes, Floats, PolicySpace
+from planner.world.geometry import Pose, Vec3, wrap_angle_rad
+from planner.world.observation import DepthImage, Intrinsics
+from planner.world.primitive import Drive, DriveLimits
+
+# The depth picture, square, of the hand's camera.
+CAMERA = "hand"
+PICTURE_PX = CELLS
+# What each plane of the network shows.
+LAYERS = ("depth", "target")
+ACT_S = 0.2
+# Shares of the greatest velocities: forward, turning left, the hand's pan left and tilt down.
+MOVES: tuple[tuple[float, float, float, float], ...] = (
+    (0.6, 0.0, 0.0, 0.0),
+    (-0.6, 0.0, 0.0, 0.0),
+    (0.0, 0.8, 0.0, 0.0),
+    (0.0, -0.8, 0.0, 0.0),
+    (0.0, 0.0, 0.8, 0.0),
+    (0.0, 0.0, -0.8, 0.0),
+    (0.0, 0.0, 0.3, 0.0),
+    (0.0, 0.0, -0.3, 0.0),
+    (0.0, 0.0, 0.0, 0.8),
+    (0.0, 0.0, 0.0, -0.8),
+    (0.0, 0.0, 0.0, 0.3),
+    (0.0, 0.0, 0.0, -0.3),
+)
+# The last act closes or opens the gripper, and furniture.
+GRASP = len(MOVES)
+ACTIONS = GRASP + 1
+# Where the target is, how the hand points, whether the last act was hindered or the hand holds
+# something, and the last act.
+_SEEN = 12
+FEATURES = _SEEN + ACTIONS
+# A grasp counts where the base is within reach of the target and the hand points at it so well.
+AIMED_RAD = 0.2
+FAR_M = 3.0
+
+# Depths up to this fill the bytes of a picture; 0 is nothing.
+_SEEN_M = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """Where a target is for a body and its hand.
+
+    Attributes:
+        gap_m: horizontal distance from the middle of the base.
+        bearing_rad: from the base's heading, to the left.
+        ahead, left, down: unit vector from the camera to the target, in the camera's axes.
+        far_m: from the camera.
+        pan_rad, tilt_rad: of the camera, from the base's heading to the left, and downwards.
+    """
+
+    gap_m: float
+    bearing_rad: float
+    ahead: float
+    left: float
+    down: float
+    far_m: float
+    pan_rad: float
+    tilt_rad: float
+
+    @staticmethod
+    def of(base: Pose, camera: Pose, target_m: Vec3) -> Aim:
+        """A target in `map`, for a base and an optical frame in `map`."""
+        x, y, _ = base.inverse().apply(target_m)
+        right, down, ahead = camera.inverse().apply(target_m)
+        far_m = max(math.hypot(right, down, ahead), 1e-6)
+        axis = camera.rotation()[:, 2]
+        pan = wrap_angle_rad(math.atan2(axis[1], axis[0]) - base.yaw_rad)
+        return Aim(
+            gap_m=math.hypot(x, y),
+            bearing_rad=math.atan2(y, x),
+            ahead=ahead / far_m,
+            left=-right / far_m,
+            down=down / far_m,
+            far_m=far_m,
+            pan_rad=pan,
+            tilt_rad=math.asin(max(-1.0, min(1.0, -float(axis[2])))),
+        )
+
+    @property
+    def off_rad(self) -> float:
+        """Angle between where the hand points and the target."""
+        return math.acos(max(-1.0, min(1.0, self.ahead)))
+
+    def is_close(self, reach_m: float) -> bool:
+        """Whether a grasp counts."""
+        return self.gap_m <= reach_m and self.off_rad <= AIMED_RAD
+
+
+def drive_of(action: int, limits: DriveLimits) -> Drive:
+    """The velocities of one act.
+
+    Raises:
+        IndexError: for the act that is no motion.
+    """
+    forward, turn, pan, tilt = MOVES[action]
+    return Drive(
+        ACT_S,
+        forward_m_s=forward * limits.forward_m_s,
+        turn_rad_s=turn * limits.turn_rad_s,
+        pan_rad_s=pan * limits.hand_rad_s,
+        tilt_rad_s=tilt * limits.hand_rad_s,
+    )
+
+
+def features_of(aim: Aim, last: int | None, *, hindered: bool, holds: bool) -> Floats:
+    """(FEATURES,) numbers beside the picture; `last` is the last act, None at the beginning."""
+    features = np.zeros(FEATURES, np.float32)
+    features[:_SEEN] = (
+        min(aim.gap_m, FAR_M) / FAR_M,
+        math.sin(aim.bearing_rad),
+        math.cos(aim.bearing_rad),
+        aim.ahead,
+        aim.left,
+        aim.down,
+        min(aim.far_m, FAR_M) / FAR_M,
+        math.sin(aim.pan_rad),
+        math.cos(aim.pan_rad),
+        math.sin(aim.tilt_rad),
+        hindered,
+        holds,
+    )
+    if last is not None:
+        features[_SEEN + last] = 1.0
+    return features
+
+
+# Numbers that change their sign where left and right are exchanged.
+_LEFT = [1, 4, 7]
+_MIRRORED_MOVES = [MOVES.index((f, -turn, -pan, tilt)) for f, turn, pan, tilt in MOVES]
+_MIRRORED = np.array([*_MIRRORED_MOVES, GRASP])
+
+
+def picture_of(depth_m: DepthImage, intrinsics: Intrinsics, aim: Aim) -> Bytes:
+    """(CELLS, CELLS) depths as bytes, of which the highest bit marks where the target is.
+
+    Args:
+        depth_m: (PICTURE_PX, PICTURE_PX) metres; 0 = nothing.
+        intrinsics: of this picture.
+        aim: where the target is.
+    """
+    near = np.clip(depth_m / _SEEN_M, 0.0, 1.0) * 127.0
+    made = np.where(depth_m > 0, np.maximum(near, 1.0), 0.0).astype(np.uint8)
+    if aim.ahead > 0.05:
+        column = math.floor(intrinsics.cx_px - intrinsics.fx_px * aim.left / aim.ahead + 0.5)
+        row = math.floor(intrinsics.cy_px + intrinsics.fy_px * aim.down / aim.ahead + 0.5)
+        # A square of three pixels, as far as it is in the picture.
+        made[max(0, row - 1) : max(0, row + 2), max(0, column - 1) : max(0, column + 2)] |= 128
+    return made
+
+
+def layers_of(pictures: Bytes, _features: Floats) -> Floats:
+    """(n, LAYERS, CELLS, CELLS) what a network reads, of (n, CELLS, CELLS)."""
+    layers = np.empty((len(pictures), len(LAYERS), CELLS, CELLS), np.float32)
+    layers[:, 0] = (pictures & 127) / np.float32(127.0)
+    layers[:, 1] = pictures >= 128
+    return layers
+
+
+def _mirrored(pictures: Bytes, features: Floats, acts: Acts) -> tuple[Bytes, Floats, Acts]:
+    features = features.copy()
+    features[:, _LEFT] *= -1.0
+    features[:, _SEEN:] = features[:, _SEEN:][:, _MIRRORED]
+    return np.ascontiguousarray(pictures[:, :, ::-1]), features, _MIRRORED[acts]
+
+
+MANIPULATION = PolicySpace(
+    skill="manipulate",
+    version="1",
+    described={
+        "camera": CAMERA,
+        "picture_px": PICTURE_PX,
+        "layers": list(LAYERS),
+        "features": FEATURES,
+        "moves": [list(move) for move in MOVES],
+        "act_s": ACT_S,
+        "aimed_rad": AIMED_RAD,
+    },
+    layers=len(LAYERS),
+    features=FEATURES,
+    actions=ACTIONS,
+    layers_of=layers_of,
+    mirrored=_mirrored,
+)

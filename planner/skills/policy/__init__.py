@@ -1,0 +1,1 @@
+"""Policies that drive a body by depth pictures: their space, network and file."""
