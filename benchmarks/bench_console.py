@@ -162,6 +162,12 @@ def rss_mb(process: int) -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
+def pss_mb(process: int) -> float:
+    """Memory of a process; of pages that others have, too, its share."""
+    found = re.search(r"Pss:\s+(\d+)", Path(f"/proc/{process}/smaps_rollup").read_text())
+    return int(found[1]) / 1024 if found else 0.0
+
+
 def without_stack(browser: Browser) -> list[tuple[str, str, str]]:
     """Latency, first paint and many pages over a server in this process."""
     world = World()
@@ -227,7 +233,7 @@ def beside_a_stack(browser: Browser) -> list[tuple[str, str, str]]:
             before_s, begun_s = cpu_s(process), time.monotonic()
             time.sleep(STACK_S)
             used = (cpu_s(process) - before_s) / (time.monotonic() - begun_s)
-            memory = rss_mb(process)
+            memory, share = rss_mb(process), pss_mb(process)
             # One more that looks, then 50.
             ((alone, loop),) = in_a_process(address[1], STACK_S, 1)
             crowd = in_a_process(address[1], STACK_S)
@@ -239,6 +245,7 @@ def beside_a_stack(browser: Browser) -> list[tuple[str, str, str]]:
     return [
         ("beside a task, one page with cameras", f"{100 * used:.1f} % of a core", "under 10 %"),
         ("its resident memory", f"{memory:.0f} MB", "under 200 MB"),
+        ("its share of that, other nodes have the rest", f"{share:.0f} MB", ""),
         (f"news to the slowest of {PAGES} pages, of those to one", f"{slowest:.2f}", "kept"),
         (f"robot's loop beside {PAGES} pages, of that beside one", f"{kept:.2f}", "0.95 or more"),
     ]
