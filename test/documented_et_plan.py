@@ -35,4 +35,25 @@ ET_PLAN: Mapping[str, str] = {
         "test/planner/episodes/et_generation/test_bodies.py"
         "::test_the_embedded_simulator_keeps_what_a_body_can_do"
     ),
+    "planner episodes generate et-plan --world embedded --split test --count 27 --seed 1 "
+    "-o TASKS": (
+        "test/planner/episodes/et_generation/test_bodies.py"
+        "::test_the_embedded_simulator_keeps_what_a_body_can_do"
+    ),
+    "planner episodes generate et-plan --split test --category navigation --count 100 --seed 5 "
+    "-o TASKS": (
+        "test/planner/episodes/et_generation/test_command.py"
+        "::test_equal_seeds_give_equal_files_with_unique_ids"
+    ),
+    "planner bench TASKS --planner et_agent --ranker learned --backend graph --out RUN": (
+        "test/planner/planning/test_et_plan_tasks.py::test_a_generated_task_is_done"
+    ),
+    **dict.fromkeys(
+        (
+            f"planner bench table all --episodes-of TASKS --backend {backend} --fault-rate 0 "
+            "--option traces=STORE --out RUNS"
+            for backend in ("graph", "embedded")
+        ),
+        "test/planner/bench/runs/test_all_planners.py::test_all_run_in_the_simulator_that_is_named",
+    ),
 }

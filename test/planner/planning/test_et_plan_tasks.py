@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +26,10 @@ from sim_bridge.backend import Backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.graph.backend import GraphBackend
+from sim_bridge.habitat.backend import HabitatBackend
+from sim_bridge.habitat.options import HabitatOptions
+
+STAND_IN = Path(__file__).parents[2] / "sim_bridge" / "habitat" / "stand_in.py"
 
 # Those that need neither a server nor full observability.
 ALONE = ("et_agent", "expert", "learned", "words")
@@ -57,6 +63,8 @@ def played(
     name: str,
     category: Category = Category.MANIPULATION,
     backend: Backend | None = None,
+    *,
+    all_known: bool = False,
 ) -> RunResult:
     episode, house = made(category)
     teacher = Teacher(Skill()) if PlannerChoice(name).part.needs_model else None
@@ -65,7 +73,7 @@ def played(
         house,
         episode,
         lambda task: make_planner(PlannerChoice(name), task, teacher),
-        RunOptions(images=False),
+        RunOptions(images=False, all_known=all_known),
     ).run()
 
 
@@ -125,3 +133,21 @@ def test_the_same_task_runs_in_the_embedded_simulator(name: str) -> None:
     result = played(name, backend=EmbeddedBackend(EmbeddedOptions(renderer="none")))
     assert result.events, result.outcome.text
     assert result.outcome.code is InstructionCode.DONE, result.outcome.text
+
+
+# Those that need to see nothing where everything is known: the stand-in draws grey.
+BLIND = ("expert", "helper", "partnr_finetuned", "partnr_react", "partnr_summary", "partnr_tools")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*BLIND, "words"])
+def test_the_same_task_runs_on_habitat_with_everything_known(tmp_path: Path, name: str) -> None:
+    cache = str(tmp_path / "cache")
+    options = HabitatOptions(python=sys.executable, cache=cache, answer_timeout_s=120.0)
+    backend = HabitatBackend(options, worker=STAND_IN)
+    try:
+        result = played(name, backend=backend, all_known=True)
+    finally:
+        backend.close()
+    assert result.outcome.code is InstructionCode.DONE, result.outcome.text
+    assert result.verdict.success
