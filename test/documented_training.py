@@ -72,6 +72,15 @@ TRAINING: Mapping[str, str] = {
         "test/planner/training/skills/test_skill_training.py"
         "::test_imitation_runs_to_the_end_and_goes_on"
     ),
+    "planner train skill navigate data/navigate --rounds 8 --first 10000 --more 5000 --steps 500": (
+        "test/planner/training/skills/test_skill_training.py"
+        "::test_imitation_runs_to_the_end_and_goes_on"
+    ),
+    "planner train skill manipulate data/manipulate --rounds 6 --first 8000 --more 4000 "
+    "--steps 400": (
+        "test/planner/training/skills/test_skill_training.py"
+        "::test_imitation_runs_to_the_end_and_goes_on"
+    ),
     "planner train skill navigate data/ppo --by ppo --start data/navigate/navigate.safetensors": (
         "test/planner/training/skills/test_skill_training.py"
         "::test_reinforcement_runs_to_the_end_and_goes_on"

@@ -73,8 +73,9 @@ def test_bodies_move_as_the_options_of_skills_say() -> None:
     done = planner.run("night_light_0", memory="full", agents=1, skill_options=noisy)
     results = [event.result for event in done.result.events if event.result is not None]
     assert not all(result.succeeded for result in results)
-    with pytest.raises(PlannerError, match="skill_kind learned: no policy ships"):
-        planner.run("night_light_0", skill_options={"skill_kind": "learned"})
+    learned = {"skill_kind": "learned", "skill_hand_policy": "/no/such"}
+    with pytest.raises(PlannerError, match="/no/such: cannot be read"):
+        planner.run("night_light_0", skill_options=learned)
 
 
 def test_the_command_takes_them_as_flags(

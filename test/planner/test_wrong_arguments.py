@@ -31,7 +31,7 @@ WRONG = {
     "run night_light_0 --agents two": ("argument --agents: invalid int value: 'two'", ""),
     "run no/such.json": ("no/such.json: cannot be read", ""),
     "run night_light_0 --skill-kind lerned": ("option skill_kind: expected one of oracle", ""),
-    "run night_light_0 --skill-kind learned": ("skill_kind learned: no policy ships", ""),
+    "run night_light_0 --skill-kind learned --skill-hand-policy p": ("p: cannot be read", ""),
     "run night_light_0 --skill-policy p": ("option skill_policy: is of skill_kind learned", ""),
     "bench heldout --out x --skill-noise 99": ("option skill_noise: 99.0 is greater than 10", ""),
     "bench heldout --out x --skill-kind learned --skill-policy /no/such": (
