@@ -95,7 +95,7 @@ class DepthMap:
     """What depth pictures have shown of the floor, and where the body has been.
 
     A cell is unknown, free or occupied; what once was occupied stays so, as a table does whose
-    floor is seen under it.
+    floor is seen under it. Where no way is left everything is forgotten, and seen again.
     """
 
     def __init__(self, base: Pose) -> None:
@@ -174,6 +174,8 @@ class DepthMap:
         )
         self.way_m = points + self._origin
         if not len(points):
+            # Somebody who walked by may have closed it: what is there is seen again.
+            self._cells &= _TRAIL
             return
         dx, dy = (self.way_m - (x, y)).T
         c, s = math.cos(base.yaw_rad), math.sin(base.yaw_rad)

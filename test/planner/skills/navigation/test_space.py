@@ -162,3 +162,18 @@ def test_the_way_is_drawn_from_the_body_towards_the_goal() -> None:
     assert rows.min() <= MIDDLE - 9
     assert set(range(MIDDLE - 9, MIDDLE - 2)) <= set(rows.tolist()), "without a gap"
     assert abs(columns - MIDDLE).max() <= 3
+
+
+def test_where_no_way_is_left_the_map_is_seen_again() -> None:
+    made = wall(1.55)
+    for yaw in range(0, 360, 30):
+        turned = Pose.planar(0.0, 0.0, math.radians(yaw))
+        made.add(np.full((64, 64), 1.0, np.float32), LENS, turned.compose(CAMERA), turned)
+    layers(made, goal=Goal(6.0, 0.0))
+    assert not len(made.way_m), "walls on all sides"
+    assert layers(made, goal=Goal(6.0, 0.0))[0].sum() == 0
+    made.add(np.full((64, 64), 1.55, np.float32), LENS, CAMERA, BASE)
+    occupied, _, trail, _, way = layers(made, goal=Goal(6.0, 0.0))
+    assert occupied.sum() > 5
+    assert trail.sum() >= 1
+    assert way.sum() > 5, "around the only wall that is still there"
