@@ -6,31 +6,24 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium import spaces
 
+from planner.app.policy_env import PolicyEnv, PolicyObservation
 from planner.skills.manipulation.space import (
     ACT_S,
-    ACTIONS,
     CAMERA,
-    FEATURES,
     GRASP,
+    MANIPULATION,
     MOVES,
-    PICTURE_PX,
     Aim,
     drive_of,
     features_of,
     picture_of,
 )
-from planner.skills.policy.space import CELLS, Bytes, Floats
 from planner.world.floor_grid import DistanceField
 from planner.world.geometry import Vec3, wrap_angle_rad
 from planner.world.house import Furniture, House
 from planner.world.vocabulary import AgentKind
-from sim_bridge.embedded.depth_world import DepthWorld
-
-ManipulationObservation = dict[str, Bytes | Floats]
 
 MAX_ACTS = 60
 # Rewards of the kinds that the paper names: towards the target, success, slack; and mistakes.
@@ -44,7 +37,7 @@ _AHEAD_CELLS = 4
 _DRAWS = 2000
 
 
-class ManipulationEnv(gymnasium.Env[ManipulationObservation, np.int64]):
+class ManipulationEnv(PolicyEnv):
     """A body comes within reach of a point on furniture, points its hand at it and grasps.
 
     An observation has the depth picture of the hand's camera (64 x 64) in which the target is
@@ -54,61 +47,25 @@ class ManipulationEnv(gymnasium.Env[ManipulationObservation, np.int64]):
     small penalties of acts, collisions and grasps in vain.
     """
 
-    metadata = {"render_modes": ["depth"]}  # noqa: RUF012 - as gymnasium has it
-
     def __init__(
         self,
         houses: Sequence[House],
         kind: AgentKind = AgentKind.ROBOT,
         episodes_of_house: int = 40,
     ) -> None:
-        """Draws from `houses`.
+        """As `PolicyEnv`."""
+        super().__init__(houses, MANIPULATION, CAMERA, kind, episodes_of_house)
 
-        Args:
-            houses: at least one.
-            kind: of the body.
-            episodes_of_house: before the next house is drawn.
-
-        Raises:
-            ValueError: without houses.
-        """
-        if not houses:
-            raise ValueError("houses: expected at least one, got none")
-        self._houses, self._kind = tuple(houses), kind
-        self._worlds: dict[str, DepthWorld] = {}
-        self._episodes_of_house, self._left_in_house = episodes_of_house, 0
-        self._house = self._houses[0]
-        self.observation_space = spaces.Dict(  # type: ignore[assignment]
-            {
-                "map": spaces.Box(0, 255, (CELLS, CELLS), np.uint8),
-                "features": spaces.Box(-1.0, 1.0, (FEATURES,), np.float32),
-            }
-        )
-        self.action_space = spaces.Discrete(ACTIONS)
-        self._acts, self._holds, self._hindered = 0, False, False
-        self._last: int | None = None
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ManipulationObservation, dict[str, Any]]:
-        """A new target and start; `options` may name a `house` by its number."""
-        super().reset(seed=seed, options=options)
-        named = (options or {}).get("house")
-        if named is not None:
-            self._house, self._left_in_house = self._houses[named], self._episodes_of_house
-        elif self._left_in_house <= 0:
-            self._house = self._houses[int(self.np_random.integers(len(self._houses)))]
-            self._left_in_house = self._episodes_of_house
-        self._left_in_house -= 1
-        self._world = self._world_of(self._house)
+    def _begin(self) -> None:
         self._draw_task()
-        self._acts, self._last, self._hindered = 0, None, False
+        self._acts = 0
+        self._last: int | None = None
+        self._hindered = False
         self._holds = bool(self.np_random.random() < 0.5)
-        return self._observation(), self._info()
 
     def step(
         self, action: np.int64 | int
-    ) -> tuple[ManipulationObservation, float, bool, bool, dict[str, Any]]:
+    ) -> tuple[PolicyObservation, float, bool, bool, dict[str, Any]]:
         """Drives for one act, or grasps."""
         act, before, reward = int(action), self._left(), -SLACK_PENALTY
         self._hindered, done = False, False
@@ -138,10 +95,6 @@ class ManipulationEnv(gymnasium.Env[ManipulationObservation, np.int64]):
         if abs(tilt_off) > _AIMED_RAD and aim.tilt_rad < math.pi / 2 - 0.05:
             return MOVES.index((0.0, 0.0, 0.0, math.copysign(_speed(tilt_off), tilt_off)))
         return GRASP
-
-    def render(self) -> Any:
-        """The depth picture, (64, 64) metres."""
-        return self._world.depth()
 
     def _approach(self) -> int:
         """Along the shortest way to where the target is within reach."""
@@ -191,12 +144,6 @@ class ManipulationEnv(gymnasium.Env[ManipulationObservation, np.int64]):
                 return world.grid.point(int(cell))
         return None
 
-    def _world_of(self, house: House) -> DepthWorld:
-        world = self._worlds.get(house.name)
-        if world is None:
-            world = self._worlds[house.name] = DepthWorld(house, self._kind, CAMERA, PICTURE_PX)
-        return world
-
     def _aim(self) -> Aim:
         return Aim.of(self._world.base, self._world.optical, self._target_m)
 
@@ -205,7 +152,7 @@ class ManipulationEnv(gymnasium.Env[ManipulationObservation, np.int64]):
         aim = self._aim()
         return max(0.0, aim.gap_m - _NEAR * self._world.reach_m) + 0.5 * aim.off_rad
 
-    def _observation(self) -> ManipulationObservation:
+    def _observation(self) -> PolicyObservation:
         aim = self._aim()
         return {
             "map": picture_of(self._world.depth(), self._world.intrinsics, aim),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.app.manipulation_env import ManipulationEnv
-from planner.skills.manipulation.space import GRASP, layers_of
-from planner.skills.policy.network import scores
+from planner.app.policy_scores import played
+from planner.skills.manipulation.space import GRASP, MANIPULATION
 from planner.skills.policy.space import Floats
 from planner.world.house import House
 
@@ -36,25 +36,15 @@ def score_handling(
 ) -> list[ManipulationScore]:
     """Tries of a policy, as many in each house; None = of the guide that knows the floor."""
     environment = ManipulationEnv(houses)
-    environment.reset(seed=seed)
-    found = []
-    for number, house in enumerate(houses):
-        for _ in range(tries):
-            seen, _ = environment.reset(options={"house": number})
-            acts, in_vain, grasped, ended = 0, 0, False, False
-            while not ended:
-                if weights is None:
-                    act = environment.guided()
-                else:
-                    features = seen["features"][None]
-                    layers = layers_of(seen["map"][None], features)  # type: ignore[arg-type]
-                    act = int(np.argmax(scores(weights, layers, features)[0]))  # type: ignore[arg-type]
-                seen, _, grasped, truncated, _ = environment.step(act)
-                acts += 1
-                ended = grasped or truncated
-                in_vain += act == GRASP and not grasped
-            found.append(ManipulationScore(house.name, grasped, in_vain, acts))
-    return found
+    return [
+        ManipulationScore(
+            one.info["house"],
+            one.done,
+            one.acts.count(GRASP) - one.done,
+            len(one.acts),
+        )
+        for one in played(environment, MANIPULATION, weights, len(houses), tries, seed)
+    ]
 
 
 def handling_table(tries: Sequence[ManipulationScore]) -> str:

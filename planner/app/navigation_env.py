@@ -6,32 +6,28 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium import spaces
 
+from planner.app.policy_env import PolicyEnv, PolicyObservation
 from planner.skills.navigation.space import (
     ACT_S,
     ACTIONS,
     ARRIVED_M,
     CAMERA,
-    FEATURES,
-    MAX_CODE,
-    PICTURE_PX,
+    NAVIGATION,
+    ActChoice,
     DepthMap,
     Goal,
     drive_of,
     features_of,
 )
-from planner.skills.policy.space import CELLS, Bytes, Floats
+from planner.skills.policy.space import Floats
 from planner.world.floor_grid import DistanceField, FloorGrid
-from planner.world.geometry import Pose, wrap_angle_rad
+from planner.world.geometry import wrap_angle_rad
 from planner.world.house import House
 from planner.world.vocabulary import AgentKind
-from sim_bridge.embedded.depth_world import DepthWorld, free_point
+from sim_bridge.embedded.depth_world import free_point
 from sim_bridge.embedded.driving import slid
-
-NavigationObservation = dict[str, Bytes | Floats]
 
 MAX_ACTS = 250
 NEAREST_GOAL_M = 1.0
@@ -45,7 +41,7 @@ _PASSED_M = 0.1
 _TURN_RAD = 0.5
 
 
-class NavigationEnv(gymnasium.Env[NavigationObservation, np.int64]):
+class NavigationEnv(PolicyEnv):
     """A body drives to a point of its house by what its depth camera showed.
 
     An observation has the map that the depth pictures (64 x 64) gave so far, around the body, and
@@ -54,8 +50,6 @@ class NavigationEnv(gymnasium.Env[NavigationObservation, np.int64]):
     0.3 m, and small penalties of acts and collisions.
     """
 
-    metadata = {"render_modes": ["depth"]}  # noqa: RUF012 - as gymnasium has it
-
     def __init__(
         self,
         houses: Sequence[House],
@@ -63,55 +57,25 @@ class NavigationEnv(gymnasium.Env[NavigationObservation, np.int64]):
         episodes_of_house: int = 20,
         farthest_m: float = math.inf,
     ) -> None:
-        """Draws from `houses`.
-
-        Args:
-            houses: at least one.
-            kind: of the body.
-            episodes_of_house: before the next house is drawn.
-            farthest_m: goals farther along the way are not drawn.
-        """
-        if not houses:
-            raise ValueError("houses: expected at least one, got none")
-        self._houses, self._kind = tuple(houses), kind
-        self._worlds: dict[str, DepthWorld] = {}
+        """As `PolicyEnv`; goals farther than `farthest_m` along the way are not drawn."""
+        super().__init__(houses, NAVIGATION, CAMERA, kind, episodes_of_house)
         self._guides: dict[str, FloorGrid] = {}
-        self._episodes_of_house, self._farthest_m = episodes_of_house, farthest_m
-        self.observation_space = spaces.Dict(  # type: ignore[assignment]
-            {
-                "map": spaces.Box(0, MAX_CODE, (CELLS, CELLS), np.uint8),
-                "features": spaces.Box(-1.0, 1.0, (FEATURES,), np.float32),
-            }
-        )
-        self.action_space = spaces.Discrete(len(ACTIONS))
-        self._left_in_house = 0
-        self._house = self._houses[0]
+        self._farthest_m = farthest_m
+
+    def _begin(self) -> None:
+        self._draw_task()
         self._acts, self._walked_m = 0, 0.0
         self._last: int | None = None
         self._hindered = False
+        self._map, self._choice = DepthMap(self._world.base), ActChoice()
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NavigationObservation, dict[str, Any]]:
-        """A new start and goal; `options` may name a `house` by its number."""
-        super().reset(seed=seed, options=options)
-        named = (options or {}).get("house")
-        if named is not None:
-            self._house, self._left_in_house = self._houses[named], self._episodes_of_house
-        elif self._left_in_house <= 0:
-            self._house = self._houses[int(self.np_random.integers(len(self._houses)))]
-            self._left_in_house = self._episodes_of_house
-        self._left_in_house -= 1
-        self._world = self._world_of(self._house)
-        self._draw_task()
-        self._acts, self._walked_m = 0, 0.0
-        self._last, self._hindered = None, False
-        self._map = DepthMap(self._world.base)
-        return self._observation(), self._info()
+    def chosen(self, rated: Floats) -> int:
+        """The act for a policy's scores, as `ActChoice` has it."""
+        return self._choice.of(rated, self.base)
 
     def step(
         self, action: np.int64 | int
-    ) -> tuple[NavigationObservation, float, bool, bool, dict[str, Any]]:
+    ) -> tuple[PolicyObservation, float, bool, bool, dict[str, Any]]:
         """Drives for one act."""
         world, before_m, at = self._world, self._left_m(), self._world.base.position_m
         free = world.drive(drive_of(int(action), world.limits))
@@ -159,15 +123,6 @@ class NavigationEnv(gymnasium.Env[NavigationObservation, np.int64]):
             points.append(self._goal_m)
         return points
 
-    @property
-    def base(self) -> Pose:
-        """Where the body is in `map`."""
-        return self._world.base
-
-    def render(self) -> Any:
-        """The depth picture, (64, 64) metres."""
-        return self._world.depth()
-
     def _draw_task(self) -> None:
         grid, rng = self._world.grid, self.np_random
         while True:
@@ -183,7 +138,7 @@ class NavigationEnv(gymnasium.Env[NavigationObservation, np.int64]):
 
     def _guide_of(self, goal: int, start: int) -> tuple[FloorGrid, DistanceField]:
         """The grid and field that the guide follows: away from walls, unless no way is left."""
-        grid = self._guides[self._house.name]
+        grid = self._guide_grid_of(self._house)
         gx, gy = self._world.grid.point(goal)
         near = grid.nearest_free(gx, gy, 0.3)
         if near is not None:
@@ -194,14 +149,10 @@ class NavigationEnv(gymnasium.Env[NavigationObservation, np.int64]):
                 return grid, field
         return self._world.grid, self._field
 
-    def _world_of(self, house: House) -> DepthWorld:
-        world = self._worlds.get(house.name)
-        if world is None:
-            world = DepthWorld(house, self._kind, CAMERA, PICTURE_PX)
-            self._worlds[house.name] = world
-            radius = 0.28 + GUIDE_CLEARANCE_M
-            self._guides[house.name] = FloorGrid.of(house, radius)
-        return world
+    def _guide_grid_of(self, house: House) -> FloorGrid:
+        if house.name not in self._guides:
+            self._guides[house.name] = FloorGrid.of(house, 0.28 + GUIDE_CLEARANCE_M)
+        return self._guides[house.name]
 
     def _left_m(self) -> float:
         """Metres left along the shortest way."""
@@ -216,7 +167,7 @@ class NavigationEnv(gymnasium.Env[NavigationObservation, np.int64]):
     def _goal_now(self) -> Goal:
         return Goal.of(self._world.base, self._goal_m)
 
-    def _observation(self) -> NavigationObservation:
+    def _observation(self) -> PolicyObservation:
         world = self._world
         base = world.base
         self._map.add(world.depth(), world.intrinsics, world.optical, base)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.app.navigation_env import NavigationEnv
-from planner.skills.navigation.space import ActChoice, layers_of
-from planner.skills.policy.network import scores
+from planner.app.policy_scores import played
+from planner.skills.navigation.space import NAVIGATION
 from planner.skills.policy.space import Floats
 from planner.world.house import House
 
@@ -40,36 +40,19 @@ def score_policy(
 ) -> list[NavigationScore]:
     """Walks of a policy, as many in each house; None = of the guide that knows the houses.
 
-    The policy acts as `ActChoice` says, and ends where it takes itself to be within 0.3 m.
+    A walk ends where the body takes itself to be within 0.3 m of its goal.
     """
     environment = NavigationEnv(houses)
-    environment.reset(seed=seed)
-    found = []
-    for number in range(len(houses)):
-        for _ in range(walks):
-            seen, info = environment.reset(options={"house": number})
-            acts, ended, choice = 0, False, ActChoice()
-            while not ended:
-                if weights is None:
-                    act = environment.guided()
-                else:
-                    features = seen["features"][None]
-                    layers = layers_of(seen["map"][None], features)  # type: ignore[arg-type]
-                    rated = scores(weights, layers, features)[0]  # type: ignore[arg-type]
-                    act = choice.of(rated, environment.base)
-                seen, _, arrived, truncated, info = environment.step(act)
-                acts += 1
-                ended = arrived or truncated
-            found.append(
-                NavigationScore(
-                    info["house"],
-                    info["distance_m"] <= SUCCESS_M,
-                    info["shortest_m"],
-                    info["walked_m"],
-                    acts,
-                )
-            )
-    return found
+    return [
+        NavigationScore(
+            one.info["house"],
+            one.info["distance_m"] <= SUCCESS_M,
+            one.info["shortest_m"],
+            one.info["walked_m"],
+            len(one.acts),
+        )
+        for one in played(environment, NAVIGATION, weights, len(houses), walks, seed)
+    ]
 
 
 def score_table(walks: Sequence[NavigationScore]) -> str:

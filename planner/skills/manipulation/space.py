@@ -187,6 +187,7 @@ MANIPULATION = PolicySpace(
         "act_s": ACT_S,
         "aimed_rad": AIMED_RAD,
     },
+    max_code=255,
     layers=len(LAYERS),
     features=FEATURES,
     actions=ACTIONS,

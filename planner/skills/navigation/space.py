@@ -51,7 +51,6 @@ _STUCK_ACTS, _STUCK_M, _STUCK_TEMPERATURE = 10, 0.1, 2.0
 # The whole map: a square around where the body began.
 _MAP_CELLS = 800
 _FREE, _OCCUPIED, _TRAIL, _WAY = 1, 2, 4, 8
-MAX_CODE = _FREE | _OCCUPIED | _TRAIL | _WAY
 
 # The act of each mirrored one: left and right are exchanged.
 _MIRRORED = np.array([ACTIONS.index((forward, -turn)) for forward, turn in ACTIONS])
@@ -263,6 +262,7 @@ NAVIGATION = PolicySpace(
         "actions": [list(action) for action in ACTIONS],
         "act_s": ACT_S,
     },
+    max_code=_FREE | _OCCUPIED | _TRAIL | _WAY,
     layers=len(LAYERS),
     features=FEATURES,
     actions=len(ACTIONS),

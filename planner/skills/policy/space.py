@@ -27,6 +27,7 @@ class PolicySpace:
         skill: as `planner train skill` names it.
         version: of the space; files of another one are refused.
         described: everything that has to be the same in a policy's file.
+        max_code: the highest byte of an observation.
         layers: planes that the network reads.
         features: numbers beside them.
         actions: how many acts there are.
@@ -37,6 +38,7 @@ class PolicySpace:
     skill: str
     version: str
     described: Mapping[str, object]
+    max_code: int
     layers: int
     features: int
     actions: int
