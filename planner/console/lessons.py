@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from planner.console.table import Json
+from planner.world.episode import read_episode
+from planner.world.house_checks import find_episode
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,44 +17,44 @@ class Lesson:
     Attributes:
         episode: name of a shipped one.
         title: what is practised.
-        words: its instruction.
         hint: what to think of.
     """
 
     episode: str
     title: str
-    words: str
     hint: str
+
+    @property
+    def words(self) -> str:
+        """The episode's instruction."""
+        return _instruction(self.episode)
+
+
+@lru_cache(maxsize=8)
+def _instruction(episode: str) -> str:
+    return read_episode(find_episode(episode)).instruction
 
 
 LESSONS = (
     Lesson(
         "books_back_0",
         "find things and bring them",
-        "Someone has been reading in bed. Bring three of the books from the bedrooms back to the "
-        "shelves in the living room, and the magazine as well.",
         "Look around in a room first: what nobody has seen cannot be picked up.",
     ),
     Lesson(
         "bedside_0",
         "put things next to each other",
-        "Grandma wants her alarm clock and her spectacles within reach: place them next to each "
-        "other on any nightstand.",
         "Put the second thing on the piece that has the first one: it stands beside it if there "
         "is room.",
     ),
     Lesson(
         "bathroom_order_0",
         "keep an order",
-        "Before the hand towel goes into the bathroom cabinet, the shampoo and the soap have to be "
-        "in there.",
         "Open the cabinet first. What is put in too early does not count.",
     ),
     Lesson(
         "clean_plates_0",
         "change what things are like",
-        "None of the plates is clean, neither the two in the living room nor the one in the "
-        "kitchen. Please see to all of them.",
         "A robot cannot clean: this is for who is a human agent.",
     ),
 )
