@@ -39,6 +39,13 @@ class Reading:
     task_class: TaskClass
     errands: tuple[Errand, ...]
 
+    @property
+    def only_sought(self) -> Sought | None:
+        """What a task only asks to find; None if it was not understood or asks for more."""
+        if len(self.errands) != 1 or self.errands[0].place is not None:
+            return None
+        return self.errands[0].target
+
 
 @lru_cache(maxsize=1024)
 def read_task(text: str) -> Reading:

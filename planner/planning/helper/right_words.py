@@ -18,13 +18,12 @@ def statements_of_words(text: str) -> tuple[Statement, ...]:
     Raises:
         ModelError: if the words are not understood, ask for more, or name what no program can.
     """
-    errands = read_task(text).errands
-    if len(errands) != 1 or errands[0].place is not None:
+    sought = read_task(text).only_sought
+    if sought is None:
         raise ModelError(
             f"the right replies follow from an episode's goal, and this task has none: {text!r} "
             "does not only ask to find one thing"
         )
-    sought = errands[0].target
     category = _category(sought)
     variable = "".join(f"_{c.lower()}" if c.isupper() else c for c in category).strip("_")
     return (

@@ -83,12 +83,12 @@ def errands_of_words(
     Raises:
         ModelError: if they are not understood, or ask for more than to find one thing.
     """
-    found = read_task(text).errands
-    if len(found) != 1 or found[0].place is not None:
+    sought = read_task(text).only_sought
+    if sought is None:
         raise ModelError(f"{NO_GOAL}; its words do not only ask to find one thing: {text!r}")
     nothing = Goal((), {}, (), (), frozenset())
     writer = _Errands(nothing, context, instances, seen)
-    return (writer.finding(found[0].target.word),)
+    return (writer.finding(sought.word),)
 
 
 class _Errands:

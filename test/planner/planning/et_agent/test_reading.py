@@ -148,3 +148,17 @@ def test_what_names_nothing_is_not_understood() -> None:
 def test_the_prompt_shows_thirteen_examples_of_all_classes() -> None:
     assert len(EXAMPLES) == 13
     assert {task_class for _, task_class in EXAMPLES} == set(TaskClass)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("Please find a mug near the sink.", "mug"),
+        ("Put the mug on the table.", None),
+        ("Find the mug and then find the plate.", None),
+        ("Abracadabra.", None),
+    ],
+)
+def test_a_task_may_only_ask_to_find_one_thing(text: str, word: str | None) -> None:
+    sought = read_task(text).only_sought
+    assert (None if sought is None else sought.word) == word
