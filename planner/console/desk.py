@@ -205,6 +205,13 @@ class Desk:
 
         def ended(good: bool, text: str) -> None:
             self._is_ending = False
+            if good:
+                # The judge may not have said anything since the try began, and its verdict may
+                # have come before this answer.
+                self._tries.expect_verdict()
+                shown = self.view.table.get("judge", "now")
+                if isinstance(shown, dict) and shown["state"] != "running":
+                    self._judged(shown)
             done(good, text)
 
         self.orders.finish(ended)

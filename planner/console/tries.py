@@ -69,6 +69,12 @@ class Tries:
             now.percent, now.state = percent, state
             return now if state != "running" else None
 
+    def expect_verdict(self) -> None:
+        """The judge was asked for its verdict: the next one is of the running try."""
+        with self._lock:
+            if self._tries:
+                self._tries[-1].is_judged = True
+
     def give_up(self) -> Try | None:
         """The running try ends as it is, without a verdict; None if there is none."""
         with self._lock:

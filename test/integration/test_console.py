@@ -155,13 +155,16 @@ def test_an_episode_to_practise_with_is_loaded_and_ended(stack: Command, browser
     wait(page, "document.querySelector('#where').textContent.includes('bedside_0')")
     wait(page, "document.querySelector('#tutorial').textContent.includes('Hint: Put the second')")
     wait(page, "document.querySelector('#judge').textContent.includes('alarm_clock_0')")
-    press(page, "Be agent_1")
+    # A try of this test that failed may have left the seat and tries of its own.
+    if not page.run(IS_PARTNER):
+        press(page, "Be agent_1")
     press(page, "We are done")
     wait(page, "document.querySelector('#judge .failed')")
-    wait(page, "document.querySelector('#tries').textContent.includes('Try 1: 0')")
+    wait(page, "/Try \\d: 0/.test(document.querySelector('#tries').textContent)")
     wait(page, "document.querySelector('#why').textContent.includes('parts are open')")
-    press(page, "Try again (2 of 3)")
-    wait(page, "document.querySelector('#tries').textContent.includes('Try 2: running')")
+    press(page, "Try again (")
+    wait(page, "/Try \\d: running/.test(document.querySelector('#tries').textContent)")
+    press(page, "Stop being agent_1")
 
 
 @pytest.mark.slow

@@ -38,10 +38,13 @@ from planner.world.house_checks import load_shipped_episode
 
 
 class Robots:
-    """Notes what it is asked for; ends all of it at once."""
+    """Notes what it is asked for; ends all of it at once, or a finish when the test says so."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[object, ...]] = []
+        # Whether an end is held back, and those that are.
+        self.is_slow = False
+        self.waiting: list[Done] = []
 
     def instruct(
         self, words: str, agents: Sequence[str], dialogue: Sequence[str], done: Done
@@ -55,7 +58,10 @@ class Robots:
 
     def finish(self, done: Done) -> None:
         self.asked.append(("finish",))
-        done(True, "success")
+        if self.is_slow:
+            self.waiting.append(done)
+        else:
+            done(True, "success")
 
     def load(self, episode: str, done: Done) -> None:
         self.asked.append(("load", episode))
@@ -473,6 +479,29 @@ def test_who_is_in_control_loads_an_episode_to_practise_with(office: Office) -> 
     assert office.robots.asked[-1] == ("finish",)
     office.view.take("/evaluation/result", judgement(1.0, 1, clock=True))
     assert office.view.table.get("practice", "done") == [2]
+
+
+@pytest.mark.parametrize("verdict_is_first", [True, False])
+def test_persons_may_end_a_try_before_the_judge_has_said_anything_of_it(
+    office: Office, verdict_is_first: bool
+) -> None:
+    page = office.page("aaaaaaaa")
+    office.view.take("/world/info", info("agent_0", "agent_1"))
+    assert office.give(page, Practice(type="practice", order=1, lesson=2))[0] is True
+    office.give(page, PARTNER)
+    office.robots.is_slow = True
+    answers: list[tuple[bool, str]] = []
+    office.desk.give(page, FINISH, lambda good, text: answers.append((good, text)))
+    verdict = judgement(1.0, 2, clock=False)
+    if verdict_is_first:
+        office.view.take("/evaluation/result", verdict)
+    office.robots.waiting.pop()(True, "failure")
+    if not verdict_is_first:
+        office.view.take("/evaluation/result", verdict)
+    assert answers == [(True, "failure")]
+    assert office.lines()[-1]["what"] in ("try ended", "finish ended")
+    ends = [line for line in office.lines() if line["what"] == "try ended"]
+    assert [(end["try"], end["state"], end["percent"]) for end in ends] == [(1, "failed", 0.0)]
 
 
 def test_the_episodes_to_practise_with_are_of_each_type_and_in_one_house() -> None:
