@@ -47,19 +47,19 @@ test-fast: setup ## tests without ROS
 slow-properties: setup
 	@$(TIMED) 'slow tests without ROS' $(UNIT) slow-unit $(UNIT_OPTIONS) -m 'slow or hypothesis' --hypothesis-profile=whole $(ARGS)
 
-# Three files at a time, each in a ROS domain of its own, as they mostly wait. The order is that of
+# Several files at a time, each in a ROS domain of its own, as they mostly wait. The order is that of
 # test/integration/conftest.py.
 # A test process that hangs in the middleware, where no signal reaches Python, ends after a while.
 INTEGRATION := scripts/second_try.sh
 INTEGRATION_OPTIONS := test/integration \
   -o faulthandler_timeout=330 -o faulthandler_exit_on_timeout=true \
-  -n 3 --dist loadfile --no-loadscope-reorder -rR --reruns 2
+  --dist loadfile --no-loadscope-reorder -rR --reruns 2
 
 test-integration: setup ## tests with real ROS nodes
-	@$(TIMED) 'integration tests' $(INTEGRATION) integration $(INTEGRATION_OPTIONS) -m 'not slow' $(ARGS)
+	@$(TIMED) 'integration tests' $(INTEGRATION) integration -n 5 $(INTEGRATION_OPTIONS) -m 'not slow' $(ARGS)
 
 slow-integration: setup
-	@$(TIMED) 'slow integration tests' $(INTEGRATION) slow-integration $(INTEGRATION_OPTIONS) -m slow $(ARGS)
+	@$(TIMED) 'slow integration tests' $(INTEGRATION) slow-integration -n 3 $(INTEGRATION_OPTIONS) -m slow $(ARGS)
 
 nightly: setup ## interfaces for C++ too; evaluator and reference, 10,000 random cases (about an hour)
 	@source scripts/env.sh && $(TIMED) 'all interfaces' $(BIN)/colcon --log-base .ws/whole/log build \

@@ -166,6 +166,7 @@ def terminal(client: Client, asked: Asked) -> Iterator[Terminal]:
     made.process.wait()
 
 
+@pytest.mark.slow
 def test_at_a_terminal_what_was_typed_before_the_question_is_no_answer(
     client: Client, asked: Asked, terminal: Terminal
 ) -> None:

@@ -81,6 +81,7 @@ def test_a_simulator_that_hangs_while_idle_is_told_and_replaced(
         client.close()
 
 
+@pytest.mark.slow
 def test_the_bridge_outlives_its_simulator(world: Path, settings: Path, orders: Path) -> None:
     with bridge(backend="habitat", episode=world, backend_config=settings) as running:
         client = Client()

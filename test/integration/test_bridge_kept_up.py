@@ -42,6 +42,7 @@ def running() -> Iterator["subprocess.Popen[str]"]:
             process.kill()
 
 
+@pytest.mark.slow
 def test_a_bridge_that_is_killed_comes_back(running: "subprocess.Popen[str]") -> None:
     started = read_until(running, "bridge started")
     read_until(running, READY)

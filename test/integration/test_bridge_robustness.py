@@ -126,6 +126,7 @@ def test_a_client_that_died_before_its_goal_was_read_sets_no_agent_moving(world:
         client.close()
 
 
+@pytest.mark.slow
 def test_a_client_that_leaves_stops_no_goal_but_its_own(world: Path) -> None:
     with bridge(episode=world, rate=4.0) as running:
         for _ in range(4):

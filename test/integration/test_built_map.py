@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
 from bridge_harness import Client, write_world
 from nav_msgs.msg import OccupancyGrid
 from node_processes import running
@@ -22,6 +23,7 @@ from planner.world.skill import SkillCode
 from planner.world.vocabulary import AgentKind
 
 
+@pytest.mark.slow
 def test_a_planner_begins_once_the_house_is_explored(
     tmp_path: Path, small_house: House, small_episode: Episode
 ) -> None:

@@ -53,6 +53,7 @@ def _check_replay(bag: Path, out: Path) -> None:
         run_through(Namespace(through=["memory:=learned"], output=None, **given))
 
 
+@pytest.mark.slow
 def test_a_run_without_pictures_is_remembered_recorded_and_judged(tmp_path: Path) -> None:
     successful_run(
         backend="graph",

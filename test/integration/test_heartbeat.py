@@ -96,6 +96,7 @@ def test_a_goodbye_ends_the_attendance_at_once(world: Bridge, client: Client) ->
     assert client.do("navigate", WALK).code == PrimitiveCode.NOT_ALLOWED
 
 
+@pytest.mark.slow
 def test_the_command_attends_until_it_is_ended(world: Bridge, client: Client) -> None:
     states = client.listen(DiagnosticStatus, f"/{ROBOT}/safety/state", LATCHED)
     with attend_command(ROBOT) as command:

@@ -7,6 +7,7 @@ import re
 import threading
 from contextlib import suppress
 
+import pytest
 from bridge_harness import Client
 from planner_harness import Instructions, Start
 from planner_msgs.msg import InstructStatus
@@ -105,6 +106,7 @@ def test_a_server_that_goes_down_within_a_joint_step_is_waited_for(
     assert [call for _, call in begun] == ["Rotate[Right]", "Rotate[Left]"]
 
 
+@pytest.mark.slow
 def test_a_model_that_babbles_makes_the_team_wait_until_the_horizon(
     alone: Start, client: Client
 ) -> None:

@@ -17,6 +17,7 @@ from planner_msgs.msg import PlannerTrace
 from planner.world.instruct import InstructionCode
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_there(alone: Start, client: Client) -> None:
     """Its server may come back: the planner waits, says so, and gives up after `model_wait`."""
     alone(planner="react", model="tiny", model_url="http://127.0.0.1:9/v1", model_wait=15.0)

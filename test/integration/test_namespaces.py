@@ -62,6 +62,7 @@ def world(client: Client, namespace: str) -> WorldRecord:
     return client.wait(whole, f"{namespace}: a keyframe")
 
 
+@pytest.mark.slow
 def test_two_stacks_move_and_judge_their_own_worlds(
     client: Client, task: Path, tmp_path: Path
 ) -> None:

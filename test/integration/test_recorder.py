@@ -88,6 +88,7 @@ def test_everything_is_in_the_bag(tmp_path: Path, talker: Node, end: signal.Sign
     assert (state.name, state.value) == ("open", True)
 
 
+@pytest.mark.slow
 def test_many_quick_topics_are_written_to_their_last_message(tmp_path: Path, talker: Node) -> None:
     """A world with two agents has some sixty topics; what came last matters to a verdict."""
     topics, rounds = 60, 250
@@ -199,6 +200,7 @@ def test_a_verdict_that_never_arrived_is_counted_as_missing(
     assert ("MISSING: /evaluation/result 1 of 1" in capsys.readouterr().out) != arrives
 
 
+@pytest.mark.slow
 def test_a_stop_amid_a_backlog_loses_nothing_of_it(tmp_path: Path, talker: Node) -> None:
     """What was taken from the middleware is in the recorder alone; a verdict comes last."""
     noise = np.random.default_rng(0).integers(0, 9000, (480, 640), dtype=np.uint16)

@@ -154,6 +154,7 @@ def test_a_late_joiner_hears_the_latched_state(tmp_path: Path, client: Client) -
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_a_part_is_played_again_and_again_under_another_name(
     tmp_path: Path, client: Client
 ) -> None:
@@ -198,6 +199,7 @@ def test_keys_pause_step_and_end(tmp_path: Path, client: Client) -> None:
     assert "next picture" in output
 
 
+@pytest.mark.slow
 def test_a_made_clock_tells_when_messages_were_received(tmp_path: Path, client: Client) -> None:
     bag = make_bag(tmp_path / "bag", [words("/words", n / 10, str(n)) for n in range(11)])
     times = client.listen(Clock, "/clock", DEEP_CLOCK)
@@ -302,6 +304,7 @@ def test_what_cannot_be_published_is_one_line_and_the_rest_is_played(
     assert commands == []
 
 
+@pytest.mark.slow
 def test_a_pause_without_a_terminal_is_refused(tmp_path: Path) -> None:
     bag = make_bag(tmp_path / "bag", a_run())
     began_s = time.monotonic()

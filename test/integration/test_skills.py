@@ -208,6 +208,7 @@ def test_a_killed_node_stops_its_agents_and_comes_back(
     assert caller.run("Navigate[cup_0]").code == SkillCode.SUCCESS
 
 
+@pytest.mark.slow
 def test_small_steps_are_taken_from_where_the_agent_is(caller: Caller) -> None:
     """LLAMAR-C25: the heading comes from the memory until the first primitive has ended."""
     start = caller.state().entities["agent_0"]

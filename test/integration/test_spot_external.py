@@ -139,6 +139,7 @@ def stand_in() -> Iterator[StandIn]:
     made.close()
 
 
+@pytest.mark.slow
 def test_a_robot_of_others_is_seen_as_all_robots_are_and_is_not_moved(
     world: dict[str, Path], stand_in: StandIn
 ) -> None:

@@ -44,6 +44,7 @@ def test_a_users_mistake_is_reported_in_one_line(capsys: pytest.CaptureFixture[s
     )
 
 
+@pytest.mark.slow
 def test_what_a_process_of_its_own_has_loaded_is_no_garbage() -> None:
     code = (
         "import gc, sys; from planner import cli; from planner.commands import run; "

@@ -83,6 +83,7 @@ def test_it_is_reported_in_one_line_with_the_nearest_name(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_make_demo_ends_without_a_traceback(tmp_path: Path, outside_make: dict[str, str]) -> None:
     planner = tmp_path / "planner"
     planner.write_text(f'#!/bin/sh\nexec {sys.executable} -m planner.cli "$@"\n')

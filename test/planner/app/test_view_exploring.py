@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+import pytest
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run_options import RunOptions
@@ -58,6 +59,7 @@ class Brightness:
         return np.array([1.0, 0.0], np.float32)
 
 
+@pytest.mark.slow
 def test_a_run_explores_by_its_cameras_pictures_and_remembers_what_it_saw(
     small_house: House, small_episode: Episode
 ) -> None:

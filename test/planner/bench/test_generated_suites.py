@@ -24,6 +24,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     return place
 
 
+@pytest.mark.slow
 def test_each_has_all_types_in_houses_of_its_own() -> None:
     houses: list[str] = []
     for split, (count, own) in SIZES.items():

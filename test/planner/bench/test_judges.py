@@ -196,6 +196,7 @@ def test_the_meshes_of_the_dataset_agree_with_the_embedded_world(
     assert by_meshes.rows[ON_TOP].both == by_shapes.rows[ON_TOP].both > 0
 
 
+@pytest.mark.slow
 def test_rays_through_meshes_enter_what_those_through_shapes_enter(
     small_house: House, embedded: EmbeddedBackend, tmp_path: Path
 ) -> None:

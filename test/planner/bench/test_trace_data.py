@@ -77,6 +77,7 @@ def test_evaluation_episodes_are_refused(
     assert "cannot be trained on: its split is" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_in_practice_the_expert_says_what_it_would_have_called(
     episodes: Path, tmp_path: Path
 ) -> None:

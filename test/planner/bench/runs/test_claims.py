@@ -45,6 +45,7 @@ def _by_name(filled: tuple[ClaimResult, ...]) -> dict[str, ClaimResult]:
     return {found.claim.name: found for found in filled}
 
 
+@pytest.mark.slow
 def test_the_papers_own_numbers_give_the_papers_claims() -> None:
     """PARTNR-8, all eight derived claims, to the digits that are printed there."""
     together = _papers(

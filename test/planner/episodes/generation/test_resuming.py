@@ -74,6 +74,7 @@ def _killed_at(output: Path, number: int, *extra: str) -> None:
     assert process.exitcode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_bytes(
     whole: tuple[bytes, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

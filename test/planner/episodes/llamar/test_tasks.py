@@ -66,6 +66,7 @@ def test_instructions_do_not_name_what_their_type_leaves_open(episodes) -> None:
         assert str(episode.checklist.ambiguity) == task_of(episode)[0]
 
 
+@pytest.mark.slow
 def test_the_pack_is_what_its_source_makes(tmp_path: Path, capsys) -> None:
     again = tmp_path / "again.json.gz"
     assert main(["episodes", "generate", "llamar", "-o", str(again)]) == 0
@@ -76,6 +77,7 @@ def test_the_pack_is_what_its_source_makes(tmp_path: Path, capsys) -> None:
     assert PACK.stat().st_size < 200_000
 
 
+@pytest.mark.slow
 def test_a_sample_is_sound_and_the_expert_solves_it(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     linter = Linter()

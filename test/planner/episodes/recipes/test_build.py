@@ -229,6 +229,7 @@ def test_a_broken_file_names_the_field(tmp_path: Path) -> None:
         read_recipes(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_command_builds_and_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "train").mkdir()
     (tmp_path / "train" / "stale_0.json").write_text("{}")

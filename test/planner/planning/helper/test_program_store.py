@@ -72,6 +72,7 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
         assert said == {f"{who} asks for routine {n}." for who in ("Ann", "Ben") for n in range(20)}
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_whole_records(tmp_path: Path) -> None:
     path = tmp_path / "programs.sqlite"
     process = subprocess.Popen([sys.executable, "-c", _ADD_MANY, path, "Ann", "100000", PROGRAM])

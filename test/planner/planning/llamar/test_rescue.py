@@ -78,6 +78,7 @@ def test_a_team_puts_out_the_fires_and_brings_the_person_in(
     assert scores.steps == len(STEPS) - 1
 
 
+@pytest.mark.slow
 def test_the_command_plays_it_by_a_script(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -31,6 +31,7 @@ def played(name: str, seed: int) -> tuple[bool, Scores]:
     return run.run().verdict.success, backend.checklist.scores()
 
 
+@pytest.mark.slow
 def test_planner_run_rescues_and_puts_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

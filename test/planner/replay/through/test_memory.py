@@ -90,6 +90,7 @@ def thinned_bag(
     return folder
 
 
+@pytest.mark.slow
 def test_missing_pictures_are_reported(
     thinned_bag: Path, through: Through, capsys: pytest.CaptureFixture[str]
 ) -> None:

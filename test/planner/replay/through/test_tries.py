@@ -112,6 +112,7 @@ def session(bags: tuple[Path, ...], tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+@pytest.mark.slow
 def test_each_try_is_what_it_was_alone(bags: tuple[Path, ...], session: Path) -> None:
     parts = parts_of(Bag(session / BAG))
     assert len(parts) == 3
@@ -126,6 +127,7 @@ def test_each_try_is_what_it_was_alone(bags: tuple[Path, ...], session: Path) ->
     assert parts_of(Bag(bags[0]))[0].message_count == Bag(bags[0]).message_count
 
 
+@pytest.mark.slow
 def test_all_tries_or_the_best_one(bags: tuple[Path, ...], session: Path, tmp_path: Path) -> None:
     told: list[str] = []
     every = tries_of_bag(session / BAG, (), Which.ALL, told.append)

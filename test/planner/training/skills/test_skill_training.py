@@ -54,6 +54,7 @@ def test_mirrored_is_left_for_right_and_twice_is_the_same() -> None:
         assert np.array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_no_house_for_training_is_held_back() -> None:
     made = training_houses(2, seed=3)
     assert [house.name for house in made[-2:]] == ["policy_3_0", "policy_3_1"]
