@@ -268,16 +268,16 @@ class Arguments:
             map=text["map"],
             house=text["house"],
             episode=text["episode"],
-            seed=_whole("seed", text["seed"], most=2**63 - 1),
-            agents=_whole("agents", text["agents"], most=MAX_AGENTS),
+            seed=_whole("seed", text["seed"], maximum=2**63 - 1),
+            agents=_whole("agents", text["agents"], maximum=MAX_AGENTS),
             cameras=text["cameras"],
-            camera_hz=_number("camera_hz", text["camera_hz"], least=0.1, most=30.0),
+            camera_hz=_number("camera_hz", text["camera_hz"], minimum=0.1, maximum=30.0),
             record=text["record"],
             record_images=text["record_images"],
             record_image_hz=(
                 None
                 if text["record_image_hz"] == "auto"
-                else _number("record_image_hz", text["record_image_hz"], least=0.0, most=100.0)
+                else _number("record_image_hz", text["record_image_hz"], minimum=0.0, maximum=100.0)
             ),
             record_exclude=_expression("record_exclude", text["record_exclude"]),
             record_full=text["record_full"] == "true",
@@ -285,10 +285,10 @@ class Arguments:
             instruction=text["instruction"],
             answers=text["answers"],
             console=text["console"] == "true",
-            console_port=_whole("console_port", text["console_port"], most=65535),
+            console_port=_whole("console_port", text["console_port"], maximum=65535),
             console_prices=text["console_prices"],
             paced=text["paced"] == "true",
-            pace=_number("pace", text["pace"], least=0.1, most=10.0),
+            pace=_number("pace", text["pace"], minimum=0.1, maximum=10.0),
             params_file=_checked("params_file", checked_params_file, text["params_file"]),
             namespace=_checked("namespace", full_namespace, text["namespace"]),
             log_level=text["log_level"],
@@ -367,13 +367,13 @@ def _needs_model(planner: str) -> bool:
     return planner in PLANNERS.names() and PLANNERS.get(planner).needs_model
 
 
-def _number(name: str, text: str, *, least: float, most: float) -> float:
+def _number(name: str, text: str, *, minimum: float, maximum: float) -> float:
     try:
         number = float(text)
     except ValueError:
         raise ArgumentError(name, f"{text!r} is not a number") from None
-    if not least <= number <= most:
-        raise ArgumentError(name, f"{text} is not between {least:g} and {most:g}")
+    if not minimum <= number <= maximum:
+        raise ArgumentError(name, f"{text} is not between {minimum:g} and {maximum:g}")
     return number
 
 
@@ -398,11 +398,11 @@ def _expression(name: str, text: str) -> str:
     return text
 
 
-def _whole(name: str, value: str, *, most: int) -> int:
+def _whole(name: str, value: str, *, maximum: int) -> int:
     # Digits only: int() would also take "1_0", " 1" and Arabic-Indic digits.
     if not (value.isascii() and value.isdigit()):
         raise ArgumentError(name, f"{value!r} is not a whole number of 0 or greater")
     number = int(value)
-    if number > most:
-        raise ArgumentError(name, f"{value} is greater than {most}")
+    if number > maximum:
+        raise ArgumentError(name, f"{value} is greater than {maximum}")
     return number

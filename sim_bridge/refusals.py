@@ -63,7 +63,7 @@ def _bad_numbers(primitive: Primitive) -> str:
     }
     for what, point_m in points.items():
         if point_m is not None and POSITION.first_invalid(point_m) is not None:
-            return f"the {what} {point_m} is no finite point within {MAX_COORDINATE_M:g} m"
+            return f"the {what} {point_m} is not a finite point within {MAX_COORDINATE_M:g} m"
     numbers: list[tuple[str, float, Number]] = [
         *(("a view", angle, ANGLE) for view in primitive.views_rad for angle in view),
         ("the heading", primitive.heading_rad, ANGLE_OR_NONE),

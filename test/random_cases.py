@@ -28,7 +28,7 @@ def random_cases(
         fixtures = list(signature.parameters.values())[: -len(strategies)]
 
         def test(cases: int, **more: object) -> None:
-            # A starved machine draws slowly, which is no fault of the property.
+            # A starved machine draws slowly, which is not a fault of the property.
             rule = settings(max_examples=cases, suppress_health_check=[HealthCheck.too_slow])
             rule(given(*strategies)(holds))(**more)
 

@@ -30,7 +30,7 @@ def absolute_file(name: str) -> str:
 
 
 def check_draws(name: str) -> None:
-    """Refuses what is no simulator with pictures.
+    """Refuses what is not a simulator with pictures.
 
     Raises:
         PlannerError: for such a backend.

@@ -44,7 +44,7 @@ class ManipulationEnv(PolicyEnv):
     marked, and numbers of target, hand and last act (`planner.skills.manipulation.space`). An
     action is the number of some velocities, or the grasp, which ends the episode where the target
     is close enough. The reward is the progress in metres and radians, a bonus for the grasp, and
-    small penalties of acts, collisions and grasps in vain.
+    small penalties of acts, collisions and failed grasps.
     """
 
     def __init__(

@@ -21,13 +21,13 @@ class ManipulationScore:
     Attributes:
         house: where.
         grasped: close enough to the target.
-        in_vain: grasps that were not.
+        failed_grasps: grasps that were not.
         acts: of the policy.
     """
 
     house: str
     grasped: bool
-    in_vain: int
+    failed_grasps: int
     acts: int
 
 
@@ -54,9 +54,9 @@ def handling_table(tries: Sequence[ManipulationScore]) -> str:
         of_it = [one for one in tries if name in (one.house, "all")]
         right = [one for one in of_it if one.grasped]
         acts = float(np.mean([one.acts for one in right])) if right else float("nan")
-        in_vain = sum(one.in_vain for one in of_it)
+        failed_grasps = sum(one.failed_grasps for one in of_it)
         lines.append(
             f"{name}: {len(right)} of {len(of_it)} grasped ({len(right) / len(of_it):.2f}), "
-            f"after {acts:.1f} acts, {in_vain} grasps in vain"
+            f"after {acts:.1f} acts, {failed_grasps} failed grasps"
         )
     return "\n".join(lines)

@@ -103,7 +103,7 @@ class Program:
 
     @property
     def status(self) -> int | None:
-        """Exit status, None while it runs; 0 if it is no child of ours and gone."""
+        """Exit status, None while it runs; 0 if it is not a child of ours and gone."""
         if self._spawner is not None:
             return self._spawner.status(self.pid)
         try:

@@ -144,7 +144,7 @@ def export_scenes(
             say(f"exported {house.name}")
     own = yaml.safe_load(Path(settings).read_text("utf-8")) if settings else {"version": 1}
     if not isinstance(own, dict):
-        raise FileError(settings, "", "is no settings file")
+        raise FileError(settings, "", "is not a settings file")
     if own.get("dataset"):
         return settings
     if not own.get("models"):

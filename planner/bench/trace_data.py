@@ -55,7 +55,7 @@ class TraceRecipe:
         shard: episodes of a shard.
         most: episodes in all; 0 = all.
         rules: how traces are improved afterwards.
-        exploration: how much is explored in vain.
+        exploration: how much is explored without finding anything.
         practice: the planner acts, and the expert says what it would have called.
         options: of the planner.
     """

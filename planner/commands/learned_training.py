@@ -58,7 +58,7 @@ def add_traces(parser: argparse.ArgumentParser) -> None:
         "--invented", type=float, default=rules.invented, help="share of picks, 0 to 1"
     )
     parser.add_argument(
-        "--explored", type=int, default=exploration.most, help="searches in vain at most"
+        "--explored", type=int, default=exploration.most, help="most searches that find nothing"
     )
     parser.add_argument(
         "--practice",
@@ -66,7 +66,9 @@ def add_traces(parser: argparse.ArgumentParser) -> None:
         metavar="WEIGHTS",
         help="the planner learned acts with these weights, and the expert says what it would call",
     )
-    parser.add_argument("--uniform", action="store_true", help="as many in vain as not")
+    parser.add_argument(
+        "--uniform", action="store_true", help="as many that find nothing as that do"
+    )
     parser.add_argument(
         "--as-recorded", action="store_true", help="drop no repeats, imitate what serves nothing"
     )

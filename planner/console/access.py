@@ -59,7 +59,7 @@ class Access:
 
         Args:
             host: header `Host`.
-            origin: header `Origin`; "" = none, as of a program that is no browser.
+            origin: header `Origin`; "" = none, as of a program that is not a browser.
         """
         try:
             named = urlsplit(f"//{host}").hostname or ""

@@ -211,7 +211,7 @@ def trace_texts(content: Any) -> dict[str, Json]:
 
 
 def thought(reply: str) -> str:
-    """The first line of a reply that is no call, without its label; "" if there is none."""
+    """The first line of a reply that is not a call, without its label; "" if there is none."""
     for line in reply.splitlines():
         words = line.strip()
         head, _, rest = words.partition(":")

@@ -79,7 +79,7 @@ class Rights:
         """Those who do a task by themselves say when it is over."""
         held = self.seats.all(self.now_s())
         if not any(held.get(agent) == visitor.session for agent in self.view.agents):
-            return "only who does the task ends it; this page is no partner"
+            return "only who does the task ends it; this page is not a partner"
         if not self.tries.is_open():
             return "nobody does a task alone here: a planner ends what it was told"
         return ""

@@ -89,7 +89,7 @@ def match_names(
         threshold: least cosine of a match.
 
     Raises:
-        PlannerError: for a threshold that is no cosine.
+        PlannerError: for a threshold that is not a cosine.
     """
     if not -1.0 <= threshold <= 1.0:
         raise PlannerError(f"threshold: expected -1 to 1, got {threshold:g}")

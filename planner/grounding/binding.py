@@ -256,7 +256,7 @@ class _OneDescription:
         return found
 
     def _may_others(self, unable: Sequence[str]) -> bool:
-        """Whether things of other classes could fit: a plant that is watered is no watering can."""
+        """Whether things of other classes could fit: a watered plant is not a watering can."""
         known = {self.bindings.class_of(name) for name in unable}
         return not known.issuperset(self._classes)
 

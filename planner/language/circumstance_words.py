@@ -25,7 +25,7 @@ PAST = words(
     "sat rang blew froze grew knew shook spoke stole sold sent built chose rode rose sank "
     "sang shot slid spread stuck swam wet won wrote dropped"
 )
-# They ask, choose or limit, so that a clause with them is no mere circumstance.
+# They ask, choose or limit, so that a clause with them is not a mere circumstance.
 BINDING = words(
     "should must ought shall needs belongs belong please you your yours except only unless instead "
     "one ones other others rest same both each either neither which whichever never until till "

@@ -97,7 +97,7 @@ class NounPhrases(Nouns):
         return noun or pronoun
 
     def noun(self, at: int) -> tuple[Noun, int] | None:
-        """A noun phrase that is no pronoun."""
+        """A noun phrase that is not a pronoun."""
         source = self._source
         if source.word(at) == "half" and source.word(at + 1) in ("a", "an"):
             whole = self._core(at + 2, Quantity("a"), at)

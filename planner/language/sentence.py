@@ -47,7 +47,7 @@ _FIRST_WORDS, _LENGTHS = _FirstWords(), _Lengths()
 
 
 class Refused(Exception):  # noqa: N818 an outcome, not an error
-    """Reading ends here, with an outcome that is no goal."""
+    """Reading ends here, with an outcome that is not a goal."""
 
     def __init__(self, reading: Reading) -> None:
         super().__init__(str(reading))

@@ -114,7 +114,7 @@ def _known_kind(word: str) -> str:
     if word != word_key(word) or found is None:
         raise ValueError(f"unknown kind {word!r}; expected a singular word of the catalogue")
     if not (found.objects or found.furniture or found.rooms):
-        raise ValueError(f"{word!r} is no kind of object, furniture or room")
+        raise ValueError(f"{word!r} is not a kind of object, furniture or room")
     if room := _leading_room(word):
         raise ValueError(f"{word!r}: expected the room {room!r} as a place of its own (in)")
     return word

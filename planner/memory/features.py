@@ -60,7 +60,7 @@ class GroundTruthFeatures:
     name = "ground truth"
 
     def __init__(self, classes: Sequence[str], class_of: Callable[[int], str | None]) -> None:
-        """Takes the vocabulary and the class of an instance; None for what is no movable thing."""
+        """Takes the vocabulary and the class of an instance; None = it is not movable."""
         words = sorted({word for name in classes for word in _WORD.findall(name.lower())})
         self._axes: Mapping[str, int] = {word: axis for axis, word in enumerate(words)}
         self._class_of = class_of

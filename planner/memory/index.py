@@ -145,7 +145,7 @@ class EntityIndex:
         self._parents.setdefault(entity.parent or "", _Postings()).add(place)
 
     def remove(self, entity_id: int) -> None:
-        """Forgets an entity; an unknown number is no error."""
+        """Forgets an entity; an unknown number is not an error."""
         place = self._places.pop(entity_id, None)
         old = self._entities[place] if place is not None else None
         if place is None or old is None:

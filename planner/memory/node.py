@@ -237,7 +237,7 @@ class MemoryNode(ManagedNode):
     def _on_frames(self) -> None:
         newest_s, memory = self._frames.newest_s, self._memory
         # Skills report by the clock, which may be well ahead of frames that still wait to be read:
-        # that alone is no new world.
+        # that alone is not a new world.
         before = memory is not None and newest_s is not None and newest_s < memory.stamp_s
         if newest_s is not None and before and self._frames.went_back:
             self._end_memory()

@@ -81,7 +81,7 @@ _BY_READING = {
 def parse(text: str, reading: Reading = Reading.LENIENT) -> Parsed:
     """Reads a model's output; never raises. Coordinates stay in the model's frame.
 
-    A line that is no operation costs only itself (EPM-2.3).
+    A line that is not an operation costs only itself (EPM-2.3).
     """
     if len(text) > MAX_CHARACTERS:
         return Parsed(errors=(f"the text has {len(text)} characters, over {MAX_CHARACTERS}",))

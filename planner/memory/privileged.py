@@ -383,7 +383,7 @@ def _support_shows(entity: Entity, seen: Mapping[str, Sighting], state: WorldSta
     """Without a depth image: whether what the thing was thought to lie on, or in, is seen."""
     parent = state.entities.get(entity.parent or "")
     if parent is None:
-        # A floor is no entity of the world.
+        # A floor is not an entity of the world.
         return True
     if parent.kind is EntityKind.OBJECT:
         return parent.name in seen

@@ -87,7 +87,7 @@ def _described(
 def read_description(text: str) -> Description:
     """The inverse of `describe`, for texts of models too; never raises."""
     found = _SUPPORT.search(text)
-    # A longer number than any id is no reference, and would be slow to read.
+    # A longer number than any id is not a reference, and would be slow to read.
     number = int(found[1]) if found and len(found[1]) < 10 else None
     rest = (text[: found.start()] if found else text).strip(_STRAY)
     states: dict[str, bool] = {}

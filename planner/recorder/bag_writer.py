@@ -99,7 +99,7 @@ class BagWriter:
         self._save_metadata()
 
     def _remove_empty(self) -> None:
-        """Removes an empty file: it is no bag, and no reader could tell why it is there."""
+        """Removes an empty file: it is not a bag, and no reader could tell why it is there."""
         shutil.rmtree(self.folder, ignore_errors=True)
         with contextlib.suppress(AttributeError, OSError):
             # Its buffer cannot be written either.

@@ -66,7 +66,7 @@ def rgb_array(message: Image) -> RgbImage:
         PlannerError: for any other encoding, or data that do not fill the picture.
     """
     if message.encoding not in ("rgb8", "bgr8"):
-        raise PlannerError(f"{message.encoding!r} is no colour encoding read here: rgb8, bgr8")
+        raise PlannerError(f"{message.encoding!r} is not a colour encoding read here: rgb8, bgr8")
     pixels: RgbImage = _pixels(message, np.dtype(np.uint8), 3)
     return pixels if message.encoding == "rgb8" else pixels[..., ::-1]
 
@@ -84,7 +84,7 @@ def depth_array(message: Image) -> DepthImage:
     if message.encoding == "32FC1":
         metres = _pixels(message, np.dtype(np.float32), 1)
         return np.where(np.isfinite(metres), metres, np.float32(0))
-    raise PlannerError(f"{message.encoding!r} is no depth encoding: 32FC1 or 16UC1")
+    raise PlannerError(f"{message.encoding!r} is not a depth encoding: 32FC1 or 16UC1")
 
 
 def instance_array(message: Image) -> InstanceImage:
@@ -94,7 +94,7 @@ def instance_array(message: Image) -> InstanceImage:
         PlannerError: for any other encoding, or data that do not fill the picture.
     """
     if message.encoding != "32SC1":
-        raise PlannerError(f"{message.encoding!r} is no instance encoding: 32SC1")
+        raise PlannerError(f"{message.encoding!r} is not an instance encoding: 32SC1")
     pixels: InstanceImage = _pixels(message, np.dtype(np.int32), 1)
     return pixels
 

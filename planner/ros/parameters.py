@@ -33,7 +33,7 @@ def text(
     """Declare a string parameter and return its value.
 
     Raises:
-        ParameterError: if it is no string, or none of `choices`.
+        ParameterError: if it is not a string, or none of `choices`.
     """
     descriptor = _descriptor(description)
     if choices:
@@ -51,7 +51,7 @@ def flag(node: Node, name: str, default: bool, description: str) -> bool:
     """Declare a boolean parameter and return its value.
 
     Raises:
-        ParameterError: if it is no boolean.
+        ParameterError: if it is not a boolean.
     """
     try:
         return bool(node.declare_parameter(name, default, _descriptor(description)).value)
@@ -71,7 +71,7 @@ def whole(
     """Declare an integer parameter and return its value; bounds are inclusive.
 
     Raises:
-        ParameterError: if it is no integer or out of bounds.
+        ParameterError: if it is not an integer or out of bounds.
     """
     descriptor = _descriptor(description)
     if min_value is not None or max_value is not None:
@@ -102,7 +102,7 @@ def number(
     """Declare a floating-point parameter and return its value; bounds are inclusive.
 
     Raises:
-        ParameterError: if it is no number, not finite, or out of bounds.
+        ParameterError: if it is not a number, not finite, or out of bounds.
     """
     descriptor = _descriptor(description)
     if min_value is not None or max_value is not None:

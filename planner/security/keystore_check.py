@@ -60,7 +60,7 @@ def check_keystore(folder: Path, policy: Policy, domain: int, now: datetime) -> 
         now: UTC.
 
     Raises:
-        PlannerError: if it is no keystore, cannot be read, or cryptography is not installed.
+        PlannerError: if it is not a keystore, cannot be read, or cryptography is not installed.
     """
     try:
         return _KeystoreCheck(folder, policy, domain, now).run()

@@ -316,7 +316,7 @@ def _load_weights(path: Path, net: Any, device: str) -> None:
     import torch
 
     if not path.is_file():
-        raise FileError(path, "", "is no checkpoint: train there first")
+        raise FileError(path, "", "is not a checkpoint: train there first")
     net.load_state_dict(torch.load(path, map_location=device, weights_only=True)["net"])
 
 

@@ -116,7 +116,7 @@ def tune_translator(
 def _check_dimension(encoder: Path, recipe: TranslatorRecipe) -> None:
     path = encoder / "config.json"
     if not path.is_file():
-        raise FileError(encoder, "", "is no encoder of transformers: no config.json")
+        raise FileError(encoder, "", "is not an encoder of transformers: no config.json")
     try:
         size = json.loads(path.read_text(encoding="utf-8")).get("hidden_size")
     except (OSError, ValueError, AttributeError) as error:

@@ -141,7 +141,7 @@ def resume_checkpoint(
         content = torch.load(path, map_location="cpu", weights_only=True)
         kept = json.loads(content["identity"])
     except (OSError, RuntimeError, KeyError, ValueError, EOFError) as error:
-        raise FileError(path, "", f"is no checkpoint: {error}") from None
+        raise FileError(path, "", f"is not a checkpoint: {error}") from None
     if kept != json.loads(json.dumps(identity)):
         raise FileError(path, "", f"is of another recipe, model or data set: {kept}")
     load(content["matrices"])

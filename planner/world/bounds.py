@@ -222,7 +222,7 @@ _WHOLE: dict[str, dict[str, Bound]] = {
     "planner_msgs/LoadEpisode_Request": {
         "house": _PATH,
         "episode": _PATH,
-        "seed": Unbounded("opening a world refuses what is no seed"),
+        "seed": Unbounded("opening a world refuses what is not a seed"),
     },
     "planner_msgs/StepWorld_Request": {"duration_s": DURATION},
     "planner_msgs/Heartbeat": {

@@ -188,5 +188,7 @@ def load_encoder(folder: Path) -> Embedder:
     if (folder / "onnx" / "model.onnx").is_file():
         return SentenceEncoder(folder)
     if not (folder / "config.json").is_file():
-        raise FileError(folder, "", "is no sentence encoder: no onnx/model.onnx and no config.json")
+        raise FileError(
+            folder, "", "is not a sentence encoder: no onnx/model.onnx and no config.json"
+        )
     return TransformersEncoder(folder)

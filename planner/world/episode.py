@@ -99,7 +99,7 @@ class Criteria(FileModel):
         for _, one, other in (*self.success, *self.intermediate):
             for word in (one, other):
                 if word != ROBOT and word not in self.variables:
-                    raise ValueError(f"{word!r} is no variable")
+                    raise ValueError(f"{word!r} is not a variable")
         return self
 
 

@@ -227,7 +227,7 @@ def _unfit_state(node: GraphNode, state: str) -> str:
     if needed is not None and not node.has(needed):
         return f"{label(node)} cannot be {state}: its class is not {needed}"
     if state in _POSTURES and not node.is_character:
-        return f"{label(node)} cannot be {state}: it is no character"
+        return f"{label(node)} cannot be {state}: it is not a character"
     return ""
 
 
@@ -242,7 +242,7 @@ def _hand_findings(
         hand = (edge.from_id, edge.relation_type)
         holder, thing = nodes[edge.from_id], nodes[edge.to_id]
         if not holder.is_character:
-            yield f"edges.{i}.from_id", f"{label(holder)} has no hands: it is no character"
+            yield f"edges.{i}.from_id", f"{label(holder)} has no hands: it is not a character"
         elif not thing.has("GRABBABLE"):
             reason = f"{label(thing)} cannot be held: its class is not GRABBABLE"
             yield f"edges.{i}.to_id", reason

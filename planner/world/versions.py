@@ -47,7 +47,7 @@ def upgraded(
     if found is None:
         return document  # The model will report the missing field.
     if not isinstance(found, int) or isinstance(found, bool):
-        raise FileError(source, "version", f"is no number; this planner reads version {version}")
+        raise FileError(source, "version", f"is not a number; this planner reads version {version}")
     known = steps or {}
     while found != version:
         if found not in known:

@@ -68,7 +68,7 @@ def script_action(line: str) -> Action:
     """
     match = _LINE.match(line[:500])
     if match is None:
-        raise PlannerError(f"{line[:60]!r} is no script line")
+        raise PlannerError(f"{line[:60]!r} is not a script line")
     word = match[1].upper()
     verb = _ALIASES.get(word) or (Verb(word) if word in set(Verb) else None)
     if verb is None:

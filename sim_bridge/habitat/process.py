@@ -75,7 +75,9 @@ def interpreter(requested: str) -> str:
     named = requested or os.environ.get("PLANNER_HABITAT_PYTHON", "")
     if named:
         if not os.access(named, os.X_OK) or not Path(named).is_file():
-            raise HabitatError(f"habitat python: {named} is no program that can be run; {INSTALL}")
+            raise HabitatError(
+                f"habitat python: {named} is not a program that can be run; {INSTALL}"
+            )
         return named
     if find_spec("habitat_sim") is None:
         raise HabitatError(

@@ -20,7 +20,7 @@ class RescueOptions(FileModel):
     Attributes:
         gather_s: how long a joint step waits for further agents.
         turn_s: how long a joint step lasts; bodies cross the whole grid in that time.
-        look_s: how long a look takes, which is no joint step.
+        look_s: how long a look takes, which is not a joint step.
         default_timeout_s: of a primitive that names none.
         scene: a file of a scene; None = the shipped one with the house's name.
     """

@@ -77,7 +77,7 @@ class SafetyGate:
         lacking = [] if backend.simulated else unsupervised_methods(backend)
         if lacking:
             raise PlannerError(
-                f"{type(backend).__name__} is no simulator and cannot be supervised: it lacks "
+                f"{type(backend).__name__} is not a simulator and cannot be supervised: it lacks "
                 f"{', '.join(lacking)} (sim_bridge/safety/health.py, Supervised)"
             )
         self.backend = backend

@@ -34,7 +34,7 @@ class Entry:
     primitive: Primitive
     inner: Handle | None
     end: PrimitiveStatus | None = None
-    # Name in receipts if it is no requested primitive.
+    # Name in receipts if it is not a requested primitive.
     action: str = ""
 
     @property

@@ -65,7 +65,7 @@ class People:
         if frame != FRAME:
             return f"people are reported in the frame {frame!r}; report them in {FRAME!r}"
         if not all(math.isfinite(value) for point in positions_m for value in point):
-            return "a person is reported at a place that is no number; report finite metres"
+            return "a person is reported at a place that is not a number; report finite metres"
         most_s = self._rule.seen_for_s
         if not abs(age_s) <= most_s:
             way = "old" if age_s > 0 else "ahead of time"

@@ -62,6 +62,6 @@ KEEPERS: dict[Rule, Keeper] = {
 }
 
 NOTICE = (
-    "This software limits what a robot is asked to do. It is no certified safety function: the "
+    "This software limits what a robot is asked to do. It is not a certified safety function: the "
     "physical stop is the tablet's stop button or the motor lockout. Keep people 2 m away."
 )

@@ -55,7 +55,7 @@ def pose_in(snapshot: Any, frame: str, child: str) -> Pose:
     """The pose of `child` in `frame`, through the root.
 
     Raises:
-        PlannerError: if the tree lacks the frame, or is no tree.
+        PlannerError: if the tree lacks the frame, or is not a tree.
     """
     return _to_root(snapshot, frame).inverse().compose(_to_root(snapshot, child))
 

@@ -105,7 +105,7 @@ def _rgb(answer: Any) -> RgbImage:
 def _metres(answer: Any) -> DepthImage:
     image, scale = answer.shot.image, answer.source.depth_scale
     if image.pixel_format != image_pb2.Image.PIXEL_FORMAT_DEPTH_U16 or scale <= 0:
-        raise PlannerError(f"picture {answer.source.name!r}: is no depth picture")
+        raise PlannerError(f"picture {answer.source.name!r}: is not a depth picture")
     raw = np.frombuffer(image.data, "<u2").reshape(image.rows, image.cols)
     metres = raw.astype(np.float32) / np.float32(scale)
     metres[np.isin(raw, INVALID_DEPTHS)] = 0.0

@@ -1,4 +1,4 @@
-"""LLaMAR and a model server that goes down in the middle of a step, or says what is no reply."""
+"""LLaMAR and a model server that goes down in the middle of a step, or says what is not a reply."""
 
 from __future__ import annotations
 

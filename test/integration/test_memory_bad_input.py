@@ -216,9 +216,9 @@ def test_depth_with_nan_and_zeros_is_counted_and_teaches_nothing(
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        ({"depth": "mono8"}, "'mono8' is no depth encoding"),
+        ({"depth": "mono8"}, "'mono8' is not a depth encoding"),
         ({"made": "16UC1", "depth": "32FC1"}, "agent_0: an image of 64x64 32FC1"),
-        ({"colour": "yuv422"}, "'yuv422' is no colour encoding"),
+        ({"colour": "yuv422"}, "'yuv422' is not a colour encoding"),
     ],
 )
 def test_wrong_encodings_are_counted_by_name(

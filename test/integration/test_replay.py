@@ -296,7 +296,7 @@ def test_what_cannot_be_published_is_one_line_and_the_rest_is_played(
         "/changed is left out: std_msgs/msg/Bool in the bag is not the one that is installed"
         in (lines)
     )
-    assert "/code is left out: 'os/system/Path' is no message type of ROS 2" in lines
+    assert "/code is left out: 'os/system/Path' is not a message type of ROS 2" in lines
     assert "bad\\x1b[2J name is left out: ROS allows no such name" in lines
     (withheld,) = [line for line in lines if "--all sends it" in line]
     assert withheld.endswith("/agent_0/cmd_vel, /lockstep/memory")

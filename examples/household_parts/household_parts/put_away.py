@@ -27,7 +27,7 @@ SKILL = SkillPart(
     roles=(Role.OBJECT, Role.FURNITURE),
     abilities=frozenset({PrimitiveName.NAVIGATE, PrimitiveName.PICK, PrimitiveName.PLACE}),
     preconditions=(thing_can_be_fetched,),
-    # On or within is no argument here: the memory derives it from the object's position.
+    # On or within is not an argument here: the memory derives it from the object's position.
     effects=(PutDown(thing=0, furniture=1, relation=None),),
     partnr_text=(
         "fetches an object and puts it into furniture, or on it where there is no room inside. "

@@ -2,7 +2,7 @@
 
 A row of the paper is a category with a variant. A run of ours may have tasks of several rows: each
 episode's name says its category, and the row's own record its variants. Who answered the agent's
-questions stands beside each number, since a table of counts is no language model.
+questions stands beside each number, since a table of counts is not a language model.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ class RunSettings(FileModel):
             raise PlannerError("--backend-config is of a backend: name it with --backend")
         if self.backend and not BACKENDS.get(self.backend).simulated:
             raise PlannerError(
-                f"the backend {self.backend} is no simulator that runs in one process"
+                f"the backend {self.backend} is not a simulator that runs in one process"
             )
 
     def _check_memory(self) -> None:

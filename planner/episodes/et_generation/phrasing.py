@@ -56,7 +56,7 @@ _RELATIONS = {
     "CLOSE": ("close to", "near"),
     "FACING": ("facing",),
 }
-# Classes whose own name is no word.
+# Classes whose own name is not a word.
 _SPELT = {"baseballbat": "baseball bat", "c-clamp": "clamp"}
 _INTO = {"ON": ("on", "onto"), "INSIDE": ("in", "into")}
 

@@ -76,7 +76,7 @@ def partial_path(output: Path) -> Path:
     """
     place = output if output.name not in ("", "..") else output.resolve()
     if not place.name:
-        raise FileError(output, "", "is no place for episodes; choose a folder or FILE.json.gz")
+        raise FileError(output, "", "is not a place for episodes; choose a folder or FILE.json.gz")
     return place.with_name(place.name + SUFFIX)
 
 

@@ -39,7 +39,7 @@ def import_public(paths: Sequence[Path], seed: int, checkers: Path | None = None
         checkers: see `read_public`.
 
     Raises:
-        FileError: if a file is no configuration, or two share a name.
+        FileError: if a file is not a configuration, or two share a name.
     """
     made = _Importer(seed)
     for path in paths:

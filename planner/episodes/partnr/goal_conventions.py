@@ -36,7 +36,7 @@ def as_partnr_means(goal: Goal, scene: Scene, words: list[str]) -> Goal:
     """The goal that counts for an evaluation; `words` are the instruction's.
 
     Two agents share the task, so nobody's part is left out; a room that is tidied by what the
-    other requests say is no request of its own.
+    other requests say is not a request of its own.
 
     Raises:
         UnclearError: if a word is more than PARTNR's evaluations can say.

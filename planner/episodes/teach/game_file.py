@@ -107,7 +107,7 @@ def read_game(path: Path) -> GameFile:
     """Reads a game.
 
     Raises:
-        FileError: if it is no game at all; a bad task is a `Fault`.
+        FileError: if it is not a game at all; a bad task is a `Fault`.
     """
     file = read_foreign(path)
     try:

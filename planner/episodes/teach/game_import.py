@@ -39,7 +39,7 @@ def import_games(paths: Sequence[Path], seed: int) -> Imported:
         seed: determines rooms and places.
 
     Raises:
-        FileError: if a file is no game, or two share a name.
+        FileError: if a file is not a game, or two share a name.
     """
     made = _Importer(seed)
     for path in paths:
@@ -68,7 +68,7 @@ class _Importer:
         for game in file.games:
             try:
                 if room_of(game.floor_plan) != _ROOM:
-                    raise UnplaceableError(f"{game.floor_plan} is no kitchen")
+                    raise UnplaceableError(f"{game.floor_plan} is not a kitchen")
                 self._recipes.append(GameRecipe(game))
             except UnplaceableError as error:
                 self._leave_out(game, str(error))

@@ -16,7 +16,7 @@ class PieceName:
 
     Attributes:
         theirs: PARTNR's; keeps the case of the data set's table (`Table_0`).
-        ours: PARTNR's, unless that is no name of ours: names here have no capitals.
+        ours: PARTNR's, unless that is not a name of ours: names here have no capitals.
     """
 
     theirs: str

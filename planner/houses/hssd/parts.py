@@ -55,7 +55,7 @@ def link_place(
     link = next((link for link in links if link.name == item.link), None)
     if link is None:
         raise FileError(
-            config, f"user_defined.{item.name}.parent_link", f"{item.link!r} is no link"
+            config, f"user_defined.{item.name}.parent_link", f"{item.link!r} is not a link"
         )
     corners = item.corners @ link.frame[:3, :3].T + link.frame[:3, 3]
     within = f"{handle}|{item.name}" in usable.within_set

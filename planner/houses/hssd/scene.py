@@ -163,7 +163,7 @@ def scene_of(house: str) -> tuple[str, int | None]:
     """The scene and storey of a house's name; the storey is None for the main one.
 
     Raises:
-        FileError: if it is no name that `house_name` makes.
+        FileError: if it is not a name that `house_name` makes.
     """
     scene_id, storey, number = house.removeprefix(HOUSE_PREFIX).partition(_STOREY)
     if not house.startswith(HOUSE_PREFIX) or (storey and not number.isdecimal()):

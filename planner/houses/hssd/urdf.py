@@ -104,7 +104,7 @@ def _root(path: Path) -> ET.Element:
     refuse_pointer(path, content)
     # XML entities allow a small file to exhaust memory; a URDF has none.
     if len(content) > _LARGEST_BYTES or b"<!DOCTYPE" in content or b"<!ENTITY" in content:
-        raise FileError(path, "", "is no plain URDF")
+        raise FileError(path, "", "is not a plain URDF")
     try:
         return ET.fromstring(content)  # noqa: S314 - no entities, see above
     except (ET.ParseError, RecursionError) as error:
@@ -173,7 +173,7 @@ def _geometry(geometry: ET.Element, path: Path) -> FloatArray:
         scale = _vector(mesh, "scale", (1.0, 1.0, 1.0), path)
         name = mesh.get("filename", "")
         if Path(name).is_absolute():
-            raise FileError(path, "mesh.filename", f"{name!r} is no file beside it")
+            raise FileError(path, "mesh.filename", f"{name!r} is not a file beside it")
         bounds = bounds_of(path.parent / name)
         return box_corners(bounds.low, bounds.high) * scale
     if box is not None:
@@ -211,7 +211,7 @@ def _number(word: str, path: Path) -> float:
     try:
         value = float(word)
     except ValueError:
-        raise FileError(path, "", f"{word[:40]!r} is no number") from None
+        raise FileError(path, "", f"{word[:40]!r} is not a number") from None
     if not abs(value) <= MAX_DISTANCE_M:
-        raise FileError(path, "", f"{word[:40]!r} is no length or angle")
+        raise FileError(path, "", f"{word[:40]!r} is not a length or angle")
     return value

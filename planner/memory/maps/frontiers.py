@@ -26,7 +26,7 @@ class FrontierOptions:
         enough_cells: fewer unexplored cells than this, in all, end exploring.
         cluster_cells: a cluster of fewer is not worth a way.
         size_weight_m: metres of way that a cluster of a hundred cells is worth.
-        give_up_m: around a place that was gone to in vain.
+        give_up_m: around a place that showed nothing new.
     """
 
     enough_cells: int = 40
@@ -67,7 +67,7 @@ class Unexplored:
 
 @dataclass
 class FrontierSearch:
-    """The search of one body in one house; remembers where it went in vain."""
+    """The search of one body in one house; remembers which places showed nothing new."""
 
     radius_m: float
     options: FrontierOptions = field(default_factory=FrontierOptions)

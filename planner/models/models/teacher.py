@@ -28,7 +28,7 @@ def _kinds(words: str) -> tuple[Fault, ...]:
     unknown = [word for word in named if word not in [*Fault]]
     if unknown:
         known = ", ".join(Fault)
-        raise PlannerError(f"fault_kinds has {unknown[0]!r}, which is no fault: {known}")
+        raise PlannerError(f"fault_kinds has {unknown[0]!r}, which is not a fault: {known}")
     return tuple(fault for fault in Fault if fault in named) or tuple(Fault)
 
 

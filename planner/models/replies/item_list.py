@@ -70,7 +70,7 @@ class ListReply:
 
 
 def _literal(text: str) -> list[str] | None:
-    """The items of `['a', 'b']`, as some papers' models reply; None if it is no such literal."""
+    """The items of `['a', 'b']`, as some papers' models reply; None if it is not such a literal."""
     found = _LITERAL.search(text)
     if found is None:
         return None

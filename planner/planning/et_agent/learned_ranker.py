@@ -24,7 +24,7 @@ def learned_ranker(weights: Path) -> LearnedRanker:
     """Reads a model's file.
 
     Raises:
-        FileError: if it cannot be read, or is no ranking of this version.
+        FileError: if it cannot be read, or is not a ranking of this version.
     """
     return LearnedRanker(read_ranking(weights), weights.name)
 

@@ -52,7 +52,7 @@ class ClassReply:
         last = _bare((_lines(text) or [""])[-1])
         found = next((each for each in TaskClass if each.value == last), None)
         if found is None:
-            raise ReplyError(f"the last line is no class: {last[:80]!r}")
+            raise ReplyError(f"the last line is not a class: {last[:80]!r}")
         return found
 
 

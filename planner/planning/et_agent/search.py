@@ -73,7 +73,7 @@ class Search:
         return tuple(room for room in ranked if room in possible)
 
     def _targets(self) -> tuple[str, ...]:
-        """What is sought, and what it has to be at if that is no room."""
+        """What is sought, and what it has to be at if that is not a room."""
         anchor, known = self.sought.anchor, self.walk.known
         if anchor is None or any(map(known.is_room, known.of_class(Sought(anchor.word)))):
             return (self.sought.word,)

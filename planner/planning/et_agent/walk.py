@@ -33,7 +33,7 @@ class Walk:
         agent: who acts.
         ranker: answers questions.
         prior: the level of knowledge.
-        max_actions: M; looking round is no action.
+        max_actions: M; looking round is not an action.
         context: of the newest decision.
         last: how the newest call ended.
         actions: that were carried out.

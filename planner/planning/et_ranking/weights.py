@@ -90,7 +90,7 @@ def _read(path: Path, _changed_ns: int, _size: int) -> RankingFile:
         raise FileError(path, "", f"cannot be read: {error}") from None
     version = metadata.pop(_KEY, None)
     if version != VERSION:
-        found = "is no ranking model" if version is None else f"is of version {version!r}"
+        found = "is not a ranking model" if version is None else f"is of version {version!r}"
         raise FileError(path, _KEY, f"{found}; expected version {VERSION}")
     try:
         least = float(json.loads(metadata.pop(_LEAST)))

@@ -137,7 +137,7 @@ class Team:
             self.put_down(agent, jobs[0].thing)
 
     def _second_load(self, agent: str, job: Job, work: Work) -> Job | None:
-        """A job to fetch for before going on with a load, if it is no job for another agent."""
+        """A job to fetch for before going on with a load, if it is not a job for another agent."""
         jobs = [j for j in self._unclaimed(work) if self._may_do(agent, j)]
         begun = [j for j in jobs if j.thing == self._notes.doing.get(agent)]
         enough = len(jobs) >= len(self._context.task.agents)

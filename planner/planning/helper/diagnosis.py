@@ -89,7 +89,7 @@ class FailureList(FileModel):
         for failure in self.failures:
             if code in failure.codes and (not failure.methods or method in failure.methods):
                 return failure
-        raise PlannerError(f"{code.name} is no failure")
+        raise PlannerError(f"{code.name} is not a failure")
 
 
 @lru_cache(maxsize=1)
@@ -209,7 +209,7 @@ def diagnose(
     if len(scores) != len(known.failures) or not np.isfinite(scores).all():
         raise PlannerError(
             f"the image-text model gave {len(scores)} scores for {len(known.failures)} sentences,"
-            " or one that is no number"
+            " or one that is not a number"
         )
     return Diagnosis(by_code, known.failures[int(np.argmax(scores))], scores)
 

@@ -51,8 +51,8 @@ def open_memory(path: str, encoder: str, *, fixed: bool = False) -> ProgramMemor
     """The memory of an option's texts; without a path it has the shipped examples only.
 
     Raises:
-        FileError: for a file that is no program memory.
-        PlannerError: for a folder that is no encoder.
+        FileError: for a file that is not a program memory.
+        PlannerError: for a folder that is not an encoder.
     """
     embedder = _encoder(Path(encoder)) if encoder else None
     return ProgramMemory.open(Path(path) if path else None, embedder, fixed=fixed)

@@ -209,7 +209,7 @@ class ProgramMemory(ClosedOnExit):
         """Adds the records of an export that are missing, all or none; returns how many.
 
         Raises:
-            FileError: for a file that is no export, or a record of it that cannot be kept.
+            FileError: for a file that is not an export, or a record of it that cannot be kept.
             EvaluatedError: for an instruction that is used for evaluation.
         """
         before = len(self)

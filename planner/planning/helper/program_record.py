@@ -64,7 +64,7 @@ class ProgramRecord:
         """The program.
 
         Raises:
-            ProgramError: if the text is no program of this kind.
+            ProgramError: if the text is not a program of this kind.
         """
         return parse_program(self.program, corrective=self.kind is RecordKind.CORRECTION)
 
@@ -109,7 +109,7 @@ def checked(record: ProgramRecord) -> ProgramRecord:
         if len(text) > limit:
             raise PlannerError(f"{name}: has {len(text)} characters, at most {limit}")
     if not math.isfinite(record.when_s):
-        raise PlannerError(f"when_s: {record.when_s} is no time")
+        raise PlannerError(f"when_s: {record.when_s} is not a time")
     record.parsed()
     return ProgramRecord(
         record.id,

@@ -45,7 +45,7 @@ _ONLY = words("only just")
 _ARTICLES = words("a an single")
 _DETERMINERS = words("the my your some any this that its our of and or with all")
 _DIRECTLY = words("directly straight")
-# What a number may count that is no thing of the task.
+# What a number may count that is not a thing of the task.
 _NO_THINGS = words(
     "people person persons guest guests favour favor bit minute minutes time times day"
 )
@@ -200,7 +200,7 @@ class Reader:
         self._role = role
 
     def _word(self, word: str) -> int:
-        """A word that is no thing."""
+        """A word that is not a thing."""
         if word in NUMBERS or word.isdecimal():
             if self._role in (Role.ABSENT, Role.PLACE):
                 self._begin(Role.THING)

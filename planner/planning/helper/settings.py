@@ -32,8 +32,8 @@ def make_helper(request: PlannerRequest) -> Planner:
     """The planner `helper` for one task.
 
     Raises:
-        PlannerError: without a model, for a file that is no program memory, or a folder that is no
-            model.
+        PlannerError: without a model, for a file that is not a program memory, or a folder that is
+            not a model.
     """
     from planner.planning.helper.right_replies import RightReplies
 
@@ -51,7 +51,7 @@ def make_retrieval(request: PlannerRequest) -> Planner:
     """The planner `helper_retrieval` for one task.
 
     Raises:
-        PlannerError: for a file that is no program memory, or a folder that is no encoder.
+        PlannerError: for a file that is not a program memory, or a folder that is not an encoder.
     """
     memory = _memory(request)
     options = _loop(request, rectifier=False, locator=False)

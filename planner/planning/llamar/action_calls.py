@@ -64,7 +64,7 @@ class Failure(StrEnum):
 
 
 class RefusedActionError(PlannerError):
-    """An action that is no call: nobody moves, and the agent has `result` as if it had failed."""
+    """An action that is not a call: nobody moves, and the agent gets `result` as for a failure."""
 
     def __init__(self, result: SkillResult) -> None:
         self.result = result

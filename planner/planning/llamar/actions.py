@@ -116,7 +116,7 @@ class Repertoire(StrEnum):
 
 
 class ActionError(PlannerError):
-    """A text that is no action, or an argument out of its values; the message says which."""
+    """A text that is not an action, or an argument out of its values; the message says which."""
 
 
 @record

@@ -163,7 +163,7 @@ def make_translator(folder: Path | None, threshold: float | None = None) -> Tran
         threshold: below which a reply is not understood; None = the translator's own.
 
     Raises:
-        PlannerError: for a folder that is no encoder, or without the extra that it needs.
+        PlannerError: for a folder that is not an encoder, or without the extra that it needs.
     """
     if folder is None:
         return PlainTranslator() if threshold is None else PlainTranslator(threshold)

@@ -47,7 +47,7 @@ Task: what the person wants.
 Reply with a dictionary of two keys: "{REASON}", a text, and "{PLAN}", the list of all subtasks \
 that are open now. You may keep your list, add to it or change it; adding is better than rewording.
 - A subtask is specific: name the thing and where it has to go, as far as they are known, and \
-plan to find what nobody has seen yet. "Do the task" is no subtask.
+plan to find what nobody has seen yet. "Do the task" is not a subtask.
 - Do not say which robot does it.
 - Leave out steps that another step includes, such as going somewhere before taking a thing. \
 Where one action is enough, such as cleaning a plate, it is one subtask.

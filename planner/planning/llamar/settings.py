@@ -63,7 +63,7 @@ def translator_of(request: PlannerRequest) -> Translator:
     """Reads what the model writes for each agent.
 
     Raises:
-        PlannerError: for a folder that is no encoder.
+        PlannerError: for a folder that is not an encoder.
     """
     folder = request.text("translator")
     least = request.number("understood_from")

@@ -273,7 +273,7 @@ class AllocationReply:
             place = given.slice.value if isinstance(given.slice, ast.Constant) else None
             if isinstance(place, int) and place in range(len(self.robots)):
                 return self.robots[place]
-        raise _refused(node, f"{_shown(given)} is no robot of the team")
+        raise _refused(node, f"{_shown(given)} is not a robot of the team")
 
 
 def _source(text: str, *, ended: bool) -> str:
@@ -317,7 +317,7 @@ def _call(node: ast.stmt) -> ast.Call:
 def _constant(node: ast.expr) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str | int):
         return str(node.value)
-    raise ReplyError(f"line {node.lineno}: {_shown(node)} is no text")
+    raise ReplyError(f"line {node.lineno}: {_shown(node)} is not a text")
 
 
 def _shown(node: ast.expr) -> str:

@@ -67,7 +67,7 @@ class Planned:
     Attributes:
         translation: how its text was read.
         call: what it is asked to do.
-        refused: the failure of an action that is no call, while the agent waits; None = none.
+        refused: the failure of an action that is not a call, while the agent waits; None = none.
     """
 
     translation: Translation

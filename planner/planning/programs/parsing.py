@@ -241,7 +241,7 @@ def _attributes(node: ast.stmt, given: ast.expr | None) -> tuple[str, ...]:
 def _variable(node: ast.stmt, name: str) -> str:
     # Names with a leading underscore are the interpreter's own.
     if not _NAME.match(name) or len(name) > _MAX_NAME:
-        raise _refused(node, f"{name[:_MAX_NAME]!a} is no name for a variable")
+        raise _refused(node, f"{name[:_MAX_NAME]!a} is not a name for a variable")
     if name in (_OBJECT, _AGENT, _NOTHING):
         raise _refused(node, f"{name} cannot be bound")
     return name

@@ -106,7 +106,7 @@ class Program:
 
 
 class ProgramError(PlannerError):
-    """A text that is no program: `line` from 1, 0 for the whole, and why."""
+    """A text that is not a program: `line` from 1, 0 for the whole, and why."""
 
     def __init__(self, line: int, reason: str) -> None:
         self.line = line

@@ -1,4 +1,4 @@
-"""What is said to the person about a text that is no clear instruction."""
+"""What is said to the person about a text that is not a clear instruction."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = FORMATS[args.to]
     for option in ("topics", "agent", "camera", "fps", "speed", "no_language_columns"):
         if getattr(args, option) is not None and option not in chosen.options:
-            raise PlannerError(f"--{option.replace('_', '-')} is no option of --to {args.to}")
+            raise PlannerError(f"--{option.replace('_', '-')} is not an option of --to {args.to}")
     if len(args.bags) > 1 and not chosen.several:
         raise PlannerError(f"--to {args.to} takes one bag, not {len(args.bags)}")
     if args.fps is not None and not 1 <= args.fps <= 120:

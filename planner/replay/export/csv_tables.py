@@ -101,7 +101,7 @@ def _chosen(source: Source, topics: Sequence[str]) -> list[str]:
     for topic in topics:
         if topic not in source.types:
             known = ", ".join(sorted(source.types))
-            raise FileError(source.folder, topic, f"is no topic of this bag, which has: {known}")
+            raise FileError(source.folder, topic, f"is not a topic of this bag, which has: {known}")
     return sorted(set(topics) or source.types)
 
 

@@ -63,7 +63,7 @@ def new_folder(path: Path, *, marker: str, force: bool) -> Iterator[Path]:
     if path.exists() and not force:
         raise PlannerError(f"{path}: exists already; --force replaces it")
     if path.exists() and not (path / marker).is_file():
-        raise PlannerError(f"{path}: is no export of this format (no {marker}): not replaced")
+        raise PlannerError(f"{path}: is not an export of this format (no {marker}): not replaced")
     temporary, old = _temporary(path), _temporary(path, "old")
     try:
         temporary.mkdir(parents=True)

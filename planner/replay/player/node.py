@@ -231,7 +231,7 @@ def _installed_class(info: TopicInfo) -> type:
     """
     # Checked before anything is imported: the name is untrusted.
     if not is_type_name(info.type_name):
-        raise PlannerError(f"{info.type_name!r} is no message type of ROS 2")
+        raise PlannerError(f"{info.type_name!r} is not a message type of ROS 2")
     installed = definition(info.type_name)
     if info.definition and not same_layout(info.type_name, info.definition, installed):
         raise PlannerError(f"{info.type_name} in the bag is not the one that is installed")

@@ -82,7 +82,7 @@ def choose(topics: Collection[str], selection: Selection) -> TopicChoice:
         if old not in topics:
             raise PlannerError(f"--remap {old}:={new}: the bag has no topic {old}")
         if not is_topic_name(new):
-            raise PlannerError(f"--remap {old}:={new}: {new!r} is no absolute name of a topic")
+            raise PlannerError(f"--remap {old}:={new}: {new!r} is not an absolute name of a topic")
     withheld, invalid_names = [], []
     names: dict[str, str] = {}
     for topic in asked:

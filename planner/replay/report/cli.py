@@ -105,10 +105,10 @@ def _check_output(output: Path, bags: Sequence[Path], *, force: bool) -> None:
         if folder in known or (folder / "metadata.yaml").is_file():
             raise FileError(output, "", f"is in the bag {folder}, in which nothing is written")
     if output.exists() and not output.is_dir():
-        raise FileError(output, "", "is no folder")
+        raise FileError(output, "", "is not a folder")
     ours = (output / PAGE).is_file() and (output / DOCUMENT).is_file()
     if output.is_dir() and any(output.iterdir()) and not ours and not force:
-        raise FileError(output, "", "holds something that is no report; --force writes into it")
+        raise FileError(output, "", "holds something that is not a report; --force writes into it")
 
 
 def _write(report: Report, found: Sequence[Collected], output: Path) -> None:

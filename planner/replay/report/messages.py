@@ -251,7 +251,7 @@ def _entry(entity: Any) -> Entry:
     at = entity.position
     place = (float(at.x), float(at.y), float(at.z))
     if not all(map(math.isfinite, place)):
-        raise ValueError(f"the place of {entity.name} is no number")
+        raise ValueError(f"the place of {entity.name} is not a number")
     class_name = read_description(str(entity.description)).class_name
     return Entry(str(entity.name), class_name, *place, bool(entity.picked))
 

@@ -10,7 +10,7 @@ _FIRST_S, _EVERY_S = 2.0, 0.5
 
 
 class Progress:
-    """A line that is overwritten; silent if stderr is no terminal, or the run is short."""
+    """A line that is overwritten; silent if stderr is not a terminal, or the run is short."""
 
     def __init__(self, start_ns: int, end_ns: int) -> None:
         """Takes the time span of receipts in which events lie."""

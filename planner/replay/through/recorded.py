@@ -133,7 +133,7 @@ class GraphReceived:
         try:
             return graph_record(self.raw.content())
         except (KeyError, IndexError, ValueError) as error:
-            raise FileError(self.at, GRAPHS, f"is no graph: {error}") from None
+            raise FileError(self.at, GRAPHS, f"is not a graph: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)

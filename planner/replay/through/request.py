@@ -104,7 +104,7 @@ class _Words:
         request = made[self._part]()
         if self._words:
             name = next(iter(self._words))
-            raise PlannerError(f"--through {name}: is no option of {self._part}")
+            raise PlannerError(f"--through {name}: is not an option of {self._part}")
         return request
 
     def _memory(self) -> MemoryRequest:
@@ -198,5 +198,5 @@ class _Words:
         except ValueError:
             value = None
         if value is None or not fits(value):
-            raise PlannerError(f"--through {name}:={text}: is no number that can be used")
+            raise PlannerError(f"--through {name}:={text}: is not a number that can be used")
         return value

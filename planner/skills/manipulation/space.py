@@ -102,7 +102,7 @@ def drive_of(action: int, limits: DriveLimits) -> Drive:
     """The velocities of one act.
 
     Raises:
-        IndexError: for the act that is no motion.
+        IndexError: for the act that is not a motion.
     """
     forward, turn, pan, tilt = MOVES[action]
     return Drive(

@@ -80,7 +80,7 @@ def read_policy(path: Path, space: PolicySpace) -> PolicyFile:
     key = space.header_key
     version = metadata.pop(key, None)
     if version is None:
-        raise FileError(path, key, f"is missing: this is no policy of {space.skill}")
+        raise FileError(path, key, f"is missing: this is not a policy of {space.skill}")
     if version != space.version:
         raise FileError(path, key, f"expected version {space.version}, got {version}")
     try:

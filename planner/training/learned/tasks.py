@@ -61,7 +61,7 @@ def tasks_of(packs: Sequence[Path], without: Collection[str] = ()) -> Iterator[R
     """The tasks of packs of episodes, but those whose words may mean a class of `without`.
 
     Raises:
-        FileError: for a file that is no pack.
+        FileError: for a file that is not a pack.
     """
     for path in packs:
         pack = read_pack(path)

@@ -31,7 +31,7 @@ class BagRecipe:
         agents: whose calls; empty = of all that made any.
         seed: of searches and invented instances.
         rules: what is left out, and invented.
-        exploration: how much is explored in vain for what was not known.
+        exploration: how much is explored without finding what was not known.
         consent: which persons agreed that this is made of what they did; "" = nobody was asked.
         tries: which tries at a task of a bag are read.
     """

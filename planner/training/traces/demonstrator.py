@@ -1,8 +1,8 @@
 """The expert as a demonstrator: its searches are those of people who know the house (EPM-2.7).
 
-Where the expert looks for something, the demonstrator first explores some likely furniture in vain,
-then the piece that holds the thing. It knows the truth; planners that learn from it do not, and
-learn where to look first and how to go on.
+Where the expert looks for something, the demonstrator first explores some likely furniture where
+it is not, then the piece that holds the thing. It knows the truth; planners that learn from it do
+not, and learn where to look first and how to go on.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from planner.world.vocabulary import EntityKind, Relation
 
 @dataclass(frozen=True, slots=True)
 class ExplorationRule:
-    """How much is explored in vain (EPM-2.7).
+    """How much is explored without finding anything (EPM-2.7).
 
     Attributes:
-        most: N, explorations in vain at most.
+        most: N, at most so many explorations that find nothing.
         alpha: of the weights 1 / (i + alpha).
         uniform: all numbers from 0 to N are equally likely, for comparison.
     """
@@ -58,7 +58,7 @@ class Demonstrator:
             task: with a structured goal.
             truth: the world's state.
             rng: of everything random.
-            rule: how much is explored in vain.
+            rule: how much is explored without finding anything.
 
         Raises:
             FileError: if the goal cannot be read.

@@ -119,7 +119,7 @@ def read_traces(folders: Path | Sequence[Path]) -> Iterator[Trace]:
     """All traces of complete folders, in order.
 
     Raises:
-        FileError: for a folder that is not complete, or the first line that is no trace.
+        FileError: for a folder that is not complete, or the first line that is not a trace.
     """
     for folder in [folders] if isinstance(folders, Path) else folders:
         manifest = read_manifest(folder)

@@ -1,8 +1,8 @@
 """Puts searches into recorded runs of those who knew where a thing was (EPM-2.7).
 
 A person, or a planner with full knowledge, goes straight to what the robot's memory has not seen.
-Before the first call for such a thing some likely furniture is explored in vain, then the piece
-that holds it; what the memory noted of that furniture later is told then.
+Before the first call for such a thing some likely furniture is explored where it is not, then the
+piece that holds it; what the memory noted of that furniture later is told then.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def check_contents(directory: Path, house: House) -> None:
         raise FileError(directory, "", f"there is no such directory; {_HOW}")
     path = directory / CONTENTS
     if not path.is_file():
-        raise FileError(directory, "", f"is no dataset of ours, it has no {CONTENTS}; {_HOW}")
+        raise FileError(directory, "", f"is not a dataset of ours, it has no {CONTENTS}; {_HOW}")
     document = read_document(path)
     version = document.get("version") if isinstance(document, dict) else None
     if version != CONTENTS_VERSION:

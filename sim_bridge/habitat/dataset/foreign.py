@@ -170,7 +170,7 @@ def _renamed(urdf: Path, joints: Mapping[str, str]) -> str:
     try:
         content = urdf.read_bytes()
         if b"<!" in content.replace(b"<!--", b""):
-            raise FileError(urdf, "", "is no plain URDF")
+            raise FileError(urdf, "", "is not a plain URDF")
         robot = ET.fromstring(content)  # noqa: S314 - no entities, see above
     except OSError as error:
         raise FileError(urdf, "", f"cannot be read: {error.strerror}") from None
@@ -251,5 +251,5 @@ def _read(config: Path) -> configs.Document:
     except (OSError, ValueError) as error:
         raise FileError(config, "", f"cannot be read: {error}") from None
     if not isinstance(document, dict):
-        raise FileError(config, "", "is no object")
+        raise FileError(config, "", "is not an object")
     return document

@@ -67,7 +67,7 @@ def _add(shown: Scene, file: Path, at: FloatArray, name: str) -> None:
     try:
         loaded: Any = trimesh.load(file, force="scene", process=False)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise FileError(file, "", f"is no mesh that can be read: {error}") from None
+        raise FileError(file, "", f"is not a mesh that can be read: {error}") from None
     for number, mesh in enumerate(loaded.dump()):
         mesh.apply_transform(at)
         shown.add_geometry(mesh, geom_name=f"{name}_{number}")
@@ -77,7 +77,7 @@ def _read(path: Path) -> ET.Element:
     try:
         content = path.read_bytes()
         if b"<!" in content.replace(b"<!--", b""):
-            raise FileError(path, "", "is no plain URDF")
+            raise FileError(path, "", "is not a plain URDF")
         return ET.fromstring(content)  # noqa: S314 - no entities, see above
     except OSError as error:
         raise FileError(path, "", f"cannot be read: {error.strerror}") from None

@@ -249,7 +249,7 @@ def make_way(directory: Path) -> None:
         FileError: if the directory has other contents.
     """
     if directory.exists() and not directory.is_dir():
-        raise FileError(directory, "", "is no directory")
+        raise FileError(directory, "", "is not a directory")
     if not directory.is_dir():
         return
     contents = directory / CONTENTS

@@ -100,7 +100,7 @@ def test_what_is_no_simulator_is_refused(
 ) -> None:
     words = ["bench", str(episode), "--backend", "external", "--out", str(tmp_path / "run")]
     assert main(words) == 2
-    assert "external is no simulator that runs in one process" in capsys.readouterr().err
+    assert "external is not a simulator that runs in one process" in capsys.readouterr().err
     assert main(["train", "memory-data", str(tmp_path / "data"), "--backend", "graph"]) == 2
     assert "expected a simulator with pictures" in capsys.readouterr().err
     with pytest.raises(PlannerError, match="name it with --backend"):

@@ -20,7 +20,7 @@ def test_gymnasium_accepts_it(small_house: House) -> None:
 def test_the_guide_grasps_every_target(small_house: House) -> None:
     tries = score_handling(None, (small_house,), 20, seed=3)
     assert all(one.grasped for one in tries)
-    assert sum(one.in_vain for one in tries) == 0
+    assert sum(one.failed_grasps for one in tries) == 0
     assert handling_table(tries).splitlines()[-1].startswith("all: 20 of 20 grasped (1.00)")
 
 
@@ -37,7 +37,7 @@ def test_equal_seeds_and_acts_give_equal_episodes(small_house: House) -> None:
     assert play() == play()
 
 
-def test_a_grasp_from_afar_is_in_vain_and_one_that_is_close_ends_the_episode(
+def test_a_grasp_from_afar_is_failed_grasps_and_one_that_is_close_ends_the_episode(
     small_house: House,
 ) -> None:
     environment = ManipulationEnv((small_house,))

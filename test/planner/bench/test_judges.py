@@ -276,7 +276,7 @@ def test_a_simulator_that_is_not_there_is_one_error(
     assert main(["bench", "parity", "--judges", "train_0"]) == 2
     told = capsys.readouterr()
     (line,) = told.err.splitlines()
-    assert "is no program that can be run" in line
+    assert "is not a program that can be run" in line
     assert told.out == ""
 
 

@@ -441,7 +441,7 @@ def test_two_persons_end_their_try_or_it_ends_when_all_is_done(office: Office) -
     three = office.page("cccccccc")
     office.view.take("/evaluation", judgement(1.0, 0, cup=True, book=False))
     assert ("finish",) not in office.robots.asked
-    words = "only who does the task ends it; this page is no partner"
+    words = "only who does the task ends it; this page is not a partner"
     assert office.give(three, FINISH) == (False, words)
     assert office.give(two, FINISH) == (True, "success")
     office.view.take("/evaluation/result", judgement(2.0, 2, cup=True, book=False))

@@ -219,7 +219,7 @@ def test_a_first_task_with_its_steps(site: Site, page: Browser) -> None:
     page.wait(f"{done} === 2")
     calls = ["Navigate[book_0]", "Pick[book_0]", "Navigate[table_0]"]
     for number, call in enumerate(calls, 3):
-        # Another agent's call, or one that failed, is no step.
+        # Another agent's call, or one that failed, is not a step.
         site.view.take("/skills/results", skill_report(1.0, "agent_0", call))
         site.view.take("/skills/results", skill_report(1.0, "agent_1", call, 3, "failed"))
         site.view.take("/skills/results", skill_report(2.0, "agent_1", call))

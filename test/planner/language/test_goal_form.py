@@ -171,7 +171,7 @@ def test_every_goal_survives_yaml(steps: list[list[Request]], free: list[Request
         ("- {move: {the: spaceship}, to: me}", "unknown kind 'spaceship'"),
         ("- {move: {the: cups}, to: me}", "unknown kind 'cups'"),
         ("- {move: {the: edible, a: cup}, to: me}", "expected one of the, a, all"),
-        ("- {move: {the: dirty}, to: me}", "is no kind of object"),
+        ("- {move: {the: dirty}, to: me}", "is not a kind of object"),
         ("- {move: {the: cup}, to: {in: {the: kitchen counter}}}", "expected the room 'kitchen'"),
         ("- {move: {all: cup, n: 2}, to: me}", "there is another count"),
         ("- {move: {the: cup, at_least: 2}, to: me}", "'the' goes with no bound"),

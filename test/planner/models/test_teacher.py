@@ -119,7 +119,7 @@ def test_only_the_named_kinds_share_the_rate() -> None:
     made = make_model(ModelChoice("teacher", options=options))
     assert made is not None
     assert "wrong_entity 0.3, early_done 0.1, malformed 0.3" in made.name
-    with pytest.raises(PlannerError, match="fault_kinds has 'laziness', which is no fault"):
+    with pytest.raises(PlannerError, match="fault_kinds has 'laziness', which is not a fault"):
         make_model(ModelChoice("teacher", options={"fault_kinds": "laziness"}))
 
 

@@ -86,7 +86,7 @@ def test_a_policy_is_read_before_anything_runs(tmp_path: Path) -> None:
     SkillChoice(SkillKind.LEARNED, blank_policy(tmp_path / "p.safetensors")).check()
     with pytest.raises(FileError, match=r"none\.safetensors: cannot be read"):
         SkillChoice(SkillKind.LEARNED, tmp_path / "none.safetensors").check()
-    with pytest.raises(FileError, match="this is no policy of manipulate"):
+    with pytest.raises(FileError, match="this is not a policy of manipulate"):
         SkillChoice(SkillKind.LEARNED, hand_policy=tmp_path / "p.safetensors").check()
 
 

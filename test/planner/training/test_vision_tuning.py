@@ -145,7 +145,7 @@ def test_loss_falls_the_adapter_loads_back_and_the_updater_runs_with_it(
     with pytest.raises(FileError, match="another recipe, model or data set"):
         tune(samples, model, tmp_path, replace(TINY, rank=2), again.append)
     (tmp_path / CHECKPOINT).write_bytes(b"half")
-    with pytest.raises(FileError, match="is no checkpoint"):
+    with pytest.raises(FileError, match="is not a checkpoint"):
         tune(samples, model, tmp_path, TINY, again.append)
     with pytest.raises(PlannerError, match="is not an adapter folder"):
         InProcessVision(model, adapter=tmp_path)

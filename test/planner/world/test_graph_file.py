@@ -69,7 +69,7 @@ BROKEN: dict[str, tuple[Break, str, str]] = {
     "not a thing": (_held_fridge, "edges.8.to_id", "fridge_10 cannot be held"),
     "unknown state": (_unknown_state, "nodes.2.states.1", "there is no state 'ENCHANTED'"),
     "state of no class": (_state_without_class, "nodes.3.states.0", "its class is not CAN_OPEN"),
-    "posture": (_sitting_apple, "nodes.5.states.0", "it is no character"),
+    "posture": (_sitting_apple, "nodes.5.states.0", "it is not a character"),
     "unknown relation": (_unknown_relation, "edges.0.relation_type", "'BENEATH' is none of"),
     "id twice": (_same_id, "nodes.3.id", "10 is used twice"),
 }

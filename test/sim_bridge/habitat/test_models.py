@@ -159,7 +159,7 @@ def test_a_urdf_stands_on_the_floor_with_its_joints_at_rest(robot: Path) -> None
             '<parent link="arm"/>',
             "joint.shoulder.parent: leads to no root",
         ),
-        ("part.glb", "gone.glb", "gone.glb: is no mesh that can be read"),
+        ("part.glb", "gone.glb", "gone.glb: is not a mesh that can be read"),
         ("visual", "collision", "link.visual: no link shows a mesh"),
     ],
 )

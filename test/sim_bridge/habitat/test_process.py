@@ -215,7 +215,7 @@ def test_no_program_and_no_habitat_sim_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PLANNER_HABITAT_PYTHON", raising=False)
-    with pytest.raises(HabitatError, match="is no program that can be run"):
+    with pytest.raises(HabitatError, match="is not a program that can be run"):
         interpreter(str(tmp_path / "python"))
     monkeypatch.setenv("PLANNER_HABITAT_PYTHON", sys.executable)
     assert interpreter("") == sys.executable

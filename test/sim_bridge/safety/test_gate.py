@@ -250,7 +250,7 @@ def test_rules_9_and_12_persons_are_where_somebody_reports_them_and_silence_coun
         ("map", 1.5, 9.0, "1.5 s old, more than 1 s .people.seen_for_s.; set the tracker's clock"),
         ("map", -5.0, 9.0, "5.0 s ahead of time"),
         ("map", math.nan, 9.0, "people.seen_for_s"),
-        ("map", 0.0, math.nan, "a place that is no number"),
+        ("map", 0.0, math.nan, "a place that is not a number"),
     ],
 )
 def test_a_report_of_persons_that_cannot_be_used_is_reported_and_counts_as_a_person(

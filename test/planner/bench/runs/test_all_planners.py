@@ -75,7 +75,7 @@ def test_all_run_in_the_simulator_that_is_named(tmp_path: Path) -> None:
     found = {c.settings.backend_config for c in field_of(asked).contestants}
     assert found == {asked.backend_config}
     assert {c.settings.backend for c in field_of(asked).contestants} == {"habitat"}
-    with pytest.raises(PlannerError, match="external is no simulator that runs in one process"):
+    with pytest.raises(PlannerError, match="external is not a simulator that runs in one process"):
         field_of(Asked(backend="external"))
 
 

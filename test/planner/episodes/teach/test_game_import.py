@@ -95,7 +95,7 @@ def test_the_command_imports_what_the_expert_solves(tmp_path: Path, name: str) -
         (game("N Slices Of X In Y", ["9", "Tomato", "on", "Plate"]), "9 is not 0 to 4"),
         (game("Put All X On Y", ["Fork", "on", "Spaceship"]), "nothing like 'Spaceship'"),
         (game("Breakfast", ["2", *BREAKFAST[1:]]), "several dishes"),
-        (game("Coffee", [], world="FloorPlan301_physics"), "is no kitchen"),
+        (game("Coffee", [], world="FloorPlan301_physics"), "is not a kitchen"),
         (game("Coffee", [], interactions=[]), "nobody says anything"),
         (game("Coffee", [], episode_id=""), "episodes.0.episode_id"),
         ("coffee", "tasks.0"),

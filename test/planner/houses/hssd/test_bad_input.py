@@ -165,7 +165,7 @@ def test_no_bytes_do_more_than_raise_a_file_error(
     ("text", "words"),
     [
         ("<robot/>", "not one body"),
-        ("<!DOCTYPE r [<!ENTITY a 'b'>]><robot/>", "is no plain URDF"),
+        ("<!DOCTYPE r [<!ENTITY a 'b'>]><robot/>", "is not a plain URDF"),
         ("<robot><link name='a'/><joint name='j' type='fixed'/></robot>", "has no parent"),
         (
             (
@@ -179,7 +179,7 @@ def test_no_bytes_do_more_than_raise_a_file_error(
                 "<robot><link name='a'><visual><geometry><box size='1 nan 1'/></geometry>"
                 "</visual></link></robot>"
             ),
-            "is no length or angle",
+            "is not a length or angle",
         ),
     ],
 )

@@ -64,7 +64,7 @@ def test_check_14_a_class_is_the_whole_last_line(said: str) -> None:
 
 @pytest.mark.parametrize("said", ["", "pick and place, I think", "It is a task."])
 def test_a_last_line_that_is_no_class_is_refused(said: str) -> None:
-    with pytest.raises(ReplyError, match="the last line is no class"):
+    with pytest.raises(ReplyError, match="the last line is not a class"):
         ClassReply().read(said, ended=True)
 
 

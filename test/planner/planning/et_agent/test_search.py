@@ -73,7 +73,7 @@ def test_a_search_that_finds_nothing_fails_in_words() -> None:
 
 
 def test_after_m_actions_the_task_has_failed() -> None:
-    """ETPLAN-1.4: looking round is no action."""
+    """ETPLAN-1.4: looking round is not an action."""
     played = play(flat(), "Find an apple.", Told(), AgentOptions(max_actions=1))
     assert len(played.actions) == 1
     assert played.result.outcome.text == "the limit of actions (1) is reached"

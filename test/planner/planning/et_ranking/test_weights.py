@@ -67,7 +67,7 @@ def test_another_header_is_one_error(tmp_path: Path, changes: dict[str, str], wo
 def test_weights_of_something_else_are_one_error(tmp_path: Path) -> None:
     path = tmp_path / "else.safetensors"
     path.write_bytes(save({"look": np.zeros(3, np.float16)}))
-    with pytest.raises(FileError, match="is no ranking model"):
+    with pytest.raises(FileError, match="is not a ranking model"):
         read_ranking(path)
     weights = {**load(shipped_ranking().read_bytes()), "room.own": np.zeros(3, np.float16)}
     path.write_bytes(save(weights, header()))

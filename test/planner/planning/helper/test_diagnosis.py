@@ -137,7 +137,7 @@ def test_without_a_model_the_code_decides(
 def test_every_failure_of_a_skill_has_a_sentence() -> None:
     for code in SkillCode:
         if code is SkillCode.SUCCESS:
-            with pytest.raises(PlannerError, match="SUCCESS is no failure"):
+            with pytest.raises(PlannerError, match="SUCCESS is not a failure"):
                 diagnose(code, None)
             continue
         for method in (None, *Method):

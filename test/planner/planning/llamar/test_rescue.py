@@ -74,7 +74,7 @@ def test_a_team_puts_out_the_fires_and_brings_the_person_in(
     assert result.verdict.success, result.verdict.explanation
     scores = backend.checklist.scores()
     assert scores.success
-    # Waiting is no action of the world, so that a step in which nobody else acts is not one.
+    # Waiting is not an action of the world, so that a step in which nobody else acts is not one.
     assert scores.steps == len(STEPS) - 1
 
 

@@ -59,14 +59,14 @@ def test_several_bags_are_one_data_set(tapes, tmp_path, capsys) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--to", "csv", "--fps", "5"], "--fps is no option of --to csv"),
-        (["--to", "video", "--topics", "/a"], "--topics is no option of --to video"),
-        (["--to", "rerun", "--no-language-columns"], "--no-language-columns is no option"),
+        (["--to", "csv", "--fps", "5"], "--fps is not an option of --to csv"),
+        (["--to", "video", "--topics", "/a"], "--topics is not an option of --to video"),
+        (["--to", "rerun", "--no-language-columns"], "--no-language-columns is not an option"),
         (["--to", "video", "--fps", "0"], "--fps 0: from 1 to 120"),
         (["--to", "video", "--speed", "nan"], "--speed nan: from 0.01 to 1000"),
         (["--to", "video", "--agent", "spot"], "/spot/camera/hand/image: there are no such"),
         (["--to", "lerobot", "--camera", "left"], "the bag has those of agent_0's hand"),
-        (["--to", "csv", "--topics", "/none"], "/none: is no topic of this bag"),
+        (["--to", "csv", "--topics", "/none"], "/none: is not a topic of this bag"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(bag, tmp_path, capsys, words, reason) -> None:

@@ -121,7 +121,9 @@ def test_only_the_topics_that_were_asked_for(tapes, folder) -> None:
         "evaluation.csv",
         "skills.results.csv",
     }
-    with pytest.raises(FileError, match="/nothing: is no topic of this bag, which has: /agent_0/"):
+    with pytest.raises(
+        FileError, match="/nothing: is not a topic of this bag, which has: /agent_0/"
+    ):
         write_csv(Source(bag), folder, ["/nothing"])
 
 

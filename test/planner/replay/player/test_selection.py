@@ -84,8 +84,8 @@ def test_topics_get_other_names() -> None:
     ("remap", "reason"),
     [
         ({"/odom": "/x"}, "the bag has no topic /odom"),
-        ({"/tf": "tf"}, "'tf' is no absolute name"),
-        ({"/tf": "/a b"}, "is no absolute name"),
+        ({"/tf": "tf"}, "'tf' is not an absolute name"),
+        ({"/tf": "/a b"}, "is not an absolute name"),
         ({"/tf": "/agent_0/odometry"}, "would both be /agent_0/odometry"),
     ],
 )

@@ -68,7 +68,7 @@ def test_nothing_else_is_written_over(film, capsys, tmp_path) -> None:
     (other / "notes.txt").write_text("mine")
     status, _, err = report(capsys, bag, "-o", other)
     assert status == 2
-    assert "holds something that is no report" in err
+    assert "holds something that is not a report" in err
     assert report(capsys, bag, "-o", other, "--force")[0] == 0
     assert (other / "notes.txt").read_text() == "mine"
 

@@ -111,7 +111,7 @@ def test_a_policy_of_another_skill_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "hand.safetensors"
     write_policy(path, PolicyFile(MANIPULATION, random_weights(space=MANIPULATION)))
     assert read_policy(path, MANIPULATION).space is MANIPULATION
-    with pytest.raises(FileError, match="this is no policy of navigate"):
+    with pytest.raises(FileError, match="this is not a policy of navigate"):
         read_policy(path, NAVIGATION)
 
 

@@ -188,7 +188,7 @@ def test_an_older_export_is_replaced_and_nothing_else(small_house: House, tmp_pa
     with pytest.raises(FileError, match="is not empty"):
         export_habitat(small_house, full)
     assert (full / "photo.jpg").exists()
-    with pytest.raises(FileError, match="is no directory"):
+    with pytest.raises(FileError, match="is not a directory"):
         export_habitat(small_house, full / "photo.jpg")
 
 
