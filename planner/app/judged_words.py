@@ -51,7 +51,7 @@ class WordsEvaluator:
             self._evaluator, self._problem = None, str(error)
         else:
             if self._trace is not None:
-                self._trace.count_anew(evaluator.propositions, self._states[0], at_first)
+                self._trace.restart_count(evaluator.propositions, self._states[0], at_first)
         self._add_to_trace()
 
     def update(self, state: WorldState) -> None:

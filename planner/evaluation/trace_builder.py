@@ -116,7 +116,7 @@ class TraceBuilder:
                 self._progress.append(ProgressLine(state.step, share, counted))
         self._last = progress
 
-    def count_anew(
+    def restart_count(
         self, propositions: tuple[Proposition, ...], first: WorldState, progress: Progress
     ) -> None:
         """Counts other propositions from the first state on; `progress` is theirs in it."""

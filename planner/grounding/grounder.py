@@ -52,7 +52,7 @@ class Grounder:
         self._places = Places(scene, self._bindings, self._drafts)
         self._going: list[tuple[str, ...]] = []
         self._found: tuple[str, ...] = ()
-        self._said: list[str] = []
+        self._request_texts: list[str] = []
 
     def ground(self) -> Grounding:
         """The goal in known names, and what is open."""
@@ -61,18 +61,20 @@ class Grounder:
         ]
         every = [*steps, *((None, request) for request in self._goal.any_time)]
         for index, (step, request) in enumerate(every):
-            self._said.append(request_words(request))
+            self._request_texts.append(request_words(request))
             if self._applies(request, index):
                 self._take(request, index, step, f"{index}")
         opened = self._bindings.open
         # Nothing else in the world shows that something was found.
         going = self._going or ([self._found] if self._found else [])
-        unbound = (replace(u, words=u.words or self._said[u.request]) for u in opened.unbound)
+        unbound = (
+            replace(u, words=u.words or self._request_texts[u.request]) for u in opened.unbound
+        )
         return Grounding(
             evaluation=self._drafts.evaluation(),
             criteria=go_criteria(going),
             requests=tuple(draft.request for draft in self._drafts.all),
-            request_words=tuple(self._said),
+            request_words=tuple(self._request_texts),
             missing=tuple(opened.missing.values()),
             open_ended=tuple(opened.open_ended.values()),
             questions=tuple(opened.questions.values()),
@@ -100,7 +102,7 @@ class Grounder:
         return True
 
     def _note(self, index: int, why: Why, text: str, names: tuple[str, ...] = ()) -> None:
-        unbound = Unbound(index, self._said[index], why, text, names)
+        unbound = Unbound(index, self._request_texts[index], why, text, names)
         self._bindings.open.unbound.append(unbound)
 
     def _take(self, request: Request, index: int, step: int | None, path: str) -> None:
@@ -241,7 +243,7 @@ class Grounder:
     def _prepare(self, request: Prepare, index: int, step: int | None, path: str) -> None:
         requests = requests_of(request)
         if not requests:
-            text = f"Nothing measures whether somebody did this: {self._said[index]}."
+            text = f"Nothing measures whether somebody did this: {self._request_texts[index]}."
             self._note(index, Why.UNSAYABLE, text)
         for k, inner in enumerate(requests):
             self._take(inner, index, step, f"{path}.{k}")

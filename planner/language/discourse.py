@@ -58,7 +58,7 @@ class Discourse(RoomContexts):
         do.things = [thing for phrase in do.things for thing in self._phrase(phrase, fits, [])]
         self._before = None
         if do.told:
-            self._tell(do)
+            self._describe(do)
         topical = any(isinstance(tool, Pronoun) for tool in do.tools)
         do.tools = [
             thing for phrase in do.tools for thing in self._phrase(phrase, lambda _: True, [])
@@ -137,7 +137,7 @@ class Discourse(RoomContexts):
             elif thing.described or do.act is Act.MAKE:
                 raise self._source.ask(AskReason.WHICH, thing.start, thing.end)
 
-    def _tell(self, do: Do) -> None:
+    def _describe(self, do: Do) -> None:
         """Adds what is said of things to what they are: "it is on the desk"."""
         for where in do.to:
             self._where(where, [thing for thing in do.things if isinstance(thing, Noun)])

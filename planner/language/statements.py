@@ -247,7 +247,7 @@ class Statements(Frames):
         if not binding:
             if negated:
                 return self._told_not(found, things) if modal in STATING | GUESSING else None
-            return self._told(found, things, modal)
+            return self._stated_fact(found, things, modal)
         if negated:
             return self._kept_from(found)
         return found
@@ -270,9 +270,9 @@ class Statements(Frames):
             if do.act is not Act.MAKE or not all(map(opposite, do.states)):
                 return None
             do.states = [opposite(state) for state in do.states]
-        return self._told(found, things, ("are",))
+        return self._stated_fact(found, things, ("are",))
 
-    def _told(self, found: Dos, things: list[Phrase], modal: Words) -> Dos | None:
+    def _stated_fact(self, found: Dos, things: list[Phrase], modal: Words) -> Dos | None:
         """What is stated as a fact describes the things."""
         if modal not in STATING | GUESSING:
             return None

@@ -44,7 +44,7 @@ class RightCalls:
         self._moment: Context | None = None
         # By agent: what the guide means by its latest call, and how that is said.
         self._meant: dict[str, SkillCall] = {}
-        self._said: dict[str, SkillCall] = {}
+        self._offered: dict[str, SkillCall] = {}
         # By agent: its last right call.
         self._last: dict[str, SkillCall] = {}
         self._asked = 0
@@ -61,7 +61,7 @@ class RightCalls:
         """
         if self._moment is not context:
             await self._look(context, naming)
-        return self._said.get(agent, WAIT)
+        return self._offered.get(agent, WAIT)
 
     async def _look(self, context: Context, naming: Naming) -> None:
         guide = self._guide = self._guide or guide_of(self._task)
@@ -82,7 +82,7 @@ class RightCalls:
         self._moment = context
         for agent in context.idle:
             meant = self._meant[agent] = decision.calls.get(agent, WAIT)
-            self._said[agent] = offered(meant, context, naming)
+            self._offered[agent] = offered(meant, context, naming)
 
     def _as_own(self, ended: AgentResult, belief: Belief) -> AgentResult:
         return replace(ended, call=self._own_call(ended.agent, ended.call, belief))
@@ -95,7 +95,7 @@ class RightCalls:
             for word, node in zip(call.arguments, nodes, strict=True)
         ]
         named = SkillCall(call.name, tuple(words))
-        return self._meant[agent] if self._said.get(agent) == named else named
+        return self._meant[agent] if self._offered.get(agent) == named else named
 
     def reference(self, agent: str, context: Context, form: TurnForm, naming: Naming) -> Reference:
         """The right reply of one agent's dialogue, and that with a fault."""

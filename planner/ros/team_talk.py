@@ -20,7 +20,7 @@ class TeamTalk:
 
     def __init__(self, node: Node, hear: Callable[[str, str], None]) -> None:
         """`hear` receives an agent and its text, in the executor's thread."""
-        self._node, self._hear = node, hear
+        self._node, self._on_message = node, hear
         self._publishers: dict[str, Any] = {}
 
     def add(self, agent: str) -> None:
@@ -33,7 +33,7 @@ class TeamTalk:
             if problem:
                 self._node.get_logger().warning(f"/{topic} is not read: {problem}")
             else:
-                self._hear(agent, message.data)
+                self._on_message(agent, message.data)
 
         topic = topics.of_agent(agent, topics.SAYS)
         self._publishers[agent] = self._node.create_publisher(String, topic, qos.EVENTS)

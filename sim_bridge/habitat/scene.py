@@ -44,7 +44,7 @@ _AXES = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
 
 @dataclass(frozen=True, slots=True)
-class Lens:
+class CameraIntrinsics:
     """The intrinsics of a camera, as far as habitat-sim distinguishes them."""
 
     width_px: int
@@ -54,10 +54,10 @@ class Lens:
     far_m: float
 
     @staticmethod
-    def of(view: View) -> Lens:
+    def of(view: View) -> CameraIntrinsics:
         """A view's intrinsics."""
         lens = view.intrinsics
-        return Lens(lens.width_px, lens.height_px, lens.fx_px, view.near_m, view.far_m)
+        return CameraIntrinsics(lens.width_px, lens.height_px, lens.fx_px, view.near_m, view.far_m)
 
     def asked(self) -> dict[str, float]:
         """In the worker's format."""
@@ -71,21 +71,21 @@ class Lens:
         }
 
 
-def lenses_of(bodies: Iterable[Body]) -> dict[Lens, str]:
+def lenses_of(bodies: Iterable[Body]) -> dict[CameraIntrinsics, str]:
     """A name for each different camera of some bodies."""
-    found: dict[Lens, str] = {}
+    found: dict[CameraIntrinsics, str] = {}
     for body in bodies:
         for mount in body.cameras.values():
             found.setdefault(_lens(mount), f"lens_{len(found)}")
     return found
 
 
-def _lens(mount: CameraMount) -> Lens:
+def _lens(mount: CameraMount) -> CameraIntrinsics:
     lens = intrinsics_of(mount)
-    return Lens(lens.width_px, lens.height_px, lens.fx_px, mount.near_m, mount.far_m)
+    return CameraIntrinsics(lens.width_px, lens.height_px, lens.fx_px, mount.near_m, mount.far_m)
 
 
-def memory_bytes(lenses: Iterable[Lens]) -> int:
+def memory_bytes(lenses: Iterable[CameraIntrinsics]) -> int:
     """Memory for the pictures of the largest camera."""
     return max(picture_bytes(lens.width_px, lens.height_px) for lens in lenses)
 
@@ -100,7 +100,7 @@ class Sandbox:
     """The content of a habitat-sim: one house at a time, and the things of one world."""
 
     def __init__(
-        self, process: HabitatProcess, lenses: Mapping[Lens, str], gpu: int | None
+        self, process: HabitatProcess, lenses: Mapping[CameraIntrinsics, str], gpu: int | None
     ) -> None:
         """Takes a process that has just started, and the cameras that will be used."""
         self.process = process
@@ -232,7 +232,7 @@ class HabitatScene:
             HabitatError: if habitat-sim cannot, or no body has such a camera.
         """
         self.sync()
-        box, lens = self._sandbox(), Lens.of(view)
+        box, lens = self._sandbox(), CameraIntrinsics.of(view)
         camera = box.lenses.get(lens)
         if camera is None:
             raise HabitatError(f"no body has a camera of {lens.width_px}x{lens.height_px}")

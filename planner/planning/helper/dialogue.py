@@ -38,7 +38,7 @@ def as_dialogue(instruction: str) -> str:
     text = _TAG.sub(lambda tag: f"<{tag[1].capitalize()}>", text)
     for turn in more:
         kind, _, words = turn.partition(": ")
-        text += f" {DRIVER if kind == 'Question' else COMMANDER} {_said(words)}"
+        text += f" {DRIVER if kind == 'Question' else COMMANDER} {_without_tags(words)}"
     return text[:MAX_CHARACTERS]
 
 
@@ -55,7 +55,9 @@ def answered_before(instruction: str) -> str | None:
 
 def as_feedback(question: str, answer: str) -> str:
     """The answer to the question at the end, as a new input of the planner (HELPER-2.4)."""
-    return f"{DRIVER} {_said(question)} {COMMANDER} {_said(answer)}"[:MAX_CHARACTERS]
+    return f"{DRIVER} {_without_tags(question)} {COMMANDER} {_without_tags(answer)}"[
+        :MAX_CHARACTERS
+    ]
 
 
 def is_done(answer: str) -> bool:
@@ -66,6 +68,6 @@ def is_done(answer: str) -> bool:
     return bool(said) and all(clause in _DONE for clause in said)
 
 
-def _said(words: str) -> str:
+def _without_tags(words: str) -> str:
     """Words of one turn: they cannot begin another."""
     return one_line(_TAG.sub(" ", words))

@@ -70,8 +70,8 @@ class ProgramPlanner:
         """`is_of` reads categories of programs; `on_confirmed` keeps what has proved itself."""
         self._name, self._author, self._options = name, author, options
         self._task, self._is_of = task, is_of
-        self._said = as_dialogue(task.instruction)
-        self._text = self._said
+        self._dialogue = as_dialogue(task.instruction)
+        self._text = self._dialogue
         self._on_confirmed = on_confirmed
         self._budget = Budget(options.max_steps, options.max_failures)
         self._agent = ""
@@ -132,8 +132,8 @@ class ProgramPlanner:
         if self._is_content:
             return self._done("the person is content")
         while True:
-            if self._is_asking and self._hear(context):
-                why = self._on_confirmed(self._said, "".join(self._programs))
+            if self._is_asking and self._take_answer(context):
+                why = self._on_confirmed(self._dialogue, "".join(self._programs))
                 self._learned = f"no: {why}" if why else "yes"
                 return self._done("done, and the person is content")
             if self._budget.used_up is not None:
@@ -218,7 +218,7 @@ class ProgramPlanner:
             return Decision(failure=f"not all was done: {'; '.join(self._left_out)}")
         return self._done("the program has ended")
 
-    def _hear(self, context: Context) -> bool:
+    def _take_answer(self, context: Context) -> bool:
         """Takes the answer to the question; returns whether the person is content.
 
         What is missing is written a program for; without an answer nobody is asked again.

@@ -90,9 +90,9 @@ def _learning(request: PlannerRequest, memory: ProgramMemory) -> OnConfirmed:
     """Keeps what a person has confirmed; of an episode's instruction only where a judge may."""
     judged = ConfirmedBy(request.text("confirmed_by")) is ConfirmedBy.JUDGE
     if not request.text("program_memory"):
-        return lambda _said, _program: "no program_memory is set"
+        return lambda _dialogue, _program: "no program_memory is set"
     if request.task.goal is not None and not judged:
-        return lambda _said, _program: "instructions of episodes are not learned"
+        return lambda _dialogue, _program: "instructions of episodes are not learned"
 
     def keep(said: str, program: str) -> str:
         now_s = datetime.now(UTC).timestamp()

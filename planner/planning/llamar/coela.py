@@ -33,13 +33,13 @@ class Deciding:
         """Nobody knows anything."""
         self._asking, self._team, self._options = asking, team, options
         self._steps: dict[str, list[str]] = {name: [] for name in team.names}
-        self._heard: list[str] = []
-        self._said = 0
+        self._received: list[str] = []
+        self._messages_sent = 0
 
     @property
     def evidence(self) -> Mapping[str, str]:
         """How many messages were sent."""
-        return {"messages_sent": str(self._said)}
+        return {"messages_sent": str(self._messages_sent)}
 
     async def judge(self, moment: Moment) -> str:
         """Notes the step; the task is over only when all agents say so."""
@@ -49,7 +49,7 @@ class Deciding:
 
     async def act(self, moment: Moment) -> JointPlan | None:
         """The agents' choices, two calls for each; whoever cannot be read waits."""
-        self._hear(moment)
+        self._read_messages(moment)
         drafts = await asyncio.gather(*(self._draft(moment, view) for view in moment.views))
         chosen = await asyncio.gather(
             *(
@@ -63,15 +63,15 @@ class Deciding:
             if choice == SEND:
                 sent[view.agent] = draft
             written[view.name] = IDLE.words if choice in (None, SEND) else str(choice)
-        self._said += len(sent)
+        self._messages_sent += len(sent)
         return replace(moment.plan(written, (moment.task,)), messages=sent)
 
-    def _hear(self, moment: Moment) -> None:
+    def _read_messages(self, moment: Moment) -> None:
         """Takes the messages that have come since the step before."""
         names = dict(zip(self._team.agents, self._team.names, strict=True))
-        for message in moment.messages[len(self._heard) :]:
+        for message in moment.messages[len(self._received) :]:
             speaker = names.get(message.sender, message.sender)
-            self._heard.append(f"step {moment.step}, {speaker}: {message.text}")
+            self._received.append(f"step {moment.step}, {speaker}: {message.text}")
 
     async def _draft(self, moment: Moment, view: AgentView) -> str:
         if len(self._team.agents) == 1:
@@ -105,7 +105,7 @@ class Deciding:
             tuple(name for name in self._team.names if name != view.name),
             tuple(n for n in known if n not in now and seen_by(n, view.agent)),
             tuple(self._steps[view.name][-MAX_STEPS_SHOWN:]),
-            tuple(self._heard[-MAX_MESSAGES_SHOWN:]),
+            tuple(self._received[-MAX_MESSAGES_SHOWN:]),
         )
 
     def _situation(self, moment: Moment, view: AgentView) -> Situation:

@@ -224,10 +224,10 @@ class JointPlanner:
 
 def _words(moment: Moment, plan: JointPlan) -> str:
     parts = zip(moment.views, plan.parts.values(), strict=True)
-    return "; ".join(f"{view.name}: {_said(part)}" for view, part in parts)
+    return "; ".join(f"{view.name}: {_part_text(part)}" for view, part in parts)
 
 
-def _said(part: Planned) -> str:
+def _part_text(part: Planned) -> str:
     action = str(part.translation.action)
     if not part.translation.understood:
         return f"{action} (not understood: {one_line(part.translation.raw)[:_MAX_SHOWN]!r})"

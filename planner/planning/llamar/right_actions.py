@@ -209,7 +209,7 @@ class RightTeam:
             expert.trust({index for index, text in texts.items() if text in reading.said_done})
             expert.forget_all_but(context.belief)
         self._reading = reading
-        actions = self._said(await expert.decide(context), context)
+        actions = self._actions_of(await expert.decide(context), context)
         done = expert.achieved
         return RightActions(
             actions,
@@ -227,12 +227,12 @@ class RightTeam:
             if decision.failure or decision.question:
                 raise ModelError(f"{NO_GOAL}; its words: {decision.failure or decision.question}")
         self._reading = reading
-        actions = self._said(self._by_words, self.context)
+        actions = self._actions_of(self._by_words, self.context)
         asked = (self._task.instruction,)
         is_over = all(action == DONE for action in actions.values())
         return RightActions(actions, *(((), asked) if is_over else (asked, ())))
 
-    def _said(self, decision: Decision, context: Context) -> Mapping[str, Action]:
+    def _actions_of(self, decision: Decision, context: Context) -> Mapping[str, Action]:
         self._proposed = {
             agent: self._proposal(agent, decision.calls.get(agent), context)
             for agent in self._task.agents

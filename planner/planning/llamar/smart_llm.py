@@ -51,11 +51,11 @@ class PlanningOnce:
             self._run = ProgramRun(*planned)
         actions = self._run.next()
         if not actions:
-            return Ended(self._told(), is_done=True)
+            return Ended(self._outcome_text(), is_done=True)
         written = {name: str(actions.get(name, IDLE)) for name in self._names}
         return moment.plan(written, [name.replace("_", " ") for name in self._run.running])
 
-    def _told(self) -> str:
+    def _outcome_text(self) -> str:
         run, failed = self._run, self._failed
         if run is None or not failed:
             return "the program has ended"

@@ -29,7 +29,7 @@ class SubstituteModel(WrappedModel):
     def __init__(self, model: ChatModel) -> None:
         """Takes the model."""
         super().__init__(model)
-        self._said: list[str] | None = None
+        self._replies: list[str] | None = None
 
     def __deepcopy__(self, _memo: object) -> SubstituteModel:
         """Copies of a planner share the model."""
@@ -38,11 +38,11 @@ class SubstituteModel(WrappedModel):
     @contextmanager
     def replying(self, texts: Sequence[str]) -> Iterator[None]:
         """Answers the next calls with these texts, and refuses any further one."""
-        self._said = list(reversed(texts))
+        self._replies = list(reversed(texts))
         try:
             yield
         finally:
-            self._said = None
+            self._replies = None
 
     async def complete(self, request: Request) -> Completion:
         """See `ChatModel`.
@@ -50,11 +50,11 @@ class SubstituteModel(WrappedModel):
         Raises:
             ModelError: if the given reply was rejected and the planner asks again.
         """
-        if self._said is None:
+        if self._replies is None:
             return await self._model.complete(request)
-        if not self._said:
+        if not self._replies:
             raise ModelError("the last given answer was not accepted")
-        return Completion(cut_at(self._said.pop(), request.stop))
+        return Completion(cut_at(self._replies.pop(), request.stop))
 
 
 def rendered_turn(
