@@ -56,10 +56,10 @@ INTEGRATION_OPTIONS := test/integration \
   --dist loadfile --no-loadscope-reorder -rR --reruns 2
 
 test-integration: setup ## tests with real ROS nodes
-	@$(TIMED) 'integration tests' $(INTEGRATION) integration -n 5 $(INTEGRATION_OPTIONS) -m 'not slow' $(ARGS)
+	@$(TIMED) 'integration tests' $(INTEGRATION) integration $(INTEGRATION_OPTIONS) -n 5 -m 'not slow' $(ARGS)
 
 slow-integration: setup
-	@$(TIMED) 'slow integration tests' $(INTEGRATION) slow-integration -n 3 $(INTEGRATION_OPTIONS) -m slow $(ARGS)
+	@$(TIMED) 'slow integration tests' $(INTEGRATION) slow-integration $(INTEGRATION_OPTIONS) -n 3 -m slow $(ARGS)
 
 nightly: setup ## interfaces for C++ too; evaluator and reference, 10,000 random cases (about an hour)
 	@source scripts/env.sh && $(TIMED) 'all interfaces' $(BIN)/colcon --log-base .ws/whole/log build \

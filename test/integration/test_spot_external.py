@@ -182,7 +182,7 @@ def test_a_robot_of_others_is_seen_as_all_robots_are_and_is_not_moved(
         charge = client.hear(BatteryState, "/agent_0/battery_state", LATCHED).percentage
         assert math.isnan(charge), "standard types do not tell of the battery"
         asks_first_and_heeds_people(client)
-        assert "no certified safety function" in running.log, "rule 20: on start"
+        assert "not a certified safety function" in running.log, "rule 20: on start"
         motion = {"/spot/cmd_vel", "/spot/body_pose", "/spot/arm_pose_commands"}
         topics = {name for name, _ in client.node.get_topic_names_and_types()}
         assert not motion & topics, "no topic of motion is even advertised"

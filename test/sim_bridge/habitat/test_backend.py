@@ -163,9 +163,9 @@ def test_an_interpreter_without_habitat_sim_is_no_world(
     cache: Path, small_house: House, small_episode: Episode, tmp_path: Path
 ) -> None:
     backend = HabitatBackend(HabitatOptions(python=str(tmp_path), cache=str(cache)))
-    with pytest.raises(HabitatError, match="no program that can be run"):
+    with pytest.raises(HabitatError, match="not a program that can be run"):
         backend.reset(small_house, small_episode, 3)
-    assert "no program" in backend.fault
+    assert "not a program" in backend.fault
     backend.close()
 
 

@@ -448,7 +448,7 @@ def test_rule_19_a_drive_beside_a_person_is_asked_about_each_time() -> None:
 
 
 def test_rule_20_says_what_it_is() -> None:
-    assert "no certified safety function" in NOTICE
+    assert "not a certified safety function" in NOTICE
     assert "tablet" in NOTICE
     readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
     assert "not a certified safety function" in " ".join(readme.split())

@@ -297,7 +297,7 @@ def test_where_the_partial_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert partial_path(Path("own.json.gz")) == Path("own.json.gz.partial.jsonl")
     beside = tmp_path.with_name(f"{tmp_path.name}.partial.jsonl")
     assert partial_path(Path()) == beside
-    with pytest.raises(FileError, match="no place for episodes"):
+    with pytest.raises(FileError, match="not a place for episodes"):
         partial_path(Path("/"))
 
 

@@ -162,7 +162,7 @@ def test_check_27_only_slices_of_bread_are_toasted() -> None:
         ("mug = InteractionObject('Mug', 'Sink', [], 1)", 1, "at most 3"),
         ("mug = InteractionObject('Mug', colour='red')", 1, "colour"),
         ("mug = InteractionObject('Mug', attributes='clean')", 1, "a list"),
-        ("_mug = InteractionObject('Mug')", 1, "no name"),
+        ("_mug = InteractionObject('Mug')", 1, "not a name"),
         ("InteractionObject = InteractionObject('Mug')", 1, "cannot be bound"),
         ("m\u00fcg = InteractionObject('Mug')", 1, "only ASCII"),
         # A wide letter, which Python itself takes for the plain one.

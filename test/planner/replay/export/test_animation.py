@@ -93,7 +93,7 @@ def test_other_names_and_endless_pictures_are_refused(bag, tmp_path, capsys) -> 
     for arguments, reason in (
         (["-o", str(tmp_path / "run.png")], "ends in .webp or .gif"),
         (["-o", str(tmp_path / "run.gif"), "--fps", "120", "--speed", "0.01"], "--speed"),
-        (["--agent", "agent_0"], "no option of --to animation"),
+        (["--agent", "agent_0"], "not an option of --to animation"),
     ):
         assert main(["export", str(bag), "--to", "animation", *arguments]) != 0
         assert reason in capsys.readouterr().err

@@ -57,7 +57,7 @@ def test_force_replaces_an_export_and_no_other_folder(tmp_path) -> None:
     folder.mkdir()
     (folder / "thesis.txt").write_text("years of work")
     with (
-        pytest.raises(PlannerError, match=r"no export of this format \(no columns.json\)"),
+        pytest.raises(PlannerError, match=r"not an export of this format \(no columns.json\)"),
         new_folder(folder, marker="columns.json", force=True),
     ):
         pytest.fail("no folder to write")

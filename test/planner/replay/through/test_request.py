@@ -50,7 +50,7 @@ def test_the_parts_are_read() -> None:
         (["planner:=react", "seed:=-1"], "expected a whole number"),
         (["planner:=tour"], "expected one of et_agent, expert"),
         (["evaluator:=yes"], "takes no value"),
-        (["evaluator", "model:=m"], "no option of evaluator"),
+        (["evaluator", "model:=m"], "not an option of evaluator"),
     ],
 )
 def test_what_is_not_understood_is_said(words: list[str], reason: str) -> None:

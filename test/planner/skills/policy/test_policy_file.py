@@ -71,7 +71,7 @@ def _not_finite(_header: dict[str, str], weights: Weights) -> None:
 @pytest.mark.parametrize(
     ("change", "field", "why"),
     [
-        (_header(**{KIND: None}), KIND, "no policy of navigate"),
+        (_header(**{KIND: None}), KIND, "not a policy of navigate"),
         (_header(**{KIND: "1"}), KIND, "expected version 2, got 1"),
         (_header(body="submarine"), "body", "got 'submarine'"),
         (_header(space="{"), "space", "is not JSON"),
