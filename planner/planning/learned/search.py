@@ -33,6 +33,7 @@ from planner.planning.expert.search import (
 )
 from planner.planning.expert.usual_places import closets
 from planner.planning.learned.furniture import may_open, shows
+from planner.planning.learned.hints import said_places
 from planner.planning.learned.matches import Array
 from planner.planning.learned.network import Reading
 from planner.planning.learned.progress import Progress
@@ -146,15 +147,16 @@ def _likely(
     found = np.zeros((2, len(names)), np.float32)
     told = np.zeros(len(names), np.float32)
     places = np.maximum(progress.grounded.furniture, progress.in_room)
+    said, sure = said_places(tokens, reading)
     for t in np.flatnonzero(progress.missing > _ASKED):
         weight = float(progress.missing[t])
         spread = _spread(tokens[t].objects, names)
-        at = places @ reading.at[t]
+        at = places @ said[t]
         told = np.maximum(told, weight * at)
         hinted = spread * at
-        if (sure := float(hinted.sum())) > 0:
-            share = HINT_SHARE * (1 - float(reading.at_none[t]))
-            spread = (1 - share) * spread + share * hinted / sure
+        if (whole := float(hinted.sum())) > 0:
+            share = HINT_SHARE * float(sure[t])
+            spread = (1 - share) * spread + share * hinted / whole
         found += weight * spread
     return found, told
 

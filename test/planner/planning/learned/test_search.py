@@ -80,8 +80,8 @@ def test_likelihoods_are_the_catalogues_and_shrink_with_what_was_looked_at() -> 
 
 
 def test_what_the_instruction_says_comes_first_and_full_hands_open_nothing() -> None:
+    plain = looks(house(), *said("Put the milk on the table.", "milk", "table"))
     tokens, reading = said("Put the milk from the bed on the table.", "milk", "table")
-    plain = looks(house(), tokens, reading)
     bed = place_of(tokens, "bed")
     milk = place_of(tokens, "milk")
     reading.at[milk, bed] = 1
