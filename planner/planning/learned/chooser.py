@@ -10,6 +10,7 @@ import numpy as np
 from planner.planning.learned.choices import FEATURES
 from planner.planning.learned.matches import Array
 from planner.world.blas_threads import single_blas_thread
+from planner.world.skill import SkillName
 
 HIDDEN = (96, 64)
 
@@ -25,21 +26,25 @@ def chooser_shapes() -> dict[str, tuple[int, ...]]:
 
 
 def best(verbs: Sequence[str], ranks: Array) -> int:
-    """The index of the call to make: of the most likely verb, the most likely call.
+    """The index of the call to make: the most likely one, where all looks count as one.
 
-    A search has many calls that are each as good as the next; one unlikely call of another verb
-    must not win because they share what speaks for searching.
+    A search has many looks that are each as good as the next; one unlikely call of another verb
+    must not win because they share what speaks for searching. Of walks it is otherwise: where a
+    thing can be put down at many pieces, all of them together must not lead away from the one that
+    it was brought to.
 
     Args:
         verbs: of each call.
         ranks: (C,) as of `rank`, logarithms of likelihoods.
     """
     weights = np.exp(ranks - ranks.max())
-    shares: dict[str, float] = {}
-    for verb, weight in zip(verbs, weights, strict=True):
-        shares[verb] = shares.get(verb, 0.0) + float(weight)
-    verb = max(shares, key=shares.__getitem__)
-    return max((i for i, name in enumerate(verbs) if name == verb), key=lambda i: float(ranks[i]))
+    looks = [i for i, verb in enumerate(verbs) if verb == SkillName.EXPLORE_FURNITURE]
+    others = [i for i, verb in enumerate(verbs) if verb != SkillName.EXPLORE_FURNITURE]
+    other = max(others, key=lambda i: float(ranks[i]), default=None)
+    if looks and (other is None or float(weights[looks].sum()) > float(weights[other])):
+        return max(looks, key=lambda i: float(ranks[i]))
+    assert other is not None  # noqa: S101 - there is always a call
+    return other
 
 
 @single_blas_thread

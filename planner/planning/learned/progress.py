@@ -17,6 +17,9 @@ from planner.world.catalogue import default_catalogue
 APART = MARKS.index("apart")
 STATES = tuple(STATE_SKILLS)
 FILLED = STATES.index("filled")
+# What was switched the one way is not switched back: of a noun that is misread as both, the state
+# that it has would otherwise be undone and done again.
+_OPPOSITE = {"powered_on": "powered_off", "powered_off": "powered_on"}
 # What a class has to afford for each state.
 _NEEDS = {
     "clean": "cleanable",
@@ -217,7 +220,7 @@ def _is_beside(situation: Situation, things: tuple[int, ...], next_to: Array) ->
 
 
 def _has(situation: Situation, number: int, mark: str) -> float:
-    if (number, mark) in situation.made:
+    if (number, mark) in situation.made or (number, _OPPOSITE.get(mark)) in situation.made:
         return 1.0
     thing = situation.things.get(number)
     states = thing.states if thing is not None else situation.pieces[number].states

@@ -121,3 +121,18 @@ def test_of_two_things_of_one_noun_either_is_next_to_the_other() -> None:
     )
     said = progress_of(tokens, reading, now).grounded.next_things
     assert said.tolist() == [[0, 1], [1, 0]]
+
+
+def test_what_was_switched_off_is_not_switched_on_again() -> None:
+    # "All the phones" was read as both, and each was switched off and on.
+    tokens = read_tokens("Switch off the headset and all the phones.")
+    phones = place_of(tokens, "phones")
+    reading = zeros(len(tokens))
+    on, off = MARKS.index("powered_on"), MARKS.index("powered_off")
+    reading.marks[phones, on], reading.marks[phones, off] = 0.6, 0.2
+    now = begun("Add Object.102: cellphone powered on with the Object.100")
+    state = progress_of(tokens, reading, now).state[0]
+    assert (state[on], state[off]) == (0, np.float32(0.2))
+    now.ended("PowerOff[Object.102]", succeeded=True)
+    now.told(["Update Object.102: cellphone with the Object.100"])
+    assert not progress_of(tokens, reading, now).state.any()
