@@ -84,6 +84,12 @@ def add_learned(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--traces", type=Path, action="append", required=True, help="folder; repeatable"
     )
+    parser.add_argument(
+        "--reader",
+        type=Path,
+        metavar="WEIGHTS",
+        help="take the reader of these weights as it is, and train only the chooser",
+    )
     parser.add_argument("--steps", type=int, default=reader.steps, help="of the reader")
     parser.add_argument("--chooser-steps", type=int, default=chooser.steps)
     parser.add_argument("--batch", type=int, default=reader.batch)
@@ -177,6 +183,7 @@ def run_learned(args: argparse.Namespace) -> int:
         ),
         ChooserRecipe(steps=args.chooser_steps, seed=args.seed, device=args.device),
         tuple(args.without),
+        args.reader,
     )
     path = train_learned(args.episodes, args.traces, args.output, recipe, _print_progress)
     print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")

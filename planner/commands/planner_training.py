@@ -12,7 +12,7 @@ from planner.bench.runs.rows import ROWS_NAME, Row
 from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
 from planner.bench.runs.solved import EPM, HELDOUT, Collected, Evaluated, chats_in
 from planner.bench.runs.success_curves import draw_success_curves
-from planner.bench.runs.suites import SuiteEpisode, find_suite
+from planner.bench.runs.suites import SuiteEpisode, drawn, find_suite
 from planner.planning.learned.weights import shipped_planner
 from planner.training.chat_tuning import DDAFT, HD, MODEL, TARGETS, Trained, tune_chats
 from planner.training.chats import CHATS_ENDING, Chat, chats_of_traces, read_chats
@@ -128,6 +128,12 @@ def add_ddaft(parser: argparse.ArgumentParser) -> None:
         metavar="SUITE",
         help=f"scored with each policy; {NOTHING} = no curve",
     )
+    what.add_argument(
+        "--evaluate-count",
+        type=int,
+        default=0,
+        help="so many of them, drawn at random, the same in every run; default: all",
+    )
     what.add_argument("--evaluation-rounds", type=int, default=paper.evaluation_rounds)
     runs = parser.add_argument_group("roll-outs")
     runs.add_argument("--temperature", type=float, default=0.7, help="of roll-outs; 0 to evaluate")
@@ -142,7 +148,7 @@ def run_ddaft(args: argparse.Namespace) -> int:
     """Runs an algorithm to its end and draws its curve."""
     recipe = _recipe(args)
     suite = find_suite(args.suite)
-    held_out = () if args.evaluate == NOTHING else find_suite(args.evaluate)
+    held_out = _held_out(args)
     _check_apart(args.suite, suite, args.evaluate, held_out)
     make_learner, settings_of = LEARNERS[args.learner]
     learner = make_learner(args)
@@ -157,6 +163,15 @@ def run_ddaft(args: argparse.Namespace) -> int:
     policy = args.out / f"iteration_{recipe.iterations + 1}" / "policy"
     print(f"the last policy: {policy}")
     return 0
+
+
+def _held_out(args: argparse.Namespace) -> tuple[SuiteEpisode, ...]:
+    if args.evaluate_count < 0:
+        raise PlannerError(f"--evaluate-count is {args.evaluate_count}, below 0")
+    if args.evaluate == NOTHING:
+        return ()
+    # Not drawn with --seed, so that runs with other seeds are scored on the same tasks.
+    return drawn(find_suite(args.evaluate), args.evaluate_count, seed=0)
 
 
 def _recipe(args: argparse.Namespace) -> ImprovementRecipe:

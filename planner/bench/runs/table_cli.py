@@ -12,6 +12,7 @@ from pathlib import Path
 
 from planner.bench.runs import all_cli, epm_tables, et_plan_tables, llamar_tables, teach_tables
 from planner.bench.runs.epm_tables import Lengths
+from planner.bench.runs.improvement_gains import gain_lines, gains, read_improved
 from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.manifest import read_manifest
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
@@ -99,6 +100,9 @@ def run(args: argparse.Namespace) -> int:
     if paper.lines_with_curves is not None:
         lengths = Lengths(*args.lengths) if args.lengths else Lengths()
         lines = paper.lines_with_curves(runs, named, curves, lengths)
+        read = (read_improved(Path(folder)) for folder in improved)
+        if gained := gains([run for run in read if run is not None]):
+            lines += ["", *gain_lines(gained)]
     elif curves or args.lengths:
         raise PlannerError(f"{args.paper} has no curves of policy improvement, and no lengths")
     else:

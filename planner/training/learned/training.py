@@ -18,8 +18,9 @@ from zipfile import BadZipFile
 import numpy as np
 
 from planner.planning.learned.matches import Array
+from planner.planning.learned.network import reader_shapes
 from planner.planning.learned.tokens import UNKNOWN, names_any, read_tokens
-from planner.planning.learned.weights import PlannerModel, write_planner
+from planner.planning.learned.weights import PlannerModel, read_planner, write_planner
 from planner.training.learned.chooser import ChooserProgress, ChooserRecipe, train_chooser
 from planner.training.learned.examples import Example, Left, examples_of
 from planner.training.learned.reader import (
@@ -44,11 +45,14 @@ class LearnedRecipe:
     Attributes:
         without: classes of things; tasks and traces whose words may mean one are left out, to
             measure nouns never trained on.
+        reader_of: weights whose reader and words are taken as they are, so that only the chooser is
+            trained; None = a reader of our own.
     """
 
     reader: ReaderRecipe = field(default_factory=ReaderRecipe)
     chooser: ChooserRecipe = field(default_factory=ChooserRecipe)
     without: tuple[str, ...] = ()
+    reader_of: Path | None = None
 
 
 def train_learned(
@@ -75,9 +79,16 @@ def train_learned(
     tasks = list(tasks_of(packs, recipe.without))
     if not tasks:
         raise PlannerError(f"{', '.join(map(str, packs))}: no task to learn from")
-    vocabulary = vocabulary_of(tasks)
-    on_line(f"{len(tasks)} tasks, {len(vocabulary)} words")
-    reader = _reader(tasks, vocabulary, folder, recipe, on_line)
+    if recipe.reader_of is not None:
+        given = read_planner(recipe.reader_of)
+        vocabulary, reader = dict(given.vocabulary), _reader_alone(given)
+        about_reader = {"reader_of": _digest(recipe.reader_of)}
+        on_line(f"reader: that of {recipe.reader_of}, {len(vocabulary)} words")
+    else:
+        vocabulary = vocabulary_of(tasks)
+        on_line(f"{len(tasks)} tasks, {len(vocabulary)} words")
+        reader = _reader(tasks, vocabulary, folder, recipe, on_line)
+        about_reader = recipe.reader.as_notes()
     left, examples = Left(), list[Example]()
     for trace in read_traces(traces):
         if names_any(read_tokens(trace.instruction), recipe.without):
@@ -92,7 +103,7 @@ def train_learned(
 
     chooser = train_chooser(examples, recipe.chooser, told)
     notes = {
-        **recipe.reader.as_notes(),
+        **about_reader,
         **{f"chooser_{name}": str(value) for name, value in asdict(recipe.chooser).items()},
         "tasks": str(len(tasks)),
         "calls": str(len(examples)),
@@ -102,6 +113,10 @@ def train_learned(
     path = folder / MODEL_FILE
     write_planner(path, PlannerModel(vocabulary, {**reader, **chooser}, notes))
     return path
+
+
+def _reader_alone(model: PlannerModel) -> dict[str, Array]:
+    return {name: model.weights[name] for name in reader_shapes(len(model.vocabulary))}
 
 
 def vocabulary_of(tasks: Sequence[ReaderTask]) -> dict[str, int]:

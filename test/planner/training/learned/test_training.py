@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from trace_toys import make
 
 from planner.episodes.pack import read_pack, write_pack
-from planner.planning.learned.weights import read_planner
+from planner.planning.learned.network import reader_shapes
+from planner.planning.learned.weights import read_planner, shipped_planner
 from planner.training.learned.chooser import ChooserRecipe
 from planner.training.learned.reader import ReaderRecipe
 from planner.training.learned.training import CHECKPOINT, LearnedRecipe, train_learned
@@ -48,6 +51,20 @@ def test_both_stages_are_trained_and_the_model_is_read_back(
     other = LearnedRecipe(ReaderRecipe(steps=4, batch=2), RECIPE.chooser)
     with pytest.raises(FileError, match="is of another recipe or other data"):
         train_learned([tasks], [traces], tmp_path, other, lines.append)
+
+
+def test_only_the_chooser_is_trained_where_a_reader_is_given(
+    data: tuple[Path, Path], tmp_path: Path
+) -> None:
+    tasks, traces = data
+    given = read_planner(shipped_planner())
+    recipe = replace(RECIPE, reader_of=shipped_planner())
+    model = read_planner(train_learned([tasks], [traces], tmp_path, recipe, print))
+    assert model.vocabulary == given.vocabulary
+    same = {name for name, w in model.weights.items() if np.array_equal(w, given.weights[name])}
+    assert same == set(reader_shapes(len(given.vocabulary)))
+    assert "reader_of" in model.notes
+    assert not (tmp_path / CHECKPOINT).exists()
 
 
 def test_no_data_is_one_error(data: tuple[Path, Path], tmp_path: Path) -> None:
