@@ -40,7 +40,11 @@ ET_OPTIONS = (
         choices=(AS_THE_TASK_SAYS, *(each.value for each in Prior)),
     ),
     Option(
-        "max_actions", 0, "actions of a task, at most; 0 = as it says, or by its class", min_value=0
+        "max_actions",
+        0,
+        "actions of a task, at most; 0 = as it says, or by its class",
+        min_value=0,
+        max_value=100_000,
     ),
     Option("two_arms", True, "whether two hands are used where the task allows two"),
 )

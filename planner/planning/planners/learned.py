@@ -31,6 +31,7 @@ PLANNER = PlannerPart(
             0.0,
             "of drawing calls by their rank; 0 = always the first",
             min_value=0.0,
+            max_value=100.0,
         ),
     ),
 )

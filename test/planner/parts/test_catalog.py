@@ -108,3 +108,14 @@ def test_two_parts_of_one_name_are_reported_and_the_first_stays(install) -> None
             "rename its entry point"
         ),
     )
+
+
+def test_every_number_of_an_option_has_a_range() -> None:
+    unbounded = [
+        (part, option.name)
+        for kind in ALL
+        for part in kind.names()
+        for option in getattr(kind.get(part), "options", ())
+        if type(option.default) in (int, float) and None in (option.min_value, option.max_value)
+    ]
+    assert unbounded == []
