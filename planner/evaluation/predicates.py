@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from planner.evaluation.edges import edge_in_room, edge_inside, edge_on
-from planner.evaluation.scene import EPSILON_M, Scene
+from planner.evaluation.grid import EPSILON_M
+from planner.evaluation.scene import Scene
 from planner.world.geometry import Box, Vec3
 from planner.world.openness import is_open
 from planner.world.states import default_states

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from planner.evaluation.grid import EPSILON_M
 from planner.evaluation.predicates import is_in_room, is_inside, is_on_floor, is_on_top
-from planner.evaluation.scene import EPSILON_M, Scene, world_box
+from planner.evaluation.scene import Scene, world_box
 from planner.world.geometry import Box, Vec3
 from planner.world.receptacle import known_shape
 from planner.world.state import EntityState, WorldState

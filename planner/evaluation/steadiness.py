@@ -10,10 +10,11 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 
+from planner.evaluation.grid import EPSILON_M
 from planner.evaluation.predicates import ON_FLOOR_M
 from planner.evaluation.propositions import Watch
 from planner.evaluation.relations import CLOSE_M
-from planner.evaluation.scene import EPSILON_M, RAISED_M, Scene
+from planner.evaluation.scene import RAISED_M, Scene
 from planner.evaluation.task import Predicate, asked_word
 from planner.world.agents import body_of
 from planner.world.geometry import Box

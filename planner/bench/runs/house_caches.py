@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import gc
 
-from planner.evaluation.scene import forget_layouts
+from planner.evaluation.layout import forget_layouts
 from planner.planning.walking import forget_walk_maps
 from planner.skills.ground import forget_grounds
 from planner.world.house_checks import forget_files
