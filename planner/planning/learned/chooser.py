@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from planner.planning.learned.choices import FEATURES
+from planner.planning.learned.call_features import FEATURES
 from planner.planning.learned.matches import Array
 from planner.world.blas_threads import single_blas_thread
 from planner.world.skill import SkillName

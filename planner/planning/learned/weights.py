@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.planning.learned.choices import FEATURES
+from planner.planning.learned.call_features import FEATURES
 from planner.planning.learned.chooser import chooser_shapes
 from planner.planning.learned.matches import Array
 from planner.planning.learned.network import reader_shapes

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from planner.api import run
-from planner.planning.learned.choices import FEATURES, WAIT, ChoiceMaker
+from planner.planning.learned.call_features import FEATURES
+from planner.planning.learned.choices import WAIT, ChoiceMaker
 from planner.planning.learned.learned import MAX_CALLS, MAX_ENTITIES, Learned
 from planner.planning.learned.network import read
 from planner.planning.learned.progress import progress_of
@@ -75,9 +76,7 @@ def test_it_carries_out_words_it_has_never_seen() -> None:
     assert calls[-1] == "Done[]" or len(calls) <= MAX_CALLS
 
 
-def made(model: PlannerModel, pieces: int, things: int) -> ChoiceMaker:
-    tokens = read_tokens("Put the two cups on the table in the kitchen.", model.vocabulary)
-    reading = read(model.weights, model.vocabulary, tokens)
+def known(pieces: int, things: int) -> Situation:
     now = Situation()
     lines = [
         f"Object.{100 + n}: {'table' if n % 3 else 'bed'} in kitchen_{n}" for n in range(pieces)
@@ -86,6 +85,12 @@ def made(model: PlannerModel, pieces: int, things: int) -> ChoiceMaker:
     for n in range(things):
         kind, place = "cup" if n % 2 else "bowl", 100 + n % pieces
         now.told([f"Add Object.{100 + pieces + n}: {kind} with the Object.{place}"])
+    return now
+
+
+def made(model: PlannerModel, now: Situation) -> ChoiceMaker:
+    tokens = read_tokens("Put the two cups on the table in the kitchen.", model.vocabulary)
+    reading = read(model.weights, model.vocabulary, tokens)
     return ChoiceMaker(tokens, reading, now, progress_of(tokens, reading, now), VERBS, 1)
 
 
@@ -93,28 +98,25 @@ def test_nothing_explored_is_explored_again_and_only_near_things_are_picked(
     model: PlannerModel,
 ) -> None:
     # The cup Object.105 is on a table in a kitchen already, Object.107 is on a bed.
-    maker = made(model, 4, 4)
+    now = known(4, 4)
+    maker = made(model, now)
     calls = [str(call) for call in maker.choices().calls]
     assert "ExploreFurniture[Object.102]" in calls
     assert not [call for call in calls if call.startswith("Pick[")]
     assert WAIT not in maker.choices().calls
-    now = maker._now
     now.ended("ExploreFurniture[Object.102]", succeeded=True)
     now.ended("Navigate[Object.107]", succeeded=True)
-    tokens, reading = maker._tokens, maker._reading
-    again = ChoiceMaker(tokens, reading, now, progress_of(tokens, reading, now), VERBS, 1)
-    calls = [str(call) for call in again.choices().calls]
+    calls = [str(call) for call in made(model, now).choices().calls]
     assert "ExploreFurniture[Object.102]" not in calls
     assert "Pick[Object.107]" in calls
     now.ended("Navigate[Object.105]", succeeded=True)
-    again = ChoiceMaker(tokens, reading, now, progress_of(tokens, reading, now), VERBS, 1)
-    assert "Pick[Object.105]" not in [str(call) for call in again.choices().calls]
+    assert "Pick[Object.105]" not in [str(call) for call in made(model, now).choices().calls]
 
 
 def test_a_decision_with_150_entities_is_quick(model: PlannerModel) -> None:
     began = time.process_time()
     for _ in range(5):
-        choices = made(model, 60, 90).choices()
+        choices = made(model, known(60, 90)).choices()
     assert choices.features.shape[1] == len(FEATURES)
     assert np.isfinite(choices.features).all()
     # Far more than it takes, for loaded machines; docs/learned_planner.md has the figure.

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 from learned_toys import place_of, zeros
 
-from planner.planning.learned.choices import FEATURES, ChoiceMaker
+from planner.planning.learned.call_features import FEATURES
+from planner.planning.learned.choices import ChoiceMaker
 from planner.planning.learned.network import MARKS, Reading
 from planner.planning.learned.progress import progress_of
 from planner.planning.learned.search import Looks, looks_of
