@@ -10,13 +10,13 @@ from typing import Any
 
 from action_msgs.msg import GoalStatus
 from planner_msgs.action import FollowInstruction
-from rclpy.action.client import ActionClient
 from rclpy.node import Node
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
 from planner.ros.action_peers import ActionPeers, accept_timeout_s
 from planner.ros.goal_answers import why_no_result
+from planner.ros.matched_client import MatchedClient
 from planner.ros.pause import pause
 from planner.world import topics
 from planner.world.errors import PlannerError
@@ -27,9 +27,6 @@ MAX_SEND_ATTEMPTS = 4
 RESULT_TIMEOUT_S = 2.0
 # Wall seconds that a task planner which died has to come back.
 RESTART_TIMEOUT_S = 60.0
-# Wall seconds without a server after which the client is created anew: on a busy machine the
-# middleware may leave endpoints unmatched that were announced while a process started.
-REMATCH_PERIOD_S = 5.0
 _POLL_PERIOD_S = 0.2
 _ENDED = (
     GoalStatus.STATUS_SUCCEEDED,
@@ -44,7 +41,7 @@ class InstructClient:
     def __init__(self, node: Node, on_send: Callable[[str], None]) -> None:
         """Creates the client; `on_send` gets the id of each goal before it is sent."""
         self._node, self._on_send = node, on_send
-        self._client = self._new_client()
+        self._client = MatchedClient(node, FollowInstruction, topics.INSTRUCT)
         self._ends = ActionPeers(node, topics.INSTRUCT)
         self._handle: Any = None
         # Wall seconds: of the last result request, and when the goal was last seen running.
@@ -55,7 +52,7 @@ class InstructClient:
     @property
     def is_ready(self) -> bool:
         """Whether a task planner was discovered."""
-        return bool(self._client.server_is_ready())
+        return self._client.is_ready()
 
     @property
     def is_accepted(self) -> bool:
@@ -116,20 +113,11 @@ class InstructClient:
         """Takes the client out of the graph."""
         self._client.destroy()
 
-    def _new_client(self) -> ActionClient[Any, Any, Any]:
-        return ActionClient(self._node, FollowInstruction, topics.INSTRUCT)
-
     async def _find_server(self, until_s: float) -> bool:
         """Waits for a server until this time, wall seconds; returns whether there is one."""
-        created_s = time.monotonic()
-        while not self.is_ready:
-            wall_s = time.monotonic()
-            if wall_s > until_s or self._canceled:
+        while not self._client.is_ready():
+            if time.monotonic() > until_s or self._canceled:
                 return False
-            if wall_s - created_s > REMATCH_PERIOD_S:
-                created_s = wall_s
-                self._client.destroy()
-                self._client = self._new_client()
             await self.pause(_POLL_PERIOD_S)
         return True
 
@@ -140,7 +128,7 @@ class InstructClient:
             return None
         self._servers, sent_s = self._ends.servers(), time.monotonic()
         answer: Future[Any] = Future()
-        sent = self._client.send_goal_async(goal, goal_uuid=UUID(uuid=list(number.bytes)))
+        sent = self._client.send(goal, goal_uuid=UUID(uuid=list(number.bytes)))
         sent.add_done_callback(partial(self._on_accepted, answer))
         while not answer.done():
             if self._ends.lost_server(self._servers):

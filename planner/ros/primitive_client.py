@@ -9,13 +9,13 @@ from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 from planner_msgs.action import ExecutePrimitive
-from rclpy.action.client import ActionClient
 from rclpy.node import Node
 
 from planner.ros.action_peers import ActionPeers, accept_timeout_s
 from planner.ros.body_senses import BodySenses
 from planner.ros.conversions import pose_record
 from planner.ros.goal_answers import why_no_result
+from planner.ros.matched_client import MatchedClient
 from planner.ros.presence import Peers
 from planner.ros.primitive_messages import goal_message, result_record
 from planner.world import topics
@@ -84,9 +84,9 @@ class PrimitiveClient:
         self._located = located
         self._wake = wake
         self._announce = announce
-        self._client: ActionClient[Any, Any, Any] = ActionClient(
-            node, ExecutePrimitive, topics.of_agent(agent, topics.PRIMITIVE)
-        )
+        name = topics.of_agent(agent, topics.PRIMITIVE)
+        # Anew while a goal still waits.
+        self._client = MatchedClient(node, ExecutePrimitive, name, WAIT_FOR_BRIDGE_S / 2)
         self._ends = ActionPeers(node, topics.of_agent(agent, topics.PRIMITIVE))
         self._senses = BodySenses(node, agent, capabilities.cameras)
         self._tasks: dict[int, _Task] = {}
@@ -164,7 +164,7 @@ class PrimitiveClient:
     # Details
 
     def _send(self, task: _Task) -> None:
-        if not self._client.server_is_ready():
+        if not self._client.is_ready():
             return
         task.sent, task.sent_s = True, time.monotonic()
         task.servers = self._ends.servers()
@@ -173,9 +173,7 @@ class PrimitiveClient:
         def feedback(message: Any) -> None:
             self._note(task, message.feedback)
 
-        future = self._client.send_goal_async(
-            goal_message(task.primitive), feedback_callback=feedback
-        )
+        future = self._client.send(goal_message(task.primitive), feedback_callback=feedback)
         future.add_done_callback(lambda done: self._accepted(task, done.result()))
 
     def _accepted(self, task: _Task, handle: Any) -> None:

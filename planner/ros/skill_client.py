@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner_msgs.action import ExecuteSkill
-from rclpy.action.client import ActionClient
 from rclpy.node import Node
 
 from planner.ros.action_peers import ActionPeers, accept_timeout_s
 from planner.ros.goal_answers import why_no_result
+from planner.ros.matched_client import MatchedClient
 from planner.ros.presence import Peers
 from planner.world import topics
 from planner.world.memory_wire import result_record
@@ -49,9 +49,7 @@ class SkillClient:
     def __init__(self, node: Node, agent: str) -> None:
         self._node = node
         self._agent = agent
-        self._client: ActionClient[Any, Any, Any] = ActionClient(
-            node, ExecuteSkill, topics.of_agent(agent, topics.SKILL)
-        )
+        self._client = MatchedClient(node, ExecuteSkill, topics.of_agent(agent, topics.SKILL))
         self._ends = ActionPeers(node, topics.of_agent(agent, topics.SKILL))
         self._pending: _PendingCall | None = None
         self._checked_s = self._logged_s = 0.0
@@ -120,11 +118,11 @@ class SkillClient:
             self._node.get_logger().info(f"waiting for the skills of {self._agent}")
 
     def _send(self, pending: _PendingCall) -> None:
-        if not self._client.server_is_ready():
+        if not self._client.is_ready():
             return
         pending.sent, pending.sent_s = True, time.monotonic()
         pending.servers = self._ends.servers()
-        future = self._client.send_goal_async(ExecuteSkill.Goal(call=str(pending.call)))
+        future = self._client.send(ExecuteSkill.Goal(call=str(pending.call)))
         future.add_done_callback(lambda done: self._accepted(pending, done.result()))
 
     def _accepted(self, pending: _PendingCall, handle: Any) -> None:

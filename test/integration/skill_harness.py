@@ -10,9 +10,9 @@ from nav_msgs.msg import Odometry
 from node_processes import Node
 from planner_msgs.action import ExecuteSkill
 from planner_msgs.msg import SkillReport, WorldGraph
-from rclpy.action import ActionClient
 from skill_world import belief_of
 
+from planner.ros.matched_client import MatchedClient
 from planner.ros.memory_messages import GraphMessages
 from planner.world.house import House
 
@@ -41,21 +41,21 @@ class Caller(Client):
         self._graphs = self.node.create_publisher(WorldGraph, "/world_graph", LATCHED)
         self.reports = []
         self.node.create_subscription(SkillReport, "/skills/results", self.reports.append, 100)
-        self._skills: dict[str, ActionClient] = {}
+        self._skills: dict[str, MatchedClient] = {}
 
     def tell(self) -> None:
         """Publishes what an all-knowing memory would."""
         self._graphs.publish(GraphMessages().message(belief_of(self.house, self.state())))
 
-    def skill(self, agent: str = "agent_0") -> ActionClient:
+    def skill(self, agent: str = "agent_0") -> MatchedClient:
         if agent not in self._skills:
-            self._skills[agent] = ActionClient(self.node, ExecuteSkill, f"/{agent}/skill")
-        self.wait(self._skills[agent].server_is_ready, f"the skills of {agent}")
+            self._skills[agent] = MatchedClient(self.node, ExecuteSkill, f"/{agent}/skill")
+        self.wait(self._skills[agent].is_ready, f"the skills of {agent}")
         return self._skills[agent]
 
     def begin(self, call: str, agent: str = "agent_0", **more: Any) -> Goal:
         goal = Goal(self)
-        sent = self.skill(agent).send_goal_async(
+        sent = self.skill(agent).send(
             ExecuteSkill.Goal(call=call, **more), feedback_callback=goal.feedback.append
         )
         self.wait(sent.done, "the goal's acceptance")

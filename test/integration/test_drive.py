@@ -38,7 +38,7 @@ def port(client: Client) -> Iterator[PrimitiveClient]:
     robot = capabilities_of("robot")
     assert robot is not None
     made = PrimitiveClient(client.node, "agent_0", robot, lambda: None, lambda: None)
-    client.wait(made._client.server_is_ready, "the bridge")
+    client.wait(made._client.is_ready, "the bridge")
     yield made
     made.destroy()
 

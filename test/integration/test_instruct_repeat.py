@@ -125,11 +125,11 @@ def test_a_client_that_found_no_server_is_created_anew(
     model = script(tmp_path / "script", GO, DONE)
     node, _ = alone(planner="react", model=model, max_questions=1, answer_wait=4.0)
     asker = InstructClient(client.node, lambda _: None)
-    unmatched = asker._client
+    unmatched = asker._client._client
     monkeypatch.setattr(unmatched, "server_is_ready", lambda: False)
-    monkeypatch.setattr(instruct_client, "REMATCH_PERIOD_S", 0.5)
+    monkeypatch.setattr(asker._client, "_period_s", 0.5)
     task = client.executor.create_task(asker.follow, GOAL, 60.0, lambda *_: None)
     client.wait(task.done, "the end of the instruction", 60.0)
     result: Any = task.result()
     assert result.code == InstructionCode.DONE, result.text + node.log
-    assert asker._client is not unmatched
+    assert asker._client._client is not unmatched

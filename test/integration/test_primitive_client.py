@@ -40,7 +40,7 @@ def primitives(client: Client, **pose: Any) -> PrimitiveClient:
     robot = capabilities_of("robot")
     assert robot is not None
     made = PrimitiveClient(client.node, "agent_0", robot, lambda: None, lambda: None)
-    client.wait(made._client.server_is_ready, "the bridge")
+    client.wait(made._client.is_ready, "the bridge")
     return made
 
 
@@ -60,3 +60,13 @@ def test_without_a_pose_in_the_result_that_of_the_feedback_stays(client: Client)
     handle = made.start(Primitive("look"))
     assert client.wait(lambda: made.poll(handle).result, "the end").succeeded
     assert made.base() in (None, Pose.planar(0.0, 0.0))
+
+
+def test_a_client_that_found_no_bridge_is_created_anew_while_the_goal_waits(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = primitives(client, pose=stamped_pose(ENDED_S, "map", AT_END))
+    monkeypatch.setattr(made._client._client, "server_is_ready", lambda: False)
+    handle = made.start(Primitive("look"))
+    result = client.wait(lambda: made.poll(handle).result, "the end")
+    assert result.code is PrimitiveCode.SUCCESS, result.text
