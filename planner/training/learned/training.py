@@ -143,7 +143,7 @@ def _reader(
         on_line(f"reader {at.step}: {parts}")
 
     def kept(step: int, now: Mapping[str, Array], then: Mapping[str, Array]) -> None:
-        _write_checkpoint(folder / CHECKPOINT, key, step, now, then)
+        write_checkpoint(folder / CHECKPOINT, key, step, now, then)
 
     return train_reader(
         tasks,
@@ -180,9 +180,14 @@ def _resumed(path: Path, key: str) -> tuple[int, dict[str, Array] | None, dict[s
     return step, weights, moments
 
 
-def _write_checkpoint(
+def write_checkpoint(
     path: Path, key: str, step: int, weights: Mapping[str, Array], moments: Mapping[str, Array]
 ) -> None:
+    """Writes the reader's weights and the optimiser's moments; the last whole file stays.
+
+    Raises:
+        FileError: where it cannot be written.
+    """
     aside = path.with_name(path.name + ".part.npz")
     arrays: dict[str, Array] = {**weights, **moments}
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from planner.models.chat import Message, Speaker
 from planner.models.replies.turn_grammar import END_OF_TURN
@@ -70,9 +70,11 @@ class TraceTurn(FileModel):
     learned: bool = True
     shown: str = ""
 
-    @field_validator("call")
+    @field_validator("call", "shown")
     @classmethod
-    def _is_a_call(cls, text: str) -> str:
+    def _is_a_call(cls, text: str, info: ValidationInfo) -> str:
+        if info.field_name == "shown" and not text:
+            return text
         try:
             parse_call(text)
         except CallError as error:

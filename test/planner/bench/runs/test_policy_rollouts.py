@@ -127,6 +127,9 @@ def test_bad_input_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / JOURNAL).write_text(text.replace('"fitted"', '"fit"', 1))
     with pytest.raises(FileError, match=r"line 4 stage"):
         practise(tmp_path, SMALL)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="cannot be written"):
+        practise(tmp_path / "file" / "run", SMALL)
     (tmp_path / JOURNAL).write_text("{}\n")
     with pytest.raises(FileError, match="does not say what the run is"):
         practise(tmp_path, SMALL)

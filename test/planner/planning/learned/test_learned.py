@@ -127,8 +127,10 @@ def test_what_cannot_be_read_is_one_clear_end(model: PlannerModel) -> None:
     foreign = decided(model, "Stelle die zwei Becher bitte ins Regal im Flur")
     assert foreign.end is InstructionCode.BAD_REQUEST
     assert "does not seem to be English" in foreign.failure
-    many = decided(model, "Put the cup on the table.", MAX_ENTITIES + 1)
-    assert f"up to {MAX_ENTITIES} entities; {MAX_ENTITIES + 1} are known" in many.failure
+    for count in (MAX_ENTITIES + 1, 1000):
+        many = decided(model, "Put the cup on the table.", count)
+        assert f"up to {MAX_ENTITIES} entities; {count} are known" in many.failure
+        assert not many.calls
 
 
 def test_weights_that_do_not_fit_are_named(model: PlannerModel, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,13 @@ from planner.planning.learned.network import reader_shapes
 from planner.planning.learned.weights import read_planner, shipped_planner
 from planner.training.learned.chooser import ChooserRecipe
 from planner.training.learned.reader import ReaderRecipe
-from planner.training.learned.training import CHECKPOINT, LearnedRecipe, train_learned
+from planner.training.learned.training import (
+    CHECKPOINT,
+    MODEL_FILE,
+    LearnedRecipe,
+    train_learned,
+    write_checkpoint,
+)
 from planner.training.traces.folder import TraceFolder
 from planner.world.errors import FileError, PlannerError
 from planner.world.share import config_dir
@@ -83,3 +90,24 @@ def test_half_a_checkpoint_is_one_error(data: tuple[Path, Path], tmp_path: Path,
     checkpoint.write_bytes(checkpoint.read_bytes()[:keep])
     with pytest.raises(FileError, match=r"reader\.npz: cannot be read"):
         train_learned([tasks], [traces], tmp_path, RECIPE, print)
+
+
+def test_a_full_disk_is_one_error_and_keeps_the_checkpoint(
+    data: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks, traces = data
+    train_learned([tasks], [traces], tmp_path, RECIPE, print)
+    model, kept = tmp_path / MODEL_FILE, (tmp_path / CHECKPOINT).read_bytes()
+    before = model.read_bytes()
+
+    def full(path: Path, **_arrays: object) -> None:
+        path.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(np, "savez", full)
+        with pytest.raises(FileError, match=r"cannot be written: .*No space left on device"):
+            write_checkpoint(tmp_path / CHECKPOINT, "key", 1, {}, {})
+    assert (tmp_path / CHECKPOINT).read_bytes() == kept
+    train_learned([tasks], [traces], tmp_path, RECIPE, print)
+    assert model.read_bytes() == before

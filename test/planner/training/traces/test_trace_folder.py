@@ -96,6 +96,10 @@ def test_a_folder_of_another_recipe_is_refused(tmp_path: Path) -> None:
     [
         ({"turns": [{"call": "Fly[Object.1]"}]}, r"line 1.turns.0.call: there is no skill 'Fly'"),
         ({"turns": [{"call": "Pick"}]}, r"line 1.turns.0.call: .* is not of the form"),
+        (
+            {"turns": [{"call": "Done[]", "shown": "Fly[Object.1]"}]},
+            r"line 1.turns.0.shown: there is no skill 'Fly'",
+        ),
         ({"reward": 2}, r"line 1.reward"),
         ({"version": 2}, r"line 1.version"),
         ({"agent": "agent_7"}, r"line 1: 'agent_7' is not in the team agent_0"),
