@@ -188,3 +188,10 @@ def test_things_of_a_graph_are_drawn_where_they_are(tmp_path: File) -> None:
     assert "Not in this house" not in _words(picture)
     assert _words(picture).count("plum_3") == 1
     _check_legible(picture)
+
+
+def test_no_two_propositions_have_the_same_colour() -> None:
+    """Colours used to repeat from the eleventh on."""
+    found = [proposition_colour(index) for index in range(60)]
+    assert len(set(found)) == len(found)
+    assert all(len(colour) == 7 for colour in found)
