@@ -54,6 +54,7 @@ class ChoiceMaker:
         """`verbs` are those that the agent's body can do; `waited`: its last turn was to wait."""
         self._at = Standing(tokens, reading, situation, progress, verbs, team, waited=waited)
         self._features = CallFeatures(self._at)
+        self._aside = [n for n in situation.held if self._has_to_wait(n)]
 
     def choices(self, blocked: Collection[SkillCall] = ()) -> Choices:
         """All choices but the blocked ones."""
@@ -62,6 +63,10 @@ class ChoiceMaker:
             calls = [call for call in calls if call.name != SkillName.NAVIGATE]
         elif self._came_to_open():
             calls = [call for call in calls if not self._is_walk_to_furniture(call)]
+        if self._aside:
+            puts = [call for call in calls if call.name == SkillName.PLACE]
+            walks = [call for call in calls if self._is_walk_to_furniture(call)]
+            calls = puts or walks or calls
         rows = [self._features.of(call) for call in calls]
         return Choices(tuple(calls), np.array(rows, np.float32).reshape(len(calls), len(FEATURES)))
 
@@ -145,7 +150,7 @@ class ChoiceMaker:
     def _placements(self, held: int) -> Iterator[SkillCall]:
         now = self._at.now
         place = self._at.place_of(now.near) if now.near is not None else None
-        if place is None or self._first_gets_state(held):
+        if place is None or self._first_gets_state(held) or not self._may_be_put(held, place):
             return
         thing, target = f"Object.{held}", f"Object.{place}"
         next_to = self._at.progress.grounded.next_things[self._at.things[held]]
@@ -178,6 +183,21 @@ class ChoiceMaker:
     def _is_blocked(self, number: int) -> bool:
         """Whether something else that can be done comes before."""
         return self._at.in_order and bool(self._at.progress.blocked[self._at.index(number)] > HALF)
+
+    def _has_to_wait(self, held: int) -> bool:
+        """Whether a held thing got its state, and where it goes waits for others to get theirs."""
+        i, made = self._at.things.get(held), self._at.now.made
+        got = i is not None and any((held, mark) in made for mark in STATES)
+        return got and self._is_blocked(held)
+
+    def _may_be_put(self, held: int, place: int) -> bool:
+        """Whether a thing can be put at a piece; one that has to wait goes elsewhere meanwhile."""
+        if held not in self._aside:
+            return True
+        now, f = self._at.now, self._at.places[place]
+        goes = self._at.progress.goes[:, self._at.things[held], f].max(initial=0)
+        fits = holds(now.pieces[place].class_name) and not now.refused[held, place]
+        return bool(fits and goes < HALF)
 
     def _is_at_faucet(self) -> bool:
         place = self._at.place_of(self._at.now.near) if self._at.now.near is not None else None
@@ -258,6 +278,10 @@ class ChoiceMaker:
             return False
         if any(self._first_gets_state(n) for n in now.held):
             return has_faucet(piece.class_name)
+        if self._aside:
+            near = self._at.place_of(now.near) if now.near is not None else None
+            is_here = near is None or now.pieces[near].room == piece.room
+            return is_here and all(self._may_be_put(n, place) for n in self._aside)
         return bool(
             p.goes[:, held, f].max() > _KNOWN
             or (has_faucet(piece.class_name) and p.state[held, FILLED].max() > _KNOWN)

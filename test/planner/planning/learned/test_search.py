@@ -9,7 +9,7 @@ from learned_toys import place_of, zeros
 
 from planner.planning.learned.call_features import FEATURES
 from planner.planning.learned.choices import ChoiceMaker
-from planner.planning.learned.network import MARKS, Reading
+from planner.planning.learned.network import MARKS, NUMBERS, Reading
 from planner.planning.learned.progress import progress_of
 from planner.planning.learned.search import Looks, looks_of
 from planner.planning.learned.situation import Situation
@@ -157,3 +157,35 @@ def test_what_waits_is_not_taken_unless_all_waits() -> None:
     assert "Pick[Object.111]" not in calls(now, tokens, reading)
     reading.before[fork, cup] = 1
     assert "Pick[Object.111]" in calls(now, tokens, reading)
+
+
+def test_what_got_its_state_is_put_aside_until_the_others_have_theirs() -> None:
+    # It used to be put where it goes, before the other was filled.
+    tokens = read_tokens("First fill the two cups, then put them on the sink.")
+    reading = zeros(len(tokens))
+    cups, sink = place_of(tokens, "cups"), place_of(tokens, "sink")
+    reading.numbers[cups] = np.eye(len(NUMBERS))[1]
+    reading.goes[0, cups, sink] = reading.before[cups, cups] = 1
+    reading.marks[cups, MARKS.index("filled")] = 1
+    now = house()
+    now.told([f"Add Object.{n}: cup with the Object.{TABLE}" for n in (110, 111)])
+    for call in ("Navigate[Object.110]", "Pick[Object.110]", f"Navigate[Object.{SINK}]"):
+        now.ended(call, succeeded=True)
+    now.ended("Fill[Object.110]", succeeded=True)
+    walks = {f"Navigate[Object.{piece}]" for piece in (COUNTER, FRIDGE)}
+    assert set(calls(now, tokens, reading)) == walks
+    now.ended(f"Navigate[Object.{COUNTER}]", succeeded=True)
+    put = f"Place[Object.110, on, Object.{COUNTER}, None, None]"
+    assert calls(now, tokens, reading) == [put]
+    now.ended(put, succeeded=True)
+    now.told([f"Update Object.110: cup filled with water with the Object.{COUNTER}"])
+    assert "Pick[Object.110]" not in calls(now, tokens, reading)
+    # Once the other is filled as well, both are put where they go.
+    for call in ("Navigate[Object.111]", "Pick[Object.111]", f"Navigate[Object.{SINK}]"):
+        now.ended(call, succeeded=True)
+    now.ended("Fill[Object.111]", succeeded=True)
+    there = f"Place[Object.111, on, Object.{SINK}, None, None]"
+    assert there in calls(now, tokens, reading)
+    now.ended(there, succeeded=True)
+    now.ended("Navigate[Object.110]", succeeded=True)
+    assert "Pick[Object.110]" in calls(now, tokens, reading)
