@@ -16,6 +16,8 @@ from sim_bridge.embedded.world import KinematicWorld
 MAX_TILT_RAD = math.pi / 2
 # A longer piece of a step could jump over a wall.
 _PIECE_M = 0.04
+# So far straight ahead counts as the way of a driven body, off which idle ones step.
+_AHEAD_M = 1.0
 
 
 class Moved(NamedTuple):
@@ -30,7 +32,7 @@ def drive_on(world: KinematicWorld, agent: Agent, drive: Drive, dt_s: float) -> 
     """Drives a body for `dt_s` seconds; False if something was in its way.
 
     It turns first and then moves, as far as the floor is free and no other agent is near. What it
-    holds moves with it.
+    holds moves with it. Idle agents make way for it as for one that walks.
     """
     yaw = wrap_angle_rad(agent.yaw_rad + drive.turn_rad_s * dt_s)
     agent.pan_rad = wrap_angle_rad(agent.pan_rad + drive.pan_rad_s * dt_s)
@@ -47,6 +49,9 @@ def drive_on(world: KinematicWorld, agent: Agent, drive: Drive, dt_s: float) -> 
     agent.linear_m_s = math.copysign(math.dist(start, end) / dt_s, way_m)
     agent.angular_rad_s = drive.turn_rad_s
     world.move_agent(agent, *end, yaw)
+    x, y = end
+    ahead = (x + math.cos(yaw) * _AHEAD_M, y + math.sin(yaw) * _AHEAD_M)
+    agent.remaining_path = [ahead] if way_m > 0.0 else []
     return is_free
 
 

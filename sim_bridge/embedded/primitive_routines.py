@@ -94,6 +94,7 @@ def _drive(context: RoutineContext) -> Routine:
             blocked_s += 0.0 if drive_on(world, agent, drive, dt) else dt
     finally:
         agent.linear_m_s = agent.angular_rad_s = 0.0
+        agent.remaining_path = []
     return _success("drove", blocked_s=f"{blocked_s:.2f}")
 
 

@@ -30,12 +30,16 @@ from planner.world.primitive import (
     PrimitiveName,
     PrimitiveResult,
 )
+from planner.world.vocabulary import EntityKind
 
 if TYPE_CHECKING:
     from planner.skills.attempt import Attempt, Motion
 
 # A walk that takes more acts than this has failed, as those of PARTNR do.
 MAX_ACTS = 250
+# Persons make way. Who has not after so many hindered acts is an obstacle, as all else is.
+PATIENCE_ACTS = 15
+_NEAR_ONE_M = 1.2
 FACING_RAD = 0.1
 _MAX_TURNS = 20
 # Share of the reach within which to stand, and what a metre closer to the target is worth.
@@ -77,7 +81,7 @@ class LearnedNavigation:
             return levelled
         depth_map: DepthMap | None = None
         last: int | None = None
-        hindered = False
+        hindered, hindered_acts = False, 0
         limits, choice = speeds(self._limits, attempt), ActChoice()
         for _ in range(MAX_ACTS):
             seen = yield from sense(attempt, CAMERA, phase)
@@ -85,7 +89,10 @@ class LearnedNavigation:
             depth_map = depth_map or DepthMap(seen.base)
             depth_m, intrinsics = shrunk(frame, PICTURE_PX)
             held_m = seen.base.apply(seen.hand.position_m) if seen.holding else None
-            depth_map.add(depth_m, intrinsics, frame.pose, seen.base, held_m=held_m)
+            persons_m = () if hindered_acts >= PATIENCE_ACTS else _others(attempt)
+            depth_map.add(
+                depth_m, intrinsics, frame.pose, seen.base, held_m=held_m, persons_m=persons_m
+            )
             goal = Goal.of(seen.base, goal_m)
             if goal.distance_m <= ARRIVED_M:
                 return PrimitiveResult(PrimitiveCode.SUCCESS, "arrived")
@@ -96,6 +103,7 @@ class LearnedNavigation:
             if not result.succeeded:
                 return result
             hindered = float(result.evidence.get("blocked_s", "0")) > 0.0
+            hindered_acts += hindered and _is_near_one(attempt, seen.base)
         text = f"the policy did not arrive in {MAX_ACTS} acts"
         return PrimitiveResult(PrimitiveCode.BLOCKED, text)
 
@@ -159,6 +167,18 @@ def _goal_of(attempt: Attempt, target_m: Vec3) -> tuple[float, float] | None:
         ranked.append((house.room_at(x, y) != room, walk_m + _CLOSER * gap_m, x, y))
     _, cost, x, y = min(ranked)
     return (x, y) if math.isfinite(cost) else None
+
+
+def _others(attempt: Attempt) -> list[Vec3]:
+    """Where the other agents are believed to be."""
+    agents = attempt.belief.of_kind(EntityKind.AGENT)
+    return [one.position_m for one in agents if one.name != attempt.scene.agent]
+
+
+def _is_near_one(attempt: Attempt, base: Pose) -> bool:
+    """Whether another agent is so near that it may be what hinders."""
+    here = base.position_m[:2]
+    return any(math.dist(here, other[:2]) < _NEAR_ONE_M for other in _others(attempt))
 
 
 def _heading(primitive: Primitive, base: Pose) -> float:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.skills.navigation.way import OptimisticWay
+from planner.skills.navigation.way import OptimisticWay, doubted_way
 from planner.skills.policy.space import CELLS, Acts, Bytes, Floats, PolicySpace
 from planner.world.geometry import Pose, Vec3
 from planner.world.observation import DepthImage, Intrinsics
@@ -46,8 +47,12 @@ _LOW_M, _HIGH_M = 0.08, 1.25
 _SEEN_M = 6.0
 # What a hand holds is nearer to it than this.
 _HELD_M = 0.3
+# No point of a person is farther than this from the middle.
+_PERSON_M = 0.45
 # A body that was nowhere else for so many acts is stuck. Acts are drawn at this temperature then.
 _STUCK_ACTS, _STUCK_M, _STUCK_TEMPERATURE = 10, 0.1, 2.0
+# Width of what is forgotten along a way that should be free, and seen again.
+_FORGOTTEN_CELLS = 7
 # The whole map: a square around where the body began.
 _MAP_CELLS = 800
 _FREE, _OCCUPIED, _TRAIL, _WAY = 1, 2, 4, 8
@@ -94,7 +99,8 @@ class DepthMap:
     """What depth pictures have shown of the floor, and where the body has been.
 
     A cell is unknown, free or occupied; what once was occupied stays so, as a table does whose
-    floor is seen under it. Where no way is left everything is forgotten, and seen again.
+    floor is seen under it. Where no way is left, what is on the most likely one is forgotten, or
+    else everything, and seen again.
     """
 
     def __init__(self, base: Pose) -> None:
@@ -119,6 +125,7 @@ class DepthMap:
         base: Pose,
         *,
         held_m: Vec3 | None = None,
+        persons_m: Sequence[Vec3] = (),
     ) -> None:
         """Adds a picture.
 
@@ -128,6 +135,7 @@ class DepthMap:
             camera: the optical frame in `map`.
             base: the body in `map`.
             held_m: where the hand holds something in `map`, which the picture shows, too.
+            persons_m: where others stand in `map`, who will not stay there, or make way.
         """
         focal = (intrinsics.fx_px, intrinsics.fy_px, intrinsics.cx_px, intrinsics.cy_px)
         rays = _rays(depth_m.shape, focal)
@@ -137,6 +145,8 @@ class DepthMap:
         seen = (far > 0) & (far < _SEEN_M)
         if held_m is not None:
             seen &= np.linalg.norm(points - np.asarray(held_m, np.float32), axis=1) > _HELD_M
+        for x, y, _ in persons_m:
+            seen &= np.hypot(points[:, 0] - x, points[:, 1] - y) > _PERSON_M
         height = points[:, 2]
         rows, columns, inside = self._at(points[:, 0], points[:, 1])
         seen &= inside
@@ -164,17 +174,14 @@ class DepthMap:
     def _draw_way(self, codes: Bytes, base: Pose, goal_m: tuple[float, float]) -> None:
         """Marks the way that would be free if all unseen floor were."""
         x, y, _ = base.position_m
-        points = self._way.points(
-            self._cells,
-            _OCCUPIED,
-            CELL_M,
-            (x - self._origin[0], y - self._origin[1]),
-            (goal_m[0] - self._origin[0], goal_m[1] - self._origin[1]),
-        )
+        here = (x - self._origin[0], y - self._origin[1])
+        there = (goal_m[0] - self._origin[0], goal_m[1] - self._origin[1])
+        points = self._way.points(self._cells, _OCCUPIED, CELL_M, here, there)
+        if not len(points):
+            points = doubted_way(self._cells, _OCCUPIED, CELL_M, here, there)
+            self._forget(points)
         self.way_m = points + self._origin
         if not len(points):
-            # Somebody who walked by may have closed it: what is there is seen again.
-            self._cells &= _TRAIL
             return
         dx, dy = (self.way_m - (x, y)).T
         c, s = math.cos(base.yaw_rad), math.sin(base.yaw_rad)
@@ -185,6 +192,16 @@ class DepthMap:
         drawn = np.zeros((CELLS, CELLS), np.uint8)
         cv2.polylines(drawn, [np.floor(line).astype(np.int32)], False, 1)
         codes[drawn > 0] |= _WAY
+
+    def _forget(self, points: NDArray[np.float64]) -> None:
+        """Forgets what is around a doubted way, or all; if it still is there it is seen again."""
+        if not len(points):
+            self._cells &= _TRAIL
+            return
+        near = np.floor(points / CELL_M).astype(np.int32)
+        drawn = np.zeros(self._cells.shape, np.uint8)
+        cv2.polylines(drawn, [near], False, 1, thickness=_FORGOTTEN_CELLS)
+        self._cells[drawn > 0] &= _TRAIL
 
     def _at(
         self, x: NDArray[np.floating], y: NDArray[np.floating]

@@ -25,6 +25,10 @@ _BLOCKED_M, _TIGHT_M, _TIGHT_COST = 0.26, 0.5, 4.0
 _UNSEEN_COST = 1.2
 # Around the body and the goal what hinders is not believed: both stand on free floor.
 _TRUSTED_M = 0.3
+# Where no way is left, what was seen so near to body or goal is doubted, first the nearer; what a
+# metre costs that is too close to it, and on it.
+_DOUBTED_M = (1.0, 2.0)
+_NARROW_COST, _DOUBTED_COST = 10.0, 100.0
 # Floor beyond what is known may be part of the way, as far as this.
 _MARGIN_M = 3.0
 # A body farther than this from its way has left it.
@@ -86,6 +90,26 @@ class OptimisticWay:
         return rest
 
 
+def doubted_way(
+    cells: Codes,
+    hinders: int,
+    cell_m: float,
+    base: tuple[float, float],
+    goal: tuple[float, float],
+) -> Points:
+    """As `OptimisticWay.points` where all ways are blocked: through as little as possible.
+
+    Body and goal are on free floor, so that what encloses one of them was seen wrongly, has moved,
+    or is a door of furniture that stands open. What is farther away is not doubted: it would often
+    be shorter through a wall.
+    """
+    for doubted_m in _DOUBTED_M:
+        found = _planned(cells, hinders, cell_m, base, goal, doubted_m=doubted_m)
+        if len(found):
+            return found
+    return _NONE
+
+
 def _hindered(cells: Codes, hinders: int, cell_m: float, points: Points) -> bool:
     """Whether something hinders next to one of the points."""
     around = np.floor(points[:, None, :] / cell_m).astype(np.int32) + _around(cell_m)
@@ -109,14 +133,19 @@ def _planned(
     cell_m: float,
     base: tuple[float, float],
     goal: tuple[float, float],
+    *,
+    doubted_m: float = 0.0,
 ) -> Points:
     seen = cells > 0
     top, left, rows, columns = _window(seen, cell_m, base, goal)
     part = (slice(top, top + rows), slice(left, left + columns))
-    cost = _costs((cells[part] & hinders) > 0, seen[part], cell_m)
+    occupied = (cells[part] & hinders) > 0
+    cost = _costs(occupied, seen[part], cell_m)
     here = (base[0] - left * cell_m, base[1] - top * cell_m)
     there = (goal[0] - left * cell_m, goal[1] - top * cell_m)
     for x, y in (here, there):
+        if doubted_m:
+            _doubt(cost, occupied, cell_m, (x, y), doubted_m)
         _trust(cost, cell_m, x, y)
     coarse = cost.reshape(rows // _FINE, _FINE, columns // _FINE, _FINE).min(axis=(1, 3))
     side_m = cell_m * _FINE
@@ -163,6 +192,21 @@ def _trust(cost: NDArray[np.float64], cell_m: float, x: float, y: float) -> None
     row, column = int(y / cell_m), int(x / cell_m)
     part = cost[max(0, row - reach) : row + reach + 1, max(0, column - reach) : column + reach + 1]
     part[np.isinf(part)] = _TIGHT_COST
+
+
+def _doubt(
+    cost: NDArray[np.float64],
+    occupied: NDArray[np.bool_],
+    cell_m: float,
+    point: tuple[float, float],
+    doubted_m: float,
+) -> None:
+    """Makes what is near to a point passable, at a higher cost where something hinders."""
+    rows, columns = np.indices(cost.shape)
+    gaps_m = np.hypot((columns + 0.5) * cell_m - point[0], (rows + 0.5) * cell_m - point[1])
+    near = gaps_m <= doubted_m
+    cost[near & np.isinf(cost)] = _NARROW_COST
+    cost[near & occupied] = _DOUBTED_COST
 
 
 def _cell(shape: tuple[int, ...], side_m: float, point: tuple[float, float]) -> int:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from planner.skills.kind import LearnedSkills, SkillChoice, SkillKind, make_move
 from planner.skills.navigation import skill as navigation
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
-from planner.world.geometry import Pose
+from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
 from planner.world.observation import CameraFrame, Intrinsics, Observation
 from planner.world.primitive import Capabilities, DriveLimits
@@ -119,6 +120,31 @@ def test_a_policy_that_never_arrives_ends_and_says_so(
     result = called(world, choice, f"Navigate[{away.name}]")
     assert result.code is SkillCode.BLOCKED
     assert "the policy did not arrive in 20 acts" in result.text
+
+
+@pytest.mark.parametrize(("near_m", "last"), [(math.inf, 0), (0.0, 1)])
+def test_who_does_not_make_way_is_an_obstacle_after_a_while(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, near_m: float, last: int
+) -> None:
+    told: list[int] = []
+    add = navigation.DepthMap.add
+
+    def noted(
+        self: navigation.DepthMap, *args: Any, persons_m: Sequence[Vec3], **more: Any
+    ) -> None:
+        told.append(len(persons_m))
+        add(self, *args, persons_m=persons_m, **more)
+
+    monkeypatch.setattr(navigation.DepthMap, "add", noted)
+    monkeypatch.setattr(navigation, "_NEAR_ONE_M", near_m)
+    monkeypatch.setattr(navigation, "MAX_ACTS", 60)
+    # It drives against a wall, and the other one is, or is not, near enough to be what hinders.
+    choice = SkillChoice(SkillKind.LEARNED, blank_policy(tmp_path / "p.safetensors"))
+    called(world, choice, f"Navigate[{world.house.furniture[-1].name}]")
+    assert told[0] == 1
+    assert told[-1] == last
+    assert told == sorted(told, reverse=True), "nobody makes way later in the same walk"
+    assert sum(told) >= navigation.PATIENCE_ACTS
 
 
 def test_a_policy_reaches_for_what_it_takes(small_house: House, small_episode: Episode) -> None:

@@ -99,3 +99,28 @@ def test_two_bodies_do_not_drive_into_each_other(
     assert result.code is PrimitiveCode.SUCCESS
     assert float(result.evidence["blocked_s"]) > 0.2
     assert other.x_m - one.x_m >= one.body.radius_m + other.body.radius_m
+
+
+def test_who_idles_makes_way_for_a_driven_body_as_for_one_that_walks(
+    small_house: House, small_episode: Episode
+) -> None:
+    backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+    backend.reset(small_house, small_episode, 0)
+    world = backend._loaded()
+    one, other = world.agents["agent_0"], world.agents["agent_1"]
+    free = world.ground.grid(one.body.radius_m)
+    x, y = next(
+        (x, y)
+        for x, y in free.free_points_m.tolist()
+        if all(free.is_free(x + 0.1 * k, y) for k in range(20))
+    )
+    world.move_agent(one, x, y, 0.0)
+    world.move_agent(other, x + 1.0, y, 0.0)
+    for _ in range(15):
+        drive = Drive(0.3, forward_m_s=0.8)
+        handle = backend.start("agent_0", Primitive(PrimitiveName.DRIVE, drive=drive))
+        while backend.poll(handle).result is None:
+            backend.step(STEP_S)
+        assert one.remaining_path == [], "it stands still between drives"
+    assert one.x_m > x + 1.0, "it is past where the other one stood"
+    assert math.dist((one.x_m, one.y_m), (other.x_m, other.y_m)) > 0.56

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner.skills.navigation.way import Codes, OptimisticWay
+from planner.skills.navigation.way import Codes, OptimisticWay, doubted_way
 
 CELL_M = 0.1
 FREE, WALL = 1, 2
@@ -63,6 +63,25 @@ def test_a_closed_room_has_no_way_out() -> None:
     cells[30:70, [30, 70]] = WALL
     cells[[30, 70], 30:71] = WALL
     assert not len(way(cells, (5.0, 5.0), (9.0, 5.0)))
+
+
+def test_what_encloses_the_body_is_passed_where_it_is_thinnest() -> None:
+    cells = field()
+    cells[42:58, 42] = WALL
+    cells[42:58, 57:62] = WALL
+    cells[42:44, 42:62] = cells[56:58, 42:62] = WALL
+    points = doubted_way(cells, WALL, CELL_M, (5.0, 5.0), (9.0, 5.0))
+    assert tuple(points[-1]) == (9.0, 5.0)
+    assert points[:, 0].min() < 4.2, "out by the thin door, away from the goal"
+    far = points[np.hypot(*(points - (5.0, 5.0)).T) > 2.0]
+    assert clearance_m(far, cells) > 0.2
+
+
+def test_a_wall_far_from_body_and_goal_is_not_doubted() -> None:
+    cells = field()
+    cells[20:80, [20, 70]] = WALL
+    cells[[20, 79], 20:71] = WALL
+    assert not len(doubted_way(cells, WALL, CELL_M, (4.5, 5.0), (9.5, 5.0)))
 
 
 def test_body_and_goal_may_stand_close_to_what_hinders() -> None:
