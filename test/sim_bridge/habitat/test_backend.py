@@ -19,8 +19,9 @@ from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, Pri
 from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.sensing import optical_rotation
 from sim_bridge.habitat.backend import HabitatBackend
+from sim_bridge.habitat.dataset.writer import read_dataset
 from sim_bridge.habitat.options import HabitatOptions
-from sim_bridge.habitat.process import HabitatError
+from sim_bridge.habitat.process import HabitatError, HabitatGoneError
 from sim_bridge.habitat.scene import camera_pose
 from sim_bridge.registry import make_backend
 from sim_bridge.runtime import Runtime
@@ -149,6 +150,27 @@ def test_a_load_that_fails_leaves_the_world_before(
     orders.write_text("{}")
     assert backend.world_state() == before
     assert backend.observe("agent_0").cameras["hand"].rgb.any()
+
+
+def test_an_abort_at_the_load_of_a_new_house_leaves_it_whole_or_not_at_all(
+    small_house: House, small_episode: Episode, orders: Path, tmp_path: Path
+) -> None:
+    cache = tmp_path / "new"
+    options = HabitatOptions(python=sys.executable, cache=str(cache), answer_timeout_s=20.0)
+    orders.write_text(json.dumps({"open_house": "abort"}))
+    backend = HabitatBackend(options, worker=STAND_IN)
+    with pytest.raises(HabitatGoneError) as gone:
+        backend.reset(small_house, small_episode, 3)
+    assert "SIGABRT" in str(gone.value)
+    assert "\n" not in str(gone.value)
+    layout = small_house.model_copy(update={"objects": ()})
+    (written,) = [found for found in cache.iterdir() if found.name.startswith(small_house.name)]
+    assert read_dataset(written, layout).stage.is_file()
+    assert not list(cache.glob(".draft-*"))
+    orders.write_text("{}")
+    backend.reset(small_house, small_episode, 3)
+    assert backend.fault == ""
+    backend.close()
 
 
 def test_a_simulator_that_has_things_elsewhere_is_reported(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.world.catalogue import default_catalogue
+from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.errors import FileError
 from planner.world.house import House
 from sim_bridge.habitat.footprints import write_footprints
@@ -35,6 +35,21 @@ def test_a_cache_that_cannot_be_written_is_reported(small_house: House, tmp_path
     file.write_text("")
     with pytest.raises(FileError, match="cannot be written"):
         write_house_dataset(small_house, str(file), default_catalogue())
+
+
+def test_an_export_that_breaks_off_leaves_nothing(
+    small_house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(house: House, directory: Path, catalogue: Catalogue) -> None:
+        (directory / "stages").mkdir()
+        raise FileError(directory, "", "cannot be written: No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("sim_bridge.habitat.houses.export_habitat", broken)
+        with pytest.raises(FileError, match="No space left"):
+            write_house_dataset(small_house, str(tmp_path), default_catalogue())
+    assert list(tmp_path.iterdir()) == []
+    assert write_house_dataset(small_house, str(tmp_path), default_catalogue()).stage.is_file()
 
 
 def test_footprints_are_written_beside_the_house(small_house: House, tmp_path: Path) -> None:
