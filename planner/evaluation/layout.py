@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.evaluation.grid import EPSILON_M, Cell, cells_in, range_of
-from planner.world.geometry import Box, Vec3
+from planner.world.geometry import Box, Vec3, in_polygon
 from planner.world.house import Furniture, House, Room
 
 
@@ -166,14 +166,7 @@ class RoomVolume:
         # A thing on the floor may be below it by rounding.
         if not -EPSILON_M <= z <= self._room.height_m + EPSILON_M:
             return False
-        inside = False
-        polygon = self._room.polygon_m
-        x1, y1 = polygon[-1]
-        for x2, y2 in polygon:
-            if (y1 > y) != (y2 > y) and x < (x2 - x1) * (y - y1) / (y2 - y1) + x1:
-                inside = not inside
-            x1, y1 = x2, y2
-        return inside
+        return in_polygon(self._room.polygon_m, x, y)
 
 
 @dataclass(frozen=True, slots=True)

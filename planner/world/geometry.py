@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,20 @@ def wrap_angle_rad(angle_rad: float) -> float:
     """The same direction in (-pi, pi]."""
     wrapped = math.remainder(angle_rad, math.tau)
     return math.pi if wrapped == -math.pi else wrapped
+
+
+def in_polygon(polygon: Sequence[tuple[float, float]], x: float, y: float) -> bool:
+    """Whether a point lies inside, by the even-odd rule.
+
+    It is called many times a second, when constructing a shapely point is too slow.
+    """
+    inside = False
+    x1, y1 = polygon[-1]
+    for x2, y2 in polygon:
+        if (y1 > y) != (y2 > y) and x < (x2 - x1) * (y - y1) / (y2 - y1) + x1:
+            inside = not inside
+        x1, y1 = x2, y2
+    return inside
 
 
 def quaternion_from_yaw(yaw_rad: float) -> Quaternion:

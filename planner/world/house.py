@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, model_validator
 
 from planner.world.files import FileModel
-from planner.world.geometry import Box, Pose, Vec3
+from planner.world.geometry import Box, Pose, Vec3, in_polygon
 from planner.world.graph_file import Graph, label, word_of
 from planner.world.look import Color, Material, main_color, painted
 from planner.world.shapes import Part, Size3
@@ -282,10 +282,10 @@ class House(FileModel):
         `guess` is tried first, since an agent is usually in the same room as before.
         """
         guessed = None if guess is None else self.rooms_by_name.get(guess)
-        if guessed is not None and _inside(guessed.polygon_m, x_m, y_m):
+        if guessed is not None and in_polygon(guessed.polygon_m, x_m, y_m):
             return guess
         for room in self.rooms:
-            if _inside(room.polygon_m, x_m, y_m):
+            if in_polygon(room.polygon_m, x_m, y_m):
                 return room.name
         return None
 
@@ -303,17 +303,6 @@ def _unique(names: Iterable[str]) -> None:
         if name in seen:
             raise ValueError(f"the name {name!r} is used twice")
         seen.add(name)
-
-
-def _inside(polygon: tuple[Point2, ...], x: float, y: float) -> bool:
-    # Even-odd rule: called many times a second, when constructing a shapely point is too slow.
-    inside = False
-    x1, y1 = polygon[-1]
-    for x2, y2 in polygon:
-        if (y1 > y) != (y2 > y) and x < (x2 - x1) * (y - y1) / (y2 - y1) + x1:
-            inside = not inside
-        x1, y1 = x2, y2
-    return inside
 
 
 def house_json(house: House) -> str:

@@ -13,6 +13,7 @@ from planner.memory.learned.classifier import classifier_shapes
 from planner.memory.learned.network import Array, network_shapes
 from planner.world.errors import FileError
 from planner.world.share import config_dir
+from planner.world.weights_file import read_weights, write_weights
 
 VERSION = "1"
 
@@ -43,23 +44,12 @@ def write_model(path: Path, model: Model) -> None:
     Raises:
         FileError: where it cannot be written.
     """
-    from safetensors.numpy import save
-
     metadata = {
         **model.notes,
         "planner_memory_model": VERSION,
         "classes": json.dumps(model.classes),
     }
-    # The library writes memory as it lies, so transposed views must be laid out first.
-    halves = {n: np.ascontiguousarray(w, np.float16) for n, w in model.weights.items()}
-    body = save(halves, metadata)
-    aside = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(body)
-        aside.replace(path)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error}") from None
+    write_weights(path, model.weights, metadata)
 
 
 def read_model_file(path: Path) -> Model:
@@ -68,14 +58,7 @@ def read_model_file(path: Path) -> Model:
     Raises:
         FileError: where it is missing, of another kind or version, or does not fit the network.
     """
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(str(path), framework="np") as file:
-            metadata: dict[str, str] = dict(file.metadata() or {})
-            weights = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+    weights, metadata = read_weights(path)
     if metadata.pop("planner_memory_model", "") != VERSION:
         raise FileError(path, "planner_memory_model", f"is not a memory model of version {VERSION}")
     try:

@@ -14,6 +14,7 @@ import numpy as np
 from planner.planning.et_ranking.network import Weights, shapes
 from planner.world.errors import FileError
 from planner.world.share import config_dir
+from planner.world.weights_file import read_weights, write_weights
 
 VERSION = "1"
 _KEY = "planner_ranking_model"
@@ -49,18 +50,8 @@ def write_ranking(path: Path, ranking: RankingFile) -> None:
     Raises:
         FileError: where it cannot be written.
     """
-    from safetensors.numpy import save
-
     metadata = {**ranking.notes, _KEY: VERSION, _LEAST: json.dumps(ranking.least_probability)}
-    halves = {n: np.ascontiguousarray(w, np.float16) for n, w in ranking.weights.items()}
-    body = save(halves, metadata)
-    aside = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(body)
-        aside.replace(path)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error}") from None
+    write_weights(path, ranking.weights, metadata)
 
 
 def read_ranking(path: Path) -> RankingFile:
@@ -78,16 +69,7 @@ def read_ranking(path: Path) -> RankingFile:
 
 @lru_cache(maxsize=4)
 def _read(path: Path, _changed_ns: int, _size: int) -> RankingFile:
-    from safetensors import SafetensorError, safe_open
-    from safetensors.numpy import load
-
-    try:
-        content = path.read_bytes()
-        weights = {name: w.astype(np.float32) for name, w in load(content).items()}
-        with safe_open(str(path), framework="np") as file:
-            metadata: dict[str, str] = dict(file.metadata() or {})
-    except (OSError, SafetensorError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+    weights, metadata = read_weights(path)
     version = metadata.pop(_KEY, None)
     if version != VERSION:
         found = "is not a ranking model" if version is None else f"is of version {version!r}"
@@ -104,4 +86,5 @@ def _read(path: Path, _changed_ns: int, _size: int) -> RankingFile:
             raise FileError(path, name, f"has shape {got}, not {shape}")
         if not np.isfinite(weights[name]).all():
             raise FileError(path, name, "has values that are not finite")
-    return RankingFile(weights, least, metadata, hashlib.sha256(content).hexdigest()[:12])
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    return RankingFile(weights, least, metadata, digest)

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from planner.planning.learned.call_features import FEATURES
 from planner.planning.learned.chooser import chooser_shapes
 from planner.planning.learned.matches import Array
 from planner.planning.learned.network import reader_shapes
 from planner.world.errors import FileError
 from planner.world.share import config_dir
+from planner.world.weights_file import read_weights, write_weights
 
 VERSION = "1"
 
@@ -46,8 +45,6 @@ def write_planner(path: Path, model: PlannerModel) -> None:
     Raises:
         FileError: where it cannot be written.
     """
-    from safetensors.numpy import save
-
     words = sorted(model.vocabulary, key=model.vocabulary.__getitem__)
     metadata = {
         **model.notes,
@@ -55,28 +52,7 @@ def write_planner(path: Path, model: PlannerModel) -> None:
         "vocabulary": json.dumps(words),
         "features": json.dumps([str(name) for name in FEATURES]),
     }
-    halves = {n: np.ascontiguousarray(w, np.float16) for n, w in model.weights.items()}
-    aside = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(_in_order(save(halves, metadata)))
-        aside.replace(path)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error}") from None
-
-
-def _in_order(content: bytes) -> bytes:
-    """The file with its header in the order of names, so that equal models are equal files."""
-    size = int.from_bytes(content[:8], "little")
-    ordered = json.dumps(
-        json.loads(content[8 : 8 + size]),
-        sort_keys=True,
-        separators=(",", ":"),
-        ensure_ascii=False,
-    )
-    header = ordered.encode()
-    header += b" " * (-len(header) % 8)
-    return len(header).to_bytes(8, "little") + header + content[8 + size :]
+    write_weights(path, model.weights, metadata)
 
 
 def read_planner(path: Path) -> PlannerModel:
@@ -85,14 +61,7 @@ def read_planner(path: Path) -> PlannerModel:
     Raises:
         FileError: where it is missing, of another kind or version, or does not fit this network.
     """
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(str(path), framework="np") as file:
-            metadata: dict[str, str] = dict(file.metadata() or {})
-            weights = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+    weights, metadata = read_weights(path)
     if metadata.pop("planner_learned_model", "") != VERSION:
         raise FileError(path, "planner_learned_model", f"is not a planner of version {VERSION}")
     words = json.loads(metadata.pop("vocabulary", "[]"))

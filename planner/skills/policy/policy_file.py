@@ -15,6 +15,7 @@ from planner.skills.policy.space import Floats, PolicySpace
 from planner.world.errors import FileError
 from planner.world.share import config_dir
 from planner.world.vocabulary import AgentKind
+from planner.world.weights_file import read_weights, write_weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +46,13 @@ def write_policy(path: Path, policy: PolicyFile) -> None:
     Raises:
         FileError: where it cannot be written.
     """
-    from safetensors.numpy import save
-
     metadata = {
         **policy.notes,
         policy.space.header_key: policy.space.version,
         "body": policy.body,
         "space": json.dumps(dict(policy.space.described)),
     }
-    halves = {n: np.ascontiguousarray(w, np.float16) for n, w in policy.weights.items()}
-    aside = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(save(halves, metadata))
-        aside.replace(path)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error}") from None
+    write_weights(path, policy.weights, metadata)
 
 
 def read_policy(path: Path, space: PolicySpace) -> PolicyFile:
@@ -69,14 +61,7 @@ def read_policy(path: Path, space: PolicySpace) -> PolicyFile:
     Raises:
         FileError: where it is missing, of another kind or version, or of another space.
     """
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(str(path), framework="np") as file:
-            metadata: dict[str, str] = dict(file.metadata() or {})
-            weights = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+    weights, metadata = read_weights(path)
     key = space.header_key
     version = metadata.pop(key, None)
     if version is None:
