@@ -61,6 +61,35 @@ TRAINING: Mapping[str, str] = {
         "test/planner/training/improvement/test_network_learner.py"
         "::test_a_fit_starts_from_the_base_and_learns_the_calls"
     ),
+    "planner episodes generate partnr --house train --house new:16 --count 260 --seed 7401 "
+    "--split train -o data/shown.json.gz": (
+        "test/planner/episodes/generation/test_generating.py"
+        "::test_the_command_writes_a_pack_with_new_houses"
+    ),
+    "planner episodes generate partnr --house train --house new:16 --count 80 --seed 7402 "
+    "--split train -o data/tried.json.gz": (
+        "test/planner/episodes/generation/test_generating.py"
+        "::test_the_command_writes_a_pack_with_new_houses"
+    ),
+    "planner train traces data/two --episodes data/shown.json.gz --most 2": (
+        "test/planner/bench/test_trace_data.py::test_a_killed_run_goes_on_and_gives_the_same"
+    ),
+    "planner train learned data/hd --episodes data/shown.json.gz --traces data/two "
+    "     --reader config/models/planner.safetensors --chooser-steps 400": (
+        "test/planner/training/learned/test_training.py"
+        "::test_only_the_chooser_is_trained_where_a_reader_is_given"
+    ),
+    "planner train ddaft data/tried.json.gz --learner network --start data/hd/planner.safetensors "
+    "--out data/ddaft_1      --algorithm ddaft --seed 1 --first-rounds 1 --iterations 1 "
+    "--samples 80 --steps 1500      --evaluate partnr_val --evaluate-count 80": (
+        "test/planner/training/improvement/test_network_learner.py"
+        "::test_a_fit_starts_from_the_base_and_learns_the_calls"
+    ),
+    "planner bench curves data/ddaft_1 data/online-rft_1 data/dart-math_1 data/dast_1 "
+    "-o curves.png --json curves.json": (
+        "test/planner/bench/runs/test_improvement_gains.py"
+        "::test_the_commands_print_them_and_write_them_as_json"
+    ),
     "planner bench curves data/ddaft data/online_rft -o curves.png": (
         "test/planner/bench/runs/test_success_curves.py::test_the_command_draws_runs_together"
     ),
