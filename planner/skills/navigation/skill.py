@@ -40,6 +40,8 @@ MAX_ACTS = 250
 # Persons make way. Who has not after so many hindered acts is an obstacle, as all else is.
 PATIENCE_ACTS = 15
 _NEAR_ONE_M = 1.2
+# A body that moved less in an act stood still.
+_STILL_M = 0.05
 FACING_RAD = 0.1
 _MAX_TURNS = 20
 # Share of the reach within which to stand, and what a metre closer to the target is worth.
@@ -81,6 +83,7 @@ class LearnedNavigation:
             return levelled
         depth_map: DepthMap | None = None
         last: int | None = None
+        before: Pose | None = None
         hindered, hindered_acts = False, 0
         limits, choice = speeds(self._limits, attempt), ActChoice()
         for _ in range(MAX_ACTS):
@@ -93,6 +96,13 @@ class LearnedNavigation:
             depth_map.add(
                 depth_m, intrinsics, frame.pose, seen.base, held_m=held_m, persons_m=persons_m
             )
+            if (
+                hindered
+                and _stood_still(before, seen.base)
+                and not _is_near_one(attempt, seen.base)
+            ):
+                depth_map.touch(seen.base)
+            before = seen.base
             goal = Goal.of(seen.base, goal_m)
             if goal.distance_m <= ARRIVED_M:
                 return PrimitiveResult(PrimitiveCode.SUCCESS, "arrived")
@@ -173,6 +183,11 @@ def _others(attempt: Attempt) -> list[Vec3]:
     """Where the other agents are believed to be."""
     agents = attempt.belief.of_kind(EntityKind.AGENT)
     return [one.position_m for one in agents if one.name != attempt.scene.agent]
+
+
+def _stood_still(before: Pose | None, base: Pose) -> bool:
+    """Whether a body that was hindered got nowhere; otherwise it slid along something."""
+    return before is not None and math.dist(before.position_m, base.position_m) < _STILL_M
 
 
 def _is_near_one(attempt: Attempt, base: Pose) -> bool:

@@ -56,6 +56,10 @@ _FORGOTTEN_CELLS = 7
 # The whole map: a square around where the body began.
 _MAP_CELLS = 800
 _FREE, _OCCUPIED, _TRAIL, _WAY = 1, 2, 4, 8
+# Something that a drive was stopped by, which no network reads.
+_TOUCHED = 16
+# Where it is: so far ahead of the middle of the body, and so far to both sides.
+_TOUCHED_M, _TOUCHED_SIDE_M = (0.3, 0.35, 0.4), (-0.1, 0.0, 0.1)
 
 # The act of each mirrored one: left and right are exchanged.
 _MIRRORED = np.array([ACTIONS.index((forward, -turn)) for forward, turn in ACTIONS])
@@ -159,6 +163,14 @@ class DepthMap:
         if known[0]:
             self._cells[row[0], column[0]] |= _TRAIL
 
+    def touch(self, base: Pose) -> None:
+        """Marks what stopped a body that drove straight on: too near to be in a picture."""
+        x, y, _ = base.position_m
+        c, s = math.cos(base.yaw_rad), math.sin(base.yaw_rad)
+        ahead, left = np.meshgrid(_TOUCHED_M, _TOUCHED_SIDE_M)
+        rows, columns, inside = self._at(x + c * ahead - s * left, y + s * ahead + c * left)
+        self._cells[rows[inside], columns[inside]] |= _TOUCHED | _OCCUPIED
+
     def around(self, base: Pose, goal_m: tuple[float, float]) -> Bytes:
         """(CELLS, CELLS) codes of the cells around the body: bits of free, occupied, trail, way."""
         x, y, _ = base.position_m
@@ -168,6 +180,7 @@ class DepthMap:
         rows, columns, inside = self._at(xs, ys)
         codes: Bytes = self._cells[rows.clip(0, _MAP_CELLS - 1), columns.clip(0, _MAP_CELLS - 1)]
         codes[~inside] = 0
+        codes &= ~np.uint8(_TOUCHED)
         self._draw_way(codes, base, goal_m)
         return codes
 
@@ -176,9 +189,9 @@ class DepthMap:
         x, y, _ = base.position_m
         here = (x - self._origin[0], y - self._origin[1])
         there = (goal_m[0] - self._origin[0], goal_m[1] - self._origin[1])
-        points = self._way.points(self._cells, _OCCUPIED, CELL_M, here, there)
+        points = self._way.points(self._cells, _OCCUPIED, CELL_M, here, there, _TOUCHED)
         if not len(points):
-            points = doubted_way(self._cells, _OCCUPIED, CELL_M, here, there)
+            points = doubted_way(self._cells, _OCCUPIED, CELL_M, here, there, _TOUCHED)
             self._forget(points)
         self.way_m = points + self._origin
         if not len(points):
@@ -195,13 +208,16 @@ class DepthMap:
 
     def _forget(self, points: NDArray[np.float64]) -> None:
         """Forgets what is around a doubted way, or all; if it still is there it is seen again."""
+        touched = self._cells & _TOUCHED
         if not len(points):
             self._cells &= _TRAIL
+            self._cells[touched > 0] |= _TOUCHED | _OCCUPIED
             return
         near = np.floor(points / CELL_M).astype(np.int32)
         drawn = np.zeros(self._cells.shape, np.uint8)
         cv2.polylines(drawn, [near], False, 1, thickness=_FORGOTTEN_CELLS)
         self._cells[drawn > 0] &= _TRAIL
+        self._cells[touched > 0] |= _TOUCHED | _OCCUPIED
 
     def _at(
         self, x: NDArray[np.floating], y: NDArray[np.floating]

@@ -52,6 +52,7 @@ class OptimisticWay:
         cell_m: float,
         base: tuple[float, float],
         goal: tuple[float, float],
+        certain: int = 0,
     ) -> Points:
         """(n, 2) metres of the map's lower left corner, from the body to the goal.
 
@@ -61,18 +62,19 @@ class OptimisticWay:
             cell_m: side of a cell.
             base: of the body, from the map's lower left corner.
             goal: as `base`.
+            certain: the bit where that is so next to the body, too.
 
         Returns:
             The rest of the way; no points where all ways are blocked.
         """
-        rest = self._rest(cells, hinders, cell_m, base)
+        rest = self._rest(cells, hinders, cell_m, base, certain)
         if rest is None:
-            rest = _planned(cells, hinders, cell_m, base, goal)
+            rest = _planned(cells, hinders, cell_m, base, goal, certain=certain)
         self._points = rest
         return rest
 
     def _rest(
-        self, cells: Codes, hinders: int, cell_m: float, base: tuple[float, float]
+        self, cells: Codes, hinders: int, cell_m: float, base: tuple[float, float], certain: int
     ) -> Points | None:
         """What is left of the last way; None where another has to be planned."""
         points = self._points
@@ -83,6 +85,8 @@ class OptimisticWay:
         if gaps[nearest] > _LEFT_M:
             return None
         rest = points[nearest:]
+        if certain and _hindered(cells, certain, cell_m, rest):
+            return None
         away = np.hypot(rest[:, 0] - base[0], rest[:, 1] - base[1]) > _TRUSTED_M
         away &= np.hypot(*(rest - rest[-1]).T) > _TRUSTED_M
         if _hindered(cells, hinders, cell_m, rest[away]):
@@ -96,15 +100,16 @@ def doubted_way(
     cell_m: float,
     base: tuple[float, float],
     goal: tuple[float, float],
+    certain: int = 0,
 ) -> Points:
     """As `OptimisticWay.points` where all ways are blocked: through as little as possible.
 
     Body and goal are on free floor, so that what encloses one of them was seen wrongly, has moved,
     or is a door of furniture that stands open. What is farther away is not doubted: it would often
-    be shorter through a wall.
+    be shorter through a wall. What is `certain` is not, either.
     """
     for doubted_m in _DOUBTED_M:
-        found = _planned(cells, hinders, cell_m, base, goal, doubted_m=doubted_m)
+        found = _planned(cells, hinders, cell_m, base, goal, certain=certain, doubted_m=doubted_m)
         if len(found):
             return found
     return _NONE
@@ -134,6 +139,7 @@ def _planned(
     base: tuple[float, float],
     goal: tuple[float, float],
     *,
+    certain: int = 0,
     doubted_m: float = 0.0,
 ) -> Points:
     seen = cells > 0
@@ -148,8 +154,12 @@ def _planned(
             _doubt(cost, occupied, cell_m, (x, y), doubted_m)
         _trust(cost, cell_m, x, y)
     coarse = cost.reshape(rows // _FINE, _FINE, columns // _FINE, _FINE).min(axis=(1, 3))
+    touched = (cells[part] & certain) > 0
+    coarse[touched.reshape(rows // _FINE, _FINE, columns // _FINE, _FINE).any(axis=(1, 3))] = np.inf
     side_m = cell_m * _FINE
     start, end = (_cell(coarse.shape, side_m, point) for point in (here, there))
+    # The body stands in its cell even where it has touched something in it.
+    coarse.flat[start] = min(coarse.flat[start], _TIGHT_COST)
     way = _cheapest(coarse, start, end)
     ys, xs = np.divmod(way, coarse.shape[1])
     points = np.stack([xs + 0.5, ys + 0.5], axis=1) * side_m

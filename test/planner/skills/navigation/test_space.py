@@ -190,3 +190,24 @@ def test_where_no_way_is_left_the_most_likely_one_is_doubted_and_seen_again() ->
         turned = Pose.planar(0.0, 0.0, math.radians(yaw))
         made.add(np.full((64, 64), 1.0, np.float32), LENS, turned.compose(CAMERA), turned)
     assert layers(made, goal=Goal(6.0, 0.0))[0].sum() > after.sum(), "it is still there"
+
+
+def test_what_stopped_a_drive_is_never_doubted_and_no_network_reads_more() -> None:
+    made = wall(0.0)
+    for degrees in range(0, 360, 20):
+        made.touch(Pose.planar(0.0, 0.0, math.radians(degrees)))
+    for _ in range(3):
+        codes = made.around(BASE, (6.0, 0.0))
+        assert codes.max() <= 15
+        assert not len(made.way_m), "it is enclosed by what it has touched"
+        assert layers(made, goal=Goal(6.0, 0.0))[0].sum() > 20
+
+
+def test_what_stopped_a_drive_is_ahead_and_a_way_around_it_is_left() -> None:
+    made = wall(0.0)
+    made.touch(BASE)
+    occupied = layers(made)[0]
+    rows, columns = np.nonzero(occupied)
+    assert set(rows) <= {MIDDLE - 5, MIDDLE - 4, MIDDLE - 3}
+    assert abs(columns - MIDDLE).max() <= 3
+    assert len(made.way_m) > 0
