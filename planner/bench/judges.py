@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
 
 from planner.bench.geometric_judge import GeometricJudge
-from planner.bench.parity import carried_out, script, truth
+from planner.bench.parity import carried_out, script, spread, truth
 from planner.evaluation.predicates import is_in_room, is_inside, is_next_to, is_on_floor, on_top_of
 from planner.evaluation.scene import Scene
+from planner.world.agents import default_bodies
 from planner.world.errors import PlannerError
+from planner.world.floor_grid import FloorGrid
+from planner.world.geometry import Vec3
 from planner.world.house import House
-from planner.world.primitive import PrimitiveName
-from planner.world.vocabulary import EntityKind
+from planner.world.primitive import Primitive, PrimitiveName
+from planner.world.state import WorldState
+from planner.world.vocabulary import AgentKind, EntityKind, Relation
 from sim_bridge.backend import Backend
 from sim_bridge.geometry import GeometrySource
 from sim_bridge.opening import bare_episode
@@ -27,6 +34,10 @@ _CHANGES = frozenset(
     (PrimitiveName.PICK, PrimitiveName.PLACE, PrimitiveName.OPEN, PrimitiveName.CLOSE)
 )
 _EXAMPLES = 3
+# So many things of a house are laid on its floor, and as many into its furniture.
+_MOVED = 6
+# From so far away a thing is laid on the floor.
+_BESIDE_M = 0.7
 
 
 @dataclass(slots=True)
@@ -114,11 +125,41 @@ def compare_judges(backend: Backend, house: House, seed: int) -> JudgesParity:
     parity = JudgesParity(house.name)
     state = truth(backend)
     parity.add(backend, Scene(house, state.entities))
-    for primitive in script(house, state)[0]:
+    later = moves(house, partial(truth, backend))
+    for primitive in itertools.chain(script(house, state)[0], later):
         changed = carried_out(backend, primitive).succeeded and primitive.name in _CHANGES
         if changed:
             parity.add(backend, Scene(house, truth(backend).entities))
     return parity
+
+
+def moves(house: House, state: Callable[[], WorldState]) -> Iterator[Primitive]:
+    """Lays things on the floor and into furniture, of which a house has few at the beginning.
+
+    `state` is asked for where a thing is when its turn comes.
+    """
+    places: list[tuple[Vec3, Vec3, Relation]] = []
+    floor = FloorGrid.of(house, default_bodies()[AgentKind.ROBOT].radius_m).free_points_m
+    for x, y in spread(floor.tolist(), _MOVED):
+        away_m = np.hypot(*(floor - (x, y)).T)
+        beside = floor[np.argmin(np.abs(away_m - _BESIDE_M))].tolist()
+        places.append(((beside[0], beside[1], 0.0), (x, y, 0.0), Relation.ON))
+    hollows = [(piece, hollow) for piece in house.furniture for hollow in piece.interiors]
+    for piece, hollow in spread(hollows, _MOVED):
+        for joint in piece.joints:
+            handle = piece.pose.apply(joint.handle)
+            yield Primitive(PrimitiveName.NAVIGATE, handle)
+            yield Primitive(PrimitiveName.OPEN, handle)
+        within_m = piece.pose.apply(hollow.center)
+        places.append((within_m, within_m, Relation.WITHIN))
+    # A house with few things has the same one in several places, one after the other.
+    things = spread([item.name for item in house.objects], len(places))
+    for name, (stand_m, place_m, relation) in zip(itertools.cycle(things), places, strict=False):
+        thing_m = state().entities[name].box.center_m
+        yield Primitive(PrimitiveName.NAVIGATE, thing_m)
+        yield Primitive(PrimitiveName.PICK, thing_m)
+        yield Primitive(PrimitiveName.NAVIGATE, stand_m)
+        yield Primitive(PrimitiveName.PLACE, place_m, relation=relation)
 
 
 def judges_lines(parity: JudgesParity, backend: str) -> Iterable[str]:

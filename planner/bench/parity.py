@@ -277,14 +277,14 @@ def script(house: House, state: WorldState) -> tuple[list[Primitive], Mapping[st
         Primitive(PrimitiveName.PICK, (0.6, 0.0, 1.2), f"{AGENT}/base_link"),
     ]
     destinations = {}
-    for number, item in enumerate(_spread(lying, _THINGS)):
+    for number, item in enumerate(spread(lying, _THINGS)):
         others = [piece for piece in tops if piece.name != item.parent]
         if not others:
             continue
         top = others[(7 * number + 3) % len(others)]
         primitives += _carried(state.entities[item.name].box.center_m, _on_top(top))
         destinations[item.name] = top.name
-    for piece in _spread([p for p in house.furniture if p.joints], _JOINTS):
+    for piece in spread([p for p in house.furniture if p.joints], _JOINTS):
         handle = piece.pose.apply(piece.joints[0].handle)
         primitives += [
             Primitive(PrimitiveName.NAVIGATE, handle),
@@ -292,7 +292,7 @@ def script(house: House, state: WorldState) -> tuple[list[Primitive], Mapping[st
             Primitive(PrimitiveName.LOOK, handle),
             Primitive(PrimitiveName.CLOSE, handle),
         ]
-    for piece in _spread([p for p in tops if not p.joints], 1):
+    for piece in spread([p for p in tops if not p.joints], 1):
         primitives += [
             Primitive(PrimitiveName.NAVIGATE, _on_top(piece)),
             Primitive(PrimitiveName.OPEN, _on_top(piece)),
@@ -300,7 +300,7 @@ def script(house: House, state: WorldState) -> tuple[list[Primitive], Mapping[st
     return primitives, destinations
 
 
-def _spread(items: Sequence[_Entry], count: int) -> list[_Entry]:
+def spread(items: Sequence[_Entry], count: int) -> list[_Entry]:
     """`count` of the items, spread evenly over them."""
     stride = max(1, len(items) // max(1, count))
     return list(items[::stride][:count])

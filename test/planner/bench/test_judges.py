@@ -174,6 +174,8 @@ def test_the_embedded_world_agrees_where_the_rules_do(
     assert parity.rows[ON_TOP].both >= 2 * parity.states
     assert parity.rows[IN_ROOM].both == 3 * parity.states
     assert parity.rows[NEXT_TO].both > 0
+    assert parity.rows[ON_FLOOR].both > 0, "things are laid on the floor"
+    assert parity.rows[INSIDE].both > 0, "and into furniture"
     table = "\n".join(judges_lines(parity, "embedded"))
     assert f"small on embedded: {parity.states} states, 3 things" in table
     assert "is_on_top, all on a ray" in table
