@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Wall seconds: for the hello, between two news, for the page to draw one, between looks at that.
 HELLO_S, NEWS_S, DRAW_S, _LOOK_S = 10.0, 0.05, 30.0, 5.0
+# For the close frame, which waits behind what a page that reads nothing has not read.
+_CLOSE_S = 0.5
 # After a change, until the others of the same moment have come.
 _SETTLE_S = 0.008
 MAX_PAGES, MAX_ERRORS, MAX_WAITING = 100, 20, 200
@@ -159,9 +161,14 @@ class Connection:
 
     async def _send_all(self, show: Show) -> None:
         while True:
-            while self._outbox:
-                await self._ws.send_text(self._outbox.popleft())
-            wait_s = await self._send_news(show)
+            try:
+                # No page reads so slowly that what it drew before is not sent meanwhile.
+                async with asyncio.timeout(DRAW_S):
+                    while self._outbox:
+                        await self._ws.send_text(self._outbox.popleft())
+                    wait_s = await self._send_news(show)
+            except TimeoutError:
+                raise _LeftError(SLOW, f"the page read nothing for {DRAW_S:g} s") from None
             with contextlib.suppress(TimeoutError):
                 # Not `wait_for`, which in Python 3.11 may swallow the task's cancellation.
                 async with asyncio.timeout(wait_s):
@@ -243,5 +250,8 @@ class Connection:
     async def _close(self, left: BaseException) -> None:
         if isinstance(left, _LeftError):
             with contextlib.suppress(RuntimeError, WebSocketDisconnect, OSError):
-                # A reason has at most 123 bytes.
-                await self._ws.close(left.code, left.reason.encode()[:120].decode(errors="ignore"))
+                # A reason has at most 123 bytes. A TimeoutError is an OSError.
+                async with asyncio.timeout(_CLOSE_S):
+                    await self._ws.close(
+                        left.code, left.reason.encode()[:120].decode(errors="ignore")
+                    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email.message import Message
@@ -103,6 +104,29 @@ def get(address: str, **headers: str) -> tuple[int, Message, bytes]:
         return answer.status, answer.headers, answer.read()
     finally:
         asked.close()
+
+
+def masked(text: str) -> bytes:
+    """A frame of text as a client sends it."""
+    data = text.encode()
+    assert len(data) < 126
+    return bytes([0x81, 0x80 | len(data), 0, 0, 0, 0]) + data
+
+
+@contextmanager
+def deaf_page(site: Site) -> Iterator[socket.socket]:
+    """A connection that reads nothing once it is open, as of a browser that hangs."""
+    parts = urlsplit(site.url)
+    asked = (
+        f"GET {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    )
+    with socket.create_connection((parts.hostname, parts.port or 0), TIMEOUT_S) as opened:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        opened.sendall(asked.encode())
+        assert b" 101 " in opened.recv(4096)
+        yield opened
 
 
 @pytest.fixture
@@ -280,3 +304,26 @@ def test_a_full_house_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) ->
         first.receive("welcome")
         with site.page() as second:
             assert second.closed() == (4429, "there are 1 pages already")
+
+
+def test_a_browser_that_stops_reading_is_sent_away_and_slows_nobody(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "DRAW_S", 1.5)
+    monkeypatch.setattr(connection, "_LOOK_S", 0.1)
+    # More than what the machine keeps for a socket that nobody reads.
+    for number in range(40):
+        site.view.table.set("test", str(number), "x" * 200_000)
+    hello = {"type": "hello", "version": 1, "token": "", "session": "bbbbbbbb"}
+    with deaf_page(site) as deaf, site.page() as page:
+        deaf.sendall(masked(json.dumps(hello)))
+        deaf.sendall(masked('{"type":"take","order":1,"seat":"agent_1"}'))
+        page.until("seats", "now")
+        while "agent_1" not in page.shown["seats"]["now"]:
+            page.receive("patch")
+        assert page.shown["seats"]["pages"] == 2
+        while page.shown["seats"]["pages"] == 2:
+            page.receive("patch")
+        assert site.hub.pages == 1
+        # What its partner does ends.
+        assert ("abort", "agent_1") in site.robots.asked
