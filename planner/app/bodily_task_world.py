@@ -20,7 +20,7 @@ _NO_GRAPHS = "this world has no scene graphs; use --world graph"
 
 
 class BodilyTaskWorld:
-    """Tries plans in the graph world first, which is quick, and then the shortest that passes.
+    """Tries plans in the graph world first, which is quick.
 
     So a task has the same plan in every world in which it is possible.
 
@@ -35,9 +35,7 @@ class BodilyTaskWorld:
         self._backend = backend
         self._quick = GraphTaskWorld()
 
-    def play(
-        self, episode: Episode, house: House, plans: Sequence[tuple[str, ...]]
-    ) -> list[Played]:
+    def play(self, episode: Episode, house: House, plan: Sequence[str]) -> Played:
         """See `TaskWorld`.
 
         Raises:
@@ -45,13 +43,11 @@ class BodilyTaskWorld:
         """
         if house.graph is not None:
             raise PlannerError(f"{house.name}: {_NO_GRAPHS}")
-        runs = self._quick.play(episode, house, plans)
-        for index, run in enumerate(runs):
-            if not run.reason:
-                ended = play_calls(self._backend, episode, house, plans[index])
-                why = self._why(ended.failure, at_start=ended.at_start)
-                runs[index] = Played(why, run.walked_m)
-        return runs
+        run = self._quick.play(episode, house, plan)
+        if run.reason:
+            return run
+        ended = play_calls(self._backend, episode, house, tuple(plan))
+        return Played(self._why(ended.failure, at_start=ended.at_start), run.walked_m)
 
     @staticmethod
     def _why(failure: str, *, at_start: bool) -> str:

@@ -17,7 +17,6 @@ from sim_bridge.graph.world import GraphWorld
 
 ALREADY = "the criteria are met at the start"
 _IMPOSSIBLE = "the plan cannot be carried out"
-LONGER = "another plan has a shorter walk"
 NOT_MET = "the plan does not meet the criteria"
 
 
@@ -30,36 +29,8 @@ class GraphTaskWorld:
         self.lacks: dict[str, str] = {}
         self._start: tuple[House, Start] | None = None
 
-    def play(
-        self, episode: Episode, house: House, plans: Sequence[tuple[str, ...]]
-    ) -> list[Played]:
-        """See `TaskWorld`; plans are judged from the shortest walk on, until one passes."""
-        if len(plans) == 1:
-            return [self._judged(episode, house, plans[0])]
-        runs = [self._walked(episode, house, plan) for plan in plans]
-        order = sorted(range(len(plans)), key=lambda index: (runs[index].walked_m, index))
-        passed = False
-        for index in order:
-            if runs[index].reason:
-                continue
-            if passed:
-                runs[index] = Played(LONGER, runs[index].walked_m)
-                continue
-            runs[index] = self._judged(episode, house, plans[index])
-            passed = not runs[index].reason
-        return runs
-
-    def _walked(self, episode: Episode, house: House, plan: Sequence[str]) -> Played:
-        """Whether a plan can be carried out, and how far it leads."""
-        world = GraphWorld(self._start_of(episode, house), episode)
-        robot = episode.agents[0].uid
-        for call in plan:
-            missing = act(world, robot, call_action(call))
-            if missing is not None:
-                return Played(f"{_IMPOSSIBLE}: {missing}")
-        return Played("", world.walked_m[robot])
-
-    def _judged(self, episode: Episode, house: House, plan: Sequence[str]) -> Played:
+    def play(self, episode: Episode, house: House, plan: Sequence[str]) -> Played:
+        """See `TaskWorld`."""
         world = GraphWorld(self._start_of(episode, house), episode)
         robot = episode.agents[0].uid
         judge = Evaluator(

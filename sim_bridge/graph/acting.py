@@ -6,17 +6,15 @@ import math
 
 from planner.world.geometry import Vec3
 from planner.world.receptacle import ThingShape, known_shape
+from planner.world.room_ways import Point, length_m, stopped
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind, Relation, floor_name
 from sim_bridge.graph.actions import Action, Precondition, Verb
 from sim_bridge.graph.scene import Node
-from sim_bridge.graph.ways import Point, length_m
 from sim_bridge.graph.world import Agent, GraphWorld
 
 # VirtualHome's CLOSE: from the centre of one to the box of the other, seen from above.
 CLOSE_M = 1.5
-# An agent stops at this distance from a target's box.
-STAND_M = 0.6
 TURN_RAD = math.radians(30)
 # Offsets of a low-discrepancy sequence: it fills a rectangle evenly with any number of things.
 _SPREAD = (0.7548776662, 0.5698402910)
@@ -148,18 +146,7 @@ def stop_before(world: GraphWorld, start: Point, goal: Point, name: str) -> Poin
     node = world.nodes.get(name)
     if node is not None and node.kind is EntityKind.ROOM:
         return goal
-    if world.gap_to_m(start, name) <= STAND_M:
-        return start
-    low, high = 0.0, 1.0
-    # The gap decreases all the way.
-    for _ in range(12):
-        share = (low + high) / 2
-        point = (
-            start[0] + (goal[0] - start[0]) * share,
-            start[1] + (goal[1] - start[1]) * share,
-        )
-        low, high = (share, high) if world.gap_to_m(point, name) > STAND_M else (low, share)
-    return (start[0] + (goal[0] - start[0]) * high, start[1] + (goal[1] - start[1]) * high)
+    return stopped(start, goal, lambda point: world.gap_to_m(point, name))
 
 
 def _free_spot(world: GraphWorld, who: Agent, node: Node, relation: Relation) -> Vec3:

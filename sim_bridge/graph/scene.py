@@ -16,6 +16,7 @@ from planner.world.hands import Hands
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.look import UNKNOWN_LOOK, Look
 from planner.world.receptacle import known_shape
+from planner.world.room_ways import Ways
 from planner.world.state import EntityState
 from planner.world.states import default_states
 from planner.world.vocabulary import (
@@ -23,7 +24,6 @@ from planner.world.vocabulary import (
     Relation,
     floor_name,
 )
-from sim_bridge.graph.ways import Ways
 
 States = Mapping[str, bool]
 Place = tuple[Relation, str]

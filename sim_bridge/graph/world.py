@@ -22,6 +22,7 @@ from planner.world.hands import (
     held_things,
     with_thing,
 )
+from planner.world.room_ways import Point
 from planner.world.state import EntityState, WorldState
 from planner.world.states import default_states
 from planner.world.vocabulary import (
@@ -30,7 +31,6 @@ from planner.world.vocabulary import (
 )
 from sim_bridge.graph.courses import Course
 from sim_bridge.graph.scene import Node, Place, Start, States
-from sim_bridge.graph.ways import Point
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from planner.episodes.et_generation.arguments import ALL
 from planner.episodes.et_generation.categories import Category, Variant
 from planner.episodes.et_generation.generating import LAPS, Order, generate
-from planner.episodes.et_generation.house_tasks import HouseTasks, Row
+from planner.episodes.et_generation.house_tasks import OF_HOUSE, HouseTasks, Row
 from planner.episodes.et_generation.kept import Asked, PartialTasks
 from planner.episodes.et_generation.occlusion import marked
 from planner.episodes.et_generation.paper_record import write_records
@@ -71,7 +71,7 @@ def _generate(
     )
     partial = PartialTasks(args.output, asked)
     with partial.lines:
-        made, rejected = _complete(partial, Order(houses, rows, args.count, args.seed))
+        made, rejected, without = _complete(partial, Order(houses, rows, args.count, args.seed))
         facts = {house.house.name: house.facts for house in houses}
         episodes = _kept(marked(made, facts), args.variant)
         used = {episode.house for episode in episodes}
@@ -80,6 +80,8 @@ def _generate(
         write_records(args.records or _records(args.output), episodes, facts, _scenes(houses))
         partial.lines.remove()
     print(_table(made, rejected, rows))
+    for line in without:
+        print(line)
     _print_unknown(houses)
     for reason, number in critic.unworded.items() if critic is not None else ():
         print(f"{number} texts in this run: {reason}")
@@ -90,9 +92,11 @@ def _generate(
     return 0 if len(made) == args.count else 1
 
 
-def _complete(partial: PartialTasks, order: Order) -> tuple[list[Episode], Counter[str]]:
+def _complete(partial: PartialTasks, order: Order) -> tuple[list[Episode], Counter[str], list[str]]:
+    """The tasks, how many were rejected by the reason, and which houses lack what, in lines."""
     made: list[Episode] = []
     rejected: Counter[str] = Counter()
+    without: dict[tuple[str, str], list[str]] = {}
     if partial.lines.numbers:
         found = f"{partial.tasks} of {order.count} tasks"
         print(f"going on: {found} are done in {partial.lines.path}", file=sys.stderr)
@@ -102,6 +106,8 @@ def _complete(partial: PartialTasks, order: Order) -> tuple[list[Episode], Count
             partial.keep(step, portion)
             made += portion.episodes
             rejected.update(portion.rejected)
+            for reason in portion.rejected.keys() & OF_HOUSE:
+                without.setdefault((step.row.name, reason), []).append(step.house.house.name)
             progress.update(len(made), rejected.total())
     except KeyboardInterrupt:
         path = partial.lines.path
@@ -109,7 +115,12 @@ def _complete(partial: PartialTasks, order: Order) -> tuple[list[Episode], Count
               "the same command goes on", file=sys.stderr)  # fmt: skip
         raise
     progress.update(len(made), rejected.total(), last=True)
-    return made, rejected
+    lines = [f"{row}: {why}: {_some(names)}" for (row, why), names in without.items()]
+    return made, rejected, lines
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def _rows(args: argparse.Namespace) -> Iterator[Row]:
@@ -208,9 +219,9 @@ def _print_unknown(houses: Sequence[HouseTasks]) -> None:
     for house in houses:
         unknown = sorted({e.class_name for e in house.facts.entities.values() if not e.known})
         if unknown:
-            some = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-            text = f"{len(unknown)} classes are not in the catalogue and are only looked for"
-            print(f"{house.house.name}: {text}: {some}")
+            number = "1 class is" if len(unknown) == 1 else f"{len(unknown)} classes are"
+            text = f"{number} not in the catalogue and only looked for"
+            print(f"{house.house.name}: {text}: {_some(unknown)}")
 
 
 def _table(made: Sequence[Episode], rejected: Counter[str], rows: Sequence[Row]) -> str:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from planner.episodes.et_generation.house_tasks import HouseTasks, Portion, Row
+from planner.episodes.et_generation.house_tasks import OF_HOUSE, HouseTasks, Portion, Row
 
 # How often the houses are gone through for a row that lacks tasks.
 LAPS = 10
@@ -58,12 +58,14 @@ def generate(
         wanted = order.count // len(order.rows) + (index < order.count % len(order.rows))
         taken: dict[str, set[str]] = {}
         made: Counter[str] = Counter()
+        # Houses that have nothing for the row are told once, and not asked again.
+        without: set[str] = set()
         for lap in range(LAPS):
             for left, house in zip(range(len(order.houses), 0, -1), order.houses, strict=True):
                 count = -(-(wanted - made.total()) // left)
-                if count <= 0:
-                    continue
                 name = house.house.name
+                if count <= 0 or name in without:
+                    continue
                 keys = taken.setdefault(name, set())
                 seed = f"{order.seed}/{lap}"
                 step = Step(number, row, house, count, seed, made[name])
@@ -71,5 +73,7 @@ def generate(
                 if portion is None:
                     portion = house.make(row, count, seed, keys, made[name])
                 made[name] += len(portion.episodes)
+                if portion.rejected.keys() & OF_HOUSE:
+                    without.add(name)
                 number += 1
                 yield step, portion

@@ -15,11 +15,13 @@ from planner.episodes.et_generation.deck import Deck
 from planner.episodes.et_generation.goal import goal_of
 from planner.episodes.et_generation.house_facts import HouseFacts, facts_of
 from planner.episodes.et_generation.idea import Idea
+from planner.episodes.et_generation.least_walk import least_walk, wanted_of, with_anchors
 from planner.episodes.et_generation.phrasing import NoNameError, Phrasing
-from planner.episodes.et_generation.plans import Plan, plans, verbs_of
+from planner.episodes.et_generation.plans import Plan, verbs_of
 from planner.episodes.et_generation.reading import Critic, RejectedIdeaError
 from planner.episodes.et_generation.starts import BODY, Pose2D, starts_of
 from planner.episodes.et_generation.task_world import TaskWorld
+from planner.episodes.et_generation.walking import Stand, Walking
 from planner.episodes.lint.goal import task_types
 from planner.evaluation.language import read_evaluation
 from planner.world.episode import (
@@ -36,6 +38,12 @@ NO_IDEAS = "nothing in the house fits the template"
 NO_NAME = "a class has no plain name of its own"
 AGAIN = "the same task again"
 NO_ROOM = "the house has no such room"
+NO_RELATION = "nothing in the house stands in such a relation"
+NO_FLOOR = "no room has free floor to start on"
+# Why a house has no task of a row at all.
+OF_HOUSE = frozenset({NO_IDEAS, NO_ROOM, NO_RELATION, NO_FLOOR})
+NO_WAY = "no way leads to it, or it fits nowhere"
+ELSEWHERE = "the nearest of the kind are elsewhere"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +129,10 @@ class HouseTasks:
         return facts_of(self.house)
 
     @cached_property
+    def _walking(self) -> Walking:
+        return Walking(self.facts)
+
+    @cached_property
     def _phrasing(self) -> Phrasing:
         return Phrasing(self.facts)
 
@@ -184,7 +196,7 @@ class HouseTasks:
 
     def _fitting(self, row: Row, portion: Portion) -> list[Idea]:
         if not self._starts:
-            portion.rejected["no room has free floor to start on"] += 1
+            portion.rejected[NO_FLOOR] += 1
             return []
         if row.rooms and not set(row.rooms) & set(self.facts.room_class.values()):
             portion.rejected[NO_ROOM] += 1
@@ -201,8 +213,13 @@ class HouseTasks:
             if not self._offers(idea):
                 portion.rejected[self._world.lacks[_relation(idea)]] += 1
         if not found:
-            portion.rejected[NO_IDEAS] += 1
+            portion.rejected[self._why_none(row)] += 1
         return kept
+
+    def _why_none(self, row: Row) -> str:
+        relations = {_relation(idea) for idea in self._ideas[row.category]}
+        missing = bool(row.relations) and relations.isdisjoint(row.relations)
+        return NO_RELATION if missing and relations else NO_IDEAS
 
     def _offers(self, idea: Idea) -> bool:
         return _relation(idea) not in self._world.lacks
@@ -229,15 +246,21 @@ class HouseTasks:
         except NoNameError:
             raise RejectedIdeaError(NO_NAME) from None
         room, pose = start
-        candidates = plans(self.facts, idea, room, row.arms, row.prior)
-        if row.opening and not any("Open[" in call for call in candidates[0]):
+        wanted, stand = wanted_of(idea, self.facts), Stand(pose[:2], room)
+        least = least_walk(self.facts, self._walking, wanted, stand, row.arms, row.prior)
+        if least is None:
+            raise RejectedIdeaError(NO_WAY)
+        own = with_anchors(least.idea, self.facts)
+        if not self._fits(row, own):
+            raise RejectedIdeaError(ELSEWHERE)
+        if row.opening and not any("Open[" in call for call in least.plan):
             raise RejectedIdeaError("nothing has to be opened")
         if self._critic is not None:
             text = self._critic.judged(idea, text, self._phrasing)
         criteria = Criteria(
-            variables=idea.variables(self.facts),
-            success=tuple(idea.success()),
-            intermediate=tuple(idea.intermediate()),
+            variables=own.variables(self.facts),
+            success=tuple(own.success()),
+            intermediate=tuple(own.intermediate()),
             category=row.category,
             variants=row.variants,
             prior=row.prior,
@@ -252,16 +275,11 @@ class HouseTasks:
             criteria=criteria,
         )
         episode = self.again(kept)
-        done = _with_plan(episode, self._best(episode, candidates))
-        return self._with_goal(done, goal_of(idea, self.facts, criteria.variables))
-
-    def _best(self, episode: Episode, candidates: tuple[Plan, ...]) -> Plan:
-        """The plan with the shortest walk of those that meet the criteria (ETPLAN-C31)."""
-        played = self._world.play(episode, self.house, candidates)
-        good = [(run.walked_m, number) for number, run in enumerate(played) if not run.reason]
-        if not good:
-            raise RejectedIdeaError(played[0].reason)
-        return candidates[min(good)[1]]
+        played = self._world.play(episode, self.house, least.plan)
+        if played.reason:
+            raise RejectedIdeaError(played.reason)
+        done = _with_plan(episode, least.plan)
+        return self._with_goal(done, goal_of(own, self.facts, criteria.variables))
 
 
 def _relation(idea: Idea) -> str:

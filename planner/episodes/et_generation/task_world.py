@@ -34,15 +34,13 @@ class TaskWorld(Protocol):
     def lacks(self) -> dict[str, str]:
         """Why it has no tasks of a category or with a relation, by that word."""
 
-    def play(
-        self, episode: Episode, house: House, plans: Sequence[tuple[str, ...]]
-    ) -> list[Played]:
-        """Carries out each of several plans from the episode's start.
+    def play(self, episode: Episode, house: House, plan: Sequence[str]) -> Played:
+        """Carries a plan out from the episode's start, and has it judged.
 
         Args:
             episode: with criteria; its own reference plan is ignored.
             house: the episode's.
-            plans: calls of skills.
+            plan: calls of skills.
 
         Raises:
             PlannerError: if the episode does not fit the house.

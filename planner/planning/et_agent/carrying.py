@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from planner.parts.calls import parse_call
 from planner.planning.et_agent.errand import Errand, Sought, Where
+from planner.planning.et_agent.full_plan import full_plan
 from planner.planning.et_agent.known import Prior
-from planner.planning.et_agent.orders import Order, shortest
+from planner.planning.et_agent.orders import Order, order_of, shortest
 from planner.planning.et_agent.search import Search
 from planner.planning.et_agent.walk import Calls, Walk
 from planner.world.skill import SkillCode, SkillName
@@ -39,6 +41,13 @@ class Carrying:
             jointly: whether they bring things to one place.
             two_arms: whether two things may be carried at a time.
         """
+        if self.walk.prior is Prior.G:
+            arms = 2 if two_arms and len(self.walk.known.hands) > 1 else 1
+            plan = full_plan(self.walk, errands, jointly=jointly, arms=arms)
+            if plan is not None:
+                async for call in self._as_planned(plan.plan, errands, jointly=jointly):
+                    yield call
+                return
         if jointly and len(errands) == 2:
             if two_arms and len(self.walk.known.hands) > 1:
                 async for call in self._both(*errands):
@@ -50,6 +59,35 @@ class Carrying:
                 yield call
             if self.failure:
                 return
+
+    async def _as_planned(
+        self, plan: Sequence[str], errands: Sequence[Errand], *, jointly: bool
+    ) -> Calls:
+        """A plan call by call; what is in a hand when there is no room is brought elsewhere."""
+        if jointly:
+            self.order = order_of(plan)
+        for text in plan:
+            call = parse_call(text)
+            if call.name == SkillName.OPEN and not self.walk.known.is_closed(
+                str(call.arguments[0])
+            ):
+                continue
+            if call.name == SkillName.PLACE and jointly and self._is_far_from_first():
+                # Beside the first thing: at the end the agent is close to both (ETPLAN-4.3).
+                yield self.walk.act(SkillName.NAVIGATE, self._brought[-1])
+            yield self.walk.act(call.name, *call.arguments)
+            if not self.walk.has_succeeded():
+                held = [name for name in self.walk.known.hands if name is not None]
+                self._fail(f"{text} did not succeed")
+                if held and call.name == SkillName.PLACE:
+                    async for other in self._to_place(held, errands[-1]):
+                        yield other
+                return
+            if call.name == SkillName.PLACE:
+                self._brought.append(str(call.arguments[0]))
+
+    def _is_far_from_first(self) -> bool:
+        return bool(self._brought) and not self.walk.known.is_close(self._brought[-1])
 
     async def _one(self, errand: Errand, *, jointly: bool) -> Calls:
         """Algorithm 3; without a place only its first half.

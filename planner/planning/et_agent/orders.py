@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from planner.world.errors import PlannerError
+from planner.world.skill import SkillName
 
 
 class Order(StrEnum):
@@ -32,3 +33,15 @@ def shortest(walks_m: Mapping[Order, float | None]) -> Order:
     if not possible:
         raise PlannerError("two things: no order is possible")
     return min(possible, key=lambda one: one[0])[1]
+
+
+def order_of(plan: Sequence[str]) -> Order:
+    """The order of a plan that brings two things to one place."""
+    verbs = [call.partition("[")[0] for call in plan]
+    picks = [index for index, verb in enumerate(verbs) if verb == SkillName.PICK]
+    if len(picks) > 2:
+        return Order.PUT_DOWN
+    if SkillName.PLACE in verbs[picks[0] : picks[-1]]:
+        return Order.ONE_ARM
+    place = plan[-1].split(", ")[2]
+    return Order.OPEN_FIRST if f"{SkillName.OPEN}[{place}]" in plan else Order.TWO_ARMS

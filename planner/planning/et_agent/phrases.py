@@ -203,6 +203,9 @@ def _parts(words: Sequence[str], *, moved: bool = False) -> list[str | _Link]:
         elif word not in _FILLER or word in _PRONOUNS or (word == "of" and noun):
             # "Of" belongs to names such as "chest of drawers".
             noun.append(word)
+        elif word == "can" and (noun or words[:index][-1:] in (["a"], ["the"])):
+            # A watering can; in "can you" nothing comes before it.
+            noun.append(word)
         index += 1
     end_noun()
     while parts and isinstance(parts[-1], _Link):

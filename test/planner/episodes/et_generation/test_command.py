@@ -9,8 +9,12 @@ import pytest
 
 from planner.cli import main
 from planner.episodes.et_generation import cli, generating
+from planner.episodes.et_generation.house_tasks import NO_IDEAS, NO_RELATION, NO_ROOM
+from planner.episodes.et_generation.model_critic import PROSE
 from planner.episodes.et_plan.file import read_et_file
+from planner.episodes.et_plan.homes import home_named
 from planner.episodes.pack import read_pack
+from planner.world.house import house_json
 from planner.world.house_checks import load_episode
 
 from .toy_graph import toy_document
@@ -148,7 +152,63 @@ def test_a_graph_gives_what_it_can_and_says_the_rest(
     assert main([*command, "-o", str(tmp_path / "out")]) == 1
     out, err = capsys.readouterr()
     assert "nothing in the house fits the template" in out
-    assert "classes are not in the catalogue and are only looked for" in out
+    assert "classes are not in the catalogue and only looked for" in out
     assert "gizmo" in out
     assert "could not be made" in err
     assert list((tmp_path / "out").glob("*.json"))
+
+
+def test_a_relation_that_a_house_does_not_offer_is_told_and_the_rest_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A scene graph does not have the fronts of furniture, so that nothing faces anything."""
+    graph = tmp_path / "toy.json"
+    graph.write_text(json.dumps(toy_document()))
+    houses = ("--house", str(graph), "--house", "et_test_4")
+    rows = ("--category", "navigation_relation", "--relation", "FACING")
+    assert generated(tmp_path / "out", *houses, *rows, "--count", "2") == 0
+    out = capsys.readouterr().out
+    assert f"navigation_relation: {NO_RELATION}: toy\n" in out
+    assert len(list((tmp_path / "out").glob("*-navigation_relation-*.json"))) == 2
+
+
+def test_a_house_without_the_room_is_told_once_and_the_rest_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("--house", "et_test_4", "--room", "office", "--category", "navigation")
+    assert generated(tmp_path / "out", *asked, "--count", "2") == 0
+    out = capsys.readouterr().out
+    assert f"navigation: {NO_ROOM}: et_test_1\n" in out
+    paths = list((tmp_path / "out").glob("*.json"))
+    assert {load_episode(path)[1].name for path in paths} == {"et_test_4"}
+    assert generated(tmp_path / "none", "--room", "garage", "--count", "2") == 1
+    out, err = capsys.readouterr()
+    assert f"navigation: {NO_ROOM}: et_test_1\n" in out
+    assert "2 could not be made" in err
+
+
+def test_a_house_without_things_is_told_and_the_rest_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare = home_named("et_test_1").make().model_copy(update={"objects": (), "name": "bare"})
+    file = tmp_path / "bare.json"
+    file.write_text(house_json(bare))
+    asked = ("--house", str(file), "--category", "manipulation", "--category", "navigation")
+    assert generated(tmp_path / "out", *asked, "--count", "4") == 0
+    assert f"manipulation: {NO_IDEAS}: bare\n" in capsys.readouterr().out
+    houses = [load_episode(path)[1].name for path in (tmp_path / "out").glob("*.json")]
+    assert sorted(houses) == ["bare", "et_test_1", "et_test_1", "et_test_1"]
+
+
+def test_a_model_that_answers_with_prose_is_counted_and_the_rest_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prose, ours = ["That is a nice idea.", "I would say Reasonable."], ["Reasonable", "Hm.", "Hm."]
+    replies = tmp_path / "replies.txt"
+    replies.write_text("\n\n".join([*prose, *ours * 9]))
+    asked = ("--category", "navigation", "--count", "2", "--model", f"scripted:{replies}")
+    assert generated(tmp_path / "out", *asked) == 0
+    counted = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [*PROSE.split(), "1"] in [words[: len(PROSE.split()) + 1] for words in counted]
+    assert any(words[1:5] == ["texts", "in", "this", "run:"] for words in counted)
+    assert len(list((tmp_path / "out").glob("*.json"))) == 2

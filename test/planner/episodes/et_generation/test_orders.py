@@ -116,7 +116,7 @@ class BruteForce:
         world, best_m = GraphTaskWorld(), float("inf")
         walked = {self.by_rooms(calls) for calls in self.sequences(Done(left=self.things))}
         for plan in sorted(walked):
-            (played,) = world.play(self.episode, self.tasks.house, [plan])
+            played = world.play(self.episode, self.tasks.house, plan)
             if not played.reason:
                 best_m = min(best_m, played.walked_m)
         return best_m
@@ -137,5 +137,5 @@ def test_no_order_of_deeds_is_shorter_than_the_true_plan(house: str, count: int)
     for episode in portion.episodes:
         assert episode.criteria is not None
         plan = episode.criteria.reference_calls
-        (own,) = GraphTaskWorld().play(episode, tasks.house, [plan])
+        own = GraphTaskWorld().play(episode, tasks.house, plan)
         assert own.walked_m == pytest.approx(BruteForce(tasks, episode).shortest_m()), plan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import pytest
@@ -13,14 +14,15 @@ from planner.app.reference_play import play_reference
 from planner.app.task_worlds import GraphTaskWorld
 from planner.episodes.et_generation.categories import Category, Variant
 from planner.episodes.et_generation.combinations import combinations
+from planner.episodes.et_generation.house_facts import HouseFacts
 from planner.episodes.et_generation.house_tasks import HouseTasks, Row
 from planner.episodes.et_generation.idea import Idea, Link
+from planner.episodes.et_generation.least_walk import least_walk, wanted_of
 from planner.episodes.et_generation.occlusion import Target, hardest
 from planner.episodes.et_generation.plans import plans
-from planner.episodes.et_generation.task_world import Played
+from planner.episodes.et_generation.walking import Stand, Walking
 from planner.episodes.et_plan.homes import home_named
-from planner.world.episode import Episode
-from planner.world.house import House
+from planner.world.house import Room
 
 ROWS = (
     *(Row(category) for category in Category),
@@ -86,26 +88,16 @@ def test_nothing_is_opened_with_two_things_in_the_hands() -> None:
     assert {picks for _, picks in ways} == {2, 3}, "one plan puts a thing down for a moment"
 
 
-class _Walks:
-    """A world in which walks are as long as a test says; None = not feasible."""
+class _Walks(Walking):
+    """Walks as long as a test says: one by one, or both at once; None = no way."""
 
-    name = "walks"
-    lacks: dict[str, str] = {}  # noqa: RUF012 - of no consequence here
-
-    def __init__(self, *walks_m: float | None) -> None:
+    def __init__(self, facts: HouseFacts, *walks_m: float | None) -> None:
+        super().__init__(facts)
         self._walks_m = walks_m
 
-    def play(
-        self, _episode: Episode, _house: House, plans: tuple[tuple[str, ...], ...]
-    ) -> list[Played]:
-        kinds = [0 if _is_one_by_one(plan) else 1 for plan in plans]
-        return [
-            Played("not feasible") if (m := self._walks_m[kind]) is None else Played("", m)
-            for kind in kinds
-        ]
-
-    def close(self) -> None:
-        """Nothing was started."""
+    def plan_m(self, _start: Stand, plan: Sequence[str]) -> float:
+        walk_m = self._walks_m[0 if _is_one_by_one(tuple(plan)) else 1]
+        return math.inf if walk_m is None else walk_m
 
 
 def _is_one_by_one(plan: tuple[str, ...]) -> bool:
@@ -123,12 +115,53 @@ def test_the_shortest_walk_that_is_feasible_is_the_truth(
     walks_m: tuple[float | None, float | None], one_by_one: bool
 ) -> None:
     """ETPLAN-C31."""
-    tasks = HouseTasks(home_named("et_test_0").make(), "test", _Walks(*walks_m), None)  # type: ignore[arg-type]
-    portion = tasks.make(Row(Category.TWO_OBJECTS, arms=2), 1, "1", set(), 0)
-    [episode] = portion.episodes
-    assert episode.criteria is not None
-    assert _is_one_by_one(episode.criteria.reference_calls) is one_by_one
-    assert Variant.OPTIMAL_PATH in episode.criteria.variants
+    facts = tasks_of("et_test_0").facts
+    idea = combinations(facts, Category.TWO_OBJECTS)[0]
+    stand = Stand((0.0, 0.0), facts.house.rooms[0].name)
+    least = least_walk(facts, _Walks(facts, *walks_m), wanted_of(idea, facts), stand, arms=2)
+    assert least is not None
+    assert _is_one_by_one(least.plan) is one_by_one
+
+
+def corner(room: Room) -> tuple[float, float]:
+    return room.polygon_m[0]
+
+
+def test_the_truth_is_to_the_nearest_of_a_class() -> None:
+    """ETPLAN-C39: words that may mean several things mean the one with the least walk."""
+    tasks = tasks_of("et_test_0")
+    facts, seen = tasks.facts, 0
+    for idea in combinations(facts, Category.NAVIGATION):
+        others = facts.of_class[facts.class_of(idea.target)]
+        for room in facts.house.rooms if len(others) > 1 else ():
+            stand = Stand(corner(room), room.name)
+            walking = Walking(facts)
+            least = least_walk(facts, walking, wanted_of(idea, facts), stand)
+            assert least is not None
+            walks_m = [
+                walking.plan_m(stand, plan)
+                for name in others
+                for plan in plans(facts, Idea(Category.NAVIGATION, name), room.name)
+            ]
+            assert least.walk_m == pytest.approx(min(walks_m), abs=1e-3)
+            seen += 1
+    assert seen > 10
+
+
+@pytest.mark.parametrize("category", [Category.MANIPULATION, Category.TEMPORAL])
+def test_a_plan_is_as_long_as_the_walk_of_who_carries_it_out(category: Category) -> None:
+    tasks = tasks_of("et_test_0")
+    portion = tasks.make(Row(category), 5, "walked", set(), 0)
+    assert portion.episodes
+    for episode in portion.episodes:
+        assert episode.criteria is not None
+        x_m, y_m, _ = episode.agents[0].start or (0.0, 0.0, 0.0)
+        room = tasks.house.room_at(x_m, y_m)
+        assert room is not None
+        plan = episode.criteria.reference_calls
+        run = GraphTaskWorld().play(episode, tasks.house, plan)
+        told_m = Walking(tasks.facts).plan_m(Stand((x_m, y_m), room), plan)
+        assert told_m == pytest.approx(run.walked_m, abs=0.05)
 
 
 def test_one_arm_has_eight_parts_and_two_have_six() -> None:

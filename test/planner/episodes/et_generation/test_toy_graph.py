@@ -10,7 +10,14 @@ from planner.app.task_worlds import GraphTaskWorld
 from planner.episodes.et_generation.categories import Category
 from planner.episodes.et_generation.combinations import combinations
 from planner.episodes.et_generation.house_facts import facts_of
-from planner.episodes.et_generation.house_tasks import HouseTasks, Portion, Row
+from planner.episodes.et_generation.house_tasks import (
+    NO_IDEAS,
+    NO_RELATION,
+    NO_WAY,
+    HouseTasks,
+    Portion,
+    Row,
+)
 from planner.episodes.et_generation.paper_record import paper_record
 from planner.episodes.et_generation.phrasing import Phrasing
 from planner.episodes.et_generation.plans import plans
@@ -80,7 +87,7 @@ def test_what_no_door_leads_to_is_no_task() -> None:
         start = episode.agents[0].start
         assert start is not None
         assert abs(start[0]) < 3.0, "an apple was reached from a room without a door to it"
-    assert portion.rejected["the plan cannot be carried out: reachable"]
+    assert portion.rejected[NO_WAY]
 
 
 def test_a_desk_is_not_carried() -> None:
@@ -103,12 +110,12 @@ def test_a_desk_is_not_carried() -> None:
 def test_a_template_that_fits_nothing_is_counted(category: Category) -> None:
     portion = made(toy_house(), Row(category))
     assert not portion.episodes
-    assert portion.rejected == {"nothing in the house fits the template": 1}
+    assert portion.rejected == {NO_IDEAS: 1}
 
 
 def test_a_relation_that_no_thing_has_is_counted() -> None:
     portion = made(toy_house(), Row(Category.NAVIGATION_RELATION, relations=("FACING",)))
-    assert portion.rejected == {"nothing in the house fits the template": 1}
+    assert portion.rejected == {NO_RELATION: 1}
 
 
 def test_a_house_without_the_room_is_counted() -> None:

@@ -27,6 +27,8 @@ NAVIGATION, RELATED = TaskClass.NAVIGATION, TaskClass.NAVIGATION_RELATION
         ("Can you close the curtains?", NAVIGATION, "find: curtains"),
         ("Give me an apple in the fridge.", RELATED, "find: apple, inside fridge"),
         ("Where is the toilet?", NAVIGATION, "find: toilet"),
+        ("Where is the watering can? Please go there.", NAVIGATION, "find: watering can"),
+        ("Can you find a can?", NAVIGATION, "find: can"),
         (
             "Please look for the mantel clock on a shelf and stop next to it.",
             RELATED,

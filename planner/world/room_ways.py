@@ -1,13 +1,20 @@
-"""Paths through the rooms of a house, from door to door, ignoring obstacles."""
+"""Paths through the rooms of a house, from door to door, ignoring obstacles.
+
+The graph world walks by them, and who compares plans before they are carried out measures by them.
+"""
 
 from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Callable
 
 from planner.world.house import House
 
 Point = tuple[float, float]
+
+# A walk ends at this distance from a target's box.
+STAND_M = 0.6
 
 
 class Ways:
@@ -53,3 +60,25 @@ class Ways:
 def length_m(start: Point, way: tuple[Point, ...]) -> float:
     """The length of a path, metres."""
     return sum(math.dist(a, b) for a, b in zip((start, *way[:-1]), way, strict=True))
+
+
+def stopped(start: Point, goal: Point, gap_m: Callable[[Point], float]) -> Point:
+    """Where a straight walk to the centre of something stops: at `STAND_M` from its box.
+
+    Args:
+        start: of the straight part, such as the last door.
+        goal: the centre.
+        gap_m: a point's distance from the box.
+    """
+    if gap_m(start) <= STAND_M:
+        return start
+    low, high = 0.0, 1.0
+    # The gap decreases all the way.
+    for _ in range(12):
+        share = (low + high) / 2
+        point = (
+            start[0] + (goal[0] - start[0]) * share,
+            start[1] + (goal[1] - start[1]) * share,
+        )
+        low, high = (share, high) if gap_m(point) > STAND_M else (low, share)
+    return (start[0] + (goal[0] - start[0]) * high, start[1] + (goal[1] - start[1]) * high)
