@@ -26,11 +26,14 @@ class AgentOptions:
         prior: what is known from the start.
         max_actions: M; 0 = by the class of the task.
         two_arms: whether two hands are used for two things.
+        by_map: whether who knows everything walks to furniture without its room first, as the true
+            plans of tasks with a layout map do.
     """
 
     prior: Prior = Prior.P
     max_actions: int = 0
     two_arms: bool = True
+    by_map: bool = False
 
 
 class EtAgent:
@@ -82,7 +85,7 @@ class EtAgent:
         task_class = self._class = await self._ranker.classify(self._text)
         errands = await self._ranker.decompose(self._text, task_class)
         walk.max_actions = self._options.max_actions or most_actions(errands)
-        self._carrying = Carrying(walk)
+        self._carrying = Carrying(walk, by_map=self._options.by_map)
         if not errands:
             return
         run = self._carrying.run(

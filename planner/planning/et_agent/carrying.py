@@ -24,11 +24,13 @@ class Carrying:
         walk: whose knowledge it uses.
         failure: why the task ended without success, in words; "" = it did not.
         order: how two things were brought; None = it was not two.
+        by_map: as in `AgentOptions`.
     """
 
     walk: Walk
     failure: str = ""
     order: Order | None = None
+    by_map: bool = False
     _brought: list[str] = field(default_factory=list)
     _last_place: str | None = None
     _shared: str | None = None
@@ -43,7 +45,8 @@ class Carrying:
         """
         if self.walk.prior is Prior.G:
             arms = 2 if two_arms and len(self.walk.known.hands) > 1 else 1
-            plan = full_plan(self.walk, errands, jointly=jointly, arms=arms)
+            as_known: Prior = Prior.FP if self.by_map else Prior.G
+            plan = full_plan(self.walk, errands, jointly=jointly, arms=arms, prior=as_known)
             if plan is not None:
                 async for call in self._as_planned(plan.plan, errands, jointly=jointly):
                     yield call

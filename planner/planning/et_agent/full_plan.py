@@ -13,7 +13,7 @@ from planner.episodes.et_generation.idea import Idea, Link, RelationWord
 from planner.episodes.et_generation.least_walk import LeastWalk, Wanted, least_walk, standing
 from planner.episodes.et_generation.walking import Stand, Walking
 from planner.planning.et_agent.errand import Errand, Sought, Where
-from planner.planning.et_agent.known import Known
+from planner.planning.et_agent.known import Known, Prior
 from planner.planning.et_agent.reading import is_nested
 from planner.planning.et_agent.walk import Walk
 from planner.world.belief import BeliefNode
@@ -29,7 +29,7 @@ _WHERE: dict[Where, RelationWord] = {
 
 
 def full_plan(
-    walk: Walk, errands: Sequence[Errand], *, jointly: bool, arms: int
+    walk: Walk, errands: Sequence[Errand], *, jointly: bool, arms: int, prior: Prior
 ) -> LeastWalk | None:
     """The plan with the least walk; None if no generated task asks for such a thing.
 
@@ -38,6 +38,7 @@ def full_plan(
         errands: the parts of the task.
         jointly: whether they bring two things to one place.
         arms: how many things may be carried at a time.
+        prior: FP for a plan that walks to furniture without its room first.
     """
     known = walk.known
     if known.room is None or any(known.hands):
@@ -47,7 +48,7 @@ def full_plan(
     if wanted is None:
         return None
     stand = Stand(known.here_m[:2], known.room)
-    return least_walk(facts, Walking(facts), wanted, stand, arms, walk.prior.value)
+    return least_walk(facts, Walking(facts), wanted, stand, arms, prior.value)
 
 
 def _house(layout: House, nodes: Sequence[BeliefNode]) -> House:

@@ -66,6 +66,7 @@ def make_et_agent(request: PlannerRequest) -> EtAgent:
         prior=Prior(request.text("prior") or terms.prior),
         max_actions=request.whole("max_actions") or terms.max_actions or 0,
         two_arms=request.flag("two_arms") and terms.arms > 1,
+        by_map=terms.prior == Prior.FP,
     )
     return EtAgent(request.task, ranker_of(request), options)
 
