@@ -299,3 +299,32 @@ def test_two_browsers_are_paired(site: Site, page: Browser) -> None:
         until(lambda: ("skill", "agent_1", "Pick[cup_0]") in site.robots.asked)
         assert other.complaints == []
     assert page.complaints == []
+
+
+CONTROLS = frozenset(
+    ("button", "textbox", "checkbox", "combobox", "slider", "link", "searchbox", "spinbutton")
+)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_every_control_has_a_name_and_nothing_is_cut_off(
+    site: Site, page: Browser, width: int, dark: bool
+) -> None:
+    page.visit(site.server.address, width=width, height=900, dark=dark)
+    page.wait("document.querySelectorAll('#map .agent').length === 2")
+    choose(page, "cup_0")
+    page.wait("!!document.querySelector('#correction')")
+    page._call("Accessibility.enable")
+    nodes = page._call("Accessibility.getFullAXTree")["nodes"]
+    found = [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in nodes
+        if not node.get("ignored") and node.get("role", {}).get("value") in CONTROLS
+    ]
+    assert len(found) > 10
+    assert [each for each in found if not each[1].strip()] == []
+    roles = {node["role"]["value"] for node in nodes if not node.get("ignored")}
+    assert {"main", "banner", "heading"} <= roles
+    # By Tab the first stop is the way to the instruction.
+    assert page.run("document.querySelector('a, button, input').className") == "skip"
+    assert page.run("document.documentElement.scrollWidth <= innerWidth")
