@@ -62,7 +62,7 @@ class World:
     def __init__(self) -> None:
         self.hub = Hub()
         self.view = View(Table(self.hub.changed))
-        robots = Message(show_pictures=lambda _: None, abort=lambda _: None)
+        robots = Message(show_pictures=lambda **_: None, abort=lambda _: None)
         desk = Desk(self.view, robots, SessionRecord(""), time.monotonic)  # type: ignore[arg-type]
 
         def make(hello: Hello, *, may_order: bool) -> LiveShow:

@@ -308,6 +308,8 @@ def _console(args: Arguments) -> tuple[NodeSpec, ...]:
                 "port": args.console_port,
                 "record": f"{args.record}/{CONSOLE_RECORD}" if args.record else "",
                 "prices": args.console_prices,
+                # What it shows has the world's time in it; a tick of the clock would only wake it.
+                "use_sim_time": False,
             },
         ),
     )

@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fastapi import WebSocket, WebSocketDisconnect
@@ -67,6 +68,20 @@ class Hub:
         """Calls something without arguments in the loop, after a while."""
         if self._loop is not None and callable(what):
             self._loop.call_later(delay_s, what)
+
+    def every(self, period_s: float, what: Callable[[], None]) -> None:
+        """Calls something in the loop again and again, until the server ends."""
+        loop = self._loop
+
+        def again() -> None:
+            if self._loop is None or loop is None:
+                return
+            begun_s = loop.time()
+            what()
+            loop.call_at(max(begun_s + period_s, loop.time() + period_s / 4), again)
+
+        if loop is not None:
+            loop.call_soon_threadsafe(again)
 
     @property
     def pages(self) -> int:

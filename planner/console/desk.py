@@ -89,8 +89,7 @@ class Desk:
     def pictures_wanted(self, visitor: Visitor, *, on: bool) -> None:
         """A page shows pictures or no longer does."""
         visitor.shows_pictures = on
-        shown = any(each.shows_pictures for each in self._visitors)
-        self.orders.show_pictures(self.view.agents if shown else ())
+        self.orders.show_pictures(on=any(each.shows_pictures for each in self._visitors))
 
     def give(self, visitor: Visitor, order: Order, done: Done) -> None:
         """Carries out an order, or refuses it in one sentence through `done`."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import math
 import os
+import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -24,13 +27,14 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import CompressedImage, Image
+from sensor_msgs.msg import Image
 from std_msgs.msg import Bool
 
 from planner.console.access import DEFAULT_PORT, LOOPBACK, TOKEN, Access, access_to
 from planner.console.connection import Hub
 from planner.console.desk import Desk
 from planner.console.facts import asked_picture
+from planner.console.jpeg import jpeg_of
 from planner.console.live.node import StackOrders
 from planner.console.protocol import Hello
 from planner.console.server import Server
@@ -41,7 +45,7 @@ from planner.console.view import View
 from planner.console.visitor import Visitor
 from planner.models.price_table import read_prices
 from planner.ros import parameters, qos
-from planner.ros.compressed_pictures import COLOUR_SUFFIX, compressed
+from planner.ros.images import COLOUR_ENCODINGS, rgb_array
 from planner.ros.lifecycle import run_node
 from planner.ros.polled_subscription import PolledGroup, PolledSubscription
 from planner.ros.waiting import wall_clock
@@ -52,8 +56,10 @@ from planner.world.errors import PlannerError
 
 # Wall seconds between two looks at the topics, at the servers of skills, at the rates of topics.
 POLL_S, WATCH_S, RATES_S = 0.04, 0.2, 2.0
-# Of each camera.
+# Between two pictures of a camera.
 PICTURE_PERIOD_S = 0.5
+# Between two maps, which are large, and of which the newest says everything.
+WHOLE_PERIOD_S = 1.0
 _CAMERA = "hand"
 _SHARED: tuple[tuple[type[Any], str, QoSProfile], ...] = (
     (WorldInfo, topics.WORLD_INFO, qos.LATCHED),
@@ -69,6 +75,7 @@ _SHARED: tuple[tuple[type[Any], str, QoSProfile], ...] = (
     (PlannerTrace, topics.SKILLS_TRACE, qos.EVENTS),
     (DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS),
 )
+_WHOLE = (topics.MAP,)
 _OF_AGENT: tuple[tuple[type[Any], str, QoSProfile], ...] = (
     (ApprovalQuestion, topics.QUESTION, qos.LATCHED),
     (DiagnosticStatus, topics.SAFETY_STATE, qos.LATCHED),
@@ -84,15 +91,47 @@ class _Topic:
     ) -> None:
         self.name, self._kind = name, kind
         self.count = 0
+        self._period_s = WHOLE_PERIOD_S if name in _WHOLE else 0.0
+        self._due_s = 0.0
+        self._number = 0
         self._messages = PolledSubscription(node, kind, name, profile, group, None)
 
-    def take(self) -> Any:
-        """The oldest message, or None."""
-        found = self._messages.take()
-        if found is None:
+    def take(self, now_s: float) -> Any:
+        """The oldest message, or None, also where the next one is not due yet."""
+        if now_s < self._due_s or (found := self._messages.take()) is None:
             return None
-        self.count += 1
+        self._due_s = now_s + self._period_s
+        # Newer ones took the place of those between, which have come all the same.
+        self.count += max(1, found.number - self._number) if self._number else 1
+        self._number = found.number if self._period_s else 0
         return deserialize_message(found.data, self._kind)
+
+
+class _Camera:
+    """Pictures of one agent, of which most are left where they came."""
+
+    def __init__(self, node: Node, agent: str, group: PolledGroup) -> None:
+        name = topics.of_agent(agent, topics.colour_image(_CAMERA))
+        self._messages = PolledSubscription(node, Image, name, qos.IMAGE_INPUT, group, None)
+        self._due_s = 0.0
+        # One thread takes, another one ends it.
+        self._lock = threading.Lock()
+
+    def take(self, now_s: float) -> bytes | None:
+        """The newest picture, serialised, when one is due."""
+        newest = None
+        with self._lock:
+            while now_s >= self._due_s and (found := self._messages.take()) is not None:
+                newest = found.data
+        if newest is not None:
+            self._due_s = now_s + PICTURE_PERIOD_S
+        return newest
+
+    def destroy(self) -> None:
+        """Unsubscribes."""
+        with self._lock:
+            self._due_s = math.inf
+            self._messages.destroy()
 
 
 class ConsoleNode(Node):
@@ -112,8 +151,8 @@ class ConsoleNode(Node):
         )
         self._view = View(Table(self._hub.changed), read_prices(prices))
         self._pictures = Pictures()
-        self._cameras: dict[str, Any] = {}
-        self._shown_s: dict[str, float] = {}
+        self._cameras: dict[str, _Camera] = {}
+        self._failure: Exception | None = None
         self._counted_s = time.monotonic()
         self._orders = StackOrders(self, _may_operate(), self._view.has_ended)
         self._declare()
@@ -122,8 +161,7 @@ class ConsoleNode(Node):
         ]
         self._agents: tuple[str, ...] = ()
         clock = wall_clock()
-        self.create_timer(POLL_S, self._poll, clock=clock)
-        self.create_timer(WATCH_S, self._orders.watch, clock=clock)
+        self.create_timer(WATCH_S, self._watch, clock=clock)
         self.create_timer(RATES_S, self._count, clock=clock)
 
     def _declare(self) -> None:
@@ -148,6 +186,9 @@ class ConsoleNode(Node):
         """Serves pages, and carries out orders in this executor."""
         self._orders.start(executor)
         self._server.start()
+        # What lives as long as the process is not looked at by the garbage collector again.
+        gc.freeze()
+        self._hub.every(POLL_S, self._poll)
         for address in self._server.addresses():
             print(f"console: {address}", flush=True)
 
@@ -165,10 +206,25 @@ class ConsoleNode(Node):
     # Topics
 
     def _poll(self) -> None:
-        for topic in self._topics:
-            while (message := topic.take()) is not None:
-                self._view.take(topic.name, message)
-        self._orders.drive_on()
+        """Takes what has come, in the server's loop: waking the executor costs far more."""
+        if self._failure is not None:
+            return
+        try:
+            now_s = time.monotonic()
+            for topic in self._topics:
+                while (message := topic.take(now_s)) is not None:
+                    self._view.take(topic.name, message)
+            for agent, camera in tuple(self._cameras.items()):
+                if (data := camera.take(now_s)) is not None:
+                    self._show_picture(agent, data)
+        except Exception as error:
+            # Not to be lost in this loop: the executor's thread ends with it.
+            self._failure = error
+
+    def _watch(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        self._orders.watch()
         if self._view.agents != self._agents:
             self._follow(self._view.agents)
         self._switch_cameras()
@@ -178,10 +234,11 @@ class ConsoleNode(Node):
             if agent in self._agents:
                 continue
             self._orders.advertise(agent)
-            self._topics += [
+            of_agent = (
                 _Topic(self, kind, topics.of_agent(agent, name), profile, self._group)
                 for kind, name, profile in _OF_AGENT
-            ]
+            )
+            self._topics = [*self._topics, *of_agent]
             name = topics.of_agent(agent, topics.ASKS_IMAGE)
             taker = self._asked_taker(agent)
             self.create_subscription(Image, name, taker, qos.LATCHED, raw=True)
@@ -195,45 +252,37 @@ class ConsoleNode(Node):
             self._view.table.set("rates", topic.name, round(rate, 1))
 
     def _switch_cameras(self) -> None:
-        wanted = self._orders.shown_agents
+        wanted = self._agents if self._orders.shows_pictures else ()
         for agent in [agent for agent in self._cameras if agent not in wanted]:
-            self.destroy_subscription(self._cameras.pop(agent))
+            self._cameras.pop(agent).destroy()
         for agent in wanted:
             if agent not in self._cameras:
-                name = topics.of_agent(agent, topics.colour_image(_CAMERA))
-                self._cameras[agent] = self.create_subscription(
-                    Image, name, self._picture_taker(agent), qos.IMAGE_INPUT, raw=True
-                )
+                self._cameras[agent] = _Camera(self, agent, self._group)
 
-    def _picture_taker(self, agent: str) -> Callable[[bytes], None]:
-        def take(data: bytes) -> None:
-            now_s = time.monotonic()
-            if now_s - self._shown_s.get(agent, 0.0) < PICTURE_PERIOD_S:
-                return
-            self._shown_s[agent] = now_s
-            if (found := self._jpeg(agent, data)) is not None:
-                self._pictures.put(agent, bytes(found.data))
-                self._hub.changed()
-
-        return take
+    def _show_picture(self, agent: str, data: bytes) -> None:
+        if (found := self._jpeg(agent, data)) is not None:
+            self._pictures.put(agent, found[1])
+            self._hub.changed()
 
     def _asked_taker(self, agent: str) -> Callable[[bytes], None]:
         def take(data: bytes) -> None:
             if (found := self._jpeg(agent, data)) is not None:
-                name = asked_picture(agent, found.header.stamp)
-                self._pictures.put_asked(agent, name, bytes(found.data))
+                name = asked_picture(agent, found[0].header.stamp)
+                self._pictures.put_asked(agent, name, found[1])
                 self._hub.changed()
 
         return take
 
-    def _jpeg(self, agent: str, data: bytes) -> CompressedImage | None:
-        """A picture of colours for the page; None for one that cannot be shown."""
+    def _jpeg(self, agent: str, data: bytes) -> tuple[Image, bytes] | None:
+        """A picture of colours, and for the page; None for one that cannot be shown."""
+        picture: Image = deserialize_message(data, Image)
+        if picture.encoding not in COLOUR_ENCODINGS:
+            return None
         try:
-            suffix, packed = compressed(data)
+            return picture, jpeg_of(rgb_array(picture))
         except PlannerError as error:
             self.get_logger().warning(f"{agent}: picture ignored: {error}")
             return None
-        return deserialize_message(packed, CompressedImage) if suffix == COLOUR_SUFFIX else None
 
 
 def _may_operate() -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from planner.console.protocol import Correct
@@ -74,6 +74,6 @@ class Orders(Protocol):
         """Corrects the memory."""
         ...
 
-    def show_pictures(self, agents: Collection[str]) -> None:
-        """Subscribes to the cameras of these agents and of no others."""
+    def show_pictures(self, *, on: bool) -> None:
+        """Subscribes to the cameras of all agents, also of those to come, or to none."""
         ...

@@ -18,6 +18,7 @@ from std_msgs.msg import Header
 from planner.world.errors import PlannerError
 from planner.world.observation import DepthImage, InstanceImage, Intrinsics, RgbImage
 
+COLOUR_ENCODINGS = ("rgb8", "bgr8")
 DEPTH_ENCODINGS = ("32FC1", "16UC1")
 _MAX_MILLIMETRES = 65534.0
 
@@ -65,7 +66,7 @@ def rgb_array(message: Image) -> RgbImage:
     Raises:
         PlannerError: for any other encoding, or data that do not fill the picture.
     """
-    if message.encoding not in ("rgb8", "bgr8"):
+    if message.encoding not in COLOUR_ENCODINGS:
         raise PlannerError(f"{message.encoding!r} is not a colour encoding read here: rgb8, bgr8")
     pixels: RgbImage = _pixels(message, np.dtype(np.uint8), 3)
     return pixels if message.encoding == "rgb8" else pixels[..., ::-1]

@@ -74,6 +74,7 @@ class PolledSubscription:
                 executor serves no events of the subscription. Fast DDS wakes a wait for events of
                 a reader that has unread messages, so an executor that blocks would never rest.
         """
+        self._node = node
         self._subscription = node.create_subscription(
             message_type,
             topic,
@@ -106,6 +107,10 @@ class PolledSubscription:
             publisher["data"] if publisher else b"",
             info["publication_sequence_number"] or 0,
         )
+
+    def destroy(self) -> None:
+        """Unsubscribes."""
+        self._node.destroy_subscription(self._subscription)
 
 
 def _never_called(_data: bytes) -> None:

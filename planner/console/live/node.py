@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from planner_msgs.action import FollowInstruction
@@ -28,6 +28,7 @@ from planner.ros.pause import pause
 from planner.ros.primitive_client import PrimitiveClient
 from planner.ros.service_call import ServiceCall
 from planner.ros.skill_client import SkillClient
+from planner.ros.waiting import wall_clock
 from planner.world import topics
 from planner.world.agents import body_of
 from planner.world.entity import OperationKind
@@ -38,6 +39,8 @@ from planner.world.skill import CallError, SkillResult
 
 # Wall seconds.
 WAIT_S, STOP_WAIT_S, _POLL_S = 10.0, 3.0, 0.05
+# Between two looks at agents that are driven by keys; without any there are none.
+DRIVE_S = 0.04
 # Wall seconds until a memory knows of a world that was put back to its beginning.
 MEMORY_WAIT_S = 60.0
 _KIND_NUMBERS = {kind: number for number, kind in OPERATION_KINDS.items()}
@@ -50,7 +53,7 @@ class StackOrders:
     for the time of a call, so that a console that never corrects or approves needs no such right.
 
     Attributes:
-        shown_agents: whose cameras are wanted.
+        shows_pictures: whether a page wants the cameras.
     """
 
     def __init__(self, node: Node, may_operate: bool, has_ended: Callable[[str], bool]) -> None:
@@ -74,7 +77,10 @@ class StackOrders:
         # Of agents that were driven by keys.
         self._drivers: dict[str, Driver] = {}
         self._bodies: list[PrimitiveClient] = []
-        self.shown_agents: tuple[str, ...] = ()
+        self.shows_pictures = False
+        self._driving = node.create_timer(
+            DRIVE_S, self._drive_on, clock=wall_clock(), autostart=False
+        )
 
     def start(self, executor: Executor) -> None:
         """From now on orders are carried out."""
@@ -89,15 +95,16 @@ class StackOrders:
         """Notices servers that died; a few times a second, in the executor."""
         for client in self._skills.values():
             client.watch()
-        self.drive_on()
 
-    def drive_on(self) -> None:
-        """Drives on, or no longer; more often than `watch`, in the executor."""
+    def _drive_on(self) -> None:
+        """Drives on, or no longer."""
         busy = {agent for agent, driver in self._drivers.items() if driver.is_busy}
         for driver in self._drivers.values():
             driver.watch()
         if any(not self._drivers[agent].is_busy for agent in busy):
             self._attend()
+        if not any(driver.is_busy for driver in self._drivers.values()):
+            self._driving.cancel()
 
     def close(self) -> None:
         """Ends what was begun; the agents that it attended stop."""
@@ -300,6 +307,7 @@ class StackOrders:
                 done(False, f"how fast a body of kind {body!r} is driven is not known")
                 return
             driver.steer(forward, turn, done)
+            self._driving.reset()
             self._attend()
 
         self._run_as_operator(steer, done)
@@ -329,9 +337,9 @@ class StackOrders:
     def _attend(self) -> None:
         self._heartbeat.attend(self._busy())
 
-    def show_pictures(self, agents: Collection[str]) -> None:
+    def show_pictures(self, *, on: bool) -> None:
         """Notes it for the node, which subscribes."""
-        self.shown_agents = tuple(agents)
+        self.shows_pictures = on
 
     # What only the operator may
 

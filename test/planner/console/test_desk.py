@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -100,8 +100,8 @@ class Robots:
         self.asked.append(("correct", correction.change, author))
         done(True, "corrected")
 
-    def show_pictures(self, agents: Collection[str]) -> None:
-        self.asked.append(("pictures", tuple(agents)))
+    def show_pictures(self, *, on: bool) -> None:
+        self.asked.append(("pictures", on))
 
 
 class Office:
@@ -279,9 +279,13 @@ def test_a_second_tab_of_a_session_keeps_its_agent_going(office: Office) -> None
 def test_cameras_are_shown_while_a_page_shows_them(office: Office) -> None:
     page = office.page("aaaaaaaa")
     office.desk.pictures_wanted(page, on=True)
-    assert office.robots.asked[-1] == ("pictures", ("agent_0", "agent_1"))
+    assert office.robots.asked[-1] == ("pictures", True)
+    other = office.page("bbbbbbbb")
+    office.desk.pictures_wanted(other, on=True)
     office.desk.go(page)
-    assert office.robots.asked[-1] == ("pictures", ())
+    assert office.robots.asked[-1] == ("pictures", True)
+    office.desk.go(other)
+    assert office.robots.asked[-1] == ("pictures", False)
 
 
 def test_who_did_what_is_recorded(office: Office) -> None:
