@@ -95,6 +95,7 @@ def second_try(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "status", "told"),
     [
@@ -114,6 +115,7 @@ def test_a_file_with_a_failure_is_tried_once_more(
     assert tests.with_suffix(".tries").read_text() == ".."
 
 
+@pytest.mark.slow
 def test_many_files_with_failures_are_not_tried_again(tmp_path: Path) -> None:
     for number in range(5):
         (tmp_path / f"test_wrong_{number}.py").write_text("def test_wrong(): assert False\n")

@@ -475,6 +475,7 @@ NEEDS_CONDA = {
 }
 
 
+@pytest.mark.slow
 def test_commands_without_ros_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

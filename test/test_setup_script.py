@@ -46,6 +46,7 @@ def built(hidden: set[str], folder: Path, **environment: str) -> tuple[int, str]
     return status, said
 
 
+@pytest.mark.slow
 def test_a_build_without_a_compiler_says_what_to_install(tmp_path: Path) -> None:
     status, said = built(set(), tmp_path, CC="a-compiler-that-is-not-there -O2")
     assert status == 1

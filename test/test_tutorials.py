@@ -22,6 +22,7 @@ def blocks(name: str, language: str = "python") -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.S)
 
 
+@pytest.mark.slow
 def test_each_tutorial_leads_to_the_next() -> None:
     assert {page.stem for page in TUTORIALS if "```python" in page.read_text("utf-8")} == set(
         WITH_CODE

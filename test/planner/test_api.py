@@ -78,6 +78,7 @@ def test_bodies_move_as_the_options_of_skills_say() -> None:
         planner.run("night_light_0", skill_options=learned)
 
 
+@pytest.mark.slow
 def test_the_command_takes_them_as_flags(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,6 +48,7 @@ def test_it_is_done_and_right(house: str, text: str, answers: list[str]) -> None
     assert len(asked) == len(answers)
 
 
+@pytest.mark.slow
 def test_the_answer_decides_what_is_right() -> None:
     done = {
         answer: follow("train_0", "Bring the laptop to the kitchen table.", [answer])[0]

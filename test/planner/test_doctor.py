@@ -33,6 +33,7 @@ def test_extras_are_those_that_the_package_declares() -> None:
     assert "torch" in wanted["local"]
 
 
+@pytest.mark.slow
 def test_this_environment_has_what_the_core_needs(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["doctor", "--json"]) == 0
     found = {row["part"]: row for row in json.loads(capsys.readouterr().out)}
@@ -69,6 +70,7 @@ def test_habitat_sim_is_looked_for_in_the_environment_that_is_named(
     assert (lost.status, "cannot be run" in lost.detail) == (Status.ABSENT, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("environment", "status", "detail"),
     [

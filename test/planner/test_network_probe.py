@@ -70,6 +70,7 @@ def test_a_word_that_ros_does_not_know_guards_nobody() -> None:
     assert "ROS_SECURITY_ENABLE=True has no effect" in exposure.detail
 
 
+@pytest.mark.slow
 def test_the_program_tells_of_a_node_that_nothing_confines() -> None:
     environment = {
         name: value

@@ -86,6 +86,7 @@ def test_what_this_process_does_on_a_signal_is_not_for_the_fork(
     assert not heard
 
 
+@pytest.mark.slow
 def test_both_streams_are_read_and_a_defect_is_reported(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_program_is_not_forked_where_it_would_load_other_modules() -> None:
     assert not can_fork({**here, "PLANNER_START": "exec"})
 
 
+@pytest.mark.slow
 def test_one_that_ended_while_another_started_is_still_told_of(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:

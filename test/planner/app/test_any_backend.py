@@ -56,6 +56,7 @@ def episode(tmp_path: Path, small_house: House, small_episode: Episode) -> Path:
     return write_episode(small_episode.model_copy(update={"evaluation": GOAL}), folder)
 
 
+@pytest.mark.slow
 def test_a_suite_runs_on_habitat(episode: Path, settings: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     words = ["bench", str(episode), "--backend", "habitat", "--backend-config", str(settings)]
@@ -67,6 +68,7 @@ def test_a_suite_runs_on_habitat(episode: Path, settings: Path, tmp_path: Path) 
     assert (tmp_path / "cache").is_dir()
 
 
+@pytest.mark.slow
 def test_an_abort_inside_the_simulator_costs_one_episode(
     episode: Path, settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +127,7 @@ class Other:
         return found
 
 
+@pytest.mark.slow
 def test_a_simulator_that_has_only_cameras_feeds_the_memory_with_pictures(
     settings: Path, small_house: House, small_episode: Episode
 ) -> None:

@@ -21,6 +21,7 @@ def _run(name: str, *, leaps: bool, agents: int = 0) -> RunResult:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "agents"),
     [

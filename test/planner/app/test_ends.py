@@ -56,6 +56,7 @@ class Waiter:
         return Decision(dict.fromkeys(context.idle, SkillCall(SkillName.WAIT)))
 
 
+@pytest.mark.slow
 def test_check_35_a_run_without_done_stops_after_so_many_steps() -> None:
     """PARTNR-C35: 20000 steps."""
     result = ran(Waiter)
@@ -63,6 +64,7 @@ def test_check_35_a_run_without_done_stops_after_so_many_steps() -> None:
     assert result.sim_steps == MAX_STEPS == 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("control", "asked", "turn"),
     [

@@ -46,6 +46,7 @@ def played(
     return result, moving_distance(made).value, lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["Find an apple.", "Put the apple into the closet.", "Put the plum on the desk."]
 )

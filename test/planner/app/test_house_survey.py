@@ -31,6 +31,7 @@ def explored(house: House, **noise: float):
         backend.close()
 
 
+@pytest.mark.slow
 def test_a_house_is_explored_and_exploring_ends(small_house: House) -> None:
     found = explored(small_house)
     assert found.result.succeeded

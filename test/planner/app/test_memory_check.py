@@ -37,6 +37,7 @@ def test_what_ships_passes() -> None:
     assert report.conforms, report.table()
 
 
+@pytest.mark.slow
 def test_what_breaks_promises_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     part = UpdaterPart(summary="breaks promises", make=_make)
     monkeypatch.setattr(UPDATERS, "get", lambda _name: part)

@@ -7,6 +7,7 @@ import pytest
 from planner import cli
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["llamar_smart_llm", "llamar_coela"])
 def test_baselines_that_plan_once_or_separately_pass(
     name: str, capsys: pytest.CaptureFixture[str]

@@ -59,6 +59,7 @@ def test_a_run_leaves_its_states_to_be_judged_again(
     assert "cannot be written" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_an_imported_task_of_criteria_alone_is_run_and_judged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,6 +41,7 @@ def test_each_has_all_types_in_houses_of_its_own() -> None:
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 10_000_000
 
 
+@pytest.mark.slow
 def test_a_sample_is_sound(folder: Path) -> None:
     linter = Linter()
     for path in sorted(folder.glob("*.json"))[::333]:

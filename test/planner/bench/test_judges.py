@@ -222,6 +222,7 @@ def test_rays_through_meshes_enter_what_those_through_shapes_enter(
         habitat.close()
 
 
+@pytest.mark.slow
 def test_a_geometry_that_is_empty_differs_and_says_so(
     small_house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,6 +255,7 @@ def test_the_command_prints_a_table_for_each_simulator(
     assert out.count("small on embedded") == 1, "equal simulators are asked once"
 
 
+@pytest.mark.slow
 def test_each_simulator_has_settings_of_its_own(
     small_house: House, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -60,6 +60,7 @@ def test_even_views_show_each_class_as_often() -> None:
     assert max(Counter(o.class_name for o in likely).values()) > 2
 
 
+@pytest.mark.slow
 def test_no_held_out_house_is_trained_on() -> None:
     heldout = {r.name: r.seed for r in recipes() if r.split == "heldout"}
     shipped = [training_house(index, 1) for index in range(9)]

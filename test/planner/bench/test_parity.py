@@ -55,6 +55,7 @@ class Other(EmbeddedBackend):
         return super().start(agent, primitive)
 
 
+@pytest.mark.slow
 def test_a_simulator_is_at_par_with_itself(small_house: House, first: EmbeddedBackend) -> None:
     second = Other()
     found = compare_backends(first, second, small_house, 3)
@@ -73,6 +74,7 @@ def test_a_simulator_is_at_par_with_itself(small_house: House, first: EmbeddedBa
     assert parity_lines(found, ("embedded", "other"))[-1] == "  at par"
 
 
+@pytest.mark.slow
 def test_what_differs_is_named(small_house: House, first: EmbeddedBackend) -> None:
     second = Other()
     second.deeper_m, second.renamed, second.clumsy = 0.03, 1, True

@@ -36,6 +36,7 @@ def made(episodes: Path, output: Path, **changed: object) -> tuple[list[Trace], 
     return list(read_traces(output)), shards
 
 
+@pytest.mark.slow
 def test_the_demonstrator_gives_dialogues_in_numbers(episodes: Path, tmp_path: Path) -> None:
     traces, _ = made(episodes, tmp_path / "traces")
     assert len(traces) == 2

@@ -21,6 +21,7 @@ def test_a_shipped_house_is_exported_for_both_simulators(
     assert (tmp_path / "m/train_0.xml").is_file()
 
 
+@pytest.mark.slow
 def test_a_house_is_explored_and_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], small_house: House
 ) -> None:

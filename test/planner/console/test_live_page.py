@@ -275,6 +275,7 @@ def test_a_question_to_the_operator_comes_with_its_picture(site: Site, page: Bro
     assert page.complaints == []
 
 
+@pytest.mark.slow
 def test_two_browsers_are_paired(site: Site, page: Browser) -> None:
     path = find_browser()
     assert path is not None

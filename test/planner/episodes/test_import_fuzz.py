@@ -199,6 +199,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @MANY
 @given(document=_spoiled(episode(0)))
 def test_partnrs_episodes_of_spoiled_files(document: object, folder: Path) -> None:

@@ -41,6 +41,7 @@ def requests(draw: st.DrawFn) -> ObjectRequest:
 _HOUSE: list[House] = []
 
 
+@pytest.mark.slow
 @random_cases(15, 60, st.lists(requests(), max_size=40), st.integers(0, 2**32 - 1))
 def test_whatever_is_asked_for_the_house_stays_sound(
     house: House, wanted: list[ObjectRequest], seed: int

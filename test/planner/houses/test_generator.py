@@ -31,6 +31,7 @@ def test_every_house_is_sound(seeds: range) -> None:
         assert sum(len(door.rooms) == 1 for door in house.doors) == 1, seed
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_house() -> None:
     texts = [house_json(generate_house("house", 7)) for _ in range(2)]
     assert texts[0] == texts[1]
@@ -69,6 +70,7 @@ MANY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))]
 )

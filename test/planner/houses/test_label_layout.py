@@ -45,6 +45,7 @@ def all_of(names: PlanNames) -> list[Label]:
     return [*names.rooms, *names.furniture, *names.objects, *names.moves.values(), *entrance]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("house", ["train_0", "train_6", "heldout_2"])
 def test_no_name_is_over_another(house: str) -> None:
     sheet = PlanSheet(load_house(house))

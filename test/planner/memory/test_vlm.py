@@ -112,6 +112,7 @@ def _observation() -> Observation:
     return Observation.at_rest(1.0, CameraFrame(rgb, depth, None, lens, Pose((0, 0, 0))))
 
 
+@pytest.mark.slow
 def test_a_server_gets_picture_prompt_and_grammar_and_the_call_is_traced() -> None:
     heard: list[ModelCall] = []
     # The first answer tells how the server takes a grammar.

@@ -143,6 +143,7 @@ def test_progress_is_a_bar() -> None:
     assert "[##########..........] 1 of 2" in story.progress_line(0, 0.5, 1, 2)
 
 
+@pytest.mark.slow
 def test_the_picture_shows_ways_moves_and_moments(small_house: House) -> None:
     rgb = np.full((32, 32, 3), (250, 0, 250), np.uint8)
     bare = draw_run(small_house, "a title", {}, [], [])

@@ -102,6 +102,7 @@ def test_words_say_what_is_right_where_a_task_has_no_goal(name: str) -> None:
     assert result.verdict.success, result.outcome.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["expert", "llamar", "react"])
 def test_one_thing_goes_into_another_before_that_is_taken_away(name: str) -> None:
     result = played(name, Category.TEMPORAL)

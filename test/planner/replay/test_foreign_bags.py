@@ -185,6 +185,7 @@ METADATA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", METADATA)
 def test_a_description_that_cannot_be_trusted(original, tmp_path, case) -> None:
     text, reason = METADATA[case]

@@ -53,6 +53,7 @@ def changed(film, state: WorldState, what: str, name: str, value) -> WorldState:
     return replace(state, entities={**entities, name: old})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(Mode))
 @random_cases(
     10, 40, st.lists(st.tuples(st.lists(CHANGES, max_size=3), st.integers(0, 9)), max_size=8)

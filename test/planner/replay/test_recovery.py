@@ -90,6 +90,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         BagWriter(tmp_path / "bag")
 
 
+@pytest.mark.slow
 def test_a_killed_writer_loses_nothing_that_was_flushed(tmp_path: Path) -> None:
     bag = tmp_path / "bag"
     child = subprocess.Popen(

@@ -308,6 +308,7 @@ def test_the_command_says_what_it_made_and_what_to_set(
     assert "new keys" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_without_cryptography_it_says_what_to_install(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['cryptography'] = None\n"

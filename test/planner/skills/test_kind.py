@@ -147,6 +147,7 @@ def test_who_does_not_make_way_is_an_obstacle_after_a_while(
     assert sum(told) >= navigation.PATIENCE_ACTS
 
 
+@pytest.mark.slow
 def test_a_policy_reaches_for_what_it_takes(small_house: House, small_episode: Episode) -> None:
     world = World(small_house, small_episode, None, EmbeddedOptions(renderer="rays"))
     choice = SkillChoice(SkillKind.LEARNED, learned=LearnedSkills.MANIPULATE)

@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_cases import random_cases
@@ -53,6 +54,7 @@ def check(state: WorldState) -> None:
     assert math.dist(a, b) >= 2 * 0.28 - 1e-6
 
 
+@pytest.mark.slow
 @random_cases(15, 40, st.lists(command, min_size=3, max_size=14))
 def test_one_place_one_holder_no_overlap(
     small_house: House, small_episode: Episode, commands: list[tuple[object, ...]]

@@ -35,6 +35,7 @@ def _random_primitive(backend: EmbeddedBackend, agent: str, rng: random.Random) 
     return Primitive(PrimitiveName.NAVIGATE, rng.choice(pieces).box.center_m)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_leaps_and_steps_lead_to_the_same_world(seed: int) -> None:
     house = load_house("train_0")

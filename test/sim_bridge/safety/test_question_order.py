@@ -221,5 +221,6 @@ class Asking(RuleBasedStateMachine):
 class TestAsking(Asking.TestCase):  # type: ignore[misc, name-defined]
     settings = settings(max_examples=cases(300), stateful_step_count=40, deadline=None)
 
+    @pytest.mark.slow
     def test_what_starts_had_an_approval_of_its_own_or_of_its_kind(self) -> None:
         self.runTest()

@@ -86,6 +86,7 @@ def test_a_row_says_what_was_done(baseline: Path) -> None:
         assert not dialogue_path(baseline, row.trace).exists()
 
 
+@pytest.mark.slow
 def test_a_model_leaves_its_dialogue_and_can_be_replayed(
     baseline: Path, scripted: RunSettings, tmp_path: Path
 ) -> None:
@@ -136,6 +137,7 @@ def test_a_script_that_ends_is_the_models_fault_and_judged(
     assert "the script has 1 replies" in text
 
 
+@pytest.mark.slow
 def test_several_episodes_in_turns_leave_the_same_rows(
     scripted: RunSettings, tmp_path: Path
 ) -> None:
@@ -211,6 +213,7 @@ class Interrupted:
         OneProcess(BASELINE).run(jobs, take_one)
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_between_episodes_and_the_run_continues(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         _ran(tmp_path / "run", BASELINE, Interrupted(), 3)

@@ -29,6 +29,7 @@ def garbage_is_collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     gc.freeze()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("planner", "episodes", "expected"),
     [

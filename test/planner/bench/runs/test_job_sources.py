@@ -73,6 +73,7 @@ ENGINES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_interval_is_halved(tmp_path: Path, engine: Callable[[RunSettings], Engine]) -> None:
     manifest = new_manifest("desk_tidy_0", SUITE, 1, SETTINGS)

@@ -91,6 +91,7 @@ def test_the_teacher_is_named_in_every_row(tmp_path: Path) -> None:
     assert row.axes.privilege == "goal"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "planner", "knows"),
     [

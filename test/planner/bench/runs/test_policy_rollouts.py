@@ -47,6 +47,7 @@ def _files(folder: Path) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "algorithm",
     ["ddaft", *(pytest.param(name, marks=pytest.mark.slow) for name in [*ALGORITHMS][1:])],

@@ -22,6 +22,7 @@ from .toy_graph import toy_house
 STAND_IN = Path(__file__).parents[3] / "sim_bridge" / "habitat" / "stand_in.py"
 
 
+@pytest.mark.slow
 def test_the_embedded_simulator_keeps_what_a_body_can_do(tmp_path: Path) -> None:
     command = ["episodes", "generate", "et-plan", "--world", "embedded", "--house", "et_train_0"]
     arguments = ["--category", "manipulation", "--count", "2", "-o", str(tmp_path / "out")]

@@ -26,6 +26,7 @@ def generated(output: Path, *more: str) -> int:
     return main([*COMMAND, *more, "-o", str(output)])
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_files_with_unique_ids(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

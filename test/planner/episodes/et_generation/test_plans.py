@@ -36,6 +36,7 @@ def tasks_of(name: str) -> HouseTasks:
     return HouseTasks(home_named(name).make(), "test", GraphTaskWorld(), None)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10_000),
     row=st.sampled_from(ROWS),

@@ -26,6 +26,7 @@ def made() -> list[Made]:
     return list(generate(Order([load_house(HOUSE)], list(TaskType), COUNT, seed=3)))
 
 
+@pytest.mark.slow
 def test_types_take_turns(made: list[Made]) -> None:
     found = [item.episode for item in made]
     kinds = Counter(episode.episode_id.split("_")[0] for episode in found if episode)
@@ -73,6 +74,7 @@ def test_what_the_planner_does_not_solve_is_rejected_and_counted(
     assert second.episode is not None
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_pack_with_new_houses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

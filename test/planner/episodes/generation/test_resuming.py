@@ -238,6 +238,7 @@ def test_an_invalid_line_is_refused(
     assert said.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_two_processes_do_not_write_the_same_file(tmp_path: Path) -> None:
     pack = tmp_path / "own.json.gz"
     context = multiprocessing.get_context("fork")

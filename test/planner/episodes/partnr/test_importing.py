@@ -163,6 +163,7 @@ def test_a_goal_without_room_is_none(own: tuple[Path, Import]) -> None:
     assert "no room together on stool" in own[1].underived[-1].reason
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_files(own: tuple[Path, Import], tmp_path: Path) -> None:
     path, result = own
     write_import(result, tmp_path / "a")

@@ -61,6 +61,7 @@ def imported(folder: Path, *tasks: object) -> Imported:
     return import_games([path], 0)
 
 
+@pytest.mark.slow
 def test_every_type_becomes_an_episode_with_its_dialogue_and_a_goal(tmp_path: Path) -> None:
     found = imported(tmp_path, *(game(name, given) for name, (given, _) in TASKS.items()))
     assert found.left_out == ()

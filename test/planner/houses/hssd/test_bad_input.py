@@ -226,6 +226,7 @@ def _leaves(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str |
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(st.data())
 def test_no_edit_of_a_file_does_more_than_raise(good: Path, data: st.DataObject) -> None:

@@ -92,6 +92,7 @@ def mutated(text: str, chance: random.Random) -> str:
     return text
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from(range(len(GRAMMARS))), st.integers(0, 2**32))
 def test_our_recogniser_and_llguidance_agree(number: int, seed: int) -> None:

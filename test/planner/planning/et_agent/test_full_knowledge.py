@@ -75,6 +75,7 @@ def others(tasks: Iterator[tuple[Episode, House]]) -> tuple[int, list[str]]:
     return number, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name}{'-opening' * row.opening}")
 def test_check_39_who_knows_everything_follows_the_true_plan(row: Row) -> None:
     """ETPLAN-C39: no look, and all actions of the plan in its order."""

@@ -149,6 +149,7 @@ with ProgramMemory.open(Path(sys.argv[1])) as memory:
 """
 
 
+@pytest.mark.slow
 def test_check_7_a_routine_is_found_by_its_name_after_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "programs.sqlite"
     said = (

@@ -183,6 +183,7 @@ def test_the_teacher_says_which_rescuers_it_cannot_teach(
     assert "verdict: failure" in said
 
 
+@pytest.mark.slow
 def test_a_faulty_teacher_of_rescuers_errs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

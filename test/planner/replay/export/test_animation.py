@@ -30,6 +30,7 @@ def frames(path):
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".webp", ".gif"])
 def test_a_run_becomes_a_picture_that_moves(bag, tmp_path, capsys, suffix) -> None:
     path = tmp_path / f"run{suffix}"

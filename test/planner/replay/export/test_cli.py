@@ -28,6 +28,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", ["csv", "video", "lerobot", "rerun"])
 def test_each_format_is_written_beside_the_bag_and_the_bag_stays_as_it_is(
     bag, tmp_path, monkeypatch, capsys, to

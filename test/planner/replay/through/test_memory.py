@@ -28,6 +28,7 @@ def steps(folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / "differences.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_with_every_picture_the_same_memory_believes_the_same(
     seen_bag: Path, through: Through, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -146,6 +146,7 @@ def test_all_tries_or_the_best_one(bags: tuple[Path, ...], session: Path, tmp_pa
         tries_of_bag(failed, ("agent_0", "agent_7"), Which.ALL, told.append)
 
 
+@pytest.mark.slow
 def test_the_command_exports_the_tries_of_a_session(
     session: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
