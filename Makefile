@@ -22,7 +22,7 @@ setup: ## virtual environment, ROS 2 from PyPI, interfaces
 	@$(TIMED) set-up scripts/setup.sh
 
 # In parallel, with the output of each step when it has ended.
-SIDE_BY_SIDE := --no-print-directory --jobs=2 --keep-going --output-sync=target
+SIDE_BY_SIDE := --no-print-directory --jobs=3 --keep-going --output-sync=target
 
 test: setup ## checks for every change: minutes
 	@$(MAKE) $(SIDE_BY_SIDE) lint test-integration test-fast

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from pathlib import Path
 
@@ -123,3 +124,10 @@ def test_many_files_with_failures_are_not_tried_again(tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert "failures in 5 files" in ended.stdout
     assert "second try of" not in ended.stdout
+
+
+def test_repeats_delay_no_test(request: pytest.FixtureRequest) -> None:
+    asked = getattr(getattr(request.config, "failures_db", None), "sock", None)
+    if asked is None:
+        pytest.skip("only where several processes run the tests, and repeat them")
+    assert asked.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
