@@ -13,11 +13,7 @@ QUALITY = 80
 
 
 def jpeg_of(rgb: RgbImage) -> bytes:
-    """A JPEG of a picture of colours, (h, w, 3).
-
-    Pillow, which the floor plan's labels have loaded: OpenCV does the same, but 4 MB of it become
-    resident for that alone.
-    """
+    """A JPEG of a picture of colours, (h, w, 3), by the library that draws the plan's labels."""
     packed = io.BytesIO()
     Image.fromarray(rgb).save(packed, "JPEG", quality=QUALITY)
     return packed.getvalue()
