@@ -124,18 +124,19 @@ class Desk:
         """An instruction is a try; an answer that continues a dialogue is of the same one."""
         together = False
         if isinstance(order, protocol.Again):
-            words, together = self._tries.task, not self._is_told()
+            # What persons did by themselves they do by themselves again.
+            words, together = self._tries.task, self._tries.together or not self._is_told()
         elif isinstance(order, protocol.Instruct) and not order.dialogue:
             words = order.words
         else:
             return
         self._begin(visitor, words, together=together)
 
-    def _begin(self, visitor: Visitor, words: str, *, together: bool) -> None:
+    def _begin(self, visitor: Visitor, words: str, *, together: bool, first: bool = False) -> None:
         if (given_up := self._tries.give_up()) is not None:
             # One that was stopped or canceled has no verdict.
             self._note_end(given_up)
-        self._tries.begin(words, visitor.who, together=together)
+        self._tries.begin(words, visitor.who, together=together, first=first)
         self._show_tries()
 
     def _drive(self, visitor: Visitor, order: protocol.Drive, done: Done) -> None:
@@ -194,7 +195,7 @@ class Desk:
     def _practise(self, visitor: Visitor, lesson: Lesson, done: Done) -> None:
         def loaded(good: bool, text: str) -> None:
             if good:
-                self._begin(visitor, lesson.words, together=True)
+                self._begin(visitor, lesson.words, together=True, first=True)
             done(good, text)
 
         self.orders.load(lesson.episode, loaded)
@@ -251,7 +252,7 @@ class Desk:
             case protocol.Instruct():
                 self.orders.instruct(order.words, self._instructed(), order.dialogue, done)
             case protocol.Again():
-                words = self._tries.task if self._is_told() else ""
+                words = "" if self._tries.together else self._tries.task
                 self.orders.again(words, self._instructed(), done)
             case protocol.Finish():
                 self._finish(done)

@@ -48,11 +48,13 @@ class Tries:
     _tries: list[Try] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self, task: str, who: str = "", *, together: bool = False) -> int:
-        """A try at a task begins; returns its number."""
+    def begin(
+        self, task: str, who: str = "", *, together: bool = False, first: bool = False
+    ) -> int:
+        """A try at a task begins, or the `first` one anew; returns its number."""
         with self._lock:
             self.who, self.together = who, together
-            if task != self.task:
+            if first or task != self.task:
                 self.task, self._tries = task, []
             self._tries.append(Try(len(self._tries) + 1))
             return len(self._tries)

@@ -485,6 +485,26 @@ def test_who_is_in_control_loads_an_episode_to_practise_with(office: Office) -> 
     assert office.view.table.get("practice", "done") == [2]
 
 
+def test_an_episode_to_practise_with_is_tried_again_by_the_person_and_begins_anew(
+    office: Office,
+) -> None:
+    page = office.page("aaaaaaaa")
+    office.view.take("/world/info", info("agent_0", "agent_1"))
+    second = Practice(type="practice", order=1, lesson=2)
+    office.give(page, second)
+    office.give(page, PARTNER)
+    for number in (1, 2):
+        office.view.take("/evaluation", judgement(float(number), 0, clock=False))
+        office.give(page, FINISH)
+        office.view.take("/evaluation/result", judgement(float(number), 2, clock=False))
+        assert office.lines()[-1]["try"] == number
+        # One of its agents is free, but no planner gets the words.
+        assert office.give(page, AGAIN)[0] is True
+        assert office.robots.asked[-1] == ("again", "", ("agent_0",))
+    office.give(page, second)
+    assert office.lines()[-1]["try"] == 1
+
+
 @pytest.mark.parametrize("verdict_is_first", [True, False])
 def test_persons_may_end_a_try_before_the_judge_has_said_anything_of_it(
     office: Office, verdict_is_first: bool
