@@ -14,23 +14,27 @@ unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX
 # Containers often disable bytecode caches: each node and test worker would compile all its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-lerobot test-rerun demo demo-spot spot test-spot bad-day bench docs clean
+.PHONY: help setup environment test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-lerobot test-rerun demo demo-spot spot test-spot bad-day bench docs clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
 setup: ## virtual environment, ROS 2 from PyPI, interfaces
 	@$(TIMED) set-up scripts/setup.sh
 
-# In parallel, with the output of each step when it has ended.
+environment:
+	@$(TIMED) environment scripts/setup.sh environment
+
+# In parallel, with the output of each step when it has ended. Source is checked while the interfaces
+# are built.
 SIDE_BY_SIDE := --no-print-directory --jobs=3 --keep-going --output-sync=target
 
-test: setup ## checks for every change: minutes
+test: environment ## checks for every change: minutes
 	@$(MAKE) $(SIDE_BY_SIDE) lint test-integration test-fast
 
 test-slow: setup ## additional checks: many more cases of the same properties, every fault in every phase
 	@$(MAKE) $(SIDE_BY_SIDE) slow-integration slow-properties
 
-lint: setup ## format, lint, types, import walls
+lint: environment ## format, lint, types, import walls
 	@$(TIMED) format $(BESIDE) $(BIN)/ruff format --check .
 	@$(TIMED) lint $(BESIDE) $(BIN)/ruff check .
 	@$(TIMED) types $(BESIDE) $(BIN)/mypy

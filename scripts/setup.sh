@@ -5,6 +5,7 @@
 #
 #   PYTHON=python3.12 scripts/setup.sh      # choose the interpreter
 #   PLANNER_APT=no scripts/setup.sh         # never call apt, only print what is missing
+#   scripts/setup.sh environment            # all but the interfaces: enough for checks of the source
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
@@ -125,13 +126,14 @@ compile_part() {
     fail "compiling sim_bridge/embedded/*.c failed; see above"
 }
 
-main() {
+main() { # [environment]
   local libraries compiled interfaces started=$SECONDS
   libraries=$(hash_of pyproject.toml constraints.txt setup.py setup.cfg scripts/setup.sh)
   compiled=$(hash_of sim_bridge/embedded/*.[ch] sim_bridge/embedded/compiled_build.py)
   # Only the pins of ROS and NumPy affect the compiled interfaces.
   interfaces=$(hash_of msgs shims scripts/build_interfaces.sh)$(grep -E '^(ros-|numpy=)' constraints.txt | sha256sum)
-  if environment_is_current && fresh libraries "$libraries" && is_compiled "$compiled" && fresh interfaces "$interfaces"; then
+  if environment_is_current && fresh libraries "$libraries" && is_compiled "$compiled" &&
+    { [ "${1:-}" = environment ] || fresh interfaces "$interfaces"; }; then
     return 0
   fi
   choose_python
@@ -143,6 +145,7 @@ main() {
   fi
   if ! fresh libraries "$libraries"; then install_libraries; stamp libraries "$libraries"; fi
   if ! is_compiled "$compiled"; then compile_part; stamp compiled "$compiled"; fi
+  if [ "${1:-}" = environment ]; then return 0; fi
   if ! fresh interfaces "$interfaces"; then
     say "ROS interfaces (msgs/)"
     scripts/build_interfaces.sh
@@ -154,4 +157,4 @@ main() {
 # One set-up of a checkout at a time.
 exec 9> "$root/.setup.lock"
 flock 9
-main
+main "$@"

@@ -56,6 +56,7 @@ def test_a_build_without_a_compiler_says_what_to_install(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.slow
 def test_a_build_without_cffi_does_not_leave_the_compiled_part_out(tmp_path: Path) -> None:
     status, said = built({"cffi"}, tmp_path)
     assert status == 1

@@ -128,6 +128,7 @@ def test_what_is_no_call_fails_and_takes_no_time() -> None:
         env.close()
 
 
+@pytest.mark.slow
 def test_calls_that_did_the_task_are_rewarded() -> None:
     done = planner.run("desk_tidy_0", agents=1)
     env = planner.HouseholdEnv("desk_tidy_0")

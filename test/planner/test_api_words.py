@@ -76,6 +76,7 @@ def test_nothing_is_judged_where_nothing_was_understood() -> None:
     assert "understood" in run.verdict.explanation
 
 
+@pytest.mark.slow
 def test_the_command_takes_words_and_answers(
     capsys: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

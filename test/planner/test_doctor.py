@@ -14,6 +14,7 @@ def test_a_crash_in_a_trial_is_only_an_answer() -> None:
     assert answer.line == "crashed with signal 11"
 
 
+@pytest.mark.slow
 def test_a_trial_that_never_answers_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "_TRIAL_TIMEOUT_S", 0.5)
     answer = doctor.trial("import time; time.sleep(3600)")

@@ -126,6 +126,7 @@ def wait_until_dead(lock: Path) -> None:
         fcntl.flock(held, fcntl.LOCK_EX)
 
 
+@pytest.mark.slow
 def test_a_node_that_dies_is_started_again(tmp_path: Path) -> None:
     count = tmp_path / "count"
     code = (
@@ -144,6 +145,7 @@ def test_a_node_that_dies_is_started_again(tmp_path: Path) -> None:
         assert run.end() == 0
 
 
+@pytest.mark.slow
 def test_a_node_that_is_started_again_gets_the_words_for_that() -> None:
     again = [sys.executable, "-uc", WAITS]
     with supervised({"name": "one", "words": ["false"], "restart_words": again}) as run:
@@ -153,6 +155,7 @@ def test_a_node_that_is_started_again_gets_the_words_for_that() -> None:
         assert run.end() == 0
 
 
+@pytest.mark.slow
 def test_giving_up_stops_the_others_and_is_reported() -> None:
     with supervised({"name": "good", "code": WAITS}, {"name": "bad", "code": DIES}, limit=2) as run:
         run.until("bad died, status 3; giving up after 2 restarts, stopping everything")
@@ -160,6 +163,7 @@ def test_giving_up_stops_the_others_and_is_reported() -> None:
     assert any(line.startswith("planner: good stopped") for line in run.lines)
 
 
+@pytest.mark.slow
 def test_a_wrong_setting_is_not_tried_again() -> None:
     code = f"import sys; print('error: second bridge'); sys.exit({EXIT_CONFIGURATION})"
     with supervised({"name": "bridge", "code": code}, {"name": "good", "code": WAITS}) as run:
@@ -168,6 +172,7 @@ def test_a_wrong_setting_is_not_tried_again() -> None:
     assert not any("restart" in line for line in run.lines)
 
 
+@pytest.mark.slow
 def test_a_node_that_ran_as_it_is_set_up_is_tried_again(tmp_path: Path) -> None:
     count = tmp_path / "count"
     code = (
@@ -217,6 +222,7 @@ def test_ctrl_c_and_sigterm_end_it_cleanly() -> None:
         assert "planner: one stopped, status 0" in run.lines
 
 
+@pytest.mark.slow
 def test_a_node_that_will_not_end_is_killed_in_the_end() -> None:
     code = STUBBORN.format(on_term="signal.SIG_IGN")
     with supervised({"name": "mule", "code": code}, grace_s=0.1) as run:
@@ -251,6 +257,7 @@ def test_nodes_die_with_a_killed_supervisor(tmp_path: Path) -> None:
         assert run.end() == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_what_a_node_started_goes_with_it(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     inner = locking(lock)
@@ -267,6 +274,7 @@ def test_what_a_node_started_goes_with_it(tmp_path: Path) -> None:
         wait_until_dead(lock)
 
 
+@pytest.mark.slow
 def test_other_processes_are_left_alone(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-uc", WAITS], stdout=subprocess.PIPE) as stranger:
         assert stranger.stdout is not None
@@ -279,6 +287,7 @@ def test_other_processes_are_left_alone(tmp_path: Path) -> None:
         stranger.kill()
 
 
+@pytest.mark.slow
 def test_the_end_of_a_task_ends_the_run() -> None:
     task = {"name": "task", "code": "print('done')", "respawn": False, "ends_run": True}
     with supervised({"name": "service", "code": WAITS}, task) as run:
@@ -294,6 +303,7 @@ def test_a_task_that_fails_fails_the_run() -> None:
     assert "planner: task died, status 3; stopping everything" in run.lines
 
 
+@pytest.mark.slow
 def test_a_task_that_is_not_done_did_not_die() -> None:
     task = {"name": "task", "code": "exit(1)", "respawn": False, "ends_run": True}
     with supervised({"name": "service", "code": WAITS}, task) as run:
@@ -301,6 +311,7 @@ def test_a_task_that_is_not_done_did_not_die() -> None:
     assert "planner: task ended without success; stopping everything" in run.lines
 
 
+@pytest.mark.slow
 def test_every_line_of_the_log_arrives_whole() -> None:
     code = (
         "import os, sys\n"
@@ -314,6 +325,7 @@ def test_every_line_of_the_log_arrives_whole() -> None:
     assert said[-1] == "café \N{REPLACEMENT CHARACTER}, no newline"
 
 
+@pytest.mark.slow
 def test_nodes_stop_when_nobody_reads_the_log(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     talks = locking(lock).replace(
@@ -331,6 +343,7 @@ def test_nodes_stop_when_nobody_reads_the_log(tmp_path: Path) -> None:
 LEAVES = "import time\ntry:\n    print('ready')\n    time.sleep(3600)\nexcept KeyboardInterrupt:\n"
 
 
+@pytest.mark.slow
 def test_the_node_that_stops_last_is_asked_when_all_others_have_ended() -> None:
     scribe = {"name": "scribe", "code": f"{LEAVES}    print('bye')", "stops_last": True}
     slow = {"name": "slow", "code": f"{LEAVES}    time.sleep(0.5); print('bye')"}
@@ -348,6 +361,7 @@ def test_the_node_that_stops_last_is_asked_when_all_others_have_ended() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_node_that_stops_last_is_reached_past_a_node_that_had_to_be_killed() -> None:
     scribe = {"name": "scribe", "code": f"{LEAVES}    print('bye')", "stops_last": True}
     mule = {"name": "mule", "code": STUBBORN.format(on_term="signal.SIG_IGN")}

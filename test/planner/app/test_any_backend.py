@@ -152,6 +152,7 @@ def test_a_simulator_that_has_only_cameras_feeds_the_memory_with_pictures(
         inner.close()
 
 
+@pytest.mark.slow
 def test_without_rays_pictures_are_drawn_for_the_memory(
     tmp_path: Path, small_house: House, small_episode: Episode
 ) -> None:

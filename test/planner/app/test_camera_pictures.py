@@ -42,6 +42,7 @@ class Looking:
         pass
 
 
+@pytest.mark.slow
 def test_a_picture_shows_what_the_agents_camera_shows(
     small_house: House, small_episode: Episode
 ) -> None:

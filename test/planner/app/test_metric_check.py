@@ -27,6 +27,7 @@ def _broken(trace: EpisodeTrace) -> Measure:
     return Measure(math.nan)
 
 
+@pytest.mark.slow
 def test_what_breaks_promises_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     metric = Metric("other", "nobody", Kind.SHARE, _broken)
     monkeypatch.setattr(METRICS, "get", lambda _name: metric)

@@ -141,6 +141,7 @@ def test_what_ships_passes(name: str) -> None:
     assert verdicts[EFFECT] is (Verdict.SKIPPED if nothing_changes else Verdict.PASSED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "found"),
     [

@@ -41,6 +41,7 @@ def test_a_run_leaves_its_trace(tmp_path: Path) -> None:
     assert rows["weighted_goal_conditions"] == rows["weighted_success"]
 
 
+@pytest.mark.slow
 def test_a_run_leaves_its_states_to_be_judged_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

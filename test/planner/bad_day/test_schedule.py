@@ -101,6 +101,7 @@ def test_the_harness_is_loaded_without_the_sdk() -> None:
     assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr
 
 
+@pytest.mark.slow
 def test_a_timeline_does_and_ends_every_event() -> None:
     events = (
         Event(0.0, Fault.STALL, seconds=0.1),

@@ -30,6 +30,7 @@ def places(small_house: House, tmp_path_factory: pytest.TempPathFactory) -> tupl
     return scenes, file
 
 
+@pytest.mark.slow
 def test_the_command_writes_what_shows_their_meshes(
     places: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -50,6 +51,7 @@ def test_the_command_writes_what_shows_their_meshes(
         assert f'<child link="{joint.link}"' in urdf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("opened", "low"), [(False, 0.0), (True, 0.0), (False, 0.2), (True, 0.2)])
 def test_everything_is_where_it_is_in_a_dataset_of_our_own(
     places: tuple[Path, Path], small_house: House, tmp_path: Path, opened: bool, low: float

@@ -163,6 +163,7 @@ def test_agreement_counts_where_either_says_yes() -> None:
     assert row.differing == {"cup_2": "ours", "cup_3": "geometry", "cup_4": "geometry"}
 
 
+@pytest.mark.slow
 def test_the_embedded_world_agrees_where_the_rules_do(
     small_house: House, embedded: EmbeddedBackend
 ) -> None:
@@ -244,6 +245,7 @@ def test_a_geometry_that_is_empty_differs_and_says_so(
     )
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_for_each_simulator(
     small_house: House, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,6 +19,7 @@ from planner.training.frames import read_frames, read_manifest
 from planner.world.house_checks import load_house
 
 
+@pytest.mark.slow
 def test_views_are_made_and_a_second_call_makes_none_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -38,6 +39,7 @@ def test_views_are_made_and_a_second_call_makes_none_again(
     assert sum(manifest.counts.values()) == sum(len(f.record.things) for f in frames)
 
 
+@pytest.mark.slow
 def test_the_same_seed_shows_the_same(tmp_path: Path) -> None:
     recipe = ViewRecipe(seed=5, houses=1, strewings=1, views=2)
     for name in ("a", "b"):
@@ -47,6 +49,7 @@ def test_the_same_seed_shows_the_same(tmp_path: Path) -> None:
     np.testing.assert_array_equal(a[1].camera().rgb, b[1].camera().rgb)
 
 
+@pytest.mark.slow
 def test_even_views_show_each_class_as_often() -> None:
     house = load_house("train_0")
     strewn = [

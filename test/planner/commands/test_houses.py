@@ -11,6 +11,7 @@ from planner.cli import main
 from planner.world.house import House, write_house
 
 
+@pytest.mark.slow
 def test_a_shipped_house_is_exported_for_both_simulators(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -38,6 +38,7 @@ def _said(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hd = ["train", "hd", str(tmp_path), "--model", str(tmp_path), "--out", str(tmp_path / "out")]
     assert main(hd) == 2

@@ -79,6 +79,7 @@ def cup(page: Page) -> float:
     return float(page.shown["truth"]["cup_0"]["x"])
 
 
+@pytest.mark.slow
 def test_each_page_has_its_own_time(address: str) -> None:
     with (
         connect(address.replace("http", "ws") + "ws") as one,
@@ -138,6 +139,7 @@ def test_a_way_back_is_short_and_shows_what_a_way_from_the_beginning_does(
     assert count <= 6
 
 
+@pytest.mark.slow
 def test_it_plays_to_the_end_and_stops(address: str) -> None:
     with connect(address.replace("http", "ws") + "ws") as socket:
         page = Page(socket)
@@ -151,6 +153,7 @@ def test_it_plays_to_the_end_and_stops(address: str) -> None:
         assert cup(page) == pytest.approx(3.0)
 
 
+@pytest.mark.slow
 def test_a_link_leads_to_a_moment_and_no_text_becomes_markup(
     address: str, browser: Browser
 ) -> None:

@@ -65,6 +65,7 @@ def press(page: Browser, words: str, within: str = "body") -> None:
     page.run(f"{found}.click()")
 
 
+@pytest.mark.slow
 def test_typed_text_outlives_a_redraw_without_focus(site: Site, page: Browser) -> None:
     choose(page, "cup_0")
     page.wait("!!document.querySelector('#correction')")
@@ -102,6 +103,7 @@ def until(test: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_a_partner_drives_by_keys_only_with_the_switch_on(site: Site, page: Browser) -> None:
     assert page.run("document.querySelector('#driving').hidden")
     press(page, "Be agent_1")
@@ -138,6 +140,7 @@ def test_a_partner_drives_by_keys_only_with_the_switch_on(site: Site, page: Brow
     assert page.complaints == []
 
 
+@pytest.mark.slow
 def test_a_body_that_cannot_be_driven_switches_the_keys_off(site: Site, page: Browser) -> None:
     statues = info("agent_0", "agent_1")
     statues.bodies = ["statue", "statue"]
@@ -150,6 +153,7 @@ def test_a_body_that_cannot_be_driven_switches_the_keys_off(site: Site, page: Br
     page.wait("document.querySelector('#toasts').textContent.includes('it cannot be driven')")
 
 
+@pytest.mark.slow
 def test_typed_text_does_not_move_to_another_thing(site: Site, page: Browser) -> None:
     things = [believed("cup_0", 0.0, 2.0), believed("book_0", 0.0, 3.0)]
     site.view.take("/world_graph", graph(2.0, *things))
@@ -166,6 +170,7 @@ def text_of(page: Browser, place: str) -> str:
     return str(page.run(f"document.querySelector('{place}').innerText"))
 
 
+@pytest.mark.slow
 def test_the_page_says_why_a_task_failed_and_offers_it_again(site: Site, page: Browser) -> None:
     page.run(
         "document.querySelector('#words').value = 'Tidy <b>up</b>.';"
@@ -203,6 +208,7 @@ def test_the_page_says_why_a_task_failed_and_offers_it_again(site: Site, page: B
     assert page.complaints == []
 
 
+@pytest.mark.slow
 def test_a_first_task_with_its_steps(site: Site, page: Browser) -> None:
     table, desk = (entity(f"{name}_0", 4.0, 2.0, kind=1) for name in ("table", "desk"))
     book = entity("book_0", 4.0, 2.0, parent="desk_0")
@@ -239,6 +245,7 @@ def jpeg() -> bytes:
     return made.getvalue()
 
 
+@pytest.mark.slow
 def test_a_question_to_the_operator_comes_with_its_picture(site: Site, page: Browser) -> None:
     """Also where no cameras are shown; the picture of another question is not shown with it."""
     page.run("document.querySelector('#show-pictures').click()")
@@ -307,6 +314,7 @@ CONTROLS = frozenset(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
 def test_every_control_has_a_name_and_nothing_is_cut_off(
     site: Site, page: Browser, width: int, dark: bool

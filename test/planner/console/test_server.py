@@ -149,6 +149,7 @@ def test_the_page_comes_with_a_policy_that_allows_only_itself(site: Site) -> Non
         assert get(site.server.address + name)[0] == 404
 
 
+@pytest.mark.slow
 def test_news_come_as_they_happen(site: Site) -> None:
     with site.page() as page:
         assert page.receive("welcome")["may_order"] is True
@@ -161,6 +162,7 @@ def test_news_come_as_they_happen(site: Site) -> None:
                 break
 
 
+@pytest.mark.slow
 def test_a_page_that_draws_nothing_gets_nothing_more(site: Site) -> None:
     with site.page() as page:
         page.receive("welcome")
@@ -171,6 +173,7 @@ def test_a_page_that_draws_nothing_gets_nothing_more(site: Site) -> None:
             page.socket.recv(0.3)
 
 
+@pytest.mark.slow
 def test_a_page_that_stops_drawing_is_sent_away(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,6 +233,7 @@ def test_a_flood_of_nonsense_ends_the_connection(site: Site) -> None:
         assert page.closed() == (4400, "too many messages that cannot be used")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("hello", "code", "reason"),
     [
@@ -306,6 +310,7 @@ def test_a_full_house_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) ->
             assert second.closed() == (4429, "there are 1 pages already")
 
 
+@pytest.mark.slow
 def test_a_browser_that_stops_reading_is_sent_away_and_slows_nobody(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

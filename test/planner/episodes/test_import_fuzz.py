@@ -214,6 +214,7 @@ def test_partnrs_episodes_with_spoiled_metadata(metadata: object, folder: Path) 
     _adds_up(_partnr([write(folder, [episode(0)])]))
 
 
+@pytest.mark.slow
 @settings(MANY, max_examples=12)
 @given(document=_spoiled(episode(0)))
 def test_partnrs_episodes_in_fitted_houses(document: object, folder: Path) -> None:
@@ -221,6 +222,7 @@ def test_partnrs_episodes_in_fitted_houses(document: object, folder: Path) -> No
     _adds_up(import_partnr_episodes([path], 0, fit=True, metadata=folder / "metadata"))
 
 
+@pytest.mark.slow
 @MANY
 @given(content=st.one_of(st.binary(max_size=200), st.builds(json.dumps, ANY_JSON)))
 def test_any_file_for_any_importer(content: str | bytes, folder: Path) -> None:
@@ -295,6 +297,7 @@ SOUND = json.loads(
 LINTER = Linter()
 
 
+@pytest.mark.slow
 @MANY
 @given(document=_spoiled(SOUND))
 def test_the_lint_of_spoiled_episodes_finds_or_passes(document: object, folder: Path) -> None:

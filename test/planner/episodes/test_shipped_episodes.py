@@ -58,6 +58,7 @@ def _types(evaluation: Evaluation) -> set[str]:
     return {name for name, holds in found.items() if holds} or {"constraint_free"}
 
 
+@pytest.mark.slow
 def test_there_are_enough_of_every_type() -> None:
     assert len(PATHS) >= 64
     assert set(PATHS) == set(RECIPES)

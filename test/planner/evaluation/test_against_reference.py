@@ -330,6 +330,7 @@ def test_the_incremental_evaluator_gives_the_references_answer(make_lab, documen
     assert verdict.sim_steps == last
 
 
+@pytest.mark.slow
 @random_cases(50, CASES // 2, tasks(), STREAMS)
 def test_compat_misses_nothing_of_what_it_does_not_look_at(make_lab, document, stream) -> None:
     # That the judge itself is right is in test_published_table.py.
@@ -361,6 +362,7 @@ def agree(evaluation, scenes, found) -> None:
     assert (found.explanation == "") is found.success
 
 
+@pytest.mark.slow
 @random_cases(25, CASES // 5, tasks(), STREAMS, st.randoms(use_true_random=False))
 def test_the_order_of_entities_and_constraints_does_not_matter(
     make_lab, document, stream, rng
@@ -383,6 +385,7 @@ def test_the_order_of_entities_and_constraints_does_not_matter(
         assert [q.satisfied for q in one.propositions] == [q.satisfied for q in other.propositions]
 
 
+@pytest.mark.slow
 @random_cases(
     25,
     CASES // 5,
@@ -425,6 +428,7 @@ def answer_of(ask, *arguments):
         return str(error)
 
 
+@pytest.mark.slow
 @random_cases(25, CASES // 5, tasks(), STREAMS, st.sampled_from([*Mode]), st.integers(0, 7))
 def test_a_judge_that_is_lost_continues_from_its_latches(
     make_lab, document, stream, mode, lost

@@ -29,6 +29,7 @@ def test_every_recorded_case_is_judged_as_recorded(table) -> None:
     assert not different, f"{len(different)} of {len(table)}, such as {table[different[0]]}"
 
 
+@pytest.mark.slow
 def test_the_table_is_large_and_says_where_it_is_from(table) -> None:
     assert len(table) >= 2000
     assert origin().keys() == {"repository", "commit", "license"}

@@ -29,6 +29,7 @@ def played() -> tuple[EpisodeTrace, Checklist]:
     return trace, backend.checklist
 
 
+@pytest.mark.slow
 def test_a_whole_run_does_the_whole_checklist(played: tuple[EpisodeTrace, Checklist]) -> None:
     trace, world = played
     assert len(trace.episode.reference.subtasks) == len(world.subtasks) == 14

@@ -73,6 +73,7 @@ def test_signs_are_flipped_in_every_way(differences) -> None:
     assert found.p == pytest.approx(sum(x >= abs(sum(differences)) for x in sums) / len(sums))
 
 
+@pytest.mark.slow
 def test_many_differences_are_sampled() -> None:
     flat = [math.sin(7 * i) for i in range(60)]
     assert compare([0.0] * 60, flat, binary=False).p > 0.5

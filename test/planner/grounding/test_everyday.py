@@ -60,6 +60,7 @@ def accounted_for(goal: Goal, found: Grounding) -> set[int]:
     return protected | {*found.requests, *(part.request for part in parts)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("house", ["train_0", "heldout_0"])
 @pytest.mark.parametrize("settle", [True, False])
 def test_no_request_is_dropped(house: str, settle: bool) -> None:

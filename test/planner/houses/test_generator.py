@@ -21,6 +21,7 @@ BLOCKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
 def test_every_house_is_sound(seeds: range) -> None:
     for seed in seeds:
@@ -38,6 +39,7 @@ def test_the_same_seed_gives_the_same_house() -> None:
     assert texts[0] != house_json(generate_house("house", 8))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", range(4, 13))
 def test_as_many_rooms_as_asked(count: int) -> None:
     house = generate_house("house", 100 + count, rooms=count)
@@ -94,6 +96,7 @@ def test_furniture_is_numbered_by_class_in_the_order_of_the_rooms() -> None:
     assert all(rooms == sorted(rooms) for rooms in rooms_of.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objects", [0, 1, 60])
 def test_as_many_things_as_asked(objects: int) -> None:
     house = generate_house("house", 5, rooms=8, objects=objects)

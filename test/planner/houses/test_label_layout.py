@@ -62,6 +62,7 @@ def test_the_names_of_things_on_one_table_stay_near_them() -> None:
         assert Point(move.end_m).distance(Point(label.at_m)) < 1.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("house", ["train_0", "train_6", "heldout_2"])
 def test_a_report_s_plan_has_the_same_layout(house: str) -> None:
     plan = floor_plan_of(load_house(house))

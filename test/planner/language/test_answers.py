@@ -111,6 +111,7 @@ def test_an_answer_completes_the_instruction(instruction: str, answer: str, whol
 WORDS = "the one in kitchen red cup both no any of them it to on table and , . not where second"
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(WORDS.split()), max_size=12), st.sampled_from(AskReason))
 @settings(max_examples=60, deadline=None)
 def test_any_answer_has_a_meaning(words: list[str], reason: AskReason) -> None:

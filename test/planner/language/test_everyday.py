@@ -45,6 +45,7 @@ def test_a_third_of_each_category_was_held_out() -> None:
     assert held_out == {category: count // 2 for category, count in known.items()}
 
 
+@pytest.mark.slow
 def test_no_text_is_in_two_files_or_twice() -> None:
     entries = (
         *everything(),

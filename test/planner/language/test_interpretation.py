@@ -286,12 +286,14 @@ def test_unknown_words_are_named_and_near_ones_offered() -> None:
     assert suggestions(interpret("Put the cup on the table.")) == {}
 
 
+@pytest.mark.slow
 def test_the_known_instructions_reach_the_floor() -> None:
     grades = Counter(grade(interpret(entry.text), entry.reading) for entry in KNOWN)
     assert grades[Grade.RIGHT] >= MIN_RIGHT
     assert grades[Grade.WRONG] <= MAX_WRONG
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "min_right", "max_wrong"),
     [

@@ -38,6 +38,7 @@ def test_politeness_changes_nothing(thing: str, place: str, form: str) -> None:
     assert same_meaning(interpret(form.format(f"{thing} {place}")), plain)
 
 
+@pytest.mark.slow
 @given(THINGS, PLACES, THINGS, PLACES)
 @settings(max_examples=60, deadline=None)
 def test_two_sentences_mean_what_one_does(one: str, here: str, two: str, there: str) -> None:

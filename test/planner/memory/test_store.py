@@ -94,6 +94,7 @@ def test_a_world_that_began_again_gets_a_fresh_list(tmp_path: Path) -> None:
     assert (kept.sequence, len(kept.entities)) == (1, 4)
 
 
+@pytest.mark.slow
 def test_a_file_grows_with_the_entities_and_not_with_the_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +138,7 @@ _lines = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -130,6 +130,7 @@ def test_a_server_gets_picture_prompt_and_grammar_and_the_call_is_traced() -> No
     assert (call.planner, call.role, call.reply) == ("vlm", Role.MEMORY, "Add (200, 200):cup")
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_is_asked_again_and_then_one_clear_error() -> None:
     heard: list[ModelCall] = []
     with (

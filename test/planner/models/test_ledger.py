@@ -91,6 +91,7 @@ def test_a_model_that_comes_back_is_waited_for_and_asked_the_same() -> None:
     assert model.asked == 3
 
 
+@pytest.mark.slow
 def test_patience_ends() -> None:
     made, said = patient(Model(*[ModelUnavailableError("refused")] * 10_000), 0.5)
     with pytest.raises(ModelUnavailableError, match=r"refused; waited \d+ s for the model"):

@@ -71,6 +71,7 @@ def complete(server: Server, *answers: Answer, **more: Any) -> Completion:
     return asyncio.run(ask())
 
 
+@pytest.mark.slow
 def test_an_answer_with_its_usage_and_timings(server: Server) -> None:
     usage = {
         "prompt_tokens": 100,
@@ -85,6 +86,7 @@ def test_an_answer_with_its_usage_and_timings(server: Server) -> None:
     assert 0 < answer.timings.first_token_s <= answer.timings.total_s < 5
 
 
+@pytest.mark.slow
 def test_what_is_sent(server: Server) -> None:
     grammar = 'root ::= "a"'
     complete(server, says("a"), grammar=grammar, stop=("Assigned!",), max_tokens=9, seed=3)
@@ -97,6 +99,7 @@ def test_what_is_sent(server: Server) -> None:
     assert body["stream"] is True
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_stream(server: Server) -> None:
     whole = {
         "choices": [{"message": {"content": "Done[]"}, "finish_reason": "stop"}],
@@ -107,6 +110,7 @@ def test_a_server_that_does_not_stream(server: Server) -> None:
     assert (answer.text, answer.usage.prompt_tokens) == ("Done[]", 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [500, 502, 503, 429])
 def test_errors_that_pass_are_tried_again(server: Server, code: int) -> None:
     answer = complete(server, status(code), status(code), says("hi"))
@@ -114,24 +118,28 @@ def test_errors_that_pass_are_tried_again(server: Server, code: int) -> None:
     assert len(server.bodies) == 3
 
 
+@pytest.mark.slow
 def test_errors_for_ever_end_after_bounded_tries(server: Server) -> None:
     with pytest.raises(ModelError, match=r"after 3 tries: .*status 500"):
         complete(server, status(500))
     assert len(server.bodies) == 3
 
 
+@pytest.mark.slow
 def test_a_refusal_is_not_repeated(server: Server) -> None:
     with pytest.raises(ModelError, match="refused the request with status 400"):
         complete(server, status(400))
     assert len(server.bodies) == 1
 
 
+@pytest.mark.slow
 def test_the_server_may_ask_for_patience(server: Server) -> None:
     begin = time.monotonic()
     complete(server, status(429, retry_after="0.05"), says("hi"))
     assert time.monotonic() - begin >= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [
@@ -151,6 +159,7 @@ def test_garbage_is_tried_again_and_then_told(server: Server, data: bytes) -> No
         complete(server, raw(data))
 
 
+@pytest.mark.slow
 def test_a_cut_answer_is_no_answer(server: Server) -> None:
     def cut(handler: Handler, body: dict[str, Any]) -> None:
         handler.begin()
@@ -180,6 +189,7 @@ def silent(handler: Handler, body: dict[str, Any]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [never_ending, silent])
 def test_the_deadline_ends_what_never_ends(server: Server, answer: Answer) -> None:
     begin = time.monotonic()
@@ -188,11 +198,13 @@ def test_the_deadline_ends_what_never_ends(server: Server, answer: Answer) -> No
     assert time.monotonic() - begin < 2.0
 
 
+@pytest.mark.slow
 def test_an_answer_without_end_does_not_fill_the_memory(server: Server) -> None:
     with pytest.raises(ModelError, match="longer than"):
         complete(server, endless_line)
 
 
+@pytest.mark.slow
 def test_tries_share_one_deadline(server: Server) -> None:
     def slow(handler: Handler, body: dict[str, Any]) -> None:
         time.sleep(0.3)
@@ -204,6 +216,7 @@ def test_tries_share_one_deadline(server: Server) -> None:
     assert time.monotonic() - begin < 1.5
 
 
+@pytest.mark.slow
 def test_cancelling_returns_at_once_and_hangs_up(server: Server) -> None:
     server.answers = [never_ending]
 
@@ -245,6 +258,7 @@ def held(field: str) -> Answer:
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "dialect", "field"),
     [
@@ -274,6 +288,7 @@ def test_the_dialect_is_found_by_asking(
     assert sent == ({field} if field else set())
 
 
+@pytest.mark.slow
 def test_a_model_that_says_nothing_has_no_first_token(server: Server) -> None:
     answer = complete(server, says())
     assert answer.text == ""
@@ -301,11 +316,13 @@ def test_a_full_context_is_its_own_error(server: Server, message: str) -> None:
     assert len(server.bodies) == 1
 
 
+@pytest.mark.slow
 def test_a_wrong_model_name_is_reported_in_the_servers_words(server: Server) -> None:
     with pytest.raises(ModelError, match=r"status 404: .*`tiny` does not exist"):
         complete(server, says_no(404, "The model `tiny` does not exist."))
 
 
+@pytest.mark.slow
 def test_a_refusal_that_comes_in_the_stream(server: Server) -> None:
     """vLLM finds a bad grammar only when the stream has begun, with status 200."""
     fault = {"message": "Invalid grammar specification.", "type": "BadRequestError", "code": 400}
@@ -317,12 +334,14 @@ def test_a_refusal_that_comes_in_the_stream(server: Server) -> None:
     assert complete(server, raw(broken), says("hi")).text == "hi"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [502, 503, 504])
 def test_a_server_that_is_starting_is_away(server: Server, code: int) -> None:
     with pytest.raises(ModelUnavailableError):
         complete(server, status(code))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [500, 429])
 def test_a_server_that_is_broken_or_overloaded_is_not_away(server: Server, code: int) -> None:
     with pytest.raises(ModelError) as caught:
@@ -330,6 +349,7 @@ def test_a_server_that_is_broken_or_overloaded_is_not_away(server: Server, code:
     assert not isinstance(caught.value, ModelUnavailableError)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_stopped_and_started_again_loses_nothing() -> None:
     """The planner's wait: the same port answers nobody, then half an answer, then a whole one."""
     with socket.socket() as free:
@@ -366,6 +386,7 @@ def test_a_server_that_is_stopped_and_started_again_loses_nothing() -> None:
     assert said[-1] == ""
 
 
+@pytest.mark.slow
 def test_logprobs_are_kept(server: Server) -> None:
     def answer(handler: Handler, body: dict[str, Any]) -> None:
         handler.begin()

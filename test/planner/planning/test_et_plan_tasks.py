@@ -77,6 +77,7 @@ def played(
     ).run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALONE)
 def test_a_generated_task_is_done(name: str) -> None:
     result = played(name)

@@ -55,6 +55,7 @@ def test_done_too_early_leaves_the_task_undone(toy_world: Make) -> None:
     assert world.things["cup_0"][1] == "table_0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("control", [Control.DECENTRALIZED, Control.CENTRALIZED])
 @pytest.mark.parametrize(
     "fault", [Fault.INVENTED_ENTITY, Fault.WRONG_ENTITY, Fault.REPEATED_STEP, Fault.MALFORMED]

@@ -151,6 +151,7 @@ def test_a_trace_is_kept_once_and_found_again(tmp_path: Path) -> None:
         assert store.holding([f" {X.instruction}", "Something else."]) == [f" {X.instruction}"]
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=60))
 def test_vectors_have_length_one_or_nothing(text: str) -> None:

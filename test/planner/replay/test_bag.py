@@ -77,6 +77,7 @@ def test_a_read_only_bag_is_read(film) -> None:
         folder.chmod(0o755)
 
 
+@pytest.mark.slow
 def test_a_bag_that_is_cut_at_any_byte_is_read_up_to_there(messages, tmp_path) -> None:
     bag = messages.bag(tmp_path / "whole", chunk_size=200, compression=CompressionType.NONE)
     bag.channel("/words", STRING, "string data\n")
@@ -119,6 +120,7 @@ def test_what_a_bag_says_of_itself(film) -> None:
     assert bag.type_of("/none") is None
 
 
+@pytest.mark.slow
 def test_part_of_a_time(film) -> None:
     bag = Bag(film.solved().everything(chunk_size=100).close())
     times = [m.received_ns for m in bag.raw()]

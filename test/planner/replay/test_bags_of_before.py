@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from planner.memory.report_wire import report_record
@@ -76,6 +77,7 @@ def bag_of_before(film, messages) -> Path:
     return written(film.folder / "before", told)
 
 
+@pytest.mark.slow
 def test_its_states_and_verdict_are_those_of_a_bag_of_today(film, messages) -> None:
     old, new = bag_of_before(film, messages), film.bag("today")
     assert [found.state for found in recorded_states(Bag(old))] == [

@@ -260,6 +260,7 @@ def test_a_folder_with_an_odd_name(original, tmp_path) -> None:
     assert Bag(bag).message_count == Bag(original).message_count
 
 
+@pytest.mark.slow
 def test_evaluate_finds_them_in_a_folder(original, tmp_path, capsys) -> None:
     runs = tmp_path / "runs"
     for n, form in enumerate(FORMS):

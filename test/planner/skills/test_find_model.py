@@ -55,6 +55,7 @@ def question(server: Server) -> str:
     return str(server.bodies[-1]["messages"][-1]["content"])
 
 
+@pytest.mark.slow
 def test_the_model_chooses_and_the_answer_reads_as_by_rule(world: World, server: Server) -> None:
     server.answers = [says("- apple_0\n- cup_0")]
     calls: list[ModelCall] = []
@@ -80,6 +81,7 @@ def test_a_room_is_chosen_by_what_is_known_in_it(world: World, server: Server) -
     assert "book_0" in question(server)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "text"),
     [
@@ -100,6 +102,7 @@ def test_none_is_an_answer(world: World, server: Server, call: str, text: str) -
     assert (result.code, result.text) == (SkillCode.SUCCESS, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
@@ -117,12 +120,14 @@ def test_a_reply_outside_the_list_is_one_error_and_no_rule_steps_in(
     assert f"The model of the Find tools gave no answer: {reason}." in result.text
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_is_an_error_with_its_address(world: World) -> None:
     result = answer(world, "http://127.0.0.1:9/v1", "FindObjectTool[cup]")
     assert result.code is SkillCode.BACKEND_FAULT
     assert "127.0.0.1:9" in result.text
 
 
+@pytest.mark.slow
 def test_a_call_can_be_canceled_while_the_model_thinks(world: World, server: Server) -> None:
     asked, ends = Event(), Event()
 

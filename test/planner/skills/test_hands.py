@@ -118,6 +118,7 @@ def test_pour_goes_from_one_hand_to_the_other(world: World) -> None:
     assert world.run("Pour[cup_0]", PERSON).code is SkillCode.WRONG_ARGUMENTS
 
 
+@pytest.mark.slow
 @random_cases(5, 60, st.lists(a_step, min_size=4, max_size=12))
 def test_nothing_is_lost_or_held_twice(
     make_world: Callable[[], World], steps: list[tuple[str, str, bool, str]]

@@ -122,6 +122,7 @@ def test_a_policy_that_never_arrives_ends_and_says_so(
     assert "the policy did not arrive in 20 acts" in result.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("near_m", "last"), [(math.inf, 0), (0.0, 1)])
 def test_who_does_not_make_way_is_an_obstacle_after_a_while(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, near_m: float, last: int

@@ -92,6 +92,7 @@ def test_the_gradient_is_that_of_the_loss() -> None:
         assert (around[1] - around[0]) / 2e-2 == pytest.approx(grad[at], rel=0.1, abs=2e-3), name
 
 
+@pytest.mark.slow
 def test_training_repeats_learns_and_leaves_out() -> None:
     recipe = RankingRecipe(epochs=30, batch=1, average=0.8)
     weights = train_ranking([made()], recipe, quiet)

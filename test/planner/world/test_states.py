@@ -71,6 +71,7 @@ def test_a_wrong_record_is_refused_by_its_field(
     assert (caught.value.file, caught.value.field) == (str(path), field)
 
 
+@pytest.mark.slow
 def test_a_state_on_a_class_that_has_none_is_refused(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(config_dir() / "catalogue", tmp_path / "catalogue"))
     path = folder / "objects.yaml"

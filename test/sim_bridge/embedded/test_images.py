@@ -110,6 +110,7 @@ def test_depth_is_metric_on_the_floor(small_house: House, small_episode: Episode
     backend.close()
 
 
+@pytest.mark.slow
 def test_rays_and_opengl_see_the_same(small_house: House, small_episode: Episode) -> None:
     drawn = looking_at(small_house, small_episode, "cup_0", "auto")
     cast = looking_at(small_house, small_episode, "cup_0", "rays")

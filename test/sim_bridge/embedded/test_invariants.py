@@ -78,6 +78,7 @@ def test_one_place_one_holder_no_overlap(
         check(after)
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(commands=st.lists(command, min_size=2, max_size=6), seed=st.integers(0, 99))
 def test_the_same_calls_give_the_same_world(

@@ -63,6 +63,7 @@ def test_sightings_are_what_the_picture_shows(
     backend.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["train_3", "heldout_2"])
 def test_what_walls_are_said_to_hide_no_ray_meets(name: str) -> None:
     house = load_house(name)

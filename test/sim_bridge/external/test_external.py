@@ -148,6 +148,7 @@ def test_triggers_can_be_switched_off(opened: Opened) -> None:
     assert ear.asked == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("readings", "words"),
     [

@@ -36,6 +36,7 @@ def _skipped(report: Report) -> set[str]:
     return {f.check for f in report.findings if f.verdict is Verdict.SKIPPED}
 
 
+@pytest.mark.slow
 def test_it_conforms_in_a_furnished_house() -> None:
     opened = open_world(default_house(), "", 7, agents=2)
     report = check_backend(GraphBackend, house=opened.house, episode=opened.episode)

@@ -34,6 +34,7 @@ def next_primitive(backend: GraphBackend, agent: str, rng: random.Random) -> Pri
     return Primitive(PrimitiveName.NAVIGATE, rng.choice(things).box.center_m)
 
 
+@pytest.mark.slow
 def test_predicted_positions_and_reach_are_those_of_single_steps() -> None:
     house = load_house("train_0")
     backend = GraphBackend()

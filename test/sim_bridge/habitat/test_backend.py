@@ -71,6 +71,7 @@ def a_thing(backend: HabitatBackend, house: House) -> Vec3:
     return state.entities[names[0]].box.center_m
 
 
+@pytest.mark.slow
 def test_a_thing_is_walked_to_and_looked_at(
     backend: HabitatBackend, small_house: House, small_episode: Episode
 ) -> None:
@@ -103,6 +104,7 @@ def test_nobody_slices_where_the_scene_is_fixed(
     assert (result.code, result.text) == (PrimitiveCode.NOT_ABLE, "a human cannot slice")
 
 
+@pytest.mark.slow
 def test_what_the_simulator_loses_is_reported_once_and_reset_finds_another(
     backend: HabitatBackend, small_house: House, small_episode: Episode, orders: Path
 ) -> None:
@@ -135,6 +137,7 @@ def test_what_the_simulator_loses_is_reported_once_and_reset_finds_another(
     assert finish(backend, "navigate", a_thing(backend, small_house)).succeeded
 
 
+@pytest.mark.slow
 def test_a_load_that_fails_leaves_the_world_before(
     backend: HabitatBackend, small_house: House, small_episode: Episode, orders: Path
 ) -> None:
@@ -152,6 +155,7 @@ def test_a_load_that_fails_leaves_the_world_before(
     assert backend.observe("agent_0").cameras["hand"].rgb.any()
 
 
+@pytest.mark.slow
 def test_an_abort_at_the_load_of_a_new_house_leaves_it_whole_or_not_at_all(
     small_house: House, small_episode: Episode, orders: Path, tmp_path: Path
 ) -> None:
@@ -201,6 +205,7 @@ def test_a_wrong_dataset_folder_is_reported(
     backend.close()
 
 
+@pytest.mark.slow
 def test_the_runtime_tells_of_the_loss_and_looks_again_after_a_load(
     backend: HabitatBackend, small_house: House, small_episode: Episode, orders: Path
 ) -> None:

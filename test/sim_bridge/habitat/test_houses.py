@@ -13,6 +13,7 @@ from sim_bridge.habitat.footprints import write_footprints
 from sim_bridge.habitat.houses import write_house_dataset
 
 
+@pytest.mark.slow
 def test_a_house_is_written_once_and_mended(small_house: House, tmp_path: Path) -> None:
     catalogue = default_catalogue()
     first = write_house_dataset(small_house, str(tmp_path), catalogue)

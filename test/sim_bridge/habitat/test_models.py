@@ -185,6 +185,7 @@ def habitat(
     made.close()
 
 
+@pytest.mark.slow
 def test_what_has_a_model_is_drawn_with_it_and_said(
     habitat: tuple[HabitatBackend, Path], small_house: House, small_episode: Episode
 ) -> None:
@@ -208,6 +209,7 @@ def test_what_has_a_model_is_drawn_with_it_and_said(
     assert "robot--" in json.loads(body.read_text("utf-8"))["render_asset"]
 
 
+@pytest.mark.slow
 def test_without_models_everything_is_ours(
     small_house: House, small_episode: Episode, tmp_path: Path
 ) -> None:

@@ -45,6 +45,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.dictionaries(st.text(), JSON, max_size=3))
 def test_a_message_arrives_as_it_was_sent(message: dict[str, object]) -> None:
@@ -170,6 +171,7 @@ def test_an_end_is_noticed_without_asking(process: HabitatProcess) -> None:
     assert "SIGKILL while nothing was asked of it" in process.fault
 
 
+@pytest.mark.slow
 def test_a_client_that_hangs_or_sends_nonsense_is_stopped(orders: Path) -> None:
     for order, says in (("hang", "did not answer within 0.3 s"), ("garbage", "too long")):
         orders.write_text("{}")
@@ -182,6 +184,7 @@ def test_a_client_that_hangs_or_sends_nonsense_is_stopped(orders: Path) -> None:
         process.close()
 
 
+@pytest.mark.slow
 def test_each_kind_of_request_has_its_own_timeout(orders: Path) -> None:
     process = started(load_s=30.0, answer_s=0.3)
     orders.write_text(json.dumps({"open_house": "slow", "view": "slow"}))
@@ -191,6 +194,7 @@ def test_each_kind_of_request_has_its_own_timeout(orders: Path) -> None:
     process.close()
 
 
+@pytest.mark.slow
 def test_a_process_that_hangs_is_found_without_being_needed(orders: Path) -> None:
     process = started(answer_s=2.0)
     assert process.confirm() == ""
@@ -202,6 +206,7 @@ def test_a_process_that_hangs_is_found_without_being_needed(orders: Path) -> Non
     process.close()
 
 
+@pytest.mark.slow
 def test_an_interpreter_without_habitat_sim_is_reported(orders: Path) -> None:
     orders.write_text(json.dumps({"hello": "absent"}))
     with pytest.raises(HabitatError, match="has no habitat_sim: No module named"):

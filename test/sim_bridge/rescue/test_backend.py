@@ -82,6 +82,7 @@ def test_who_is_placed_beside_a_person_sees_them_at_the_start() -> None:
         assert ("Spot(LostPersonTimmy)" in backend.checklist.done) is seen
 
 
+@pytest.mark.slow
 def test_it_conforms() -> None:
     scene = load_scene("rescue-1")
     report = check_backend(RescueBackend, house=house_of(scene), episode=episode_of(scene, 2))
@@ -247,6 +248,7 @@ def test_a_start_outside_or_in_a_reservoir_is_refused(start: tuple[float, float,
         RescueBackend().reset(house_of(scene), episode, 0)
 
 
+@pytest.mark.slow
 def test_a_scene_of_ones_own_replaces_that_of_the_name(tmp_path: Path) -> None:
     text = (config_dir() / "rescue" / "scenes" / "rescue-4.yaml").read_text(encoding="utf-8")
     own = tmp_path / "own.yaml"

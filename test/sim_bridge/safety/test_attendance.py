@@ -353,6 +353,7 @@ def test_a_beat_that_waited_on_its_way_is_as_old_as_it_is(ahead_s: float, late_s
     assert attendance.executives(sent_s + late_s + 0.002) == {ONE}
 
 
+@pytest.mark.slow
 @given(drift=st.floats(-5e-4, 5e-4))
 def test_clocks_that_drift_apart_do_not_silence_anybody(drift: float) -> None:
     attendance = Attendance(TIMES)

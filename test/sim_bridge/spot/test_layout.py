@@ -114,6 +114,7 @@ def test_a_pose_behind_furniture_that_no_way_leads_to_is_reported(tmp_path: Path
         read_annotated(path)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.recursive(

@@ -76,6 +76,7 @@ def test_the_papers_own_numbers_give_the_papers_claims() -> None:
     assert len(CLAIMS) == 8
 
 
+@pytest.mark.slow
 def test_a_claim_without_its_runs_says_so() -> None:
     together = {"together": _papers({"sim_steps": 10.0})}
     filled = _by_name(fill(together, assigned(together, {})))
@@ -84,6 +85,7 @@ def test_a_claim_without_its_runs_says_so() -> None:
     assert filled["extraneous effort"].estimate is None
 
 
+@pytest.mark.slow
 def test_drops_have_intervals() -> None:
     together = {"together": _papers({"sim_steps": 10.0})}
     drop = _by_name(fill(together, assigned(together, {})))["temporal drop"].estimate

@@ -27,6 +27,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return base, said
 
 
+@pytest.mark.slow
 def test_a_suite_runs_once(runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*ONE, "--planner", "heuristic_expert", "--out", str(runs[0])]) == 0
     out = capsys.readouterr().out
@@ -73,6 +74,7 @@ def test_claims_are_printed(runs: tuple[Path, Path], capsys: pytest.CaptureFixtu
     assert "no run of human_llm and two_humans" in shown
 
 
+@pytest.mark.slow
 def test_skills_of_another_kind_are_run_and_recorded(tmp_path: Path) -> None:
     words = [*ONE, "--planner", "heuristic_expert", "--skill-kind", "noisy", "--skill-noise", "10"]
     words += ["--skill-body", "", "--out", str(tmp_path / "x")]

@@ -70,6 +70,7 @@ def _facts(row: Row) -> Row:
     return row.model_copy(update={"wall_s": 0.0, "cpu_s": 0.0})
 
 
+@pytest.mark.slow
 def test_a_row_says_what_was_done(baseline: Path) -> None:
     for row in read_rows(baseline / ROWS_NAME):
         assert row.verdict is not None
@@ -111,6 +112,7 @@ def test_a_model_leaves_its_dialogue_and_can_be_replayed(
         assert texts[0] == texts[1]
 
 
+@pytest.mark.slow
 def test_a_replay_stops_at_the_first_prompt_that_differs(
     scripted: RunSettings, tmp_path: Path
 ) -> None:
@@ -124,6 +126,7 @@ def test_a_replay_stops_at_the_first_prompt_that_differs(
     assert "is not what was recorded" in row.verdict.reason
 
 
+@pytest.mark.slow
 def test_a_script_that_ends_is_the_models_fault_and_judged(
     scripted: RunSettings, tmp_path: Path
 ) -> None:
@@ -153,6 +156,7 @@ def test_a_pool_leaves_the_same_rows(baseline: Path, tmp_path: Path) -> None:
     assert {k: _facts(r) for k, r in pool.items()} == {k: _facts(r) for k, r in alone.items()}
 
 
+@pytest.mark.slow
 def test_a_crash_is_a_row_and_the_run_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

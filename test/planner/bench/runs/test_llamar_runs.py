@@ -81,6 +81,7 @@ def test_llamar_checks_34_and_35_of_a_failed_and_an_irrelevant_action(run) -> No
     assert row.verdict.failed_skills == 1
 
 
+@pytest.mark.slow
 def test_the_teacher_is_named_in_every_row(tmp_path: Path) -> None:
     path = unpacked(config_dir() / "suites" / "llamar.json.gz") / f"{TASK}.json"
     words = ["bench", str(path), "--planner", "llamar", "--model", "teacher", "--agents", "2"]

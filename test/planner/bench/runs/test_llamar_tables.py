@@ -176,6 +176,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_tables_and_what_stood_behind_a_run(folder, capsys) -> None:
     assert main(["bench", "table", "llamar", str(folder)]) == 0
     out = capsys.readouterr().out

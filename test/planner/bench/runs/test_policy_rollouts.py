@@ -71,6 +71,7 @@ def test_killed_anywhere_it_ends_with_the_same_bytes(algorithm: str, tmp_path: P
     assert _files(killed) == files
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_nothing_but_the_order_of_rows(tmp_path: Path) -> None:
     for at_once in (1, 4):
         practise(tmp_path / str(at_once), SMALL, at_once=at_once)
@@ -100,6 +101,7 @@ def test_each_task_is_tried_first_and_then_as_many_samples_as_asked(tmp_path: Pa
     assert curve.points[-1].successes > curve.points[0].successes
 
 
+@pytest.mark.slow
 def test_rivals_try_with_the_policy_that_is_theirs(tmp_path: Path) -> None:
     for algorithm, own in (("ddaft", "iteration_1"), ("dart-math", "")):
         folder = tmp_path / algorithm
@@ -110,6 +112,7 @@ def test_rivals_try_with_the_policy_that_is_theirs(tmp_path: Path) -> None:
         assert manifest["settings"]["model"] == f"scripted:{policy}"
 
 
+@pytest.mark.slow
 def test_a_task_that_cannot_be_judged_is_left_out_and_told(tmp_path: Path) -> None:
     told: list[str] = []
     suite = [*suite_of(5), *suite_of(1, "crash")]
@@ -119,6 +122,7 @@ def test_a_task_that_cannot_be_judged_is_left_out_and_told(tmp_path: Path) -> No
     assert not any("crash" in task for task, _ in rows)
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_clear_error(tmp_path: Path) -> None:
     practise(tmp_path, SMALL)
     other = SMALL.model_copy(update={"samples": 31})

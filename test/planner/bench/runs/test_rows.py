@@ -30,6 +30,7 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert list(read_rows(tmp_path / "rows.jsonl")) == ROWS
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(share=st.floats(0, 1))
 def test_a_file_cut_anywhere_keeps_its_whole_rows_and_continues(

@@ -33,6 +33,7 @@ def _filled(run: Path, store: Path, *more: str) -> int:
     return main(["bench", "examples", str(run), "--store", str(store), *more])
 
 
+@pytest.mark.slow
 def test_a_store_is_filled_from_a_run_once(
     runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,6 +79,7 @@ def test_check_42_percentages_and_relative_changes_are_rounded_as_printed() -> N
     assert drops == [18, 16, 6, 12, 31]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "labels"),
     [
@@ -116,6 +117,7 @@ def test_a_run_stands_beside_the_row_that_is_named() -> None:
         table_lines(runs, {"other": ["small"]})
 
 
+@pytest.mark.slow
 def test_numbers_are_of_the_groups_and_drops_of_the_whole() -> None:
     runs = [made_run("whole"), made_run("less", successes=1, options={"locator": False})]
     lines = table_lines(runs, {})
@@ -159,6 +161,7 @@ def test_plans_of_routines_are_judged_where_a_row_has_its_program() -> None:
     assert (plan_is_right(several), plan_is_right(broken)) == (None, False)
 
 
+@pytest.mark.slow
 def test_the_command_puts_a_run_into_the_tables(tmp_path: Path, capsys) -> None:
     folder = tmp_path / "run"
     words = ["bench", "teach", "--planner", "expert", "--episodes", "1", "--quiet"]

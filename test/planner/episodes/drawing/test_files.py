@@ -15,6 +15,7 @@ from planner.episodes.drawing.shapes import Path as Line
 from planner.episodes.drawing.svg import svg_text
 
 
+@pytest.mark.slow
 def test_svg_and_png_are_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def test_equal_seeds_give_equal_files_with_unique_ids(
         assert task.text == episode.instruction
 
 
+@pytest.mark.slow
 def test_a_stopped_command_goes_on_and_gives_the_same_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +160,7 @@ def test_a_graph_gives_what_it_can_and_says_the_rest(
     assert list((tmp_path / "out").glob("*.json"))
 
 
+@pytest.mark.slow
 def test_a_relation_that_a_house_does_not_offer_is_told_and_the_rest_made(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -173,6 +175,7 @@ def test_a_relation_that_a_house_does_not_offer_is_told_and_the_rest_made(
     assert len(list((tmp_path / "out").glob("*-navigation_relation-*.json"))) == 2
 
 
+@pytest.mark.slow
 def test_a_house_without_the_room_is_told_once_and_the_rest_made(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -154,6 +154,7 @@ def test_a_thing_is_put_into_a_thing_before_both_go_on(tmp_path: Path) -> None:
     assert made.furniture["fridge_103"].open is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("relation", "word", "found"),
     [
@@ -247,6 +248,7 @@ def test_what_cannot_be_imported_has_its_reason(
     assert words in fault.reason
 
 
+@pytest.mark.slow
 def test_an_unknown_field_rejects_nothing_and_is_noted(tmp_path: Path) -> None:
     entity = {**SPECIFIED["objects"]["A"], "colour": "green"}
     objects = {**SPECIFIED["objects"], "A": entity}
@@ -291,6 +293,7 @@ def test_whether_on_or_within_is_what_criteria_and_furniture_say(tmp_path: Path)
     assert calls[1] == "Place[apple_0, on, table_9, None, None]"
 
 
+@pytest.mark.slow
 def test_every_line_is_an_episode_or_a_fault(tmp_path: Path) -> None:
     lines: list[object] = [
         INTO_FRIDGE,
@@ -319,6 +322,7 @@ def test_the_command_writes_what_the_lint_accepts(tmp_path: Path) -> None:
     assert (report["episodes"], report["with_goal"]) == (2, 1)
 
 
+@pytest.mark.slow
 def test_lint_carries_reference_plans_out_with_the_body(tmp_path: Path, capsys) -> None:
     out = tmp_path / "out"
     find = {

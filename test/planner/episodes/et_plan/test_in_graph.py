@@ -33,6 +33,7 @@ def _played(task: EtTask, house: House) -> Verdict:
     return judge.finish()
 
 
+@pytest.mark.slow
 def test_every_reference_plan_satisfies_its_criteria(tmp_path: Path) -> None:
     graph, lines = write_tasks(tmp_path, 504)
     file, house = read_et_file(lines), load_house(graph)

@@ -38,6 +38,7 @@ def test_types_take_turns(made: list[Made]) -> None:
         assert expected in episode.task_types
 
 
+@pytest.mark.slow
 def test_instructions_mean_what_is_judged(made: list[Made]) -> None:
     house = load_house(HOUSE)
     for item in made:
@@ -56,6 +57,7 @@ def test_another_goal_is_noticed(made: list[Made]) -> None:
     assert misreading(vague, house) == "not understood"
 
 
+@pytest.mark.slow
 def test_equal_orders_give_equal_episodes(made: list[Made]) -> None:
     again = generate(Order([load_house(HOUSE)], list(TaskType), 4, seed=3))
     assert [item.episode for item in again] == [item.episode for item in made[:4]]
@@ -63,6 +65,7 @@ def test_equal_orders_give_equal_episodes(made: list[Made]) -> None:
     assert [item.episode for item in other] != [item.episode for item in made[:1]]
 
 
+@pytest.mark.slow
 def test_what_the_planner_does_not_solve_is_rejected_and_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

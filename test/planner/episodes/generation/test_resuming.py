@@ -123,6 +123,7 @@ def _counting(calls: Counter[int]) -> Callable[[_Maker, int], object]:
     return counted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [1, 2, 40, -1])
 def test_a_line_cut_anywhere_is_dropped(
     cut: int, whole: tuple[bytes, bytes], tmp_path: Path
@@ -144,6 +145,7 @@ def test_several_processes_and_an_interruption_change_nothing(
     assert pack.read_bytes() == whole[0]
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_one_line_and_the_rest_is_kept(
     whole: tuple[bytes, bytes],
     tmp_path: Path,

@@ -101,6 +101,7 @@ def _by_id(result: Import, number: int) -> Any:
     return next(e for e in result.episodes if e.source and e.source.episode_id == str(number))
 
 
+@pytest.mark.slow
 def test_every_entry_is_placed_or_listed_with_its_reason(own: tuple[Path, Import]) -> None:
     _, result = own
     placed = {e.source.episode_id for e in result.episodes if e.source}
@@ -199,6 +200,7 @@ def test_two_files_of_one_name_are_refused(own: tuple[Path, Import]) -> None:
         import_instructions([own[0], own[0]], 0)
 
 
+@pytest.mark.slow
 def test_command_line(
     own: tuple[Path, Import], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ def _is_at(page: Browser, place: str) -> None:
     page.wait(f"{PLACE} === '{place}'")
 
 
+@pytest.mark.slow
 def test_keys_judge_and_continue(page: Browser, server: ReviewServer) -> None:
     _is_at(page, "1 of 3: bed_first_0")
     page.wait(f"{SHOWN} > 300")
@@ -49,6 +50,7 @@ def test_keys_judge_and_continue(page: Browser, server: ReviewServer) -> None:
     assert not page.complaints
 
 
+@pytest.mark.slow
 def test_arrows_page_and_a_verdict_is_changed(page: Browser, server: ReviewServer) -> None:
     page.press("ArrowRight")
     page.press("ArrowRight")
@@ -67,6 +69,7 @@ def test_arrows_page_and_a_verdict_is_changed(page: Browser, server: ReviewServe
     assert server.review.counts() == (0, 0, 3)
 
 
+@pytest.mark.slow
 def test_it_continues_where_it_was_left(server: ReviewServer, page: Browser) -> None:
     page.press("r")
     _is_at(page, "2 of 3: boots_pair_0")
@@ -76,6 +79,7 @@ def test_it_continues_where_it_was_left(server: ReviewServer, page: Browser) -> 
     assert page.run("document.getElementById('counts').textContent").startswith("1 right")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_drawn_or_saved_is_said(page: Browser, server: ReviewServer) -> None:
     server.review.episodes[2].path.write_text("{", "utf-8")
     page.run("location.hash = '3'")

@@ -77,6 +77,7 @@ def test_every_type_becomes_an_episode_with_its_dialogue_and_a_goal(tmp_path: Pa
     assert sum(item.class_name == "fork" for item in forks.objects) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Put All X On Y", "Salad"])
 def test_the_command_imports_what_the_expert_solves(tmp_path: Path, name: str) -> None:
     source, out = tmp_path / "game.json", tmp_path / "out"

@@ -67,6 +67,7 @@ def test_the_whole_pack_is_what_its_source_makes(tmp_path: Path, capsys) -> None
     )
 
 
+@pytest.mark.slow
 def test_a_sample_is_sound_and_the_expert_solves_it(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     paths = sorted(unpacked(PACK).glob("*.json"))

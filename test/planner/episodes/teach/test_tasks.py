@@ -118,6 +118,7 @@ def without_history(path: Path) -> list[str]:
     return [str(f) for f in Linter().lint(path).findings if str(f.rule) != expected]
 
 
+@pytest.mark.slow
 def test_a_sample_is_sound_and_the_expert_solves_it(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     paths = sorted(unpacked(PACK).glob("*.json"))

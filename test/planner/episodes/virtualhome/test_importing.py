@@ -151,6 +151,7 @@ def test_one_graph_is_a_start_without_a_goal(tmp_path: Path) -> None:
     assert result.episodes[0].evaluation is None
 
 
+@pytest.mark.slow
 def test_the_command_writes_what_the_lint_accepts(tmp_path: Path) -> None:
     path, out = tmp_path / "flat.json", tmp_path / "out"
     path.write_text(json.dumps(_program()), encoding="utf-8")

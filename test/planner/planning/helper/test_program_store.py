@@ -38,6 +38,7 @@ with ProgramMemory.open(Path(sys.argv[1])) as memory:
 """
 
 
+@pytest.mark.slow
 def test_a_file_that_another_creates_meanwhile_is_a_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,6 +171,7 @@ def test_the_teacher_knows_what_rescuers_should_do(
     assert "verdict: success  percent_complete: 1.00" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planner", ["llamar_coela", "llamar_smart_llm"])
 def test_the_teacher_says_which_rescuers_it_cannot_teach(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], planner: str

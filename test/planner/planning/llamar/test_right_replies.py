@@ -216,6 +216,7 @@ def test_who_heeds_the_open_subtasks_is_not_done_by_a_remedy(tmp_path: Path) -> 
     assert json.loads(first)["Alice's corrective action"] == "Done"
 
 
+@pytest.mark.slow
 def test_a_role_may_have_a_teacher_that_errs(tmp_path: Path) -> None:
     path = tmp_path / "roles.yaml"
     path.write_text(

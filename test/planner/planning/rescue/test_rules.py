@@ -42,6 +42,7 @@ def test_planner_run_rescues_and_puts_out(
     assert "did     DropOff[deposit_facility_5]" in out
 
 
+@pytest.mark.slow
 def test_the_evaluator_and_the_checklist_agree() -> None:
     success, scores = played("rescue-5-agents-3", 10)
     assert success
@@ -75,6 +76,7 @@ def test_another_goal_is_refused(goal: dict[str, object] | None, said: str) -> N
         RescueRules(Task("", ("agent_0",), goal))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_nobody_is_sent_to_a_person_whom_nobody_has_seen() -> None:
     episode, house = load_episode("rescue-1-agents-2")
     backend = RescueBackend()

@@ -56,6 +56,7 @@ def served(url: str, task: Task) -> Words:
     return Words(task, Caller("words", model, Role.PLANNER))
 
 
+@pytest.mark.slow
 def test_what_a_server_replies_is_checked_by_the_same_rules(toy_world: Make) -> None:
     world = toy_world()
     task = Task(GERMAN, tuple(world.agents))
@@ -68,6 +69,7 @@ def test_what_a_server_replies_is_checked_by_the_same_rules(toy_world: Make) -> 
     assert "unknown kind 'gronk'" in asked[1]["messages"][-1]["content"]
 
 
+@pytest.mark.slow
 def test_nothing_moves_where_a_server_replies_wrongly_twice(toy_world: Make) -> None:
     world = toy_world()
     task = Task(GERMAN, tuple(world.agents))
@@ -77,6 +79,7 @@ def test_nothing_moves_where_a_server_replies_wrongly_twice(toy_world: Make) -> 
     assert outcome.decisions[-1].end is InstructionCode.NO_GOAL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_there", [True, False])
 def test_what_the_rules_say_stands_where_no_model_replies(toy_world: Make, is_there: bool) -> None:
     world = toy_world()
@@ -94,6 +97,7 @@ def test_what_the_rules_say_stands_where_no_model_replies(toy_world: Make, is_th
     assert ("503" if is_there else f"{url}: APIConnectionError") in why
 
 
+@pytest.mark.slow
 def test_a_question_of_the_rules_is_asked_without_the_model(toy_world: Make) -> None:
     world = toy_world()
     task = Task("Put it on the table.", tuple(world.agents))

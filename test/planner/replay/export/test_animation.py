@@ -50,6 +50,7 @@ def test_a_run_becomes_a_picture_that_moves(bag, tmp_path, capsys, suffix) -> No
     assert near.sum() > 20
 
 
+@pytest.mark.slow
 def test_ways_and_things_are_those_of_the_time(bag) -> None:
     report = collect(bag, "bag", 0).report
     places = (

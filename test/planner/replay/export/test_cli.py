@@ -49,6 +49,7 @@ def test_each_format_is_written_beside_the_bag_and_the_bag_stays_as_it_is(
     assert export(bag, "--to", to, "--force") == 0
 
 
+@pytest.mark.slow
 def test_several_bags_are_one_data_set(tapes, tmp_path, capsys) -> None:
     bags = [tapes.run("one"), tapes.run("two")]
     assert export(*bags, "--to", "lerobot", "-o", tmp_path / "made", "--fps", 5) == 0
@@ -95,6 +96,7 @@ def test_a_missing_library_is_named(bag, tmp_path, monkeypatch, capsys) -> None:
         assert told in said(capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", ["csv", "video", "lerobot"])
 def test_a_bag_that_was_cut_short_is_exported_as_far_as_it_goes(bag, tmp_path, capsys, to) -> None:
     cut = tmp_path / "cut"

@@ -32,6 +32,7 @@ def rows(path):
     return pq.read_table(path).to_pylist()
 
 
+@pytest.mark.slow
 def test_frames_are_at_a_constant_rate_and_counted_over_all_episodes(dataset) -> None:
     first, second = rows(dataset / DATA.format(0)), rows(dataset / DATA.format(1))
     assert (len(first), len(second)) == (41, 31)
@@ -44,6 +45,7 @@ def test_frames_are_at_a_constant_rate_and_counted_over_all_episodes(dataset) ->
         assert [row["next.done"] for row in episode] == [False] * (len(episode) - 1) + [True]
 
 
+@pytest.mark.slow
 def test_info_describes_the_files(dataset) -> None:
     info = json.loads((dataset / "meta/info.json").read_text())
     assert (info["codebase_version"], info["fps"]) == ("v3.0", 10)
@@ -67,6 +69,7 @@ def test_info_describes_the_files(dataset) -> None:
         assert episode["verdict"] == "unknown"
 
 
+@pytest.mark.slow
 def test_the_instruction_is_the_task(dataset, tapes) -> None:
     tasks = pq.read_table(dataset / "meta/tasks.parquet")
     assert tasks.to_pylist() == [{"task_index": 0, "task": tapes.instruction}]
@@ -117,6 +120,7 @@ def test_language_columns_can_be_left_out(tapes, tmp_path) -> None:
     assert "tools" not in info
 
 
+@pytest.mark.slow
 def test_the_video_has_a_frame_a_row(dataset, tapes) -> None:
     with av.open(str(dataset / VIDEO.format(0))) as container:
         stream = container.streams.video[0]
@@ -129,6 +133,7 @@ def test_the_video_has_a_frame_a_row(dataset, tapes) -> None:
         assert shown == pytest.approx(tapes.shade(number // 2 / 5), abs=4)
 
 
+@pytest.mark.slow
 def test_statistics_are_those_of_the_columns(dataset) -> None:
     stats = json.loads((dataset / "meta/stats.json").read_text())
     states = np.array(
@@ -155,6 +160,7 @@ def test_statistics_of_parts_are_those_of_the_whole() -> None:
     assert picture_stats([picture], 7)["mean"].ravel() == pytest.approx([0.2] * 3)
 
 
+@pytest.mark.slow
 def test_several_agents_are_episodes_and_a_bag_of_another_body_is_refused(tapes, tmp_path) -> None:
     two = Source(tapes.run("two", agents=("agent_0", "agent_1")))
     made = write_dataset([two], tmp_path / "a", DatasetOptions(agents=("agent_0", "agent_1")))

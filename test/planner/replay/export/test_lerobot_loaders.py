@@ -64,6 +64,7 @@ def test_lerobot_itself_loads_every_frame(folder, tapes, tmp_path) -> None:
     assert told["windows"] == {"action": [2, 6], "observation.images.hand": [2, 3, 48, 64]}
 
 
+@pytest.mark.slow
 def test_reruns_reader_of_lerobot_data_sets_finds_the_episodes(folder) -> None:
     rr = pytest.importorskip("rerun", reason="Rerun is not installed: the extra viewer")
     reader = rr.experimental.LeRobotReader(str(folder))

@@ -35,6 +35,7 @@ def middle(frame, panel: int = 0) -> float:
     return float(frame[height // 2 - 4 : height // 2 + 4, left + 28 : left + 36].mean())
 
 
+@pytest.mark.slow
 def test_a_video_has_a_constant_rate_and_shows_the_pictures_of_the_time(tapes, tmp_path) -> None:
     path = tmp_path / "a.mp4"
     count = write_video(Source(tapes.run()), path, VideoOptions(fps=10))

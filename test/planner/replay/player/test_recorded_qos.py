@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from planner.replay.player.recorded_qos import RecordedQos, recorded_qos
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "qos"),
     [

@@ -36,6 +36,7 @@ def walk(record, tmp_path):
     return output / "report.html"
 
 
+@pytest.mark.slow
 def test_the_slider_moves_the_map_the_picture_and_what_is_done(walk, browser) -> None:
     browser.open(walk)
     body = "document.querySelector('.body').getAttribute('transform')"
@@ -57,6 +58,7 @@ def test_the_slider_moves_the_map_the_picture_and_what_is_done(walk, browser) ->
     assert not browser.requests
 
 
+@pytest.mark.slow
 def test_it_plays(walk, browser) -> None:
     browser.open(walk)
     browser.run("document.getElementById('play').click()")
@@ -67,6 +69,7 @@ def test_it_plays(walk, browser) -> None:
     assert browser.run("window.planner_timeline.t") == stopped
 
 
+@pytest.mark.slow
 def test_calls_are_bars_and_failures_are_marked(walk, browser) -> None:
     browser.open(walk)
     assert browser.run("document.querySelectorAll('.gantt .call').length") == 3
@@ -77,6 +80,7 @@ def test_calls_are_bars_and_failures_are_marked(walk, browser) -> None:
     assert widths[0] > 1.8 * widths[2] > 3.2 * widths[1] > 0
 
 
+@pytest.mark.slow
 def test_zoom_shows_less_of_the_run(walk, browser) -> None:
     browser.open(walk)
     first = "document.querySelector('.gantt .call rect').getBoundingClientRect().width"
@@ -85,6 +89,7 @@ def test_zoom_shows_less_of_the_run(walk, browser) -> None:
     assert browser.run(first) == pytest.approx(2 * before, abs=4)
 
 
+@pytest.mark.slow
 def test_nothing_stands_out_of_a_narrow_window_and_dark_is_dark(page, browser) -> None:
     browser.open(page, width=420, height=900, dark=True)
     assert browser.run("document.documentElement.scrollWidth") <= 420
@@ -93,6 +98,7 @@ def test_nothing_stands_out_of_a_narrow_window_and_dark_is_dark(page, browser) -
     assert not browser.complaints
 
 
+@pytest.mark.slow
 def test_house_and_parts_of_the_task_are_drawn(page, browser) -> None:
     browser.open(page)
     assert browser.run("document.querySelectorAll('.floors polygon').length") > 0
@@ -103,6 +109,7 @@ def test_house_and_parts_of_the_task_are_drawn(page, browser) -> None:
     assert not browser.complaints
 
 
+@pytest.mark.slow
 def test_names_are_over_ways_and_none_is_over_another(film, tmp_path, browser) -> None:
     # Two things that end closer to one another than their names are high.
     film.put("cup_0", -0.05).put("apple_0", 0.05)
@@ -128,6 +135,7 @@ def test_names_are_over_ways_and_none_is_over_another(film, tmp_path, browser) -
     assert not browser.complaints
 
 
+@pytest.mark.slow
 def test_the_dash_of_a_way_ends_where_the_agent_is(walk, browser) -> None:
     browser.open(walk)
     past = "document.querySelector('.trail:not(.future):not(.casing)')"
@@ -140,6 +148,7 @@ def test_the_dash_of_a_way_ends_where_the_agent_is(walk, browser) -> None:
     assert float(lengths[-1]) > 10.0
 
 
+@pytest.mark.slow
 def test_several_bags_are_one_page(film, tmp_path, browser) -> None:
     film.solved()
     one, other = film.everything("one").close(), film.everything("other").close()

@@ -41,6 +41,7 @@ def test_no_cell_begins_as_a_formula(text) -> None:
     assert not cell(text).startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
+@pytest.mark.slow
 @given(st.text(alphabet=st.characters(categories=["L", "N"])))
 def test_cells_stays_as_it_is(text) -> None:
     assert cell(text) == text

@@ -31,6 +31,7 @@ def test_a_bag_s_report_lies_beside_it(film, capsys) -> None:
     assert (film.folder / "report" / "tables" / "propositions.parquet").is_file()
 
 
+@pytest.mark.slow
 def test_the_same_bag_gives_the_same_bytes(film, capsys, tmp_path) -> None:
     film.solved()
     bag = film.everything("bag").close()
@@ -54,6 +55,7 @@ def test_a_bag_is_not_touched(film, capsys) -> None:
     assert {p: (p.read_bytes(), p.stat().st_mtime_ns) for p in bag.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_it_is_written_again_where_a_report_was(film, capsys) -> None:
     film.solved()
     bag = film.everything("bag").close()
@@ -92,6 +94,7 @@ def test_nothing_is_written_into_another_bag(film, capsys, tmp_path) -> None:
     assert (status, "is in the bag" in err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_old_report_whole(film, capsys, monkeypatch) -> None:
     bag = film.everything("bag").close()
     assert report(capsys, bag)[0] == 0
@@ -108,6 +111,7 @@ def test_a_full_disk_leaves_the_old_report_whole(film, capsys, monkeypatch) -> N
     assert not list(page.parent.glob("*.tmp"))
 
 
+@pytest.mark.slow
 def test_several_bags_and_one_that_cannot_be_read(film, capsys, tmp_path) -> None:
     film.solved()
     one = film.everything("runs/one/bag").close()
@@ -122,6 +126,7 @@ def test_several_bags_and_one_that_cannot_be_read(film, capsys, tmp_path) -> Non
     assert "x.mcap" in err
 
 
+@pytest.mark.slow
 def test_a_folder_of_bags_is_all_of_them(film, capsys, tmp_path) -> None:
     film.solved()
     film.everything("runs/one").close()

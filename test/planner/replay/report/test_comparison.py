@@ -52,6 +52,7 @@ def test_two_planners_on_the_same_task_are_paired(solved, failed) -> None:
     assert (test.larger, test.smaller, test.p) == (0, 1, 1.0)
 
 
+@pytest.mark.slow
 def test_repeats_of_a_task_are_averaged_before_they_are_paired(solved, failed) -> None:
     reports = [
         named(solved, "a", planner="react"),

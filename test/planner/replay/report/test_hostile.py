@@ -60,6 +60,7 @@ def test_what_is_printed_holds_no_orders_for_terminals(hostile_bag, tmp_path, ca
     assert "hostile: failure" in said.out
 
 
+@pytest.mark.slow
 def test_the_page_shows_it_as_text_and_runs_none_of_it(made, browser) -> None:
     browser.open(made / "report.html")
     assert browser.run("document.title") == "Report of a run"

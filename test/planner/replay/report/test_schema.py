@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from pydantic import TypeAdapter
 
 from planner.cli import main
@@ -19,6 +20,7 @@ def test_the_published_schema_is_current() -> None:
     assert published == schema_text(), "run: python -m planner.replay.report.schema docs/schema"
 
 
+@pytest.mark.slow
 def test_a_report_reads_back_as_it_was(film, tmp_path) -> None:
     film.solved()
     main(["report", str(film.everything("bag").close()), "-o", str(tmp_path / "out")])

@@ -57,6 +57,7 @@ def experts_bag(
     return folder
 
 
+@pytest.mark.slow
 def test_calls_are_told_as_a_planner_would_have_said_them(
     experts_bag: Path, asked: Episode
 ) -> None:
@@ -85,6 +86,7 @@ def test_each_line_of_the_memory_is_told_once(experts_bag: Path) -> None:
     assert not before & {line.removeprefix("Add ").partition(":")[0] for line in added}
 
 
+@pytest.mark.slow
 def test_what_no_planner_decided_is_of_a_person(persons_bag: Path, experts_bag: Path) -> None:
     both = zip(traces_of_bag(Bag(persons_bag)), traces_of_bag(Bag(experts_bag)), strict=True)
     for person, expert in both:
@@ -92,6 +94,7 @@ def test_what_no_planner_decided_is_of_a_person(persons_bag: Path, experts_bag: 
         assert [turn.call for turn in person.turns] == [turn.call for turn in expert.turns]
 
 
+@pytest.mark.slow
 def test_a_folder_of_bags_is_continued_to_the_same_bytes(
     persons_bag: Path, experts_bag: Path, tmp_path: Path
 ) -> None:
@@ -130,6 +133,7 @@ def test_bags_that_cannot_be_used_are_told(
         make_bag_traces(tmp_path / "c", BagRecipe((persons_bag,)), print)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_not_solved_is_told(
     tmp_path: Path, small_house: House, asked: Episode
 ) -> None:
@@ -153,6 +157,7 @@ def test_a_run_that_was_not_solved_is_told(
     assert make_bag_traces(tmp_path / "all", recipe, lines.append).traces == 2
 
 
+@pytest.mark.slow
 def test_the_command_reads_bags(
     persons_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,6 +195,7 @@ def agree(session: Path, who: str, yes: bool) -> None:
     record.close()
 
 
+@pytest.mark.slow
 def test_a_session_is_exported_as_far_as_its_persons_agreed(
     session: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

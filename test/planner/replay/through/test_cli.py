@@ -34,6 +34,7 @@ def test_nothing_is_written_into_a_bag_or_over_anything(tmp_path: Path) -> None:
         output_folder(bag, tmp_path / "there")
 
 
+@pytest.mark.slow
 def test_a_bag_is_left_as_it_was(decided_bag: Path, through: Callable[..., Path]) -> None:
     before = {path.name: path.read_bytes() for path in decided_bag.iterdir()}
     through(decided_bag, "evaluator")

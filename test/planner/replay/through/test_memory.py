@@ -103,6 +103,7 @@ def test_missing_pictures_are_reported(
     assert "may have looked at pictures that the bag does not have" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_memory_without_pictures_learns_from_actions_alone(
     seen_bag: Path, through: Through
 ) -> None:
@@ -112,6 +113,7 @@ def test_a_memory_without_pictures_learns_from_actions_alone(
     assert not found["identical"]
 
 
+@pytest.mark.slow
 def test_the_same_bag_gives_the_same_bytes(thinned_bag: Path, through: Through) -> None:
     first = through(thinned_bag, "memory:=privileged", name="first")
     second = through(thinned_bag, "memory:=privileged", name="second")
@@ -120,6 +122,7 @@ def test_the_same_bag_gives_the_same_bytes(thinned_bag: Path, through: Through) 
         assert (first / name).stat().st_size > 100
 
 
+@pytest.mark.slow
 def test_a_part_begins_with_the_furniture_only(seen_bag: Path, through: Through) -> None:
     whole = steps(through(seen_bag, "memory:=none", name="whole"))
     part = steps(through(seen_bag, "memory:=none", start=2.0, duration=4.0))

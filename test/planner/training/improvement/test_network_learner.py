@@ -58,6 +58,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ended.trace
 
 
+@pytest.mark.slow
 def test_a_run_keeps_the_traces_of_any_planner(trace: Path) -> None:
     (kept,) = read_shard(learnable_path(trace))
     assert (kept.provenance.source, kept.provenance.episode_id, kept.reward) == ("expert", TASK, 1)

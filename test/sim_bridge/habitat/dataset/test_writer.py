@@ -85,6 +85,7 @@ def _cast(
     return np.array(ranges), np.array(found, np.int32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", [False, True])
 def test_rays_meet_the_same_things_at_the_same_distance(
     dataset: HabitatDataset, small_house: House, small_episode: Episode, opened: bool
