@@ -126,16 +126,23 @@ compile_part() {
     fail "compiling sim_bridge/embedded/*.c failed; see above"
 }
 
+is_ready() { # [environment]
+  environment_is_current && fresh libraries "$libraries" && is_compiled "$compiled" &&
+    { [ "${1:-}" = environment ] || fresh interfaces "$interfaces"; }
+}
+
 main() { # [environment]
   local libraries compiled interfaces started=$SECONDS
   libraries=$(hash_of pyproject.toml constraints.txt setup.py setup.cfg scripts/setup.sh)
   compiled=$(hash_of sim_bridge/embedded/*.[ch] sim_bridge/embedded/compiled_build.py)
   # Only the pins of ROS and NumPy affect the compiled interfaces.
   interfaces=$(hash_of msgs shims scripts/build_interfaces.sh)$(grep -E '^(ros-|numpy=)' constraints.txt | sha256sum)
-  if environment_is_current && fresh libraries "$libraries" && is_compiled "$compiled" &&
-    { [ "${1:-}" = environment ] || fresh interfaces "$interfaces"; }; then
-    return 0
-  fi
+  # Who needs the environment alone does not wait for the interfaces.
+  if is_ready "$@"; then return 0; fi
+  # One set-up of a checkout at a time.
+  exec 9> "$root/.setup.lock"
+  flock 9
+  if is_ready "$@"; then return 0; fi
   choose_python
   system_packages
   if ! environment_is_current; then
@@ -154,7 +161,4 @@ main() { # [environment]
   say "ready after $((SECONDS - started)) s: .venv/bin/planner"
 }
 
-# One set-up of a checkout at a time.
-exec 9> "$root/.setup.lock"
-flock 9
 main "$@"
