@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from planner_msgs.msg import EntityList, MemoryUpdate, SkillReport, WorldGraph
+from planner_msgs.msg import SkillReport
 from sensor_msgs.msg import JointState
 
 from planner.memory.background import BackgroundUpdater
@@ -15,6 +15,7 @@ from planner.memory.hand_view import CAMERA, hand_observation
 from planner.memory.maps.survey import FloorSurvey
 from planner.memory.memory import UPDATE_PERIOD_S, Memory
 from planner.memory.part import MakeUpdater, UpdaterRequest, load_updater
+from planner.memory.publisher.node import MemoryPublisher
 from planner.memory.report_wire import report_record
 from planner.memory.run import BACKWARDS_S, open_memory, store_path
 from planner.memory.service.node import MemoryServices
@@ -41,7 +42,6 @@ from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher
 from planner.ros.managed_node import ManagedNode
 from planner.ros.map_parameter import builds_map
-from planner.ros.memory_messages import GraphMessages, ListMessages, change_message
 from planner.ros.model_trace import ModelTrace
 from planner.ros.part_options import declare_options
 from planner.ros.safe_publisher import SafePublisher
@@ -60,8 +60,8 @@ from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind, EntityKind
 
 # How often agents are looked for, and walking agents are told anew, wall seconds; and each how
-# many times how the node is, and ages where nothing else changed: reading a graph is work.
-TIMER_PERIOD_S, DIAGNOSE_TICKS, AGES_TICKS = 0.5, 2, 5
+# many times how the node is.
+TIMER_PERIOD_S, DIAGNOSE_TICKS = 0.5, 2
 # Longer than stamps differ that are equal.
 _INSTANT_S = 1e-3
 NO_UPDATER = "none"
@@ -100,11 +100,6 @@ class MemoryNode(ManagedNode):
         self._hands: dict[str, float] = {}
         self._still = StillWorld()
         self._truth_s = 0.0
-        self._dirty = False
-        # Of the newest graph: what it told but times, and when.
-        self._published_graph: tuple[object, ...] = ()
-        self._published_tick = 0
-        self._list_messages, self._graph_messages = ListMessages(), GraphMessages()
         self._make_publishers()
         self._frames = FrameTree(self, self._on_frames)
         self._truth = TruthInput(self, self._on_world) if self._needs_truth else None
@@ -209,13 +204,7 @@ class MemoryNode(ManagedNode):
                 store.close()
 
     def _make_publishers(self) -> None:
-        self._updates = SafePublisher(
-            self, MemoryUpdate, topics.MEMORY_UPDATES, qos.EVENTS, self._losses
-        )
-        self._list = SafePublisher(
-            self, EntityList, topics.MEMORY_ENTITIES, qos.LATCHED, self._losses
-        )
-        self._graph = SafePublisher(self, WorldGraph, topics.WORLD_GRAPH, qos.LATCHED, self._losses)
+        self._publisher = MemoryPublisher(self, self._losses)
         self._status = SafePublisher(
             self, DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS, self._losses
         )
@@ -506,57 +495,27 @@ class MemoryNode(ManagedNode):
             self.get_logger().warning(f"a skill report cannot be read: {error}")
             return
         self._publish(change)
-        if change is None:
+        if change is None and self.is_active:
             # Who waits until the memory has heard of this sees it by the graph's stamp.
-            self._publish_graph()
+            self._publisher.publish_graph(self._memory, self._ticks)
 
     # What goes out
 
     def _publish(self, change: MemoryChange | None) -> None:
-        self._dirty = True
-        if change is not None and self.is_active:
-            self._updates.publish(change_message(change))
-            self._publish_list()
-            self._publish_graph()
+        self._publisher.note()
+        if change is not None and self._memory is not None and self.is_active:
+            self._publisher.publish_change(self._memory, change, self._ticks)
 
     def _publish_all(self) -> None:
         """After edits by hand and at the beginning: the newest change and the snapshots."""
         if self._memory is not None and self.is_active:
-            for change in self._memory.deltas_since(self._memory.sequence - 1).changes:
-                self._updates.publish(change_message(change))
-            self._publish_list()
-            self._publish_graph()
-
-    def _publish_list(self) -> None:
-        if self._memory is not None:
-            now = self._memory.snapshot()
-            self._list.publish(self._list_messages.message(now.stamp_s, now.sequence, now.entities))
-
-    def _publish_graph(self) -> None:
-        if self._memory is not None and self.is_active:
-            self._dirty = False
-            self._published_graph = self._graph_content(self._memory)
-            self._published_tick = self._ticks
-            belief = self._memory.belief(self._memory.stamp_s)
-            self._graph.publish(self._graph_messages.message(belief))
-
-    @staticmethod
-    def _graph_content(memory: Memory) -> tuple[object, ...]:
-        """The content of a graph without the times of observations."""
-        agents = (
-            (agent.name, agent.class_name, agent.position_m, agent.heading_rad)
-            for agent in memory.agents
-        )
-        return (memory.sequence, *agents)
+            self._publisher.publish_all(self._memory, self._ticks)
 
     def _republish(self) -> None:
         memory = self._memory
         if memory is None or not self.is_active:
             return
-        if self._dirty:
-            confirmed_only = self._graph_content(memory) == self._published_graph
-            if not confirmed_only or self._ticks - self._published_tick >= AGES_TICKS:
-                self._publish_graph()
+        self._publisher.publish_news(memory, self._ticks)
         self._pictures.show(memory.belief(memory.stamp_s))
 
     def _log_once(self, problem: str) -> None:
