@@ -311,6 +311,7 @@ class EntityList:
             openness=facts.openness if facts.openness is not None else old.openness,
             hand=_hand(old, facts),
             look=old.look if facts.look == UNKNOWN_LOOK else facts.look,
+            maybe=old.maybe if facts.maybe is None else facts.maybe,
             source=provenance.source,
             stamp_s=provenance.stamp_s,
             seen_s=provenance.stamp_s if seen else old.seen_s,
@@ -404,6 +405,7 @@ def _confirms(old: Entity, operation: Operation) -> bool:
         and facts.openness == old.openness
         and facts.hand in (None, old.hand)
         and facts.look in (UNKNOWN_LOOK, old.look)
+        and facts.maybe in (None, old.maybe)
         and PICKED not in text
         and PLACED not in text
         and (old.picked or math.dist(old.position_m, operation.position_m) <= POSITION_TOLERANCE_M)
@@ -433,6 +435,7 @@ def _confirmed(old: Entity, operation: Operation, provenance: Provenance) -> Ent
         provenance.stamp_s if provenance.source is Source.SEEN else old.seen_s,
         old.hand,
         old.look,
+        old.maybe,
     )
 
 

@@ -141,6 +141,7 @@ class BeliefBuilder:
             stamp_s=entity.stamp_s,
             description=entity.description,
             look=entity.look,
+            maybe=entity.maybe,
         )
 
 

@@ -11,6 +11,7 @@ from planner.world.hands import Hand
 from planner.world.look import UNKNOWN_LOOK, Look
 from planner.world.observation import Observation
 from planner.world.record import record
+from planner.world.second_guess import Guesses
 from planner.world.vocabulary import Relation
 
 
@@ -18,7 +19,8 @@ from planner.world.vocabulary import Relation
 class Facts:
     """What an updater knows beyond EPM's text; None of it = it is parsed from the text.
 
-    Attributes as in `planner.world.entity.Entity`; an unknown look leaves the known one.
+    Attributes as in `planner.world.entity.Entity`; an unknown look leaves the known one, as None
+    leaves what else it may be.
     """
 
     class_name: str
@@ -30,6 +32,7 @@ class Facts:
     openness: float | None = None
     hand: Hand | None = None
     look: Look = UNKNOWN_LOOK
+    maybe: Guesses | None = None
 
 
 @record

@@ -23,6 +23,7 @@ from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.entity import Entity, MemoryChange, OperationKind
 from planner.world.geometry import quaternion_from_yaw
 from planner.world.look import look_states
+from planner.world.second_guess import guess_states
 from planner.world.vocabulary import EntityKind, Relation
 
 MAP = "map"
@@ -130,7 +131,7 @@ class GraphMessages:
 
 
 def _node_message(node: BeliefNode) -> WorldGraphNode:
-    states = {**node.states, **look_states(node.look)}
+    states = {**node.states, **look_states(node.look), **guess_states(node.maybe)}
     message = WorldGraphNode(
         kind=_KINDS[node.kind],
         name=node.name,

@@ -16,6 +16,7 @@ from planner.world.geometry import Vec3
 from planner.world.hands import Hands, first_held
 from planner.world.look import UNKNOWN_LOOK, Look
 from planner.world.record import record
+from planner.world.second_guess import Guesses
 from planner.world.vocabulary import EntityKind, Relation
 
 # Class of a thing in the memory that has no class yet.
@@ -54,6 +55,7 @@ class BeliefNode:
         stamp_s: when its source last confirmed it, seconds of the world's clock.
         description: EPM's text of the entity.
         look: of furniture and things, as far as it is known.
+        maybe: of a thing, what else it may be; see `planner.world.second_guess`.
     """
 
     name: str
@@ -74,6 +76,7 @@ class BeliefNode:
     description: str = ""
     look: Look = UNKNOWN_LOOK
     heading_rad: float | None = None
+    maybe: Guesses = ()
 
     @property
     def holding(self) -> str | None:

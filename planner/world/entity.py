@@ -11,6 +11,7 @@ from planner.world.geometry import Vec3
 from planner.world.hands import Hand
 from planner.world.look import UNKNOWN_LOOK, Look
 from planner.world.record import record
+from planner.world.second_guess import Guesses
 from planner.world.vocabulary import Relation
 
 FIRST_ID = 100
@@ -42,6 +43,7 @@ class Entity:
         relation: to the parent; None for furniture and if unknown.
         hand: of the agent that holds it; None if unknown.
         look: as far as it is known.
+        maybe: what else it may be; see `planner.world.second_guess`.
         room: None if unknown; for a held thing, the room of its holder.
         states: only known ones.
         openness: of furniture, 0 closed to 1 open; None if unknown or nothing opens.
@@ -69,6 +71,7 @@ class Entity:
     seen_s: float | None = None
     hand: Hand | None = None
     look: Look = UNKNOWN_LOOK
+    maybe: Guesses = ()
 
 
 def carriers(entities: Iterable[Entity]) -> dict[str, str]:

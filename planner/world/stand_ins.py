@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from planner.world.belief import Belief
@@ -35,6 +35,15 @@ class StandIns:
     def given(self) -> Mapping[str, str]:
         """The assigned thing of each name that has one."""
         return MappingProxyType(self._given)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the task."""
+        return self._names
+
+    def give(self, name: str, node: str) -> None:
+        """Assigns a believed thing of another class to a name, as long as it is believed."""
+        self._given[name] = node
 
     def update(self, belief: Belief) -> bool:
         """Processes a newer belief; True if an assignment has changed."""

@@ -15,6 +15,7 @@ from planner.world.geometry import Pose
 from planner.world.hands import Hands
 from planner.world.look import take_look
 from planner.world.observation import Intrinsics
+from planner.world.second_guess import take_guesses
 from planner.world.state import EntityState, WorldState
 from planner.world.state_updates import StateUpdate
 from planner.world.vocabulary import EntityKind, Relation
@@ -39,6 +40,7 @@ def graph_record(message: Any) -> Belief:
 def _node_record(node: Any, edge: Any, stamp_s: float) -> BeliefNode:
     at, size = node.pose.position, node.size
     states, look = take_look({item.name: bool(item.value) for item in node.states})
+    states, maybe = take_guesses(states)
     return BeliefNode(
         name=node.name,
         kind=_KINDS[node.kind],
@@ -58,6 +60,7 @@ def _node_record(node: Any, edge: Any, stamp_s: float) -> BeliefNode:
         description=node.description,
         look=look,
         heading_rad=_heading_rad(node),
+        maybe=maybe,
     )
 
 

@@ -16,12 +16,16 @@ from typing import Final
 
 from planner.memory.seen_color import color_by_votes
 from planner.world.look import Color, Look
+from planner.world.second_guess import Guesses
 
 # The probability of a class that is not a candidate; detections of so many cells have full weight.
 _FLOOR: Final = 0.02
 _FULL_CELLS: Final = 32
 # Detections are correlated: old ones must not outweigh new ones.
 _MAX_WEIGHT: Final = 40.0
+# Second guesses that are kept: how many, and the least share of the weight of what it is taken for.
+# Scores are in coarse steps, as every look changes them a little.
+_GUESSES, _LEAST_SHARE, _STEPS = 3, 0.3, 20
 
 
 @dataclass(slots=True)
@@ -57,6 +61,18 @@ class Evidence:
     def best(self) -> str:
         """The most likely class; "" before the first detection."""
         return max(self.weights, key=lambda name: self.weights[name], default="")
+
+    def second_guesses(self, name: str) -> Guesses:
+        """What else a thing may be that is taken for a class, likeliest first."""
+        taken_for = max(self.weights.get(name, 0.0), 1e-9)
+        shares = sorted(
+            (-weight / taken_for, other)
+            for other, weight in self.weights.items()
+            if other != name and weight >= _LEAST_SHARE * taken_for
+        )
+        return tuple(
+            (other, round(min(1.0, -share) * _STEPS) / _STEPS) for share, other in shares[:_GUESSES]
+        )
 
     def margin_over(self, name: str) -> float:
         """Log ratio of the best class to `name`; 0 for the best."""

@@ -21,7 +21,6 @@ from planner.world.catalogue import default_catalogue
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
-from planner.world.look import Look
 from planner.world.observation import CameraFrame, Observation
 
 CAMERA: Final = "hand"
@@ -237,7 +236,7 @@ class LearnedUpdater:
     ) -> Operation:
         """The update of a thing that was seen again; its stored place where it did not move."""
         moved = math.dist(entity.position_m, detection.center_m) > self._options.moved_m
-        look = self._records[entity.entity_id].evidence.look
+        evidence = self._records[entity.entity_id].evidence
         nearer = detection.distance_m <= 1.2 * (entity.seen_distance_m or math.inf)
         if entity.source is Source.SEEN and not (moved and nearer):
             return Operation(
@@ -246,12 +245,12 @@ class LearnedUpdater:
                 description=entity.description,
                 position_m=entity.position_m,
                 distance_m=min(detection.distance_m, entity.seen_distance_m or math.inf),
-                facts=_facts_of(entity, look),
+                facts=_facts_of(entity, evidence),
             )
-        facts = self._facts(entity.class_name, detection.center_m, openness, look)
+        facts = self._facts(entity.class_name, detection.center_m, openness, evidence)
         if entity.source is not Source.SEEN and entity.relation is not None and not facts.parent:
             # An action put it there; that geometry does not tell where is no news.
-            facts = _facts_of(entity, look)
+            facts = _facts_of(entity, evidence)
         return Operation(
             OperationKind.UPDATE,
             entity_id=entity.entity_id,
@@ -377,8 +376,7 @@ class LearnedUpdater:
     def _added(
         self, candidate: _Candidate, openness: Mapping[str, float], numbers: Mapping[str, int]
     ) -> Operation:
-        look = candidate.evidence.look
-        facts = self._facts(candidate.class_name, candidate.center_m, openness, look)
+        facts = self._facts(candidate.class_name, candidate.center_m, openness, candidate.evidence)
         return Operation(
             OperationKind.ADD,
             description=describe(candidate.class_name, {}, "", numbers.get(facts.parent or "")),
@@ -388,11 +386,19 @@ class LearnedUpdater:
         )
 
     def _facts(
-        self, class_name: str, center_m: Vec3, openness: Mapping[str, float], look: Look
+        self, class_name: str, center_m: Vec3, openness: Mapping[str, float], evidence: Evidence
     ) -> Facts:
         size_m = self._objects[class_name].size_m
         support = anchor(self._layout, center_m, size_m, openness)
-        return Facts(class_name, size_m, support.parent, support.relation, support.room, look=look)
+        return Facts(
+            class_name,
+            size_m,
+            support.parent,
+            support.relation,
+            support.room,
+            look=evidence.look,
+            maybe=evidence.second_guesses(class_name),
+        )
 
 
 def _taken_for_another(
@@ -436,7 +442,7 @@ def _pairs(
     return found
 
 
-def _facts_of(entity: Entity, look: Look) -> Facts:
+def _facts_of(entity: Entity, evidence: Evidence) -> Facts:
     return Facts(
         entity.class_name,
         entity.size_m,
@@ -445,7 +451,8 @@ def _facts_of(entity: Entity, look: Look) -> Facts:
         entity.room,
         entity.states,
         entity.openness,
-        look=look,
+        look=evidence.look,
+        maybe=evidence.second_guesses(entity.class_name),
     )
 
 

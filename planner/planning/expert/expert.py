@@ -7,18 +7,19 @@ not contain is kept in `Notes`: where agents stand, what was searched, what fail
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
 from planner.evaluation.task import GateRelation
 from planner.planning.expert.choice import narrowed
+from planner.planning.expert.closer_looks import may_be, to_look_at
 from planner.planning.expert.facts import Facts, in_memory_names, spots_of
 from planner.planning.expert.job import Job, Work
 from planner.planning.expert.jobs import JobMaker
 from planner.planning.expert.location_hints import location_hints
 from planner.planning.expert.notes import MAX_FAILURES, MAX_FAULTS, MAX_ROUNDS, Notes
 from planner.planning.expert.progress import Progress
-from planner.planning.expert.search import Likelihood, drawers_of
+from planner.planning.expert.search import Likelihood, drawers_of, look_at
 from planner.planning.expert.sought import Sought, sought_words
 from planner.planning.expert.team import Distances, Team
 from planner.planning.goal import Goal, Subgoal, read_goal
@@ -64,6 +65,7 @@ class Expert:
         self._likelihood: Likelihood | None = None
         self._wanted: Mapping[str, Sought] = {}
         self._not_found: set[str] = set()
+        self._remarks: list[str] = []
         self._given = self._waits = self._put_downs = 0
         self._last: tuple[object, ...] = ()
         self._settled = False
@@ -170,6 +172,7 @@ class Expert:
             spot = facts.spot(name) if facts.is_thing(name) else None
             if spot is not None and name not in self._notes.gone:
                 self._notes.find(name, facts.room_of(spot[1]))
+        self._note_what_is_lost(facts)
         for node in context.belief.of_kind(EntityKind.AGENT):
             if node.name not in context.task.agents:
                 self._notes.meet(node.name, node.position_m)
@@ -194,6 +197,43 @@ class Expert:
             node = facts.belief.nodes.get(name)
             if node is not None and node.stamp_s > since:
                 del self._notes.gone[name]
+
+    def _note_what_is_lost(self, facts: Facts) -> None:
+        """A perceived thing that is not where it was remembered is looked for there again.
+
+        A memory of ground truth knows better, and its things keep their names.
+        """
+        notes = self._notes
+        for name in list(notes.remembered):
+            if facts.node(name) is None or name in notes.gone:
+                notes.lose(name)
+        for name, believed in self._stand_ins.given.items():
+            spot = facts.base_spot(believed)
+            if spot is not None and believed not in notes.gone:
+                look = look_at(spot, facts.layout)
+                notes.remembered[believed] = (name.rpartition("_")[0], look)
+
+    def _take_second_guesses(
+        self, missing: Iterable[str], progress: Progress, facts: Facts
+    ) -> bool:
+        """Takes things for what was found nowhere, one of each class; False if there are none."""
+        taken = set(progress.goal.names)
+        served: set[str] = set()
+        for name in missing:
+            class_name = name.rpartition("_")[0]
+            if name not in self._stand_ins.names or class_name in served:
+                continue
+            for node in may_be(facts, name, taken):
+                usable = not self._notes.unusable(node.name, SkillName.NAVIGATE, SkillName.PICK)
+                if usable and node.name not in self._notes.gone:
+                    self._stand_ins.give(name, node.name)
+                    self._remarks.append(f"take {node.name} for {name}: it was found nowhere else")
+                    taken.add(node.name)
+                    served.add(class_name)
+                    break
+        if served and self._goal is not None:
+            progress.goal = in_memory_names(self._goal, self._stand_ins.given)
+        return bool(served)
 
     def _take_stock(
         self, progress: Progress, facts: Facts, distance: Distances
@@ -240,11 +280,16 @@ class Expert:
         if wanted and work.stuck and not work.jobs and self._notes.start_over():
             # A long search must not come before another attempt.
             return None
-        sought = {**work.sought, **self._wanted}
-        team.assign(replace(work, missing=[*work.missing, *wanted], sought=sought))
+        sought, missing = {**work.sought, **self._wanted}, [*work.missing, *wanted]
+        closer = to_look_at(facts, self._notes, missing, progress.goal.names)
+        team.assign(replace(work, missing=missing, sought=sought, closer=closer))
         if team.calls or context.running:
             self._waits = 0 if team.calls else self._waits
-            return Decision(team.calls, "; ".join(team.story))
+            thought = "; ".join([*self._remarks, *team.story])
+            self._remarks.clear()
+            return Decision(team.calls, thought)
+        if work.missing and self._take_second_guesses(work.missing, progress, facts):
+            return None
         if work.missing and self._notes.search_again(work.missing):
             return None
         if wanted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.planning.expert.facts import Spot
@@ -63,9 +63,11 @@ class Work:
         missing: names of the goal, or names `CLASS_...`.
         stuck: for each subgoal why nothing can be done.
         sought: more about some of the missing.
+        closer: known things of other classes that may be what is missing, to be looked at first.
     """
 
     jobs: list[Job]
     missing: list[str]
     stuck: dict[int, str]
     sought: Mapping[str, Sought] = field(default_factory=dict)
+    closer: Sequence[str] = ()

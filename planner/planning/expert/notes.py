@@ -22,6 +22,9 @@ MAX_TRIES = 3
 MAX_ROUNDS = 2
 # Repeated searches of the whole house, each only if it may show something new.
 MAX_SEARCHES = 4
+# How often a place is looked at again because a thing is no longer remembered there: a memory that
+# sees things that are not there forgets them again and again.
+MAX_LOST_AT = 2
 # An agent outside the team that moved at least this far may have put something down.
 DISTURBED_MIN_M = 0.5
 # A walk that timed out counts as blocked this often: enough for each of two agents to step back.
@@ -98,6 +101,12 @@ class Notes:
         bad_spots: (agent, thing, spot) that did not work.
         bad_things: (agent, thing, skill) that did not work.
         agents: the agents of the task.
+        remembered: by the names that a memory made up for things of the goal, their classes in the
+            goal and where they were last believed to be.
+        lost: classes of things that are no longer remembered there since the current search of the
+            house began, and the places that are to be looked at again for them.
+        lost_at: how often that was so at a place.
+        looked_closer: things and places that an agent walked up to.
         gone: things that were not where they were believed to be, and when that was noticed.
         drawers: furniture in which only drawers open.
         why: the text of the last failure for each thing or furniture.
@@ -136,6 +145,10 @@ class Notes:
     bad_spots: set[tuple[str, str, Spot]] = field(default_factory=set)
     agents: tuple[str, ...] = ()
     bad_things: set[tuple[str, str, str]] = field(default_factory=set)
+    remembered: dict[str, tuple[str, Look]] = field(default_factory=dict)
+    lost: dict[str, set[Look]] = field(default_factory=dict)
+    lost_at: Counter[tuple[str, Look]] = field(default_factory=Counter)
+    looked_closer: set[str] = field(default_factory=set)
     gone: dict[str, float] = field(default_factory=dict)
     drawers: frozenset[str] = frozenset()
     why: dict[str, str] = field(default_factory=dict)
@@ -171,12 +184,15 @@ class Notes:
         if call.name in _WALKING:
             self.blocked[agent] = 0
             self.at[agent] = target
+            self.looked_closer.add(target)
         if call.name == SkillName.EXPLORE_FURNITURE:
             self.looked.add(target)
             self.looked_by.add((agent, target))
             look = self.searching.pop(agent, None)
+            self._looked_again(target, inside=False)
             if look == Look(target, inside=True):
                 self.looked_into.add(target)
+                self._looked_again(target, inside=True)
         elif call.name == SkillName.OPEN:
             self.shut.discard(target)
             self.glanced_into.add(target)
@@ -184,6 +200,7 @@ class Notes:
                 # The drawers were seen from above as they opened; open, they hide one another.
                 self.looked_into.add(target)
                 self.looked_by.add((agent, target))
+                self._looked_again(target, inside=True)
             if self.searching.get(agent) == Look(target, inside=True):
                 del self.searching[agent]
         elif call.name == SkillName.CLOSE:
@@ -204,6 +221,10 @@ class Notes:
                 self.beside[frozenset((target, reference))] = furniture
         if call.name in _OPENINGS or state_skill(call.name) is not None:
             self._changed(agent, call, target)
+
+    def _looked_again(self, furniture: str, *, inside: bool) -> None:
+        for looks in self.lost.values():
+            looks.discard(Look(furniture, inside))
 
     def _made_room(self, holder: str) -> None:
         """Lets things be put where something was taken away."""
@@ -300,6 +321,8 @@ class Notes:
         self.unreached |= not {target} <= self.looked & self.looked_into
         self.looked.add(target)
         self.looked_into.add(target)
+        for inside in (False, True):
+            self._looked_again(target, inside=inside)
         spot = self.choice.get(thing)
         if spot is not None and spot[1] == target:
             self.bad_spots.update((agent, thing, spot) for agent in agents)
@@ -340,6 +363,14 @@ class Notes:
         self.found_in.setdefault(thing, room)
         self.seen.add(thing)
 
+    def lose(self, thing: str) -> None:
+        """Records that a thing is not where it was remembered: that place comes first again."""
+        class_name, look = self.remembered.pop(thing)
+        looks = self.lost.setdefault(class_name, set())
+        self.lost_at[class_name, look] += 1
+        if self.lost_at[class_name, look] <= MAX_LOST_AT:
+            looks.add(look)
+
     def forget_looks(self, things: Set[str]) -> None:
         """Counts no place as looked at, for things that were seen are not known any more."""
         self.seen -= things
@@ -362,7 +393,7 @@ class Notes:
         Returns:
             False if nothing has changed since the last search, or the limit is reached.
         """
-        is_lost = any(name in self.seen for name in missing)
+        is_lost = any(name in self.seen or name.rpartition("_")[0] in self.lost for name in missing)
         may_show = self.search_rounds == 1 and (self.stirred or self.unreached)
         if self.search_rounds >= MAX_SEARCHES or not (is_lost or may_show):
             return False
@@ -370,4 +401,5 @@ class Notes:
         self.looked.clear()
         self.looked_into.clear()
         self.seen.clear()
+        self.lost.clear()
         return True

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from planner.planning.expert.facts import Facts
+from planner.planning.expert.facts import Facts, Spot
 from planner.planning.expert.location_hints import LocationHint
 from planner.planning.expert.notes import Look, Notes
 from planner.planning.expert.sought import NOTHING_SOUGHT, Sought
@@ -63,6 +63,9 @@ HINT_SHARE = 0.75
 MENTIONED_FACTOR = 2.0
 # Factor for places that the thing was taken from: another of its kind may still be there.
 TAKEN_FACTOR = 0.1
+# The likelihood that a thing is still about where it was last remembered, when a memory that may be
+# wrong lost it: mostly it was only seen badly.
+LOST_SHARE = 0.5
 # Average walk from one piece of furniture to the next within a room.
 WALK_WITHIN_ROOM_M = 3.0
 # Factor for a room in which another agent is already looking.
@@ -238,6 +241,13 @@ def places(layout: House) -> Iterable[Look]:
         yield Look(floor_name(room.name), inside=False)
 
 
+def look_at(spot: Spot, layout: House) -> Look:
+    """The place to look at in order to see what rests somewhere on furniture or a floor."""
+    relation, name = spot
+    piece = layout.furniture_by_name.get(name)
+    return Look(name, inside=relation is Relation.WITHIN and piece is not None and _shuts(piece))
+
+
 def drawers_of(layout: House) -> frozenset[str]:
     """The furniture in which only drawers open."""
     return frozenset(
@@ -287,6 +297,9 @@ class Search:
             from_m = SEEN_FROM_M * math.sqrt(broad * long)
             area = sought[name].where if name in sought else frozenset()
             by_one = name in sought and sought[name].by_one
+            for look in notes.lost.get(name.rpartition("_")[0], ()):
+                if not area or look.furniture in area:
+                    self._value[look] = self._value.get(look, 0.0) + LOST_SHARE
             for look, weight in likelihood.of(name.rpartition("_")[0]).items():
                 if area and look.furniture not in area:
                     continue

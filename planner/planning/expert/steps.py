@@ -35,6 +35,10 @@ class Steps:
             return self._near(agent, look.furniture) or _call(SkillName.OPEN, look.furniture)
         return _call(SkillName.EXPLORE_FURNITURE, look.furniture)
 
+    def come_near(self, agent: str, thing: str) -> SkillCall | None:
+        """The next call of an agent in order to see a thing from near; None once it is there."""
+        return self._reach(agent, thing)
+
     def as_it_is(self, look: Look) -> Look:
         """The look that results: it includes the inside if that is open."""
         piece = self._facts.layout.furniture_by_name.get(look.furniture)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from planner.parts.kinds import SKILLS
 from planner.planning.expert.facts import Facts, Spot, planar_m
@@ -115,6 +115,7 @@ class Team:
             if not self._goes_on_freeing_hand(agent):
                 self._go_on_with_load(agent, work)
         self._share_out(work)
+        self._look_closer(work.closer, sought_words(work.missing, work.sought))
         if work.missing:
             self._search(work.missing, work.sought)
         for agent in list(self._idle):
@@ -326,6 +327,30 @@ class Team:
         self._notes.obstructed.clear()
 
     # ---- looking for things -------------------------------------------------------------
+
+    def _look_closer(self, things: Sequence[str], words: str) -> None:
+        """Sends agents up to known things that may be what is missing, each to the nearest."""
+        left = [name for name in things if name not in self._approached()]
+        for agent in list(self._idle):
+            if not left:
+                return
+            name = min(left, key=lambda n: (self._distance(agent, n), n))
+            left.remove(name)
+            call = self._steps.come_near(agent, name)
+            if call is None:
+                self._notes.looked_closer.add(name)
+                continue
+            self._notes.doing.pop(agent, None)
+            self._idle.remove(agent)
+            call = self._step_back(agent, name) or call
+            if self._frees_hand_for(agent, call):
+                continue
+            self.calls[agent] = call
+            self.story.append(f"{agent}: see from near whether {name} is {words}: {call}")
+
+    def _approached(self) -> set[str | None]:
+        """What other agents are walking up to."""
+        return {call.arguments[0] for call in self._context.running.values() if call.arguments}
 
     def _search(self, missing: list[str], sought: Mapping[str, Sought]) -> None:
         if not self._idle:

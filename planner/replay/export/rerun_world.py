@@ -12,6 +12,7 @@ from planner.replay.export.source import Received, Source
 from planner.replay.states import STATES, recorded_states
 from planner.world.hands import held_words
 from planner.world.look import take_look
+from planner.world.second_guess import take_guesses
 from planner.world.state import EntityState
 from planner.world.vocabulary import EntityKind
 from planner.world.wire import hands_record
@@ -211,11 +212,13 @@ def graph_text(nodes: list[Any], parents: Mapping[str, tuple[str, str]]) -> str:
             continue
         relation, parent = parents.get(str(node.name), ("", ""))
         states, _ = take_look({str(state.name): bool(state.value) for state in node.states})
+        states, guesses = take_guesses(states)
         words = [state if holds else f"not {state}" for state, holds in states.items()]
         if node.openness > 0:
             words.append(f"{100 * node.openness:.0f} % open")
         if node.holding:
             words.append(f"holds {held_words(hands_record(node))}")
+        words += [f"maybe {name} ({100 * score:.0f} %)" for name, score in guesses]
         line = f"{kind} {node.name}"
         if relation and kind != "furniture":
             line += f", {relation} {parent}"

@@ -17,6 +17,7 @@ from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.catalogue import default_catalogue
 from planner.world.house import House
 from planner.world.primitive import Capabilities
+from planner.world.second_guess import Guesses
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.states import default_states
 from planner.world.vocabulary import (
@@ -53,7 +54,10 @@ def capabilities(kind: AgentKind) -> Capabilities:
 
 @dataclass
 class ToyWorld:
-    """`things` maps a name to (relation, parent); the unseen ones are in `hidden`."""
+    """`things` maps a name to (relation, parent); the unseen ones are in `hidden`.
+
+    `taken_for` has what else a thing is taken for: believed class, second guesses.
+    """
 
     house: House
     things: dict[str, tuple[Relation, str]]
@@ -64,6 +68,7 @@ class ToyWorld:
     states: dict[str, dict[str, bool]] = field(default_factory=dict)
     fault: Fault = lambda agent, call: None
     names: Callable[[str], str] = lambda name: name
+    taken_for: dict[str, tuple[str, Guesses]] = field(default_factory=dict)
     find: dict[str, str] = field(default_factory=dict)
     believed_open: set[str] = field(default_factory=set)
     decide_s: float = 0.0
@@ -128,7 +133,7 @@ class ToyWorld:
         return Belief(self.now_s, self.sequence, nodes)
 
     def _thing(self, number: int, name: str, relation: Relation, parent: str) -> BeliefNode:
-        class_name = name.rpartition("_")[0]
+        class_name, maybe = self.taken_for.get(name, (name.rpartition("_")[0], ()))
         cls = default_catalogue().objects[class_name]
         piece = self.house.furniture_by_name.get(parent)
         if piece is not None:
@@ -155,6 +160,7 @@ class ToyWorld:
             states=states | self.states.get(name, {}),
             source=Source.SEEN,
             stamp_s=self.now_s,
+            maybe=maybe,
         )
 
     # ---- what happens -------------------------------------------------------------------

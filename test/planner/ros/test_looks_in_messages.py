@@ -30,6 +30,15 @@ def test_a_look_arrives_beside_the_states(small_house: House, small_episode: Epi
         assert (nodes[name].look, nodes[name].states) == (node.look, node.states)
 
 
+def test_second_guesses_arrive_beside_the_states() -> None:
+    kind, states = EntityKind.OBJECT, {"clean": True}
+    maybe = (("pen", 0.6), ("toy_airplane", 0.35))
+    node = BeliefNode("tablet_7", kind, "tablet", 7, (1, 2, 0), states=states, maybe=maybe)
+    message = GraphMessages().message(Belief(0.0, 0, {node.name: node}))
+    arrived = graph_record(message).nodes[node.name]
+    assert (arrived.states, arrived.maybe, arrived.look) == (states, maybe, node.look)
+
+
 def test_the_heading_of_an_agent_arrives() -> None:
     def agent(name: str, heading_rad: float | None) -> BeliefNode:
         kind = EntityKind.AGENT

@@ -50,3 +50,19 @@ def test_the_best_class_leads_and_no_class_is_ruled_out(
     assert evidence.margin >= 0
     assert all(evidence.margin_over(name) >= 0 for name in CLASSES)
     assert all(0 <= weight <= 50 for weight in evidence.weights.values())
+
+
+def test_only_what_looks_speak_for_almost_as_much_is_a_second_guess() -> None:
+    evidence = Evidence()
+    for _ in range(3):
+        evidence.add((("cup", 0.8), ("bowl", 0.3), ("kettle", 0.15), ("fork", 0.025)), 100)
+    assert [name for name, _ in evidence.second_guesses("cup")] == ["bowl", "kettle"]
+    assert all(0.3 <= score <= 1.0 for _, score in evidence.second_guesses("cup"))
+    assert evidence.second_guesses("kettle")[0] == ("cup", 1.0)
+    assert Evidence().second_guesses("cup") == ()
+
+
+def test_many_second_guesses_are_cut_to_the_likeliest() -> None:
+    evidence = Evidence()
+    evidence.add((("a", 0.9), ("b", 0.5), ("c", 0.4), ("d", 0.3), ("e", 0.2)), 100)
+    assert [name for name, _ in evidence.second_guesses("a")] == ["b", "c", "d"]

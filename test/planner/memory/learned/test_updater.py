@@ -248,3 +248,33 @@ def test_a_picture_that_did_not_change_is_looked_at_once(house: House) -> None:
         robot.memory.observe(Observation.at_rest(stamp_s, dataclasses.replace(frame)))
     assert robot.eye.looks == 1
     assert robot.things == []
+
+
+def test_what_a_thing_may_be_besides_is_kept_without_news(house: House) -> None:
+    robot = Robot(house)
+    for _ in range(3):
+        robot.guess((("tablet", 0.8), ("pen", 0.2), ("cup", 0.021)), robot.top())
+    (tablet,) = robot.things
+    assert [name for name, _ in tablet.maybe] == ["pen"]
+    assert 0.3 < tablet.maybe[0][1] < 0.8
+    sequence = robot.memory.sequence
+    for _ in range(3):
+        robot.guess((("tablet", 0.6), ("book", 0.3)), robot.top())
+    (tablet,) = robot.things
+    assert {name for name, _ in tablet.maybe} == {"pen", "book"}
+    assert robot.memory.sequence == sequence
+    node = robot.memory.belief(robot.stamp_s).nodes[tablet.name]
+    assert node.maybe == tablet.maybe
+
+
+def test_what_a_thing_may_be_is_still_known_while_it_is_carried(house: House) -> None:
+    robot = Robot(house)
+    for _ in range(3):
+        robot.guess((("tablet", 0.8), ("pen", 0.15)), robot.top())
+    (before,) = robot.things
+    done = SkillResult(SkillCode.SUCCESS, "Successful execution!")
+    pick = SkillCall(SkillName.PICK, (before.name,))
+    robot.memory.note_result("agent_0", pick, done, robot.stamp_s)
+    (held,) = robot.things
+    assert held.picked
+    assert held.maybe == before.maybe
