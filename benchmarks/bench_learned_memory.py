@@ -7,8 +7,8 @@ file as JSON lines, and an episode that is in it is not run again, so that a lon
 resumed. Also measures the time per picture. Without names all shipped episodes with an evaluation
 are run, by name and the newer ones last, or only the first of them; so that the first 40 and 75 are
 those of earlier results. With `--generated N` also N of the suite `partnr_val`, evenly spaced by
-name, whose houses no training saw. With `--shuffle SEED` the order is random, so that a run that is stopped has
-a fair sample.
+name, whose houses no training saw. With `--shuffle SEED` the order is random, so that a run that is
+stopped has a fair sample.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +37,7 @@ from planner.world.geometry import Pose
 from planner.world.house import House, ObjectPlacement
 from planner.world.house_checks import load_house
 from planner.world.observation import CameraFrame
-from planner.world.vocabulary import AgentKind
+from planner.world.vocabulary import AgentKind, Relation
 from sim_bridge.embedded.entities import Agent, Thing
 from sim_bridge.embedded.options import default_options
 from sim_bridge.embedded.renderer import Renderer, make_renderer
@@ -52,6 +52,9 @@ _AGENTS = (AgentKind.ROBOT, AgentKind.HUMAN)
 _NEAREST_M, _MAX_DISTANCE_M, _ASTRAY_RAD, _TILT_ASTRAY_RAD = 0.5, 4.0, 0.45, 0.2
 _TILT_LIMITS_RAD = (-0.1, 1.2)
 _TRIES = 40
+# A view into open furniture is tried again from elsewhere until the thing covers so many pixels;
+# places count as different if they are so far apart.
+_INSIDE_TRIES, _SHOWN_PX, _APART_M = 4, 20, 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,10 @@ class ViewRecipe:
         open_share: share of furniture that stands open.
         aimless_share: share of views in a random direction instead of at an object.
         held_share: share of views in which the other agent may be seen holding an object.
+        into_open_share: share of looks at things in furniture that stands open, from where they can
+            be seen; where there are none, looks are as usual.
+        places: how many different places each thing is looked at from, in views that follow one
+            another.
         even: whether all classes are equally likely, wherever they fit, instead of likely objects
             in likely places; classes seen least are then looked at next.
     """
@@ -79,6 +86,8 @@ class ViewRecipe:
     open_share: float = 0.3
     aimless_share: float = 0.15
     held_share: float = 0.1
+    into_open_share: float = 0.0
+    places: int = 1
     even: bool = False
 
 
@@ -139,13 +148,14 @@ def _house_views(index: int, recipe: ViewRecipe) -> Iterator[tuple[FrameRecord, 
     if renderer is None:
         raise PlannerError("views need a renderer")
     number = 0
-    looked: Counter[str] = Counter()
+    looks = _Looks()
     try:
         for _ in range(recipe.strewings):
             world = _world(ground, recipe, rng)
             scene = Scene(world, spec, default_catalogue())
+            looks.thing = None
             for _ in range(recipe.views):
-                frame = _view(world, scene, renderer, recipe, rng, looked)
+                frame = _view(world, scene, renderer, recipe, rng, looks)
                 yield frame_record(number, world, *frame), frame[1]
                 number += 1
     finally:
@@ -185,30 +195,87 @@ def _strewn(
     return tuple(o for o in place_objects(house, requested, rng) if isinstance(o, ObjectPlacement))
 
 
+@dataclass(slots=True)
+class _Looks:
+    """What is looked at next, and how often classes were.
+
+    Attributes:
+        thing: None: in any direction.
+        inside: whether it is in furniture that stands open, chosen because of that.
+        stood: where agents stood to look at it.
+        counts: looks at things of each class, where all classes are to be seen alike.
+    """
+
+    thing: Thing | None = None
+    inside: bool = False
+    stood: list[tuple[float, float]] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def choose(
+        self,
+        world: KinematicWorld,
+        shown: Sequence[Thing],
+        recipe: ViewRecipe,
+        rng: np.random.Generator,
+    ) -> None:
+        """Keeps the thing until it was looked at from all places, then takes another."""
+        if self.thing in shown and len(self.stood) < recipe.places:
+            return
+        self.thing, self.inside = None, False
+        self.stood.clear()
+        # Where no such looks are asked for, nothing is drawn: the same seed gives the same views.
+        if recipe.into_open_share and rng.random() < recipe.into_open_share:
+            within = [thing for thing in shown if _is_behind_a_door(world, thing)]
+            if within:
+                self.thing, self.inside = within[int(rng.integers(len(within)))], True
+                return
+        if not shown or rng.random() < recipe.aimless_share:
+            return
+        self.thing = shown[int(rng.integers(len(shown)))]
+        if recipe.even:
+            min_count = min(self.counts[t.class_name] for t in shown)
+            self.thing = next(t for t in shown if self.counts[t.class_name] == min_count)
+            self.counts[self.thing.class_name] += 1
+
+
+def _is_behind_a_door(world: KinematicWorld, thing: Thing) -> bool:
+    """Whether a thing is in what closes of its furniture."""
+    base = world.base_of(thing)
+    piece = world.pieces.get(base.parent)
+    if piece is None or base.relation is not Relation.WITHIN:
+        return False
+    return any(i.name == base.part and i.joint is not None for i in piece.record.interiors)
+
+
 def _view(
     world: KinematicWorld,
     scene: Scene,
     renderer: Renderer,
     recipe: ViewRecipe,
     rng: np.random.Generator,
-    looked: Counter[str],
+    looks: _Looks,
 ) -> tuple[Agent, CameraFrame]:
     names = list(world.agents)
     agent = world.agents[names[int(rng.integers(len(names)))]]
     other = next(a for a in world.agents.values() if a is not agent)
     shown = [t for t in world.things.values() if not world.is_enclosed(t) and t.part != "hand"]
-    if not shown or rng.random() < recipe.aimless_share:
+    looks.choose(world, shown, recipe, rng)
+    if looks.thing is None:
         _stand_anywhere(world, agent, rng)
     else:
-        chosen = shown[int(rng.integers(len(shown)))]
-        if recipe.even:
-            min_count = min(looked[t.class_name] for t in shown)
-            chosen = next(t for t in shown if looked[t.class_name] == min_count)
-            looked[chosen.class_name] += 1
-        _look_at(world, agent, chosen, rng)
+        looks.stood.append(_look_at(world, agent, looks.thing, rng, looks.stood))
+    for _ in range(_INSIDE_TRIES if looks.inside else 0):
+        images = _picture(scene, renderer, agent).instances
+        if looks.thing is None or np.count_nonzero(images == looks.thing.instance_id) >= _SHOWN_PX:
+            break
+        looks.stood[-1] = _look_at(world, agent, looks.thing, rng, looks.stood[:-1])
     if not other.held and shown and rng.random() < recipe.held_share:
         world.take(other, shown[int(rng.integers(len(shown)))])
         _stand_near(world, other, agent, rng)
+    return agent, _picture(scene, renderer, agent)
+
+
+def _picture(scene: Scene, renderer: Renderer, agent: Agent) -> CameraFrame:
     mount = agent.body.cameras["hand"]
     pose = Pose.planar(agent.x_m, agent.y_m, agent.yaw_rad)
     view = View(
@@ -219,8 +286,7 @@ def _view(
         hidden=agent.instance_id,
     )
     images = renderer.render(scene, view)
-    frame = CameraFrame(images.rgb, images.depth_m, images.instances, view.intrinsics, view.pose)
-    return agent, frame
+    return CameraFrame(images.rgb, images.depth_m, images.instances, view.intrinsics, view.pose)
 
 
 def _stand_anywhere(world: KinematicWorld, agent: Agent, rng: np.random.Generator) -> None:
@@ -231,8 +297,17 @@ def _stand_anywhere(world: KinematicWorld, agent: Agent, rng: np.random.Generato
     world.move_agent(agent, float(x), float(y), float(rng.uniform(-math.pi, math.pi)))
 
 
-def _look_at(world: KinematicWorld, agent: Agent, thing: Thing, rng: np.random.Generator) -> None:
-    """Stands where a body can in the thing's room, looking roughly at the thing."""
+def _look_at(
+    world: KinematicWorld,
+    agent: Agent,
+    thing: Thing,
+    rng: np.random.Generator,
+    stood: Sequence[tuple[float, float]] = (),
+) -> tuple[float, float]:
+    """Stands where a body can in the thing's room, looking roughly at the thing.
+
+    It stands away from where it `stood` before, if there is such a place; returns where.
+    """
     points = world.ground.grid(agent.body.radius_m).free_points_m
     x, y, z = thing.center_m
     away = np.hypot(points[:, 0] - x, points[:, 1] - y)
@@ -243,7 +318,8 @@ def _look_at(world: KinematicWorld, agent: Agent, thing: Thing, rng: np.random.G
         fit = np.argsort(away)[:_TRIES]
     for _ in range(_TRIES):
         px, py = (float(v) for v in points[int(rng.choice(fit))])
-        if world.house.room_at(px, py) == thing.room:
+        apart = all(math.dist((px, py), before) >= _APART_M for before in stood)
+        if apart and world.house.room_at(px, py) == thing.room:
             break
     bearing = math.atan2(y - py, x - px)
     height = agent.body.cameras["hand"].position_m[2]
@@ -254,6 +330,7 @@ def _look_at(world: KinematicWorld, agent: Agent, thing: Thing, rng: np.random.G
     agent.pan_rad = 0.0
     astray = float(rng.uniform(-_ASTRAY_RAD, _ASTRAY_RAD))
     world.move_agent(agent, px, py, bearing + astray)
+    return px, py
 
 
 def _stand_near(

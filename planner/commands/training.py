@@ -35,6 +35,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     views.add_argument("--strewings", type=int, default=default.strewings, help="of each house")
     views.add_argument("--views", type=int, default=default.views, help="of each strewing")
     views.add_argument(
+        "--into-open",
+        type=float,
+        default=default.into_open_share,
+        metavar="SHARE",
+        help="of the looks: at things in furniture that stands open",
+    )
+    views.add_argument(
+        "--places", type=int, default=default.places, help="that each thing is looked at from"
+    )
+    views.add_argument(
         "--even", action="store_true", help="all classes alike, anywhere; for the classifier"
     )
 
@@ -124,8 +134,22 @@ def run(args: argparse.Namespace) -> int:
     return _ACTIONS[args.action](args)
 
 
+def _share(value: float, option: str) -> float:
+    if not 0.0 <= value <= 1.0:
+        raise PlannerError(f"{option} is a share between 0 and 1, not {value:g}")
+    return value
+
+
 def _views(args: argparse.Namespace) -> int:
-    recipe = ViewRecipe(args.seed, args.houses, args.strewings, args.views, even=args.even)
+    recipe = ViewRecipe(
+        args.seed,
+        args.houses,
+        args.strewings,
+        args.views,
+        into_open_share=_share(args.into_open, "--into-open"),
+        places=max(1, args.places),
+        even=args.even,
+    )
     manifest = make_views(args.output, recipe)
     things = sum(manifest.counts.values())
     print(

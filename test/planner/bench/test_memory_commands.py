@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -47,6 +48,37 @@ def test_the_same_seed_shows_the_same(tmp_path: Path) -> None:
     a, b = (read_frames(tmp_path / name) for name in ("a", "b"))
     assert [f.record for f in a] == [f.record for f in b]
     np.testing.assert_array_equal(a[1].camera().rgb, b[1].camera().rgb)
+
+
+@pytest.mark.slow
+def test_views_into_open_furniture_show_what_is_in_it_from_several_places(tmp_path: Path) -> None:
+    into = ViewRecipe(seed=3, houses=1, strewings=1, views=12, into_open_share=1.0, places=3)
+    manifest = make_views(tmp_path / "a", into)
+    assert (manifest.recipe["into_open_share"], manifest.recipe["places"]) == (1.0, 3)
+    frames = read_frames(tmp_path / "a")
+    interiors = {
+        piece.name
+        for piece in load_house("train_0").furniture
+        if any(i.joint is not None for i in piece.interiors)
+    }
+    showing = [f for f in frames if any(t.parent in interiors for t in f.record.things)]
+    assert len(showing) >= 9
+    for start in range(0, 12, 3):
+        stood = [f.record.position_m[:2] for f in frames[start : start + 3]]
+        apart = [math.dist(a, b) for k, a in enumerate(stood) for b in stood[:k]]
+        assert min(apart) > 0.2
+    make_views(tmp_path / "b", into)
+    for one, other in zip(frames, read_frames(tmp_path / "b"), strict=True):
+        assert one.record == other.record
+
+
+@pytest.mark.parametrize("share", ["-0.1", "1.5", "nan"])
+def test_a_share_of_views_is_between_0_and_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], share: str
+) -> None:
+    words = ["train", "memory-views", str(tmp_path), "--houses", "1", "--into-open", share]
+    assert main(words) != 0
+    assert "--into-open is a share between 0 and 1" in capsys.readouterr().err
 
 
 @pytest.mark.slow
