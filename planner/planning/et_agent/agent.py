@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from planner.planning.et_agent.carrying import Carrying
 from planner.planning.et_agent.errand import Errand, TaskClass
-from planner.planning.et_agent.known import Prior
+from planner.planning.et_agent.prior import Prior
 from planner.planning.et_agent.ranker import Ranker
 from planner.planning.et_agent.walk import SpentError, Walk
 from planner.planning.planner import AgentResult, Context, Decision, Task

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from planner.parts.calls import parse_call
 from planner.planning.et_agent.errand import Errand, Sought, Where
 from planner.planning.et_agent.full_plan import full_plan
-from planner.planning.et_agent.known import Prior
 from planner.planning.et_agent.orders import Order, order_of, shortest
+from planner.planning.et_agent.prior import Prior
 from planner.planning.et_agent.search import Search
 from planner.planning.et_agent.walk import Calls, Walk
 from planner.world.skill import SkillCode, SkillName

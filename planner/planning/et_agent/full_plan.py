@@ -13,7 +13,8 @@ from planner.episodes.et_generation.idea import Idea, Link, RelationWord
 from planner.episodes.et_generation.least_walk import LeastWalk, Wanted, least_walk, standing
 from planner.episodes.et_generation.walking import Stand, Walking
 from planner.planning.et_agent.errand import Errand, Sought, Where
-from planner.planning.et_agent.known import Known, Prior
+from planner.planning.et_agent.known import Known
+from planner.planning.et_agent.prior import Prior
 from planner.planning.et_agent.reading import is_nested
 from planner.planning.et_agent.walk import Walk
 from planner.world.belief import BeliefNode

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from enum import StrEnum
 
 from planner.planning.et_agent.errand import Sought, Where
+from planner.planning.et_agent.prior import Prior
 from planner.planning.et_agent.words import is_meant, meant, spelled
 from planner.planning.planner import Context
 from planner.world.belief import Belief, BeliefNode, Source
@@ -17,18 +17,6 @@ from planner.world.vocabulary import EntityKind, Relation, floor_name
 # ETPLAN-3.1.
 CLOSE_M = 1.5
 FACING_M = 5.0
-
-
-class Prior(StrEnum):
-    """What is known from the start, besides the names of rooms (ETPLAN-1.2).
-
-    P: nothing; only what is seen counts. FP: the large furniture, which nobody carries. G:
-    everything, for runs whose memory is complete.
-    """
-
-    P = "P"
-    FP = "FP"
-    G = "G"
 
 
 class Known:

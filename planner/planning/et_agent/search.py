@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from planner.planning.et_agent.errand import Sought, Where
-from planner.planning.et_agent.known import Prior
+from planner.planning.et_agent.prior import Prior
 from planner.planning.et_agent.walk import Calls, Walk
 from planner.planning.et_agent.words import spelled
 from planner.world.skill import SkillName

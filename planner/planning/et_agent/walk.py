@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from planner.planning.et_agent.known import Known, Prior
+from planner.planning.et_agent.known import Known
+from planner.planning.et_agent.prior import Prior
 from planner.planning.et_agent.ranker import Ranker
 from planner.planning.planner import AgentResult, Context
 from planner.world.errors import PlannerError

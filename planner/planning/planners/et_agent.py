@@ -6,7 +6,7 @@ from planner.planning.planner import Planner
 
 
 def _make(request: PlannerRequest) -> Planner:
-    from planner.planning.et_agent.options import make_et_agent
+    from planner.planning.et_agent.making import make_et_agent
 
     return make_et_agent(request)
 

@@ -26,8 +26,8 @@ from planner.planning.et_agent.frequencies import (
     shipped_frequencies_file,
 )
 from planner.planning.et_agent.learned_ranker import shipped_weights
+from planner.planning.et_agent.making import ranker_of
 from planner.planning.et_agent.model_ranker import ModelRanker
-from planner.planning.et_agent.options import ranker_of
 from planner.planning.et_agent.random_ranker import RandomRanker
 from planner.planning.et_agent.ranker import RankerName
 from planner.planning.et_agent.table_ranker import TableRanker
