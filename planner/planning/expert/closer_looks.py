@@ -2,7 +2,7 @@
 
 Where nothing of a class is known, what was taken for another class but may be of this one is looked
 at from near before the house is searched, as near looks say more. What still may be the missing
-thing when every place was looked at is taken for it: nothing else is left.
+thing is taken for it as soon as it is likelier than that one of the places left would show another.
 """
 
 from __future__ import annotations
@@ -54,6 +54,28 @@ def to_look_at(
                 score = score_of(node.maybe, class_name)
                 found[node.name] = max(score, found.get(node.name, 0.0))
     return sorted(found, key=lambda name: (-found[name], name))
+
+
+def to_take(
+    facts: Facts, notes: Notes, missing: str, taken: Collection[str], left: float
+) -> BeliefNode | None:
+    """What to take for a missing thing; None if nothing is likely enough.
+
+    Args:
+        facts: what is believed.
+        notes: what was tried.
+        missing: a name whose class nothing known has.
+        taken: names of things that stand for others already.
+        left: how likely the thing is at one of the places that were not looked at yet.
+    """
+    class_name = missing.rpartition("_")[0]
+    for node in may_be(facts, missing, taken):
+        usable = not notes.unusable(node.name, SkillName.NAVIGATE, SkillName.PICK)
+        was_near = node.name in notes.looked_closer or not left
+        likely = score_of(node.maybe, class_name) >= left
+        if likely and was_near and usable and node.name not in notes.gone:
+            return node
+    return None
 
 
 def _is_left(name: str, notes: Notes) -> bool:

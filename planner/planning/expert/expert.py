@@ -12,14 +12,14 @@ from dataclasses import replace
 
 from planner.evaluation.task import GateRelation
 from planner.planning.expert.choice import narrowed
-from planner.planning.expert.closer_looks import may_be, to_look_at
+from planner.planning.expert.closer_looks import to_look_at, to_take
 from planner.planning.expert.facts import Facts, in_memory_names, spots_of
 from planner.planning.expert.job import Job, Work
 from planner.planning.expert.jobs import JobMaker
 from planner.planning.expert.location_hints import location_hints
 from planner.planning.expert.notes import MAX_FAILURES, MAX_FAULTS, MAX_ROUNDS, Notes
 from planner.planning.expert.progress import Progress
-from planner.planning.expert.search import Likelihood, drawers_of, look_at
+from planner.planning.expert.search import Likelihood, Search, drawers_of, look_at
 from planner.planning.expert.sought import Sought, sought_words
 from planner.planning.expert.team import Distances, Team
 from planner.planning.goal import Goal, Subgoal, read_goal
@@ -214,23 +214,25 @@ class Expert:
                 notes.remembered[believed] = (name.rpartition("_")[0], look)
 
     def _take_second_guesses(
-        self, missing: Iterable[str], progress: Progress, facts: Facts
+        self, missing: Iterable[str], progress: Progress, facts: Facts, likelihood: Likelihood
     ) -> bool:
-        """Takes things for what was found nowhere, one of each class; False if there are none."""
+        """Takes for what is missing what more likely is it than what any place left would show.
+
+        One of each class at a time; False if there are none.
+        """
         taken = set(progress.goal.names)
         served: set[str] = set()
         for name in missing:
             class_name = name.rpartition("_")[0]
             if name not in self._stand_ins.names or class_name in served:
                 continue
-            for node in may_be(facts, name, taken):
-                usable = not self._notes.unusable(node.name, SkillName.NAVIGATE, SkillName.PICK)
-                if usable and node.name not in self._notes.gone:
-                    self._stand_ins.give(name, node.name)
-                    self._remarks.append(f"take {node.name} for {name}: it was found nowhere else")
-                    taken.add(node.name)
-                    served.add(class_name)
-                    break
+            left = Search(facts, self._notes, [name], likelihood).left
+            node = to_take(facts, self._notes, name, taken, left)
+            if node is not None:
+                self._stand_ins.give(name, node.name)
+                self._remarks.append(f"take {node.name} for {name}: most likely it is that")
+                taken.add(node.name)
+                served.add(class_name)
         if served and self._goal is not None:
             progress.goal = in_memory_names(self._goal, self._stand_ins.given)
         return bool(served)
@@ -272,6 +274,8 @@ class Expert:
             return any(team.able(agent, skill) for agent in context.task.agents)
 
         work = JobMaker(subgoals, progress, facts, self._notes, distance, able).make()
+        if self._take_second_guesses(work.missing, progress, facts, likelihood):
+            return None
         if not work.jobs and not work.missing:
             work = Work(self._clear_away(progress, facts, distance), [], work.stuck)
         if wanted:
@@ -288,8 +292,6 @@ class Expert:
             thought = "; ".join([*self._remarks, *team.story])
             self._remarks.clear()
             return Decision(team.calls, thought)
-        if work.missing and self._take_second_guesses(work.missing, progress, facts):
-            return None
         if work.missing and self._notes.search_again(work.missing):
             return None
         if wanted:

@@ -340,6 +340,11 @@ class Search:
             return look.furniture in self._notes.looked_into
         return look.furniture in self._notes.looked
 
+    @property
+    def left(self) -> float:
+        """How likely the missing things are at the places that remain; about 1 for one thing."""
+        return sum(self._value.values())
+
     def is_left(self, look: Look) -> bool:
         """Whether a place remains to be looked at."""
         return look in self._value
