@@ -219,8 +219,10 @@ class Accounting:
                 r.only_if or r.unless for r in self._requests
             )
         if word in _RESTRICTING:
-            return source.word(at - 1) == "each" or any(
-                it.other_than or it.elsewhere or it.but for it in self._described
+            return (
+                source.word(at - 1) == "each"
+                or any(it.other_than or it.elsewhere or it.but for it in self._described)
+                or any(place.anchor is Spot.ELSEWHERE for place in self._places)
             )
         if word in _DISTRIBUTIVE:
             return source.word(at + 1) == "other" or any(

@@ -196,6 +196,9 @@ class Circumstances(Remarks):
         word = self._source.word(at)
         if match is None or (match.length == 1 and word in HARMLESS_KINDS) or word in PEOPLE:
             return False
+        if word == "bed" and self._source.word(at - 1) in ("to", "in"):
+            # "I am going to bed": no bed that anything is put on.
+            return False
         return any(sense.part is Part.KIND for sense in match.senses)
 
     def _says_why(self, at: int, stop: int, kinds: list[int]) -> bool:

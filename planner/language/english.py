@@ -303,6 +303,33 @@ INTERJECTIONS = phrases(
     "|without breaking anything|without dropping it|without dropping them|without making a mess"
     "|without making noise|without waking anyone|without waking the baby|quietly|silently"
 )
+INTERJECTIONS |= products(
+    "when|whenever|if",
+    "you",
+    "get|have|find|have got",
+    "a|the|a free|a spare|",
+    "moment|minute|second|sec|chance|time",
+)
+INTERJECTIONS |= products(
+    "as far as|if|unless|",
+    "i am not mistaken|i am mistaken|i am not wrong|i recall|i recall correctly|i remember"
+    "|i remember correctly|i know|i remember right",
+) - phrases("i know|i recall|i remember|i am mistaken")
+INTERJECTIONS |= products(
+    "unbelievable|incredible|typical|ridiculous|annoying|annoyingly|strangely|oddly|weird|odd|silly"
+    "|gross|yuck|hurray|hooray|great|perfect|awesome|amazing|brilliant|wonderful"
+)
+INTERJECTIONS |= products(
+    "for",
+    "the|my|our|a|tonight s|tomorrow s|",
+    "breakfast|lunch|dinner|supper|brunch|picnic|party|meeting|movie|film|movie night|game night"
+    "|visit|guests|craft afternoon|birthday|birthday party|trip|journey|holiday|school|work",
+)
+INTERJECTIONS |= products(
+    "do me|do us", "a|one|this", "favour|favor|small favour|small favor|quick favour|quick favor"
+) | products("your|the|next|new|a|", "job|task|chore|mission", ":|for you :|for now :|is this :")
+INTERJECTIONS |= products("sorry to", "bug|pester|nag|interrupt", "you|you again")
+INTERJECTIONS |= phrases("go go|go go go|quick march|schnell|let us go|off you go")
 _ANYWHERE = phrases(
     "up|down|over|around|there|a bit|a little|a moment|better|right|still|so|in a row"
 )

@@ -206,6 +206,11 @@ class NounPhrases(Nouns):
                 noun.plural = number > 1
                 self._count(noun, quantity)
                 return noun, i
+            another = quantity.other and source.words[start:i] == ("another",)
+            if another and source.longest(i, PREPOSITION_WORDS):
+                # "A cup on the desk and another on the bed".
+                self._count(noun, quantity)
+                return noun, i
             if i == at > start and self._counts_alone(start, i, quantity):
                 # "Fill the bottles and put two in the fridge".
                 noun.plural = quantity.count != 1

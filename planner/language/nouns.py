@@ -30,6 +30,7 @@ from planner.world.word_meanings import default_word_meanings
 
 _MATERIALS = frozenset(Material)
 _COLORS = frozenset(Color) - {Color.ORANGE}
+_AFTER_CAN = frozenset({"all", "also", "be", "both", "come", "go", "now", "stay"})
 
 
 class Nouns(Quantities):
@@ -170,8 +171,15 @@ class Nouns(Quantities):
             return end + 1
         after = source.match(end)
         kinds = [s for s in after.senses if s.part is Part.KIND] if after else []
-        if after is not None and kinds and names_room(sense.word) and not sense.plural:
-            # "The bathroom floor", "the garage lamp".
+        modal = source.word(end) == "can" and source.word(end + 1) in _AFTER_CAN
+        if (
+            after is not None
+            and kinds
+            and names_room(sense.word)
+            and not sense.plural
+            and not modal
+        ):
+            # "The bathroom floor", "the garage lamp", not "the lamp in the hall can be off".
             noun.where.append(self._in_room(sense.word, at, end))
             noun.kind, noun.plural = kinds[0].word, kinds[0].plural
             return end + after.length
@@ -217,6 +225,9 @@ class Nouns(Quantities):
             noun.count = 1 if one else quantity.count
             noun.each = quantity.each
             noun.definite = quantity.det == "the" and not quantity.partitive
+            if quantity.partitive and noun.count == 1:
+                # "One of the cups" is "it".
+                noun.plural = False
         elif quantity.det == "the":
             noun.definite = not several
             noun.count = Amount.ALL if several else 1

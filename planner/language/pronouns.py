@@ -248,6 +248,8 @@ class Pronouns:
         if only_plural(noun):
             return True
         plural = plural_of(noun.kind)
+        if self._source.words[noun.start : noun.start + 2] == ("one", "of"):
+            return False
         return plural != noun.kind and plural in self._source.words[noun.start : noun.end]
 
     def _meant(

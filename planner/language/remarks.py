@@ -163,19 +163,20 @@ class Remarks(Subordinates):
             if Form.BASE in f.forms and k > at + 1
         ]
         kinds = any(self._is_thing(k) for k in range(at, end))
+        unable = source.words[at + 1 : at + 3] in (("can", "not"), ("could", "not"))
         if self._previous and (
             word not in _SPEAKERS
             or any(
                 True
                 for k in range(at + 1, end)
                 for _ in verbs_at(source.words, k)
-                if source.words[k] not in MENTAL
+                # "I cannot leave without it": what cannot be done is not asked for.
+                if source.words[k] not in MENTAL and not (unable and word in _DOERS)
             )
         ):
             return 0
         if self._previous and not self._only_remarks(at, end):
             return 0
-        unable = source.words[at + 1 : at + 3] in (("can", "not"), ("could", "not"))
         if self._previous and (kinds or any(w in NO_REMARK for w in inner[3 * unable :])):
             return 0
         if any(w in ("must", "should", "except", "never", "unless") for w in inner) and kinds:

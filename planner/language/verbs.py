@@ -85,7 +85,7 @@ class Found:
 _FRAMES: Mapping[Frame, str] = {
     Frame.PUT: "spread|drape|fling|sling|prop up|mount|reposition|lodge|put|place|set|"
     "lay|stick|pop|drop|deposit|store|stow|stash|hide|position|stand|rest|"
-    "hang|arrange|shove|slide|tuck|chuck|throw|toss|pack|dump|park|insert|"
+    "hang|arrange|shove|slide|tuck|chuck|tip|throw|toss|pack|dump|park|insert|"
     "drop off|slip|plop|plonk|lean|put down|set down|lay down|put in|line up|"
     "set out|lay out|organize|organise|group|squeeze|balance|prop|sit|display|file|shelve|"
     "install",
@@ -95,7 +95,8 @@ _FRAMES: Mapping[Frame, str] = {
     Frame.FETCH: "bring over|bring|fetch|get|go get|go and get|go fetch|retrieve|go grab|"
     "go and fetch|go and grab",
     Frame.PICK: "pick up|get out|pull out|fish out|dig out|fetch out|grab|collect|gather|"
-    "gather up|lift|pick|round up|scoop up|take out|collect up|get hold of|gather together",
+    "gather up|lift|pick|fish|dig|round up|scoop up|take out|collect up|get hold of|"
+    "gather together",
     Frame.GIVE: "give|hand|pass|hand over",
     Frame.TRASH: "throw away|throw out|get rid of|dispose of|toss out|discard|trash|"
     "chuck out|chuck away|toss away|dump out|ditch",

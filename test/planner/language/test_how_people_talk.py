@@ -16,6 +16,45 @@ SAME = [
     ("Bring the towel to the bathroom at your convenience.", "Bring the towel to the bathroom."),
     ("Switch the TV off, nobody is watching.", "Switch the TV off."),
     ("Take a pillow to the bedroom for our visitor.", "Take a pillow to the bedroom."),
+    # Asides and haste
+    (
+        "The tray is in the pantry, as far as I recall; bring it here.",
+        "Bring the tray in the pantry here.",
+    ),
+    (
+        "Somebody put the remote in the fridge again, unbelievable. It belongs on the TV stand.",
+        "The remote is in the fridge. It belongs on the TV stand.",
+    ),
+    ("When you get a moment, put the hammer in the toolbox.", "Put the hammer in the toolbox."),
+    (
+        "Whenever you find the time, put the hammer in the toolbox.",
+        "Put the hammer in the toolbox.",
+    ),
+    (
+        "Sorry to bug you, but the slippers need to go in the closet.",
+        "The slippers need to go in the closet.",
+    ),
+    (
+        "Umbrella to the hallway, yoga mat to the closet, go go go!",
+        "Umbrella to the hallway, yoga mat to the closet!",
+    ),
+    ("Do me a favour: put the cup on the desk.", "Put the cup on the desk."),
+    ("Your job: put the cup on the desk.", "Put the cup on the desk."),
+    ("Find my wallet, I can't leave without it.", "Find my wallet."),
+    ("Switch off the TV, I'm going to bed.", "Switch off the TV."),
+    ("Put several glasses on the tray for the party.", "Put several glasses on the tray."),
+    ("The lamp in the lounge can be turned off now.", "Turn off the lamp in the lounge."),
+    # One of several, and another
+    (
+        "Take one of the cups on the desk and put it on the bed.",
+        "Put a cup that is on the desk on the bed.",
+    ),
+    (
+        "Put a candle on the table and another on the bed.",
+        "Put a candle on the table and another candle on the bed.",
+    ),
+    ("Put the cup somewhere else.", "Put the cup elsewhere."),
+    ("Tip the cucumber into the bowl.", "Put the cucumber into the bowl."),
     # Twice, and instead of what
     ("The cereal goes in the pantry, so put it there.", "Put the cereal in the pantry."),
     ("The cans go in the sink, all of them.", "The cans go in the sink."),
