@@ -59,6 +59,8 @@ class ChoiceMaker:
     def choices(self, blocked: Collection[SkillCall] = ()) -> Choices:
         """All choices but the blocked ones."""
         calls = [call for call in self._calls() if call not in blocked and call.name in self._can]
+        # What was refused is refused again until something changes at the piece.
+        calls = [call for call in calls if not self._is_vain(call)] or calls
         if self._at.now.walks >= MOST_WALKS:
             calls = [call for call in calls if call.name != SkillName.NAVIGATE]
         elif self._came_to_open():
@@ -202,6 +204,24 @@ class ChoiceMaker:
     def _is_at_faucet(self) -> bool:
         place = self._at.place_of(self._at.now.near) if self._at.now.near is not None else None
         return place is not None and has_faucet(self._at.now.pieces[place].class_name)
+
+    def _is_vain(self, call: SkillCall) -> bool:
+        """Whether a call puts what was refused there, or walks to where only that is done."""
+        now = self._at.now
+        if call.name == SkillName.PLACE:
+            return now.is_vain(call)
+        place = number_of(call.arguments[0]) if call.arguments else None
+        if call.name != SkillName.NAVIGATE or place not in self._at.places or not now.held:
+            return False
+        if not now.vain or self._at.progress.state[self._at.index(place)].max() > _KNOWN:
+            return False
+        puts = [p for n in now.held if n in self._at.things for p in self._puts(n, place)]
+        return bool(puts) and all(map(now.is_vain, puts))
+
+    def _puts(self, held: int, place: int) -> Iterator[SkillCall]:
+        for relation in self._relations(held, place):
+            words = (f"Object.{held}", relation, f"Object.{place}", None, None)
+            yield SkillCall(SkillName.PLACE, words)
 
     def _relations(self, held: int, place: int) -> list[str]:
         """How a held thing can be put at a piece: as is said, and not into closed doors."""

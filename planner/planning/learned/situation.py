@@ -26,6 +26,9 @@ STATE_SKILLS: Mapping[str, str] = {
     "powered_off": SkillName.POWER_OFF,
 }
 
+# Whether a piece is open, and what is at it.
+Look = tuple[bool | None, frozenset[int]]
+
 
 @dataclass(slots=True)
 class Piece:
@@ -63,6 +66,7 @@ class Situation:
         opened: how often each was opened.
         failures: how often each call failed.
         refused: how often a thing could not be put at a piece, by both.
+        vain: calls that put something at a piece and failed, with what the piece was like then.
         beside: things that were put next to others.
         put: where each thing was put, furniture by number, in order.
         made: (entity, mark) that a skill gave.
@@ -80,6 +84,7 @@ class Situation:
     opened: Counter[int] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     refused: Counter[tuple[int, int]] = field(default_factory=Counter)
+    vain: dict[SkillCall, Look] = field(default_factory=dict)
     beside: dict[int, int] = field(default_factory=dict)
     put: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     made: set[tuple[int, str]] = field(default_factory=set)
@@ -179,6 +184,7 @@ class Situation:
             thing, place = number_of(call.arguments[0]), number_of(call.arguments[2])
             if thing is not None and place is not None:
                 self.refused[thing, place] += 1
+                self.vain[call] = self._look(place)
         if call.name in (SkillName.NAVIGATE, SkillName.PICK, SkillName.PLACE):
             self.near = None
 
@@ -219,6 +225,19 @@ class Situation:
             for mark, skill in STATE_SKILLS.items():
                 if call.name == skill:
                     self.made.add((first, mark))
+
+    def is_vain(self, call: SkillCall) -> bool:
+        """Whether a call failed to put something at a piece that is as it was then."""
+        look = self.vain.get(call) if self.vain else None
+        place = number_of(call.arguments[2]) if look is not None else None
+        return place is not None and look == self._look(place)
+
+    def _look(self, place: int) -> Look:
+        """Whether a piece is open, and what is at it."""
+        piece = self.pieces.get(place)
+        there = (n for n, thing in self.things.items() if not thing.picked)
+        at = frozenset(n for n in there if n not in self.held and self.place_of(n) == place)
+        return (None if piece is None else piece.is_open), at
 
     def place_of(self, number: int) -> int | None:
         """The furniture that an entity is or is on."""

@@ -113,6 +113,28 @@ def test_nothing_explored_is_explored_again_and_only_near_things_are_picked(
     assert "Pick[Object.105]" not in [str(call) for call in made(model, now).choices().calls]
 
 
+def test_what_was_refused_is_not_tried_again_until_the_piece_changes(model: PlannerModel) -> None:
+    # The cup Object.107 lies on a bed; Object.101 and 102 are tables in kitchens.
+    now = known(4, 4)
+    for call in ("Navigate[Object.107]", "Pick[Object.107]", "Navigate[Object.101]"):
+        now.ended(call, succeeded=True)
+
+    def offered() -> list[str]:
+        return [str(call) for call in made(model, now).choices().calls]
+
+    put = "Place[Object.107, on, Object.101, None, None]"
+    assert put in offered()
+    now.ended(put, succeeded=False)
+    assert "Navigate[Object.101]" not in offered()
+    assert "Navigate[Object.102]" in offered()
+    # Somebody else walks the agent there again: still not.
+    now.near = 101
+    assert put not in offered()
+    # What was there was taken away.
+    now.told(["Remove Object.105"])
+    assert put in offered()
+
+
 def test_a_decision_with_150_entities_is_quick(model: PlannerModel) -> None:
     began = time.process_time()
     for _ in range(5):
