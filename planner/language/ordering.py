@@ -205,6 +205,10 @@ class Order:
             # "Clear everything off the table and carry it to the garage".
             gone = do.act is Act.MOVE and any(w.anchor is not Spot.ELSEWHERE for w in do.to)
             return gone and _alike(earlier.things, do.things)
+        if do.stated and earlier.to and all(w.anchor is Spot.USUAL for w in earlier.to):
+            # "Put the book away, it goes on the shelf": that says where.
+            said = bool(do.to) and all(w.anchor is not Spot.USUAL for w in do.to)
+            return earlier.act is Act.MOVE and said and _alike(earlier.things, do.things)
         brought = do.act is Act.MOVE or self._source.word(earlier.start) != "bring"
         if any(where.anchor is Spot.BACK for where in do.to):
             # What is put back has been away.

@@ -239,7 +239,8 @@ class Statements(Frames):
         ):
             i += 1
         # "My keys must be somewhere in the bedroom" is a guess, not a request.
-        binding = wish or (modal in BINDING and source.word(i) != "somewhere")
+        guessed = source.word(i) == "somewhere" and source.word(i + 1) not in ("else", "different")
+        binding = wish or (modal in BINDING and not guessed)
         if (found := self._becomes(i, things, at)) is None:
             return None
         for do in found[0]:

@@ -54,6 +54,8 @@ SAME = [
         "Put a candle on the table and another candle on the bed.",
     ),
     ("Put the cup somewhere else.", "Put the cup elsewhere."),
+    ("The cup on the desk should be somewhere else.", "The cup on the desk should be elsewhere."),
+    ("Put the book away, it goes on the shelf.", "Put the book on the shelf."),
     ("Tip the cucumber into the bowl.", "Put the cucumber into the bowl."),
     # Twice, and instead of what
     ("The cereal goes in the pantry, so put it there.", "Put the cereal in the pantry."),
