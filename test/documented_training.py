@@ -23,6 +23,9 @@ TRAINING: Mapping[str, str] = {
         "test/planner/training/learned/test_training.py"
         "::test_both_stages_are_trained_and_the_model_is_read_back"
     ),
+    "planner train planner data/whole": (
+        "test/planner/commands/test_planner_recipe.py::test_a_tiny_training_runs_to_its_end_and_resumes"
+    ),
     "planner run bedside_0 --planner learned": (
         "test/planner/planning/learned/test_learned.py::test_it_carries_out_words_it_has_never_seen"
     ),

@@ -9,7 +9,13 @@ from pathlib import Path
 from planner.app.drawing_backends import add_backend_flags, check_draws
 from planner.app.views import ViewRecipe, make_views
 from planner.bench.memory_data import DataRecipe, make_memory_data
-from planner.commands import et_training, learned_training, planner_training, skill_training
+from planner.commands import (
+    et_training,
+    learned_training,
+    planner_recipe,
+    planner_training,
+    skill_training,
+)
 from planner.training.classifier import ClassifierRecipe
 from planner.training.conversations import TRAIN_FILE
 from planner.training.detector import DetectorRecipe
@@ -123,6 +129,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     learned_training.add_learned(
         actions.add_parser("learned", help="the network of planner:=learned")
+    )
+    planner_recipe.add_arguments(
+        actions.add_parser("planner", help="the same from nothing, in one command")
     )
     skill_training.add_arguments(
         actions.add_parser("skill", help="the policy of a learned skill (skill_kind:=learned)")
@@ -248,5 +257,6 @@ _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     **et_training.ACTIONS,
     "traces": learned_training.run_traces,
     "learned": learned_training.run_learned,
+    "planner": planner_recipe.run,
     "skill": skill_training.run,
 }

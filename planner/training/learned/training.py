@@ -75,7 +75,7 @@ def train_learned(
         PlannerError: without PyTorch, without data, or for a checkpoint of another recipe.
         FileError: if data cannot be read or the model cannot be written.
     """
-    _check_torch()
+    check_torch()
     tasks = list(tasks_of(packs, recipe.without))
     if not tasks:
         raise PlannerError(f"{', '.join(map(str, packs))}: no task to learn from")
@@ -206,7 +206,8 @@ def _digest(path: Path) -> str:
     return found.hexdigest()[:16]
 
 
-def _check_torch() -> None:
+def check_torch() -> None:
+    """Raises PlannerError where PyTorch is not installed."""
     try:
         import torch  # noqa: F401
     except ImportError:

@@ -1,0 +1,82 @@
+"""`planner train planner`: the whole training in one command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tiny_models import HAS_TORCH
+
+from planner.cli import main
+from planner.commands import planner_recipe
+from planner.commands.planner_recipe import RECIPE_FILE
+from planner.planning.learned.weights import read_planner
+
+NAMES = ["tasks", "traces", "first", "practice", "planner"]
+TINY = [
+    "--house", "train_0", "--tasks", "6", "--shown", "2", "--practised", "1", "--steps", "2",
+    "--chooser-steps", "2",
+]  # fmt: skip
+needs_torch = pytest.mark.skipif(not HAS_TORCH, reason="the extra `train` (torch) is not installed")
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Stages say their names instead of running."""
+    names: list[str] = []
+    monkeypatch.setattr(planner_recipe, "check_torch", lambda: None)
+    monkeypatch.setattr(planner_recipe.Stage, "play", lambda stage: names.append(stage.name))
+    return names
+
+
+def test_finished_stages_are_not_run_again(
+    played: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["train", "planner", str(tmp_path / "a"), *TINY]
+    assert main(words) == 0
+    assert played == NAMES
+    file = tmp_path / "a" / RECIPE_FILE
+    record = json.loads(file.read_text(encoding="utf-8"))
+    assert list(record["seconds"]) == NAMES
+    # As after a kill during the last two stages.
+    del record["seconds"]["practice"], record["seconds"]["planner"]
+    file.write_text(json.dumps(record), encoding="utf-8")
+    played.clear()
+    assert main(words) == 0
+    assert played == ["practice", "planner"]
+    assert "tasks: done" in capsys.readouterr().out
+
+
+def test_bad_input_is_one_clear_error(
+    played: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["train", "planner", str(tmp_path / "a")]
+    assert main([*words, "--tasks", "0"]) == 2
+    assert "--tasks is 0, below 1" in capsys.readouterr().err
+    assert main([*words, *TINY]) == 0
+    assert main([*words, *TINY, "--seed", "3"]) == 2
+    assert "settings.seed: is 7001, not 3: name a new folder" in capsys.readouterr().err
+    (tmp_path / "a" / RECIPE_FILE).write_text("{", encoding="utf-8")
+    assert main([*words, *TINY]) == 2
+    assert RECIPE_FILE in capsys.readouterr().err
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "mine.txt").touch()
+    assert main(["train", "planner", str(tmp_path / "b")]) == 2
+    assert f"has mine.txt but no {RECIPE_FILE}" in capsys.readouterr().err
+    assert played == NAMES
+
+
+@needs_torch
+@pytest.mark.slow
+def test_a_tiny_training_runs_to_its_end_and_resumes(tmp_path: Path) -> None:
+    words = ["train", "planner", str(tmp_path / "a"), *TINY]
+    assert main(words) == 0
+    model = read_planner(tmp_path / "a" / "planner" / "planner.safetensors")
+    first = read_planner(tmp_path / "a" / "first" / "planner.safetensors")
+    # The last stage keeps the reader and the words of the first network.
+    assert model.vocabulary == first.vocabulary
+    assert int(model.notes["calls"]) > int(first.notes["calls"])
+    before = (tmp_path / "a" / RECIPE_FILE).read_bytes()
+    assert main(words) == 0
+    assert (tmp_path / "a" / RECIPE_FILE).read_bytes() == before
