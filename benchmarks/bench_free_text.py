@@ -318,13 +318,16 @@ def over_ros(
         words += ["--planner", planner_name]
         words += ["-o", f"{folder}/run"]
         given = [word for answer in answers for word in ("--answer", answer)]
-        done = subprocess.run(
-            [sys.executable, "-m", "planner.cli", "demo", *words, *given],
-            capture_output=True,
-            text=True,
-            timeout=DEMO_TIMEOUT_S,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "planner.cli", "demo", *words, *given],
+                capture_output=True,
+                text=True,
+                timeout=DEMO_TIMEOUT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return False, f"still at work after {DEMO_TIMEOUT_S:.0f} s"
     last = (done.stdout + done.stderr).strip().splitlines()[-1]
     return done.returncode == 0, last
 
@@ -387,6 +390,8 @@ def main() -> None:
         by_meaning = args.meant or args.planner != WORDS
         trial = tried(entry, house, meant if by_meaning else None, args)
         trials.append(trial)
+        if args.ros:
+            print(f"{'right' if trial.right else 'missed'}  {trial.text}", flush=True)
         if args.show and not trial.right:
             print(f"- {trial.text}\n    {trial.house}, read {trial.read}: {trial.end}", flush=True)
     without = sum(t.right and not t.asked for t in trials)
