@@ -33,7 +33,7 @@ from headless_browser import Browser, find_browser  # noqa: E402
 
 from planner.console.access import Access  # noqa: E402
 from planner.console.connection import Hub  # noqa: E402
-from planner.console.desk import Desk  # noqa: E402
+from planner.console.dispatcher import OrderDispatcher  # noqa: E402
 from planner.console.protocol import Hello  # noqa: E402
 from planner.console.server import Server  # noqa: E402
 from planner.console.session_record import SessionRecord  # noqa: E402
@@ -63,10 +63,10 @@ class World:
         self.hub = Hub()
         self.view = View(Table(self.hub.changed))
         robots = Message(show_pictures=lambda **_: None, abort=lambda _: None)
-        desk = Desk(self.view, robots, SessionRecord(""), time.monotonic)  # type: ignore[arg-type]
+        dispatcher = OrderDispatcher(self.view, robots, SessionRecord(""), time.monotonic)  # type: ignore[arg-type]
 
         def make(hello: Hello, *, may_order: bool) -> LiveShow:
-            return LiveShow(desk, Visitor(hello.session, may_order), Pictures())
+            return LiveShow(dispatcher, Visitor(hello.session, may_order), Pictures())
 
         self.server = Server(Access(port=0, read_only=True), self.hub, make)
         self.view.take("/world/info", info("agent_0"))

@@ -32,7 +32,7 @@ from std_msgs.msg import Bool
 
 from planner.console.access import DEFAULT_PORT, LOOPBACK, TOKEN, Access, access_to
 from planner.console.connection import Hub
-from planner.console.desk import Desk
+from planner.console.dispatcher import OrderDispatcher
 from planner.console.facts import asked_picture
 from planner.console.jpeg import jpeg_of
 from planner.console.live.node import StackOrders
@@ -173,12 +173,12 @@ class ConsoleNode(Node):
         record = parameters.text(self, "record", "", "file for who did what; empty = none")
         access = access_to(host, port, os.environ.get(TOKEN, ""), read_only=read_only)
         self._record = SessionRecord(record)
-        self._desk = Desk(
+        self._dispatcher = OrderDispatcher(
             self._view,
             self._orders,
             self._record,
             time.monotonic,
-            lambda delay_s: self._hub.call(delay_s, self._desk.expire_seats),
+            lambda delay_s: self._hub.call(delay_s, self._dispatcher.expire_seats),
         )
         self._server = Server(access, self._hub, self._make_show)
 
@@ -201,7 +201,7 @@ class ConsoleNode(Node):
 
     def _make_show(self, hello: Hello, *, may_order: bool) -> LiveShow:
         visitor = Visitor(hello.session, may_order, hello.name)
-        return LiveShow(self._desk, visitor, self._pictures)
+        return LiveShow(self._dispatcher, visitor, self._pictures)
 
     # Topics
 

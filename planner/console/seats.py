@@ -47,13 +47,13 @@ class Seats:
         if held is not None and held.session == session:
             del self._held[seat]
 
-    def came(self, session: str) -> None:
+    def session_joined(self, session: str) -> None:
         """A page of the session is there (again)."""
         for held in self._held.values():
             if held.session == session:
                 held.left_s = None
 
-    def went(self, session: str, now_s: float) -> tuple[str, ...]:
+    def session_left(self, session: str, now_s: float) -> tuple[str, ...]:
         """The session's last page has gone; returns the seats that it still holds for a while."""
         mine = [(seat, held) for seat, held in self._held.items() if held.session == session]
         for _, held in mine:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from planner.console.desk import Desk
+from planner.console.dispatcher import OrderDispatcher
 from planner.console.orders import Done
 from planner.console.protocol import Order, Play, Seek
 from planner.console.table import Json, Table
@@ -61,19 +61,19 @@ class LiveShow:
 
     mode = "live"
 
-    def __init__(self, desk: Desk, visitor: Visitor, pictures: Pictures) -> None:
-        """The page is announced at the desk."""
-        self._desk, self._visitor, self._pictures = desk, visitor, pictures
-        self.table = desk.view.table
-        desk.come(visitor)
+    def __init__(self, dispatcher: OrderDispatcher, visitor: Visitor, pictures: Pictures) -> None:
+        """Announces the page to the dispatcher."""
+        self._dispatcher, self._visitor, self._pictures = dispatcher, visitor, pictures
+        self.table = dispatcher.view.table
+        dispatcher.visitor_joined(visitor)
 
     def about(self) -> dict[str, Json]:
         """No more than what is in the table."""
         return {"mine": self._visitor.session[:6], "may_order": self._visitor.may_order}
 
     async def order(self, order: Order, done: Done) -> None:
-        """Passes it to the desk."""
-        self._desk.give(self._visitor, order, done)
+        """Passes it to the dispatcher."""
+        self._dispatcher.dispatch(self._visitor, order, done)
 
     async def control(self, message: Seek | Play) -> None:
         """Time cannot be moved here."""
@@ -81,19 +81,19 @@ class LiveShow:
 
     def trace(self, key: str) -> dict[str, Json] | None:
         """As in the view."""
-        return self._desk.view.trace(key)
+        return self._dispatcher.view.trace(key)
 
     def want_pictures(self, on: bool) -> None:
-        """Tells the desk."""
-        self._desk.pictures_wanted(self._visitor, on=on)
+        """Tells the dispatcher."""
+        self._dispatcher.pictures_wanted(self._visitor, on=on)
 
     def pictures(self, since: int, *, cameras: bool) -> list[tuple[int, str, bytes]]:
         """The newest of each agent."""
         return self._pictures.newer(since, cameras=cameras)
 
     def close(self) -> None:
-        """Tells the desk."""
-        self._desk.go(self._visitor)
+        """Tells the dispatcher."""
+        self._dispatcher.visitor_left(self._visitor)
 
 
 class Pictures:

@@ -1,4 +1,4 @@
-"""One page at the desk."""
+"""One page of the console."""
 
 from __future__ import annotations
 

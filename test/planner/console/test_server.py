@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 
 import pytest
 from console_messages import entity, info, state, trace
-from test_desk import Robots
+from test_dispatcher import Robots
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from planner.console import connection
 from planner.console.access import Access, access_to
 from planner.console.connection import Hub
-from planner.console.desk import Desk
+from planner.console.dispatcher import OrderDispatcher
 from planner.console.protocol import MAX_MESSAGE, Hello
 from planner.console.server import Server
 from planner.console.session_record import SessionRecord
@@ -39,10 +39,10 @@ class Site:
     def __init__(self, access: Access) -> None:
         hub = Hub()
         self.view, self.robots, self.pictures = View(Table(hub.changed)), Robots(), Pictures()
-        desk = Desk(self.view, self.robots, SessionRecord(""), lambda: 0.0)
+        dispatcher = OrderDispatcher(self.view, self.robots, SessionRecord(""), lambda: 0.0)
 
         def make(hello: Hello, *, may_order: bool) -> LiveShow:
-            return LiveShow(desk, Visitor(hello.session, may_order), self.pictures)
+            return LiveShow(dispatcher, Visitor(hello.session, may_order), self.pictures)
 
         self.hub = hub
         self.server = Server(access, hub, make)

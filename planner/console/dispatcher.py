@@ -21,7 +21,7 @@ from planner.console.visitor import Visitor
 
 
 @dataclass(slots=True)
-class Desk:
+class OrderDispatcher:
     """All pages of a running stack; used by one thread.
 
     Attributes:
@@ -59,22 +59,22 @@ class Desk:
         self._rights = Rights(self.view, self._seats, self._tries, self.now_s)
         self.view.on_judgement = self._judged
 
-    def come(self, visitor: Visitor) -> None:
-        """A page has opened; the first one that may give orders gets the operator's seat."""
+    def visitor_joined(self, visitor: Visitor) -> None:
+        """A page was opened; the first one that may give orders gets the operator's seat."""
         self._visitors.append(visitor)
-        self._seats.came(visitor.session)
+        self._seats.session_joined(visitor.session)
         if visitor.may_order and not self._seats.holder(OPERATOR, self.now_s()):
             self._seats.take(OPERATOR, visitor.session, self.now_s())
         self._show_seats()
 
-    def go(self, visitor: Visitor) -> None:
+    def visitor_left(self, visitor: Visitor) -> None:
         """A page was closed or lost: what its partner does ends, its seats stay for a moment."""
         self._visitors.remove(visitor)
         self.pictures_wanted(visitor, on=False)
         if any(other.session == visitor.session for other in self._visitors):
             return
         self._lobby.leave(visitor.session)
-        for seat in self._seats.went(visitor.session, self.now_s()):
+        for seat in self._seats.session_left(visitor.session, self.now_s()):
             if seat != OPERATOR:
                 self.orders.abort(seat)
                 self._driven.pop(seat, None)
@@ -91,7 +91,7 @@ class Desk:
         visitor.shows_pictures = on
         self.orders.show_pictures(on=any(each.shows_pictures for each in self._visitors))
 
-    def give(self, visitor: Visitor, order: Order, done: Done) -> None:
+    def dispatch(self, visitor: Visitor, order: Order, done: Done) -> None:
         """Carries out an order, or refuses it in one sentence through `done`."""
         seat = self._rights.seat_of(order)
         refusal = self._rights.refusal(visitor, order, seat)

@@ -1,0 +1,600 @@
+"""Who may do what: one page in control, one for each partner, everybody may stop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from console_messages import info, instruction, judgement
+
+from planner.console.dispatcher import OrderDispatcher
+from planner.console.lessons import LESSONS, number_of
+from planner.console.orders import Done
+from planner.console.protocol import (
+    Abort,
+    Again,
+    Approve,
+    Consent,
+    Correct,
+    Drive,
+    Finish,
+    Instruct,
+    Join,
+    Leave,
+    Order,
+    Practice,
+    Skill,
+    Stop,
+    Take,
+)
+from planner.console.seats import GRACE_S
+from planner.console.session_record import SessionRecord
+from planner.console.view import View
+from planner.console.visitor import Visitor
+from planner.world.house_checks import load_shipped_episode
+
+
+class Robots:
+    """Notes what it is asked for; ends all of it at once, or a finish when the test says so."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, ...]] = []
+        # Whether an end is held back, and those that are.
+        self.is_slow = False
+        self.waiting: list[Done] = []
+
+    def instruct(
+        self, words: str, agents: Sequence[str], dialogue: Sequence[str], done: Done
+    ) -> None:
+        self.asked.append(("instruct", words, tuple(agents), tuple(dialogue)))
+        done(True, "DONE")
+
+    def again(self, words: str, agents: Sequence[str], done: Done) -> None:
+        self.asked.append(("again", words, tuple(agents)))
+        done(True, "DONE")
+
+    def finish(self, done: Done) -> None:
+        self.asked.append(("finish",))
+        if self.is_slow:
+            self.waiting.append(done)
+        else:
+            done(True, "success")
+
+    def load(self, episode: str, done: Done) -> None:
+        self.asked.append(("load", episode))
+        done(True, "the world is ready")
+
+    def answer(self, words: str, done: Done) -> None:
+        self.asked.append(("answer", words))
+        done(True, "sent")
+
+    def cancel(self, done: Done) -> None:
+        self.asked.append(("cancel",))
+        done(True, "ends")
+
+    def stop(self, agents: Sequence[str], done: Done) -> None:
+        self.asked.append(("stop", tuple(agents)))
+        done(True, "stopped")
+
+    def skill(self, agent: str, call: str, done: Done) -> None:
+        self.asked.append(("skill", agent, call))
+        done(False, "too far")
+
+    def abort(self, agent: str) -> None:
+        self.asked.append(("abort", agent))
+
+    def drive(self, agent: str, body: str, forward: float, turn: float, done: Done) -> None:
+        self.asked.append(("drive", agent, body, forward, turn))
+        done(body != "statue", "drives" if body != "statue" else "it cannot be driven")
+
+    def approve(
+        self, agent: str, question: str, answer: Literal["yes", "no", "kind"], done: Done
+    ) -> None:
+        self.asked.append(("approve", agent, question, answer))
+        done(True, "answered")
+
+    def correct(self, correction: Correct, author: str, done: Done) -> None:
+        self.asked.append(("correct", correction.change, author))
+        done(True, "corrected")
+
+    def show_pictures(self, *, on: bool) -> None:
+        self.asked.append(("pictures", on))
+
+
+class Console:
+    """A dispatcher, its robots, and a clock that only the test moves."""
+
+    def __init__(self, view: View, record: Path, agents: Sequence[str]) -> None:
+        if agents:
+            view.take("/world/info", info(*agents))
+        self.view, self.robots, self.now_s = view, Robots(), 0.0
+        self.record = record
+        self.dispatcher = OrderDispatcher(
+            view, self.robots, SessionRecord(str(record)), lambda: self.now_s
+        )
+
+    def page(self, session: str, *, may_order: bool = True) -> Visitor:
+        visitor = Visitor(session, may_order)
+        self.dispatcher.visitor_joined(visitor)
+        return visitor
+
+    def dispatch(self, visitor: Visitor, order: Order) -> tuple[bool, str]:
+        ended: list[tuple[bool, str]] = []
+        self.dispatcher.dispatch(visitor, order, lambda good, text: ended.append((good, text)))
+        (outcome,) = ended
+        return outcome
+
+    def lines(self) -> list[dict[str, object]]:
+        return [json.loads(line) for line in self.record.read_text().splitlines()]
+
+
+@pytest.fixture
+def console(view: View, tmp_path: Path) -> Console:
+    return Console(view, tmp_path / "who.jsonl", ("agent_0", "agent_1"))
+
+
+WORDS = Instruct(type="instruct", order=1, words="Tidy.")
+PARTNER = Take(type="take", order=1, seat="agent_1")
+PICK = Skill(type="skill", order=1, agent="agent_1", call="Pick[cup_0]")
+
+
+def test_the_first_page_is_in_control_and_a_second_one_is_not(console: Console) -> None:
+    first, second = console.page("aaaaaaaa"), console.page("bbbbbbbb")
+    assert console.dispatch(first, WORDS) == (True, "DONE")
+    assert console.dispatch(second, WORDS) == (False, "this page is not in control")
+    taken = Take(type="take", order=1, seat="operator")
+    assert console.dispatch(second, taken) == (False, "another page is in control already")
+    console.dispatch(first, Leave(type="leave", order=1, seat="operator"))
+    assert console.dispatch(second, taken) == (True, "taken")
+    assert console.dispatch(second, WORDS) == (True, "DONE")
+
+
+def test_an_instruction_before_the_world_is_known_is_for_all_agents(
+    view: View, tmp_path: Path
+) -> None:
+    early = Console(view, tmp_path / "who.jsonl", ())
+    assert early.dispatch(early.page("aaaaaaaa"), WORDS) == (True, "DONE")
+    assert early.robots.asked == [("instruct", "Tidy.", (), ())]
+
+
+def test_a_page_that_may_only_look_can_only_stop(console: Console) -> None:
+    viewer = console.page("cccccccc", may_order=False)
+    answer = Approve(type="approve", order=1, agent="agent_0", question="q", answer="yes")
+    for order in (WORDS, PARTNER, PICK, answer, Correct(type="correct", order=1, change="add")):
+        assert console.dispatch(viewer, order) == (False, "this page may only look")
+    assert console.dispatch(viewer, Stop(type="stop", order=1)) == (True, "stopped")
+    assert console.robots.asked == [("stop", ("agent_0", "agent_1"))]
+
+
+def test_only_the_partner_moves_its_agent(console: Console) -> None:
+    first, second = console.page("aaaaaaaa"), console.page("bbbbbbbb")
+    assert console.dispatch(first, PICK) == (False, "this page is not the partner agent_1")
+    assert console.dispatch(second, PARTNER) == (True, "taken")
+    assert console.dispatch(first, PARTNER) == (False, "another page is agent_1 already")
+    assert console.dispatch(second, PICK) == (False, "too far")
+    assert console.robots.asked[-1] == ("skill", "agent_1", "Pick[cup_0]")
+    # The instruction is for who is left.
+    console.dispatch(first, WORDS)
+    assert console.robots.asked[-1] == ("instruct", "Tidy.", ("agent_0",), ())
+
+
+@pytest.mark.parametrize("running", [1, 2])
+def test_an_agent_that_follows_an_instruction_is_no_seat(console: Console, running: int) -> None:
+    page = console.page("aaaaaaaa")
+    console.view.take("/instruct/status", instruction(running, "agent_0", "agent_1"))
+    good, text = console.dispatch(page, PARTNER)
+    assert not good
+    assert text == "agent_1 follows the instruction that is running; end that first"
+    console.view.take("/instruct/status", instruction(3, "agent_0", "agent_1"))
+    assert console.dispatch(page, PARTNER) == (True, "taken")
+
+
+def test_there_is_no_partner_of_one_agent_nor_an_unknown_one(console: Console) -> None:
+    page = console.page("aaaaaaaa")
+    unknown = Take(type="take", order=1, seat="agent_7")
+    assert (
+        console.dispatch(page, unknown)[1]
+        == "there is no agent agent_7; there are: agent_0, agent_1"
+    )
+    console.view.take("/world/info", info("agent_0"))
+    alone = Take(type="take", order=1, seat="agent_0")
+    assert "needs a second one" in console.dispatch(page, alone)[1]
+
+
+def test_a_partner_that_is_lost_stops_and_finds_its_seat_after_a_reload(console: Console) -> None:
+    page, other = console.page("aaaaaaaa"), console.page("bbbbbbbb")
+    console.dispatch(page, PARTNER)
+    console.dispatcher.visitor_left(page)
+    assert console.robots.asked[-1] == ("abort", "agent_1")
+    assert console.dispatch(other, PARTNER)[0] is False
+    again = console.page("aaaaaaaa")
+    console.now_s += GRACE_S * 2
+    assert console.dispatch(again, PICK)[1] == "too far"
+    console.dispatcher.visitor_left(again)
+    console.now_s += GRACE_S + 1
+    assert console.dispatch(other, PARTNER) == (True, "taken")
+
+
+def drive(forward: float = 1.0, turn: float = 0.0) -> Drive:
+    return Drive(type="drive", order=1, agent="agent_1", forward=forward, turn=turn)
+
+
+def test_only_the_partner_drives_its_agent(console: Console) -> None:
+    first, second = console.page("aaaaaaaa"), console.page("bbbbbbbb")
+    assert console.dispatch(first, drive()) == (False, "this page is not the partner agent_1")
+    console.dispatch(second, PARTNER)
+    assert console.dispatch(second, drive(0.5, -1.0)) == (True, "drives")
+    assert console.robots.asked[-1] == ("drive", "agent_1", "robot", 0.5, -1.0)
+    console.dispatch(second, Leave(type="leave", order=1, seat="agent_1"))
+    assert console.robots.asked[-1] == ("abort", "agent_1")
+    assert console.dispatch(second, drive())[0] is False
+
+
+def test_a_robot_is_driven_only_by_who_is_also_in_control(console: Console) -> None:
+    real = info("agent_0", "agent_1")
+    real.simulated = False
+    console.view.take("/world/info", real)
+    operator, other = console.page("aaaaaaaa"), console.page("bbbbbbbb")
+    console.dispatch(other, PARTNER)
+    refused = (False, "a robot is driven only by the page that is also in control")
+    assert console.dispatch(other, drive()) == refused
+    console.dispatch(other, Leave(type="leave", order=1, seat="agent_1"))
+    console.dispatch(operator, PARTNER)
+    assert console.dispatch(operator, drive()) == (True, "drives")
+
+
+def test_what_was_stopped_drives_again_only_after_the_keys_were_let_go(console: Console) -> None:
+    page, viewer = console.page("aaaaaaaa"), console.page("bbbbbbbb", may_order=False)
+    console.dispatch(page, PARTNER)
+    console.dispatch(page, drive())
+    console.dispatch(viewer, Stop(type="stop", order=1))
+    halted = (False, "agent_1 was stopped: let go of the keys first")
+    assert console.dispatch(page, drive()) == halted
+    assert console.dispatch(page, drive(0.5)) == halted
+    assert console.robots.asked[-1] == ("stop", ("agent_0", "agent_1"))
+    console.dispatch(page, drive(0.0))
+    assert console.dispatch(page, drive()) == (True, "drives")
+
+
+def test_only_what_changes_in_a_drive_is_recorded(console: Console) -> None:
+    page = console.page("aaaaaaaa")
+    console.dispatch(page, PARTNER)
+    for forward in (1.0, 1.0, 1.0, 0.5, 0.5, 0.0, 0.0):
+        console.dispatch(page, drive(forward))
+    drives = [line["order"] for line in console.lines() if line["what"] == "drive"]
+    assert [each["forward"] for each in drives] == [1.0, 0.5, 0.0]  # type: ignore[index]
+    statues = info("agent_0", "agent_1")
+    statues.bodies = ["statue", "statue"]
+    console.view.take("/world/info", statues)
+    assert console.dispatch(page, drive()) == (False, "it cannot be driven")
+    assert console.lines()[-1]["text"] == "it cannot be driven"
+
+
+def test_a_second_tab_of_a_session_keeps_its_agent_going(console: Console) -> None:
+    one, two = console.page("aaaaaaaa"), console.page("aaaaaaaa")
+    console.dispatch(one, PARTNER)
+    console.dispatcher.visitor_left(one)
+    assert ("abort", "agent_1") not in console.robots.asked
+    assert console.dispatch(two, Abort(type="abort", order=1, agent="agent_1")) == (True, "ends")
+
+
+def test_cameras_are_shown_while_a_page_shows_them(console: Console) -> None:
+    page = console.page("aaaaaaaa")
+    console.dispatcher.pictures_wanted(page, on=True)
+    assert console.robots.asked[-1] == ("pictures", True)
+    other = console.page("bbbbbbbb")
+    console.dispatcher.pictures_wanted(other, on=True)
+    console.dispatcher.visitor_left(page)
+    assert console.robots.asked[-1] == ("pictures", True)
+    console.dispatcher.visitor_left(other)
+    assert console.robots.asked[-1] == ("pictures", False)
+
+
+def test_who_did_what_is_recorded(console: Console) -> None:
+    first, second = console.page("aaaaaaaa"), console.page("bbbbbbbb")
+    console.dispatch(first, WORDS)
+    console.dispatch(second, WORDS)
+    lines = console.lines()
+    assert [(line["who"], line["what"]) for line in lines] == [
+        ("page aaaaaa", "instruct"),
+        ("page aaaaaa", "instruct ended"),
+        ("page bbbbbb", "instruct"),
+    ]
+    assert lines[0]["order"] == {"words": "Tidy.", "dialogue": []}
+    assert lines[1]["text"] == "DONE"
+    assert lines[2]["refused"] == "this page is not in control"
+    shown = console.view.table.section("log")
+    assert [row["text"] for row in shown.values()] == ["instruct “Tidy.”: DONE"]  # type: ignore[index, call-overload]
+
+
+AGAIN = Again(type="again", order=1)
+
+
+def tried(console: Console, percent: float, status: int) -> None:
+    """A try that the judge saw begin and end."""
+    names = {f"part__{i}": i < percent * 4 for i in range(4)}
+    console.view.take("/evaluation", judgement(1.0, 0, **names))
+    console.view.take("/evaluation/result", judgement(2.0, status, **names))
+
+
+def test_a_task_is_tried_three_times_and_the_best_one_counts(console: Console) -> None:
+    page, other = console.page("aaaaaaaa"), console.page("bbbbbbbb")
+    assert console.dispatch(page, AGAIN) == (False, "no task was begun at this console")
+    console.dispatch(page, WORDS)
+    tried(console, 0.25, 2)
+    assert console.dispatch(other, AGAIN) == (False, "this page is not in control")
+    assert console.dispatch(page, AGAIN) == (True, "DONE")
+    assert console.robots.asked[-1] == ("again", "Tidy.", ())
+    tried(console, 0.5, 2)
+    console.dispatch(page, AGAIN)
+    tried(console, 0.25, 2)
+    assert console.dispatch(page, AGAIN) == (False, "the task had its 3 tries")
+    shown = console.view.table.get("tries", "now")
+    assert isinstance(shown, dict)
+    assert (shown["best"], shown["again"]) == (2, "the task had its 3 tries")
+    ends = [line for line in console.lines() if line["what"] == "try ended"]
+    assert [(e["try"], e["percent"], e["best"]) for e in ends] == [
+        (1, 0.25, 1),
+        (2, 0.5, 2),
+        (3, 0.25, 2),
+    ]
+    # Every line says of which try it is.
+    assert [line["try"] for line in console.lines() if line["what"] == "again ended"] == [2, 3]
+    # Another task begins with its first try.
+    console.dispatch(page, Instruct(type="instruct", order=1, words="Clean."))
+    assert console.lines()[-1]["try"] == 1
+
+
+def test_a_success_ends_the_tries(console: Console) -> None:
+    page = console.page("aaaaaaaa")
+    console.dispatch(page, WORDS)
+    # The verdict of before is repeated until the judge begins anew; it is not of this try.
+    console.view.take("/evaluation/result", judgement(0.5, 1, part=True))
+    assert console.lines()[-1]["what"] != "try ended"
+    tried(console, 1.0, 1)
+    assert console.lines()[-1]["state"] == "succeeded"
+    assert console.dispatch(page, AGAIN) == (False, "the task has succeeded")
+
+
+def test_an_answer_that_continues_a_dialogue_is_of_the_same_try(console: Console) -> None:
+    page = console.page("aaaaaaaa")
+    console.dispatch(page, WORDS)
+    more = Instruct(type="instruct", order=1, words="Tidy.", dialogue=["What?", "The table."])
+    console.dispatch(page, more)
+    assert console.lines()[-1]["try"] == 1
+    console.view.take("/instruct/status", instruction(1, "agent_0"))
+    assert console.dispatch(page, AGAIN) == (False, "the instruction is running; end it first")
+
+
+def test_a_try_that_was_stopped_is_over_when_the_next_one_begins(console: Console) -> None:
+    page = console.page("aaaaaaaa")
+    console.dispatch(page, WORDS)
+    console.view.take("/evaluation", judgement(1.0, 0, one=True, two=False))
+    console.dispatch(page, AGAIN)
+    (ended,) = (line for line in console.lines() if line["what"] == "try ended")
+    assert (ended["try"], ended["percent"], ended["state"]) == (1, 0.5, "failed")
+    assert ended["who"] == page.who
+
+
+def test_consent_to_training_is_recorded_and_shown_and_can_be_taken_back(console: Console) -> None:
+    page, viewer = console.page("aaaaaaaa"), console.page("bbbbbbbb", may_order=False)
+    for yes in (True, False):
+        said = Consent(type="consent", order=1, yes=yes)
+        assert console.dispatch(page, said)[0] is True
+        assert console.view.table.get("seats", "consents") == {"aaaaaa": yes}
+        assert console.dispatch(viewer, said) == (False, "this page may only look")
+    lines = [
+        line for line in console.lines() if line["what"] == "consent" and "refused" not in line
+    ]
+    assert [(line["who"], line["order"]) for line in lines] == [
+        (page.who, {"yes": True}),
+        (page.who, {"yes": False}),
+    ]
+
+
+JOIN = Join(type="join", order=1)
+
+
+def test_two_persons_are_paired_as_the_partners_of_two_agents(console: Console) -> None:
+    one, two, three = (console.page(name * 8) for name in "abc")
+    world = info("agent_0", "agent_1")
+    world.episode_json = json.dumps({"instruction": "Lay the table."})
+    console.view.take("/world/info", world)
+    assert console.dispatch(one, JOIN) == (True, "waits for a second person")
+    assert console.view.table.get("seats", "lobby") == ["aaaaaa"]
+    assert console.dispatch(one, JOIN) == (True, "waits for a second person")
+    assert console.dispatch(two, JOIN) == (True, "you are agent_1")
+    assert console.view.table.get("seats", "lobby") == []
+    seats = console.view.table.get("seats", "now")
+    assert isinstance(seats, dict)
+    assert {seat: held["session"] for seat, held in seats.items()} == {  # type: ignore[index, call-overload]
+        "operator": "aaaaaa",
+        "agent_0": "aaaaaa",
+        "agent_1": "bbbbbb",
+    }
+    first = Skill(type="skill", order=1, agent="agent_0", call="Pick[cup_0]")
+    assert console.dispatch(one, first)[1] == "too far"
+    assert console.dispatch(two, PICK)[1] == "too far"
+    assert console.dispatch(two, first) == (False, "this page is not the partner agent_0")
+    paired = [(e["who"], e["seat"]) for e in console.lines() if e["what"] == "paired"]
+    assert paired == [(one.who, "agent_0"), (two.who, "agent_1")]
+    assert console.dispatch(three, JOIN) == (False, "another page is agent_0 already")
+    assert console.dispatch(two, JOIN) == (False, "this page is agent_1 already")
+    # The task is that of the episode; another try tells nobody anything.
+    assert console.dispatch(one, WORDS) == (
+        False,
+        "all agents are persons; one has to leave its seat first",
+    )
+    tried(console, 0.5, 2)
+    assert console.dispatch(one, AGAIN)[0] is True
+    assert console.robots.asked[-1] == ("again", "", ())
+    assert console.lines()[-1]["try"] == 2
+
+
+FINISH = Finish(type="finish", order=1)
+
+
+def pair(console: Console) -> tuple[Visitor, Visitor]:
+    one, two = console.page("aaaaaaaa"), console.page("bbbbbbbb")
+    world = info("agent_0", "agent_1")
+    world.episode_json = json.dumps({"instruction": "Lay the table."})
+    console.view.take("/world/info", world)
+    console.dispatch(one, JOIN)
+    console.dispatch(two, JOIN)
+    return one, two
+
+
+def test_two_persons_end_their_try_or_it_ends_when_all_is_done(console: Console) -> None:
+    one, two = pair(console)
+    three = console.page("cccccccc")
+    console.view.take("/evaluation", judgement(1.0, 0, cup=True, book=False))
+    assert ("finish",) not in console.robots.asked
+    words = "only who does the task ends it; this page is not a partner"
+    assert console.dispatch(three, FINISH) == (False, words)
+    assert console.dispatch(two, FINISH) == (True, "success")
+    console.view.take("/evaluation/result", judgement(2.0, 2, cup=True, book=False))
+    nothing = "nobody does a task alone here: a planner ends what it was told"
+    assert console.dispatch(two, FINISH) == (False, nothing)
+    console.dispatch(one, AGAIN)
+    before = console.robots.asked.count(("finish",))
+    console.view.take("/evaluation", judgement(3.0, 0, cup=True, book=False))
+    console.view.take("/evaluation", judgement(4.0, 0, cup=True, book=True))
+    assert console.robots.asked.count(("finish",)) == before + 1
+    console.view.take("/evaluation/result", judgement(4.0, 1, cup=True, book=True))
+    ends = [line for line in console.lines() if line["what"] == "try ended"]
+    assert [(end["try"], end["state"], end["percent"]) for end in ends] == [
+        (1, "failed", 0.5),
+        (2, "succeeded", 1.0),
+    ]
+
+
+def test_who_is_in_control_loads_an_episode_to_practise_with(console: Console) -> None:
+    page, other = console.page("aaaaaaaa"), console.page("bbbbbbbb")
+    second = Practice(type="practice", order=1, lesson=2)
+    assert console.dispatch(other, second) == (False, "this page is not in control")
+    console.view.take("/instruct/status", instruction(1, "agent_0"))
+    assert console.dispatch(page, second) == (False, "the instruction is running; end it first")
+    console.view.take("/instruct/status", instruction(3, "agent_0"))
+    robot = info("agent_0", "agent_1")
+    robot.simulated = False
+    console.view.take("/world/info", robot)
+    assert "only a simulator" in console.dispatch(page, second)[1]
+    console.view.take("/world/info", info("agent_0", "agent_1"))
+    assert console.dispatch(page, second)[0] is True
+    assert console.robots.asked[-1] == ("load", "bedside_0")
+    assert console.view.table.get("practice", "done") is None
+    console.view.take("/evaluation", judgement(1.0, 0, clock=True))
+    assert console.robots.asked[-1] == ("finish",)
+    console.view.take("/evaluation/result", judgement(1.0, 1, clock=True))
+    assert console.view.table.get("practice", "done") == [2]
+
+
+def test_an_episode_to_practise_with_is_tried_again_by_the_person_and_begins_anew(
+    console: Console,
+) -> None:
+    page = console.page("aaaaaaaa")
+    console.view.take("/world/info", info("agent_0", "agent_1"))
+    second = Practice(type="practice", order=1, lesson=2)
+    console.dispatch(page, second)
+    console.dispatch(page, PARTNER)
+    for number in (1, 2):
+        console.view.take("/evaluation", judgement(float(number), 0, clock=False))
+        console.dispatch(page, FINISH)
+        console.view.take("/evaluation/result", judgement(float(number), 2, clock=False))
+        assert console.lines()[-1]["try"] == number
+        # One of its agents is free, but no planner gets the words.
+        assert console.dispatch(page, AGAIN)[0] is True
+        assert console.robots.asked[-1] == ("again", "", ("agent_0",))
+    console.dispatch(page, second)
+    assert console.lines()[-1]["try"] == 1
+
+
+@pytest.mark.parametrize("verdict_is_first", [True, False])
+def test_persons_may_end_a_try_before_the_judge_has_said_anything_of_it(
+    console: Console, verdict_is_first: bool
+) -> None:
+    page = console.page("aaaaaaaa")
+    console.view.take("/world/info", info("agent_0", "agent_1"))
+    assert console.dispatch(page, Practice(type="practice", order=1, lesson=2))[0] is True
+    console.dispatch(page, PARTNER)
+    console.robots.is_slow = True
+    answers: list[tuple[bool, str]] = []
+    console.dispatcher.dispatch(page, FINISH, lambda good, text: answers.append((good, text)))
+    verdict = judgement(1.0, 2, clock=False)
+    if verdict_is_first:
+        console.view.take("/evaluation/result", verdict)
+    console.robots.waiting.pop()(True, "failure")
+    if not verdict_is_first:
+        console.view.take("/evaluation/result", verdict)
+    assert answers == [(True, "failure")]
+    assert console.lines()[-1]["what"] in ("try ended", "finish ended")
+    ends = [line for line in console.lines() if line["what"] == "try ended"]
+    assert [(end["try"], end["state"], end["percent"]) for end in ends] == [(1, "failed", 0.0)]
+
+
+def test_the_episodes_to_practise_with_are_of_each_type_and_in_one_house() -> None:
+    types, houses = set(), set()
+    for number, lesson in enumerate(LESSONS, 1):
+        episode, house = load_shipped_episode(lesson.episode)
+        assert number_of(episode.instruction) == number
+        assert episode.split == "train"
+        types |= set(episode.task_types)
+        houses.add(house.name)
+    assert len(types) == 4
+    assert len(houses) == 1
+    assert number_of("Tidy.") == 0
+
+
+def test_a_planner_ends_what_it_was_told(console: Console) -> None:
+    page = console.page("aaaaaaaa")
+    console.dispatch(page, PARTNER)
+    console.dispatch(page, WORDS)
+    console.view.take("/evaluation", judgement(1.0, 0, cup=True))
+    assert ("finish",) not in console.robots.asked
+    assert console.dispatch(page, FINISH)[0] is False
+
+
+def test_who_leaves_the_lobby_or_is_lost_is_not_paired(console: Console) -> None:
+    one, two, three = (console.page(name * 8) for name in "abc")
+    console.dispatch(one, JOIN)
+    assert console.dispatch(one, Join(type="join", order=1, on=False)) == (True, "waits no longer")
+    assert console.dispatch(two, JOIN) == (True, "waits for a second person")
+    console.dispatcher.visitor_left(two)
+    assert console.dispatch(three, JOIN) == (True, "waits for a second person")
+    assert console.dispatch(one, JOIN) == (True, "you are agent_1")
+
+
+def test_nobody_is_paired_while_the_agents_follow_an_instruction(console: Console) -> None:
+    page = console.page("aaaaaaaa")
+    console.view.take("/instruct/status", instruction(1, "agent_0"))
+    text = "agent_0 follows the instruction that is running; end that first"
+    assert console.dispatch(page, JOIN) == (False, text)
+    console.view.take("/world/info", info("agent_0"))
+    console.view.take("/instruct/status", instruction(3, "agent_0"))
+    assert (
+        console.dispatch(page, JOIN)[1] == "agent_0 is the only agent; a partner needs a second one"
+    )
+
+
+def test_nobody_ends_what_another_page_does_by_leaving_its_seat(console: Console) -> None:
+    one, two = console.page("aaaaaaaa"), console.page("bbbbbbbb")
+    console.dispatch(one, PARTNER)
+    leave = Leave(type="leave", order=1, seat="agent_1")
+    assert console.dispatch(two, leave) == (False, "this page is not agent_1")
+    assert ("abort", "agent_1") not in console.robots.asked
+    assert console.dispatch(one, leave) == (True, "left")
+
+
+def test_what_a_person_does_is_shown_until_it_has_ended(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, waiting = console.page("aaaaaaaa"), []
+    console.dispatch(page, PARTNER)
+    monkeypatch.setattr(console.robots, "skill", lambda agent, call, done: waiting.append(done))
+    console.dispatcher.dispatch(page, PICK, lambda good, text: None)
+    assert console.view.table.get("agents", "agent_1/doing") == "Pick[cup_0]"
+    waiting[0](True, "done")
+    assert console.view.table.get("agents", "agent_1/doing") is None
