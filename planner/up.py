@@ -35,6 +35,9 @@ from planner.warm_start import can_fork, load_common
 from planner.world.errors import PlannerError
 from planner.world.share import install_prefixes
 
+# Started as programs of their own: a fork would hold the geometry and path search of the others, a
+# quarter of its memory, for nothing.
+LIGHT = ("console",)
 _COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
 
 
@@ -205,7 +208,7 @@ def _command(
         restart_words=_words(again, environment, folder / f"{spec.name}_again.yaml"),
         respawn=spec.respawn,
         ends_run=spec.ends_run,
-        warm=warm,
+        warm=warm and spec.executable not in LIGHT,
         stops_last=spec.stops_last,
     )
 

@@ -16,8 +16,8 @@ from planner.console.trails import Trail
 from planner.models.price_table import PriceTable
 from planner.replay.report.floor_plan import floor_plan_of
 from planner.world import topics
-from planner.world.errors import PlannerError
-from planner.world.house_checks import house_from_json
+from planner.world.errors import FileError, PlannerError
+from planner.world.house_text import parse_house
 from planner.world.memory_wire import stamp_seconds
 
 # Rows that are kept of each list.
@@ -169,17 +169,14 @@ class View:
                 self._of_agents[found[2]](found[1], content)
         except facts.MALFORMED as error:
             self._folded.unreadable += 1
-            self.table.set(
-                "health",
-                "console",
-                {
-                    "level": "error",
-                    "message": f"{self._folded.unreadable} messages could not be read, "
-                    f"the last one on {name}: {facts.text(error, 200)}",
-                    "hardware": "",
-                    "values": {},
-                },
-            )
+            words = f"{self._folded.unreadable} messages could not be read, the last one on {name}"
+            self._warn("console", f"{words}: {facts.text(error, 200)}", level="error")
+
+    def _warn(self, what: str, message: str, level: str = "warning") -> None:
+        """Adds a line to the health of the stack."""
+        text = facts.text(message)
+        line: dict[str, Json] = {"level": level, "message": text, "hardware": "", "values": {}}
+        self.table.set("health", what, line)
 
     def trace(self, key: str) -> dict[str, Json] | None:
         """Prompt and reply of a model call; None if it is no longer kept."""
@@ -218,12 +215,16 @@ class View:
             return
         self._folded.house = text
         self.table.drop("world", "plan")
+        self.table.drop("health", "house")
         if not text:
             return
         try:
-            plan = floor_plan_of(house_from_json(text, "house_json"))
-        except PlannerError:
-            # A world of another kind, such as a scene graph: its boxes are drawn without walls.
+            plan = floor_plan_of(parse_house(text, "house_json"))
+        except (PlannerError, *facts.MALFORMED) as error:
+            # A world of another kind, such as a scene graph, or a house that cannot be: its boxes
+            # are drawn without walls.
+            if isinstance(error, FileError) and error.field == "version":
+                self._warn("house", f"drawn without walls: {error}")
             return
         self.table.set("world", "plan", asdict(plan))
 

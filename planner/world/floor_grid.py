@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -108,6 +107,8 @@ class FloorGrid:
     @staticmethod
     def of(house: House, radius_m: float, cell_m: float = CELL_M) -> FloorGrid:
         """The grid of a house's rooms without its walls and furniture, shrunk by the radius."""
+        import cv2  # As heavy as a page's server, which only asks for corners.
+
         x0, y0, x1, y1 = house.bounds_m
         columns = math.ceil((x1 - x0) / cell_m)
         rows = math.ceil((y1 - y0) / cell_m)
@@ -232,6 +233,8 @@ def _rasterise(
     house: House, origin_m: tuple[float, float], shape: tuple[int, int], fine_m: float
 ) -> NDArray[np.uint8]:
     """(rows, columns) at the fine pitch: 1 if neither wall nor furniture is."""
+    import cv2
+
     rows, columns = shape
     canvas = np.zeros((rows * _OVERSAMPLING, columns * _OVERSAMPLING), np.uint8)
     if house.graph is not None:
@@ -296,6 +299,8 @@ def connected_parts(free: BoolGrid) -> IntGrid:
 
     Four-connected, since a diagonal step needs both cells that it passes between.
     """
+    import cv2
+
     # OpenCV's algorithm that numbers parts in the order of their first cells.
     _, labels = cv2.connectedComponentsWithAlgorithm(
         free.astype(np.uint8), 4, cv2.CV_32S, cv2.CCL_WU

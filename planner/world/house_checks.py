@@ -6,7 +6,6 @@ the entity's name.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from planner.world.geometry import FloatArray
 from planner.world.graph_file import is_graph
 from planner.world.graph_house import house_of_document
 from planner.world.house import HOUSE_VERSION, Door, Furniture, House
+from planner.world.house_text import parse_house, parse_json
 from planner.world.nearest import did_you_mean
 from planner.world.object_checks import object_findings
 from planner.world.reach import Reach, reach_of
@@ -38,13 +38,10 @@ TOLERANCE_M = 0.001
 _WALL_TOLERANCE_M = 0.02
 # Floor on either side of an opening that must stay clear.
 _DOORWAY_M = 0.5
-# Limits for untrusted input: length of texts, length of names shown, size of a house. Data sets
-# have houses of 60 m.
-_MAX_CHARS = 16_000_000
+# Of an untrusted name.
 _SHOWN_CHARS = 80
 # A longer list of names is no help in a message.
 _MAX_LISTED = 30
-_MAX_SIDE_M = 150.0
 # Points all over a rectangle, in fractions of its size.
 _SPREAD = np.array([(x, y) for x in (-0.4, 0.0, 0.4) for y in (-0.4, 0.0, 0.4)])
 
@@ -229,10 +226,7 @@ def house_from_json(text: str, source: str) -> House:
     Raises:
         FileError: with source, field and reason of the first finding.
     """
-    house = parse_model(upgraded(_json(text, source), HOUSE_VERSION, source), House, source)
-    x0, y0, x1, y1 = house.bounds_m
-    if not (x1 - x0 <= _MAX_SIDE_M and y1 - y0 <= _MAX_SIDE_M):
-        raise FileError(source, "rooms", f"the house is larger than {_MAX_SIDE_M:g} m")
+    house = parse_house(text, source)
     _refuse(source, _unusable(house, default_catalogue()))
     return house
 
@@ -245,20 +239,11 @@ def episode_from_json(text: str, house_text: str, source: str) -> tuple[Episode,
         FileError: with source, field and reason of the first finding.
     """
     house = house_from_json(house_text, source)
-    episode = parse_model(upgraded(_json(text, source), EPISODE_VERSION, source), Episode, source)
+    episode = parse_model(
+        upgraded(parse_json(text, source), EPISODE_VERSION, source), Episode, source
+    )
     _refuse(source, _unplayable(episode, house, default_catalogue()))
     return episode, house
-
-
-def _json(text: str, source: str) -> object:
-    if len(text) > _MAX_CHARS:
-        raise FileError(source, "", f"has more than {_MAX_CHARS} characters")
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise FileError(source, "", f"is not well formed: {error}") from None
-    except RecursionError:
-        raise FileError(source, "", "is nested too deeply") from None
 
 
 def _find(path_or_name: Path | str, shipped: Callable[[], Mapping[str, Path]], what: str) -> Path:

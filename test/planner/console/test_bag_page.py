@@ -16,9 +16,12 @@ import numpy as np
 import pytest
 from headless_browser import Browser
 from made_bags import Recording, jpeg, new
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
 from test_server import Page
 from websockets.sync.client import connect
 
+from planner import cli
 from planner.console.access import access_to
 from planner.console.bag_console import BagShow
 from planner.console.connection import Hub
@@ -196,8 +199,10 @@ def test_the_command_serves_a_bag_until_it_is_stopped(tmp_path: Path, small_hous
         assert process.wait(60.0) == 0
 
 
-@pytest.mark.parametrize("kind", ["empty", "foreign", "missing", "text"])
-def test_a_bag_that_cannot_be_shown_is_refused_in_one_line(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["empty", "foreign", "missing", "text", "newer", "no beginning"])
+def test_a_bag_that_cannot_be_shown_is_refused_in_one_line(
+    tmp_path: Path, small_house: House, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "bag"
     if kind in ("empty", "foreign"):
         made = Recording(folder)
@@ -207,10 +212,42 @@ def test_a_bag_that_cannot_be_shown_is_refused_in_one_line(tmp_path: Path, kind:
     elif kind == "text":
         folder.mkdir()
         (folder / "bag_0.mcap").write_text("no bag at all")
+    elif kind == "newer":
+        # Of a future rosbag2; ours are read without this file.
+        types = get_typestore(Stores.ROS2_HUMBLE)
+        with Writer(folder, version=9, storage_plugin=StoragePlugin.SQLITE3) as writer:
+            writer.add_connection("/map", "nav_msgs/msg/OccupancyGrid", typestore=types)
+        description = folder / "metadata.yaml"
+        description.write_text(description.read_text().replace("version: 9", "version: 99"))
+    elif kind == "no beginning":
+        (file,) = recorded(folder, small_house).glob("*.mcap")
+        file.write_bytes(file.read_bytes()[100:])
     with pytest.raises(PlannerError) as refused:
         Bag(folder)
     assert str(folder) in str(refused.value)
-    assert "\n" not in str(refused.value)
+    if kind == "newer":
+        assert "99 is not supported; the newest known is 9" in str(refused.value)
+    assert cli.main(["console", str(folder), "--port", "0"]) != 0
+    assert capsys.readouterr() == ("", f"error: {refused.value}\n")
+
+
+def test_a_bag_without_its_end_is_shown_up_to_its_last_complete_record(
+    tmp_path: Path, small_house: House
+) -> None:
+    (file,) = recorded(tmp_path / "bag", small_house).glob("*.mcap")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-40])
+    opened = Bag(tmp_path / "bag")
+    assert opened.note == "cut short"
+    view = View(Table())
+    for topic, message in opened.messages(-1.0, opened.duration_s):
+        view.take(topic, message.content())
+    assert view.agents == ("agent_0",)
+    assert view.table.get("health", "console") is None
+    # Its only chunk of messages is not complete.
+    file.write_bytes(whole[: len(whole) // 4])
+    with pytest.raises(PlannerError, match="has no messages that the console shows"):
+        Bag(tmp_path / "bag")
 
 
 def test_a_message_of_another_layout_is_counted(tmp_path: Path, small_house: House) -> None:

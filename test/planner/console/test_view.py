@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from types import SimpleNamespace as Message
 
 import numpy as np
@@ -64,6 +67,36 @@ def test_the_plan_of_the_house_comes_with_the_world(view: View, small_house: Hou
     assert view.agents == ("agent_0", "agent_1")
     view.take("world/info", info("agent_0", house_json="{}"))
     assert view.table.get("world", "plan") is None
+
+
+def test_a_house_of_a_newer_version_is_drawn_without_walls_and_the_page_says_so(
+    view: View, small_house: House
+) -> None:
+    newer = {**json.loads(small_house.model_dump_json(by_alias=True)), "version": 99}
+    view.take("world/info", info("agent_0", house_json=json.dumps(newer)))
+    assert view.table.get("world", "plan") is None
+    said = view.table.get("health", "house")
+    assert isinstance(said, dict)
+    assert "version 99 is not supported" in said["message"]
+    view.take("world/info", info("agent_0", house_json=""))
+    assert view.table.get("health", "house") is None
+
+
+def test_a_page_needs_neither_path_search_nor_vision(small_house: House) -> None:
+    """Both would take a quarter of its memory."""
+    text = small_house.model_dump_json(by_alias=True)
+    script = (
+        "import sys, types;"
+        "import planner.console.server, planner.console.dispatcher as d;"
+        "from planner.console.view import View; from planner.console.table import Table;"
+        "from planner.console.lessons import number_of; assert number_of('x') == 0;"
+        "view = View(Table()); view._draw_house(sys.stdin.read());"
+        "assert view.table.get('world', 'plan');"
+        "print([m for m in ('scipy', 'cv2', 'planner.world.house_checks') if m in sys.modules])"
+    )
+    words = [sys.executable, "-c", script]
+    ended = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr) == ("[]\n", "")
 
 
 def test_a_message_of_another_kind_is_counted_and_changes_nothing_else(view: View) -> None:
