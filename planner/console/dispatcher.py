@@ -202,10 +202,12 @@ class OrderDispatcher:
 
     def _finish(self, done: Done) -> None:
         self._is_ending = True
+        asked = self._tries.running()
 
         def ended(good: bool, text: str) -> None:
             self._is_ending = False
-            if good:
+            # The verdict may be long there, and the next try have begun.
+            if good and asked is not None and self._tries.running() is asked:
                 # The judge may not have said anything since the try began, and its verdict may
                 # have come before this answer.
                 self._tries.expect_verdict()

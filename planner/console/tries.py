@@ -85,6 +85,12 @@ class Tries:
             self._tries[-1].state = "failed"
             return self._tries[-1]
 
+    def running(self) -> Try | None:
+        """The running try; None if there is none."""
+        with self._lock:
+            last = self._tries[-1] if self._tries else None
+            return last if last is not None and last.state == "running" else None
+
     def is_open(self) -> bool:
         """Whether persons do a try by themselves now."""
         with self._lock:

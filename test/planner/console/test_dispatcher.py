@@ -535,6 +535,23 @@ def test_persons_may_end_a_try_before_the_judge_has_said_anything_of_it(
     assert [(end["try"], end["state"], end["percent"]) for end in ends] == [(1, "failed", 0.0)]
 
 
+def test_a_late_answer_to_an_end_does_not_end_the_next_try(console: Console) -> None:
+    page = console.page("aaaaaaaa")
+    console.view.take("/world/info", info("agent_0", "agent_1"))
+    console.dispatch(page, Practice(type="practice", order=1, lesson=2))
+    console.dispatch(page, PARTNER)
+    console.view.take("/evaluation", judgement(0.5, 0, clock=False))
+    console.robots.is_slow = True
+    console.dispatcher.dispatch(page, FINISH, lambda good, text: None)
+    answer = console.robots.waiting.pop()
+    console.view.take("/evaluation/result", judgement(1.0, 2, clock=False))
+    console.robots.is_slow = False
+    assert console.dispatch(page, AGAIN)[0] is True
+    answer(True, "failure")
+    ends = [line["try"] for line in console.lines() if line["what"] == "try ended"]
+    assert ends == [1]
+
+
 def test_the_episodes_to_practise_with_are_of_each_type_and_in_one_house() -> None:
     types, houses = set(), set()
     for number, lesson in enumerate(LESSONS, 1):
