@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 
 import rclpy
-from pydantic_core import PydanticSerializationError
 from rclpy.exceptions import InvalidHandle, ROSInterruptException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
@@ -76,10 +75,11 @@ def run_node(
         return _report(str(error), EXIT_FAILED)
     except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
         return EXIT_OK
-    except (InvalidHandle, RuntimeError, TypeError, PydanticSerializationError):
+    except (InvalidHandle, RuntimeError, TypeError, ValueError):
         # The signal handler shuts ROS down at any moment, also within a callback that publishes (an
         # RCLError, which is a RuntimeError), or while a message is taken or read (pybind11's
-        # RuntimeError and TypeError), or while a record is written (Pydantic's error).
+        # RuntimeError and TypeError), or while a record is written (Pydantic's error, which is a
+        # ValueError), or an action client made (a ValueError of rclpy).
         if not _is_shutting_down():
             raise
         return EXIT_OK
