@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from planner.world.geometry import Vec3
-from planner.world.receptacle import ThingShape, known_shape
+from planner.world.put_spots import spot_at_piece, spot_at_thing, spread
 from planner.world.room_ways import Point, length_m, stopped
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind, Relation, floor_name
@@ -16,8 +16,6 @@ from sim_bridge.graph.world import Agent, GraphWorld
 # VirtualHome's CLOSE: from the centre of one to the box of the other, seen from above.
 CLOSE_M = 1.5
 TURN_RAD = math.radians(30)
-# Offsets of a low-discrepancy sequence: it fills a rectangle evenly with any number of things.
-_SPREAD = (0.7548776662, 0.5698402910)
 
 
 def act(world: GraphWorld, agent: str, action: Action) -> Precondition | None:
@@ -117,7 +115,7 @@ def apply(world: GraphWorld, who: Agent, action: Action) -> None:
         relation = Relation.ON if verb is Verb.PUT else Relation.WITHIN
         node = world.nodes[action.place]
         parent = floor_name(node.name) if node.kind is EntityKind.ROOM else node.name
-        world.put(who, name, (relation, parent), _free_spot(world, who, node, relation))
+        world.put(who, name, (relation, parent), _free_spot(world, who, name, node, relation))
     elif verb in (Verb.OPEN, Verb.CLOSE):
         world.set_open(name, opened=verb is Verb.OPEN)
     else:
@@ -149,33 +147,13 @@ def stop_before(world: GraphWorld, start: Point, goal: Point, name: str) -> Poin
     return stopped(start, goal, lambda point: world.gap_to_m(point, name))
 
 
-def _free_spot(world: GraphWorld, who: Agent, node: Node, relation: Relation) -> Vec3:
+def _free_spot(world: GraphWorld, who: Agent, thing: str, node: Node, relation: Relation) -> Vec3:
     """The position of the next thing on or in a node: in `map`, or from a thing's underside."""
-    spot = world.next_spot()
-    u, v = ((spot * share) % 1.0 - 0.5 for share in _SPREAD)
-    depth, width, height = node.size_m
-    if node.kind is EntityKind.ROOM:
-        return (who.x_m + 0.8 * u, who.y_m + 0.8 * v, 0.0)
+    number = world.next_spot()
+    if node.piece is not None:
+        return spot_at_piece(number, node.piece, relation, world.nodes[thing].size_m)
     if node.kind is EntityKind.OBJECT:
-        shape = known_shape(node.class_name, node.size_m)
-        # A graph's classes are its own.
-        if world.start.house.graph is not None or shape == ThingShape():
-            return (u * depth, v * width, height if relation is Relation.ON else height / 4)
-        if shape.hollow is not None and (relation is Relation.WITHIN or shape.top is None):
-            (x, y, z), size = shape.hollow.center, shape.hollow.size
-            return (x + 0.8 * u * size[0], y + 0.8 * v * size[1], z - size[2] / 2)
-        if shape.top is not None:
-            (x, y, z), (along, across) = shape.top.center, shape.top.size
-            return (x + 0.8 * u * along, y + 0.8 * v * across, z)
-    piece = node.piece
-    if piece is not None and relation is Relation.ON and piece.surfaces:
-        top = piece.surfaces[0]
-        (x, y, z), size = top.center, (*top.size, 0.0)
-    elif piece is not None and relation is Relation.WITHIN and piece.interiors:
-        hollow = piece.interiors[0]
-        (x, y, z), size = hollow.center, hollow.size
-        z -= size[2] / 2
-    else:
-        (x, y, z), size = (0.0, 0.0, height), (depth, width, height)
-    local = (x + 0.8 * u * size[0], y + 0.8 * v * size[1], z)
-    return piece.pose.apply(local) if piece is not None else local
+        graph = world.start.house.graph is not None
+        return spot_at_thing(number, node.class_name, node.size_m, relation, of_graph=graph)
+    u, v = spread(number)
+    return (who.x_m + 0.8 * u, who.y_m + 0.8 * v, 0.0)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from planner.world.geometry import Vec3
-from planner.world.house import Furniture, Surface
+from planner.world.house import Furniture
+from planner.world.put_spots import off_the_edge, sides_along
 from planner.world.vocabulary import EntityKind, Relation, floor_name
 from sim_bridge.graph.scene import Node, Place
 from sim_bridge.graph.world import Agent, GraphWorld
@@ -136,11 +137,12 @@ def _offers(
     if node.piece is not None:
         local = node.piece.pose_inverse.apply(point_m)
         if relation is Relation.ON:
+            sides_m = sides_along(node.piece, world.nodes[thing].size_m)
             for surface in node.piece.surfaces:
                 off_m = abs(local[2] - surface.center[2])
                 half = (surface.size[0] / 2, surface.size[1] / 2)
                 if off_m <= _ABOVE_M and _over(local, surface.center, half):
-                    x, y = _off_the_edge(local, surface, _half_on(world, thing, node.piece))
+                    x, y = off_the_edge(local, surface, sides_m)
                     yield off_m, node.piece.pose.apply((x, y, surface.center[2]))
             return
         for hollow in node.piece.interiors:
@@ -159,27 +161,6 @@ def _offers(
     if off_m <= _ABOVE_M and world.gap_to_m(point_m[:2], node.name) == 0.0:
         height_m = node.size_m[2] if relation is Relation.ON else node.size_m[2] / 4
         yield off_m, (point_m[0] - x, point_m[1] - y, height_m)
-
-
-def _half_on(world: GraphWorld, thing: str, piece: Furniture) -> tuple[float, float]:
-    """Half of a thing's sides along the sides of furniture."""
-    along, across, _ = world.nodes[thing].size_m
-    c, s = abs(math.cos(piece.yaw_rad)), abs(math.sin(piece.yaw_rad))
-    return (along * c + across * s) / 2, (along * s + across * c) / 2
-
-
-def _off_the_edge(point: Vec3, surface: Surface, half: tuple[float, float]) -> tuple[float, float]:
-    """The point moved inwards, so that a thing is on the surface with all of its underside."""
-    x, y = (
-        middle + max(-room, min(room, at - middle))
-        for at, middle, room in zip(
-            point,
-            surface.center,
-            (max(0.0, size / 2 - side) for size, side in zip(surface.size, half, strict=True)),
-            strict=False,
-        )
-    )
-    return x, y
 
 
 def _over(point: Vec3, center: Vec3, half: tuple[float, float]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 
 from planner.episodes.et_generation.house_facts import Entity, HouseFacts
 from planner.episodes.et_generation.idea import Idea, Link
@@ -19,8 +19,9 @@ from planner.episodes.et_generation.walking import Stand, Walking
 from planner.world.episode import Prior
 from planner.world.vocabulary import Relation
 
-# Of the readings that are nearly the shortest from middle to middle, so many are walked.
-_MOST_WALKED, _NEARLY_M = 12, 3.0
+# So many readings are walked, those that are the shortest from middle to middle. Our houses have 24
+# at most for a text, a large scene graph may have many thousands.
+_MOST_WALKED = 500
 _FACING_M = 5.0
 _RELATIONS = {"ON": Relation.ON, "INSIDE": Relation.WITHIN}
 
@@ -72,8 +73,8 @@ def least_walk(
     best: LeastWalk | None = None
     for idea in _nearly_shortest(facts, walking, wanted, start, arms):
         for plan in plans(facts, idea, start.room, arms, prior):
-            # To the millimetre, so that what is equally far is chosen by name.
-            walk_m = round(walking.plan_m(start, plan), 3)
+            # Rounded, so that what is equally far is chosen by name.
+            walk_m = round(walking.plan_m(start, plan), 6)
             if walk_m == math.inf:
                 continue
             if best is None or (walk_m, plan) < (best.walk_m, best.plan):
@@ -90,13 +91,8 @@ def _nearly_shortest(
         if (walk_m := _rough_m(walking, idea, start, arms)) < math.inf
     ]
     rough.sort(key=lambda one: (one[0], tuple(one[1].letters.items())))
-    fitting = ((walk_m, idea) for walk_m, idea in rough if _fits(facts, walking, idea))
-    least_m = math.inf
-    for number, (walk_m, idea) in enumerate(fitting):
-        least_m = min(least_m, walk_m)
-        if number >= _MOST_WALKED or walk_m > least_m + _NEARLY_M:
-            return
-        yield idea
+    fitting = (idea for _, idea in rough if _fits(facts, walking, idea))
+    yield from islice(fitting, _MOST_WALKED)
 
 
 def _readings(wanted: Wanted) -> Iterator[Idea]:

@@ -48,15 +48,21 @@ def plans(
         way.bring(idea.nest.name, idea.place)
         return (way.calls,)
     things = [name for name in (idea.target, idea.second) if name]
-    # In the order of the words, as in the paper's list of eight parts (ETPLAN-C32).
-    one_by_one = _Way(facts, room, prior)
-    for name in things:
-        one_by_one.bring(name, idea.place)
-    found = [one_by_one.calls]
-    if arms > 1 and idea.second:
-        for order in (things, things[::-1]):
-            found += _both(facts, order, idea.place, room, prior)
+    if arms == 1 or not idea.second:
+        # In the order of the words, as in the paper's list of eight parts (ETPLAN-C32).
+        return (_one_by_one(facts, things, idea.place, room, prior),)
+    found = list[Plan]()
+    for order in (things, things[::-1]):
+        found.append(_one_by_one(facts, order, idea.place, room, prior))
+        found += _both(facts, order, idea.place, room, prior)
     return tuple(dict.fromkeys(found))
+
+
+def _one_by_one(facts: HouseFacts, things: list[str], place: Link, room: str, prior: Prior) -> Plan:
+    way = _Way(facts, room, prior)
+    for name in things:
+        way.bring(name, place)
+    return way.calls
 
 
 def _both(

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from planner.episodes.et_generation.house_facts import Entity, HouseFacts, object_class
 from planner.world.catalogue import default_catalogue
+from planner.world.put_spots import sides_along
 from planner.world.vocabulary import Relation
 
 # Where people put things while they tidy up; seats and the like are no such places.
@@ -121,7 +122,10 @@ def fits_in_thing(thing: Entity, holder: Entity) -> bool:
 
 
 def fits_at(things: tuple[Entity, ...], place: Entity, relation: Relation) -> bool:
-    """Whether things fit onto one surface of furniture, or into one of its hollows."""
+    """Whether things fit onto one surface of furniture, or into one of its hollows.
+
+    Nobody turns a thing before putting it on a surface, so it must not stick out as it is.
+    """
     piece = place.piece
     if piece is None:
         return False
@@ -129,7 +133,8 @@ def fits_at(things: tuple[Entity, ...], place: Entity, relation: Relation) -> bo
     tall_m = max(t.size_m[2] for t in things)
     if relation is Relation.ON:
         return any(
-            need_m2 <= _MARGIN * s.size[0] * s.size[1] and all(_covers(s.size, t) for t in things)
+            need_m2 <= _MARGIN * s.size[0] * s.size[1]
+            and all(_bears(s.size, sides_along(piece, t.size_m)) for t in things)
             for s in piece.surfaces
         )
     return any(
@@ -138,6 +143,10 @@ def fits_at(things: tuple[Entity, ...], place: Entity, relation: Relation) -> bo
         and all(_covers(h.size[:2], t) for t in things)
         for h in piece.interiors
     )
+
+
+def _bears(size_m: tuple[float, float], sides_m: tuple[float, float]) -> bool:
+    return all(side <= size for side, size in zip(sides_m, size_m, strict=True))
 
 
 def _covers(size_m: tuple[float, ...], thing: Entity) -> bool:

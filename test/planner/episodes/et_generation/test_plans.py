@@ -162,7 +162,7 @@ def test_a_plan_is_as_long_as_the_walk_of_who_carries_it_out(category: Category)
         plan = episode.criteria.reference_calls
         run = GraphTaskWorld().play(episode, tasks.house, plan)
         told_m = Walking(tasks.facts).plan_m(Stand((x_m, y_m), room), plan)
-        assert told_m == pytest.approx(run.walked_m, abs=0.05)
+        assert told_m == pytest.approx(run.walked_m, abs=1e-9)
 
 
 def test_one_arm_has_eight_parts_and_two_have_six() -> None:
@@ -183,14 +183,16 @@ def test_one_arm_has_eight_parts_and_two_have_six() -> None:
                 found.append(kind)
         return found
 
-    one, *others = plans(facts, idea, tasks.house.rooms[0].name, arms=2)
-    assert parts(one) == ["nav", "grab", "nav", "put"] * 2
-    assert all(parts(plan) == ["nav", "grab", "nav", "grab", "nav", "put", "put"]
-               for plan in others)  # fmt: skip
-    assert [call for call in one if call.startswith("Pick")] == [
-        f"Pick[{idea.target}]",
-        f"Pick[{idea.second}]",
-    ]
+    found = plans(facts, idea, tasks.house.rooms[0].name, arms=2)
+    eight = [plan for plan in found if parts(plan) == ["nav", "grab", "nav", "put"] * 2]
+    six = [plan for plan in found if plan not in eight]
+    assert six
+    assert all(parts(p) == ["nav", "grab", "nav", "grab", "nav", "put", "put"] for p in six)
+    in_order = [f"Pick[{idea.target}]", f"Pick[{idea.second}]"]
+    picked = [[call for call in plan if call.startswith("Pick")] for plan in eight]
+    assert picked == [in_order, in_order[::-1]]
+    # One hand brings them in the order of the words.
+    assert plans(facts, idea, tasks.house.rooms[0].name) == (eight[0],)
 
 
 def test_the_layout_map_leaves_out_the_room_of_furniture() -> None:

@@ -89,11 +89,9 @@ def test_check_39_holds_for_tasks_of_the_suite() -> None:
     """Every fifth task of the suite, and those in which a map once made another walk the least."""
     pack = read_pack(config_dir() / "suites" / "et_plan.json.gz")
     houses = {house.name: house for house in pack.houses}
-    # Put down so that it sticks out of a shelf by 3 cm: the judge does not call that on it.
-    unsteady = {"et_test_6-manipulation_relation-0008"}
     once = {"et_test_0-navigation-map-0019", "et_test_6-manipulation-map-0008"}
-    chosen = [one for one in pack.episodes[::5] if one.episode_id not in once | unsteady]
+    chosen = [one for one in pack.episodes[::5] if one.episode_id not in once]
     chosen += [one for one in pack.episodes if one.episode_id in once]
     number, wrong = others((episode, houses[episode.house]) for episode in chosen)
-    assert number >= 399
+    assert number >= 400
     assert not wrong, "\n".join(wrong)
