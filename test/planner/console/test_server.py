@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from console_messages import entity, info, state, trace
-from test_dispatcher import Robots
+from dispatcher_stage import Robots
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
