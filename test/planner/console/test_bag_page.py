@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from headless_browser import Browser
+from headless_browser import Browser, find_browser
 from made_bags import Recording, jpeg, new
+from PIL import Image
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 from test_server import Page
@@ -263,3 +264,20 @@ def test_a_message_of_another_layout_is_counted(tmp_path: Path, small_house: Hou
     report = view.table.get("health", "console")
     assert isinstance(report, dict)
     assert report["message"].startswith("1 messages could not be read")
+
+
+@pytest.mark.slow
+def test_the_page_over_a_recording_becomes_a_picture_that_moves(
+    tmp_path: Path, small_house: House
+) -> None:
+    if find_browser() is None:
+        pytest.skip("Chromium is not installed")
+    bag, made = recorded(tmp_path / "bag", small_house), tmp_path / "console.webp"
+    script = Path(__file__).parents[3] / "scripts" / "console_movie.py"
+    command = [sys.executable, str(script), str(bag), "-o", str(made), "--frames", "4"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{made}: 4 frames")
+    with Image.open(made) as picture:
+        assert picture.size == (960, 600)
+        assert picture.n_frames == 4
