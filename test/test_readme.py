@@ -26,12 +26,13 @@ def test_the_code_is_ten_lines_and_runs(capsys: pytest.CaptureFixture[str]) -> N
     names["env"].close()  # type: ignore[attr-defined]
 
 
-def test_the_moving_picture_moves_and_is_small() -> None:
-    path = ROOT / "docs" / "demo.webp"
+@pytest.mark.parametrize(("name", "frames"), [("demo", 50), ("console", 30)])
+def test_the_moving_pictures_move_and_are_small(name: str, frames: int) -> None:
+    path = ROOT / "docs" / f"{name}.webp"
     assert path.stat().st_size < 3_000_000
-    assert "](docs/demo.webp)" in README
+    assert f"](docs/{name}.webp)" in README
     with Image.open(path) as picture:
-        assert picture.n_frames > 50
+        assert picture.n_frames > frames
 
 
 def test_badges_say_what_the_files_say() -> None:
