@@ -102,13 +102,18 @@ def fill(site: Site) -> None:
     site.view.take("/world_graph", graph(2.0, *nodes))
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_every_text_has_enough_contrast(site: Site, page: Browser, dark: bool) -> None:
-    page.visit(site.server.address, dark=dark)
+def fill_and_choose(site: Site, page: Browser) -> None:
+    """All that the page can show is drawn, a thing is chosen."""
     fill(site)
     page.wait("document.querySelectorAll('#traces .row').length > 0")
     choose(page, "cup_0")
     page.wait("!!document.querySelector('#correction')")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_every_text_has_enough_contrast(site: Site, page: Browser, dark: bool) -> None:
+    page.visit(site.server.address, dark=dark)
+    fill_and_choose(site, page)
     page.run("document.querySelectorAll('details').forEach(d => { d.open = true; }); 1")
     found = page.run(TEXTS)
     assert len(found) > 40
@@ -126,10 +131,7 @@ def tab(page: Browser, *, back: bool = False) -> None:
 
 
 def test_a_walk_by_keyboard_through_the_whole_page(site: Site, page: Browser) -> None:
-    fill(site)
-    page.wait("document.querySelectorAll('#traces .row').length > 0")
-    choose(page, "cup_0")
-    page.wait("!!document.querySelector('#correction')")
+    fill_and_choose(site, page)
     page.run("document.activeElement.blur(); window.getSelection().removeAllRanges(); 1")
     stops = page.run(STOPS)
     assert len(stops) > 15
