@@ -16,7 +16,7 @@ from planner.planning.expert.job import Job
 from planner.planning.expert.notes import Notes
 from planner.planning.expert.sought import Sought
 from planner.world.belief import BeliefNode
-from planner.world.catalogue import default_catalogue, sliced_from
+from planner.world.catalogue import default_catalogue
 from planner.world.skill import SkillName
 from planner.world.state_skills import (
     Condition,
@@ -110,7 +110,7 @@ class Changes:
     def slice_or_search(self, missing: Iterable[str]) -> None:
         """Slices the things that missing slices come from; anything else must be found."""
         for name in missing:
-            whole = sliced_from(name)
+            whole = self._facts.whole_of(name)
             divided = self._facts.is_slice_of_divided(name)
             if whole is None or divided or self._facts.known(name):
                 self.missing[name] = None

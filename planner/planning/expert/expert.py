@@ -13,7 +13,7 @@ from dataclasses import replace
 from planner.evaluation.task import GateRelation
 from planner.planning.expert.choice import narrowed
 from planner.planning.expert.closer_looks import to_look_at, to_take
-from planner.planning.expert.facts import Facts, in_memory_names, spots_of
+from planner.planning.expert.facts import Facts, in_memory_names, spots_of, with_wholes
 from planner.planning.expert.job import Job, Work
 from planner.planning.expert.jobs import JobMaker
 from planner.planning.expert.location_hints import location_hints
@@ -61,7 +61,7 @@ class Expert:
         self._progress = Progress(goal) if goal is not None else None
         self._notes = Notes()
         self._jobs: dict[str, Job] = {}
-        self._stand_ins = StandIns(goal.names if goal is not None else ())
+        self._stand_ins = StandIns(with_wholes(goal.names) if goal is not None else ())
         self._likelihood: Likelihood | None = None
         self._wanted: Mapping[str, Sought] = {}
         self._not_found: set[str] = set()
@@ -190,7 +190,8 @@ class Expert:
 
     def _facts(self, context: Context) -> Facts:
         notes, counts = self._notes, {a: c.hands for a, c in context.capabilities.items()}
-        return Facts(context.belief, context.layout, notes.beside, notes.hands, counts)
+        given = self._stand_ins.given
+        return Facts(context.belief, context.layout, notes.beside, notes.hands, counts, given)
 
     def _forgive_what_was_seen_again(self, facts: Facts) -> None:
         for name, since in list(self._notes.gone.items()):

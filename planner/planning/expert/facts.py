@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from planner.evaluation.task import Predicate
 from planner.planning.goal import Goal, Subgoal
@@ -37,6 +38,12 @@ def in_memory_names(goal: Goal, given: Mapping[str, str]) -> Goal:
     return replace(goal, subgoals=tuple(map(subgoal, goal.subgoals)))
 
 
+def with_wholes(names: Iterable[str]) -> set[str]:
+    """The names of things, and of those that the slices among them come from."""
+    known = set(names)
+    return known | {whole for name in known if (whole := sliced_from(name)) is not None}
+
+
 class Facts:
     """Answers questions about one belief; names are those of the memory."""
 
@@ -47,6 +54,7 @@ class Facts:
         beside: Mapping[frozenset[str], str],
         hands: Mapping[str, Hands],
         hand_counts: Mapping[str, int],
+        given: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Believed facts of one moment.
 
@@ -56,9 +64,12 @@ class Facts:
             beside: pairs put next to each other, from `Notes`.
             hands: what the agents hold, from `Notes`.
             hand_counts: how many hands each agent has.
+            given: the memory's names of a task's things, where they differ.
         """
         self.belief, self.layout = belief, layout
         self._beside, self._hands, self._hand_counts = beside, hands, hand_counts
+        self._given = given
+        self._true = {node: name for name, node in given.items()}
         self._holders = {t: agent for agent, held in hands.items() for t in held_things(held)}
 
     def node(self, name: str) -> BeliefNode | None:
@@ -173,10 +184,16 @@ class Facts:
 
     def is_slice_of_divided(self, name: str) -> bool:
         """Whether another slice of the same thing is known: all come into being at once."""
-        whole = sliced_from(name)
+        whole = sliced_from(self._true.get(name, name))
         return whole is not None and any(
-            sliced_from(node.name) == whole for node in self.belief.of_kind(EntityKind.OBJECT)
+            sliced_from(self._true.get(node.name, node.name)) == whole
+            for node in self.belief.of_kind(EntityKind.OBJECT)
         )
+
+    def whole_of(self, name: str) -> str | None:
+        """The memory's name of the thing that a slice comes from; None if it is no slice."""
+        whole = sliced_from(self._true.get(name, name))
+        return None if whole is None else self._given.get(whole, whole)
 
     def _stands_open(self, name: str) -> bool | None:
         node = self.node(name)

@@ -149,3 +149,29 @@ def test_what_was_lost_is_looked_for_everywhere_again(toy_world: Make) -> None:
     outcome = losing.run()
     assert outcome.done, outcome.failure
     assert losing.looks[0] == "table_0"
+
+
+def test_slices_come_from_the_thing_that_the_memory_gave_another_name(toy_world: Make) -> None:
+    toy = Perceived(toy_world, things={"bread_0": (ON, "table_0"), "knife_0": (ON, "table_0")})
+
+    def slices(_: str, call: SkillCall) -> None:
+        if call.name == "Slice":
+            toy.world.hidden.add("bread_0")
+            toy.world.things |= {f"bread_slice_{i}": (ON, "table_0") for i in range(10)}
+
+    toy.world.fault = slices
+    outcome = toy.run([prop("is_on_top", ["bread_slice_3"], ["couch_0"])])
+    assert outcome.done, outcome.failure
+    assert explored(outcome) == []
+    assert sum(call.startswith("Slice[bread_150") for _, call in outcome.calls) == 1
+
+
+def test_other_slices_of_what_was_sliced_are_looked_for(toy_world: Make) -> None:
+    toy = Perceived(
+        toy_world, things={"bread_0": (ON, "table_0"), "bread_slice_3": (ON, "table_0")}
+    )
+    toy.world.hidden.add("bread_0")
+    names = ["bread_slice_3", "bread_slice_4"]
+    outcome = toy.run([prop("is_on_top", names, ["couch_0"], number=2)])
+    assert not outcome.done
+    assert "bread_slice_4 found nowhere" in outcome.failure
