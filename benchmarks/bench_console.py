@@ -3,9 +3,11 @@
 Repeat with: python benchmarks/bench_console.py [--stack]
 
 Without a stack the news are made here: 150 things, of which 20 move at 10 Hz, and an agent; a page
-in headless Chromium notes when it has drawn the agent's new place. With `--stack` the console runs
-beside a demo in the house train_3 with one page that shows cameras, then with 50 more pages that
-look: the robot's loop is how far the world's clock goes in a second.
+in headless Chromium notes when it has drawn the agent's new place. Then 50 pages look, also at a
+world of 67 states a second, which is faster than pages get news. With `--stack` the console runs
+beside a demo in the house train_3 with one page that shows cameras; then one page and 50 look by
+turns, and what the world published meanwhile is heard without the console. Pages in a crowd are
+clients in a process of their own, which need processors, too: on a busy machine they are late.
 """
 
 from __future__ import annotations
@@ -20,8 +22,11 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from types import SimpleNamespace as Message
+from typing import Any, TypeVar
 
 import numpy as np
 from machine import print_table
@@ -41,9 +46,15 @@ from planner.console.show import LiveShow, Pictures  # noqa: E402
 from planner.console.table import Table  # noqa: E402
 from planner.console.view import View  # noqa: E402
 from planner.console.visitor import Visitor  # noqa: E402
+from planner.world.memory_wire import stamp_seconds  # noqa: E402
 
 THINGS, MOVING, PERIOD_S, STEPS, PAGES = 150, 20, 0.1, 200, 50
+# A world that is faster than pages draw.
+FAST_PERIOD_S, FAST_S = 0.015, 10.0
 STACK_S = 40.0
+# One page and many by turns, so that both see the same task.
+TURNS, TURN_S = 3, 15.0
+_NEWS = re.compile(r'\{"type":"(?:all|patch)","version":(\d+),')
 # When the agent was drawn where, by the page's clock, which is the machine's.
 WATCH = """
 window.drawn = [];
@@ -53,6 +64,7 @@ new MutationObserver(() => {
   requestAnimationFrame(() => window.drawn.push([where, Date.now() / 1000]));
 }).observe(agent, {attributes: true, attributeFilter: ['transform']}); 1
 """
+_Found = TypeVar("_Found")
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 
 
@@ -75,7 +87,7 @@ class World:
         self.server.start()
         self.sequence = 1
 
-    def run(self, steps: int) -> dict[str, float]:
+    def run(self, steps: int, period_s: float = PERIOD_S) -> dict[str, float]:
         """Moves; returns when each place of the agent was news, by its transform on the page."""
         sent: dict[str, float] = {}
         begun_s = time.monotonic()
@@ -88,7 +100,7 @@ class World:
             ]
             sent[f"translate({x:.3f} 0.000)"] = time.time()
             self.view.take("/world/state", state(self.sequence, self._agent(x), *moved))
-            time.sleep(max(0.0, begun_s + step * PERIOD_S - time.monotonic()))
+            time.sleep(max(0.0, begun_s + step * period_s - time.monotonic()))
         return sent
 
     @staticmethod
@@ -105,41 +117,63 @@ def latencies(world: World, browser: Browser) -> list[float]:
     return [drawn[where] - at for where, at in sent.items() if where in drawn]
 
 
-async def many(address: str, seconds: float, pages: int = PAGES) -> list[tuple[int, float]]:
-    """How many news each page got, and seconds of the world's clock in each second of the wall."""
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one page got.
 
-    async def page(number: int) -> tuple[int, float]:
-        count = 0
-        clocks: list[tuple[float, float]] = []
-        async with connect(address, max_size=None) as socket:
+    Attributes:
+        begun_s: when it had everything, by the machine's monotonic clock.
+        ended_s: when it left.
+        news: all that it got in between.
+        moves: those with a changed true world.
+    """
+
+    begun_s: float
+    ended_s: float
+    news: int
+    moves: int
+
+
+async def many(address: str, seconds: float, pages: int = PAGES) -> list[Seen]:
+    """Pages that look for some seconds.
+
+    They take what is needed from a message without parsing all of it: fifty browsers have as many
+    processors, this process has a part of one.
+    """
+
+    async def page(number: int) -> Seen:
+        news = moves = 0
+        async with connect(address, max_size=None, compression=None) as socket:
             hello = {"type": "hello", "version": 1, "token": "", "session": f"page{number:06d}"}
             await socket.send(json.dumps(hello))
+            begun_s = 0.0
             try:
                 async with asyncio.timeout(seconds):
                     while True:
-                        news = json.loads(await socket.recv())
-                        if news["type"] in ("all", "patch"):
-                            count += 1
-                            clock = news["set"].get("world", {}).get("clock")
-                            if clock is not None:
-                                clocks.append((time.monotonic(), clock))
-                            drawn = {"type": "drawn", "version": news["version"]}
-                            await socket.send(json.dumps(drawn))
+                        message = str(await socket.recv())
+                        if (found := _NEWS.match(message)) is None:
+                            continue
+                        if begun_s:
+                            news += 1
+                            moves += '"truth":{' in message
+                        else:
+                            begun_s = time.monotonic()
+                        await socket.send(f'{{"type":"drawn","version":{found[1]}}}')
             except TimeoutError:
-                # The first one is as old as the page's first look.
-                if len(clocks) < 3:
-                    return count, 0.0
-                (begun_s, first), (ended_s, last) = clocks[1], clocks[-1]
-                return count, (last - first) / (ended_s - begun_s)
+                return Seen(begun_s, time.monotonic(), news, moves)
 
     return list(await asyncio.gather(*(page(number) for number in range(pages))))
 
 
-def in_a_process(address: str, seconds: float, pages: int = PAGES) -> list[tuple[int, float]]:
+def look(address: str, seconds: float, pages: int) -> None:
+    """Prints what `many` returns."""
+    print(json.dumps([astuple(seen) for seen in asyncio.run(many(address, seconds, pages))]))
+
+
+def in_a_process(address: str, seconds: float, pages: int = PAGES) -> list[Seen]:
     """As `many`, in a process of its own."""
     socket = address.replace("http", "ws") + "ws"
-    code = "import asyncio, bench_console as b;"
-    code += f"print(b.json.dumps(asyncio.run(b.many({socket!r}, {seconds}, {pages}))))"
+    code = f"import bench_console; bench_console.look({socket!r}, {seconds}, {pages})"
     out = subprocess.run(
         [sys.executable, "-c", code],
         cwd=Path(__file__).parent,
@@ -147,7 +181,7 @@ def in_a_process(address: str, seconds: float, pages: int = PAGES) -> list[tuple
         text=True,
         check=True,
     )
-    return [(int(count), float(rate)) for count, rate in json.loads(out.stdout)]
+    return [Seen(*seen) for seen in json.loads(out.stdout)]
 
 
 def cpu_s(process: int) -> float:
@@ -168,6 +202,29 @@ def pss_mb(process: int) -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
+def beside(
+    world: World, pages: int, seconds: float, move: Callable[[], _Found]
+) -> tuple[float, _Found, float]:
+    """Moves for some seconds while more pages look.
+
+    Returns:
+        News a second to the slowest of these pages, what was found, processor time in each second.
+    """
+    seen: list[Seen] = []
+    thread = threading.Thread(
+        target=lambda: seen.extend(in_a_process(world.server.address, seconds + 3, pages))
+    )
+    before = world.hub.pages
+    thread.start()
+    while world.hub.pages < before + pages:
+        time.sleep(0.1)
+    begun_s = time.process_time()
+    found = move()
+    used = (time.process_time() - begun_s) / seconds
+    thread.join()
+    return min(page.news for page in seen) / seconds, found, used
+
+
 def without_stack(browser: Browser) -> list[tuple[str, str, str]]:
     """Latency, first paint and many pages over a server in this process."""
     world = World()
@@ -179,22 +236,15 @@ def without_stack(browser: Browser) -> list[tuple[str, str, str]]:
     begun_s = time.process_time()
     one = latencies(world, browser)
     used = (time.process_time() - begun_s) / (STEPS * PERIOD_S)
-    found: list[list[tuple[int, float]]] = []
     seconds = STEPS * PERIOD_S
+    rate, crowd, used_crowd = beside(world, PAGES, seconds, lambda: latencies(world, browser))
 
-    def visit() -> None:
-        found.append(in_a_process(address, seconds + 3))
+    def race() -> dict[str, float]:
+        return world.run(round(FAST_S / FAST_PERIOD_S), FAST_PERIOD_S)
 
-    thread = threading.Thread(target=visit)
-    thread.start()
-    while world.hub.pages <= PAGES:
-        time.sleep(0.1)
-    begun_s = time.process_time()
-    crowd = latencies(world, browser)
-    used_crowd = (time.process_time() - begun_s) / seconds
-    thread.join()
+    few, *_ = beside(world, 1, FAST_S, race)
+    fast, _, used_fast = beside(world, PAGES, FAST_S, race)
     world.server.stop()
-    rate = min(count for count, _ in found[0]) / seconds
 
     def words(seen: list[float]) -> str:
         p50, p95 = np.percentile(seen, [50, 95]) * 1000
@@ -207,7 +257,84 @@ def without_stack(browser: Browser) -> list[tuple[str, str, str]]:
         (f"news to drawing beside {PAGES} more pages", words(crowd), ""),
         (f"slowest of {PAGES} pages", f"{rate:.1f} news a second", "10"),
         (f"processor time with {PAGES} pages", f"{100 * used_crowd:.1f} % of a core", ""),
+        (f"one page, {1 / FAST_PERIOD_S:.0f} states a second", f"{few:.1f} news a second", ""),
+        (f"slowest of {PAGES} pages, of that", f"{fast / few:.2f}", "kept"),
+        (f"processor time with these {PAGES} pages", f"{100 * used_fast:.1f} % of a core", ""),
     ]
+
+
+class Truth:
+    """What the world published, heard without the console."""
+
+    def __init__(self) -> None:
+        """Listens until `close`."""
+        import rclpy
+        from planner_msgs.msg import WorldState
+        from rclpy.executors import SingleThreadedExecutor
+
+        from planner.ros import qos
+        from planner.world import topics
+
+        # When each state came, its time on the world's clock, and whether anything was new in it.
+        self._states: list[tuple[float, float, bool]] = []
+        self._context = rclpy.Context()
+        self._context.init()
+        self._node = rclpy.create_node("bench_console", context=self._context)
+        self._node.create_subscription(WorldState, topics.WORLD_STATE, self._hear, qos.TRUTH)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._executor.spin, daemon=True)
+        self._thread.start()
+
+    def _hear(self, message: Any) -> None:
+        changed = bool(message.entities) and not message.keyframe
+        self._states.append((time.monotonic(), stamp_seconds(message.header.stamp), changed))
+
+    def between(self, begun_s: float, ended_s: float) -> tuple[float, float]:
+        """States with changes a second, and how far the world's clock went in a second."""
+        found = [state for state in list(self._states) if begun_s <= state[0] <= ended_s]
+        passed_s = found[-1][0] - found[0][0]
+        changes = sum(changed for *_, changed in found)
+        return changes / (ended_s - begun_s), (found[-1][1] - found[0][1]) / passed_s
+
+    def close(self) -> None:
+        """Ends it."""
+        self._executor.shutdown()
+        self._context.shutdown()
+        self._thread.join(5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What some pages got at the same time.
+
+    Attributes:
+        pages: how many they were.
+        slowest: news of the true world a second, of the page that got fewest.
+        states: with changes that the world published a second.
+        loop: seconds of the world's clock in each of the wall's.
+    """
+
+    pages: int
+    slowest: float
+    states: float
+    loop: float
+
+
+def by_turns(address: str) -> list[Turn]:
+    """One more page that looks and many, by turns."""
+    truth = Truth()
+    turns: list[Turn] = []
+    try:
+        for pages in (1, PAGES) * TURNS:
+            seen = in_a_process(address, TURN_S, pages)
+            begun_s, ended_s = max(s.begun_s for s in seen), min(s.ended_s for s in seen)
+            slowest = min(s.moves / (s.ended_s - s.begun_s) for s in seen)
+            turns.append(Turn(pages, slowest, *truth.between(begun_s, ended_s)))
+            print(turns[-1], file=sys.stderr)
+    finally:
+        truth.close()
+    return turns
 
 
 def beside_a_stack(browser: Browser) -> list[tuple[str, str, str]]:
@@ -234,19 +361,30 @@ def beside_a_stack(browser: Browser) -> list[tuple[str, str, str]]:
             time.sleep(STACK_S)
             used = (cpu_s(process) - before_s) / (time.monotonic() - begun_s)
             memory, share = rss_mb(process), pss_mb(process)
-            # One more that looks, then 50.
-            ((alone, loop),) = in_a_process(address[1], STACK_S, 1)
-            crowd = in_a_process(address[1], STACK_S)
-            slowest = min(count for count, _ in crowd) / alone
-            kept = float(np.median([rate for _, rate in crowd])) / loop
+            turns = by_turns(address[1])
         finally:
             up.terminate()
             up.wait(60)
+    one, slowest = (
+        float(np.mean([turn.slowest for turn in turns if turn.pages == pages]))
+        for pages in (1, PAGES)
+    )
+    alone, beside = (
+        float(np.median([turn.loop for turn in turns if turn.pages == pages]))
+        for pages in (1, PAGES)
+    )
+    kept = beside / alone
     return [
         ("beside a task, one page with cameras", f"{100 * used:.1f} % of a core", "under 10 %"),
         ("its resident memory", f"{memory:.0f} MB", "under 200 MB"),
         ("its share of that, other nodes have the rest", f"{share:.0f} MB", ""),
-        (f"news to the slowest of {PAGES} pages, of those to one", f"{slowest:.2f}", "kept"),
+        (
+            "states of the world that change, a second",
+            f"{np.mean([turn.states for turn in turns]):.1f}",
+            "",
+        ),
+        ("news of them a second to one page", f"{one:.1f}", ""),
+        (f"to the slowest of {PAGES} pages, of those to one", f"{slowest / one:.2f}", "kept"),
         (f"robot's loop beside {PAGES} pages, of that beside one", f"{kept:.2f}", "0.95 or more"),
     ]
 

@@ -22,8 +22,14 @@ from planner.console.show import Show
 if TYPE_CHECKING:
     from planner.console.server import MakeShow
 
-# Wall seconds: for the hello, between two news, for the page to draw one, between looks at that.
-HELLO_S, NEWS_S, DRAW_S, _LOOK_S = 10.0, 0.05, 30.0, 5.0
+# Wall seconds: for the hello, for the page to draw news, between looks at that.
+HELLO_S, DRAW_S, _LOOK_S = 10.0, 30.0, 5.0
+# At most one news in each span of this length. The spans are the same for all pages, so that news
+# that were late once make none of the next ones late, and pages that have the same are woken
+# together and get the same, made once.
+NEWS_S = 0.05
+# After a span's end, so that a timer's grain leads into the next one.
+_GRAIN_S = 0.0005
 # For the close frame, which waits behind what a page that reads nothing has not read.
 _CLOSE_S = 0.5
 # After a change, until the others of the same moment have come.
@@ -35,6 +41,16 @@ REFUSED, BAD, SLOW, FULL = 4401, 4400, 4408, 4429
 _MAX_NAME = 255
 
 
+def span(at_s: float) -> int:
+    """The span of a moment; in each a page gets at most one news."""
+    return int(at_s // NEWS_S)
+
+
+def until_next(at_s: float) -> float:
+    """From a moment into the next span."""
+    return NEWS_S - at_s % NEWS_S + _GRAIN_S
+
+
 class Hub:
     """Wakes the connections when something has changed, from any thread."""
 
@@ -44,10 +60,13 @@ class Hub:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wakes: set[asyncio.Event] = set()
         self._pending = False
+        self._thread = 0
+        # In which span they were woken last.
+        self._span = 0
 
     def begin(self, loop: asyncio.AbstractEventLoop) -> None:
         """The server's loop runs; called in it."""
-        self._loop = loop
+        self._loop, self._thread = loop, threading.get_ident()
         self.started.set()
 
     def close(self) -> None:
@@ -60,9 +79,12 @@ class Hub:
         if loop is None or self._pending:
             return
         self._pending = True
+        if threading.get_ident() == self._thread:
+            self._wake_later(loop)
+            return
         with contextlib.suppress(RuntimeError):
             # The loop may have ended meanwhile.
-            loop.call_soon_threadsafe(loop.call_later, _SETTLE_S, self._wake)
+            loop.call_soon_threadsafe(self._wake_later, loop)
 
     def call(self, delay_s: float, what: object) -> None:
         """Calls something without arguments in the loop, after a while."""
@@ -96,8 +118,15 @@ class Hub:
         """It has ended."""
         self._wakes.discard(wake)
 
+    def _wake_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        at_s = time.monotonic() + _SETTLE_S
+        loop.call_later(
+            _SETTLE_S + (until_next(at_s) if span(at_s) == self._span else 0.0), self._wake
+        )
+
     def _wake(self) -> None:
         self._pending = False
+        self._span = span(time.monotonic())
         for wake in self._wakes:
             wake.set()
 
@@ -121,6 +150,10 @@ class Connection:
         # The version that the page has, and the one that it is drawing.
         self._has = self._sent = 0
         self._sent_s = 0.0
+        # Since when the page is to read what is being sent; None if nothing is.
+        self._sending_s: float | None = None
+        # There was news while the page was drawing.
+        self._missed = False
         self._picture = 0
         self._with_pictures = False
         self._errors = 0
@@ -139,6 +172,7 @@ class Connection:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._send_all(show))
                 tasks.create_task(self._receive_all(show))
+                tasks.create_task(self._guard())
         except* _LeftError as left:
             await self._close(left.exceptions[0])
         except* (WebSocketDisconnect, RuntimeError, OSError):
@@ -176,30 +210,23 @@ class Connection:
 
     async def _send_all(self, show: Show) -> None:
         while True:
-            try:
-                # No page reads so slowly that what it drew before is not sent meanwhile.
-                async with asyncio.timeout(DRAW_S):
-                    while self._outbox:
-                        await self._ws.send_text(self._outbox.popleft())
-                    wait_s = await self._send_news(show)
-            except TimeoutError:
-                raise _LeftError(SLOW, f"the page read nothing for {DRAW_S:g} s") from None
-            with contextlib.suppress(TimeoutError):
-                # Not `wait_for`, which in Python 3.11 may swallow the task's cancellation.
-                async with asyncio.timeout(wait_s):
-                    await self._wake.wait()
+            self._sending_s = time.monotonic()
+            while self._outbox:
+                await self._ws.send_text(self._outbox.popleft())
+            await self._send_news(show)
+            self._sending_s = None
+            await self._wake.wait()
             self._wake.clear()
 
-    async def _send_news(self, show: Show) -> float:
-        """Sends what is new if the page is ready; returns for how long to wait at most."""
+    async def _send_news(self, show: Show) -> None:
+        """Sends what is new if the page is ready."""
         now_s = time.monotonic()
         if self._sent != self._has:
-            if now_s - self._sent_s > DRAW_S:
-                raise _LeftError(SLOW, f"the page drew nothing for {DRAW_S:g} s")
-            return _LOOK_S
-        soon_s = self._sent_s + NEWS_S - now_s
-        if soon_s > 0:
-            return soon_s
+            self._missed = True
+            return
+        if span(self._sent_s) == span(now_s):
+            self._loop.call_later(until_next(now_s), self._wake.set)
+            return
         for number, name, jpeg in show.pictures(self._picture, cameras=self._with_pictures):
             self._picture = number
             head = name.encode()[:_MAX_NAME]
@@ -208,7 +235,16 @@ class Connection:
             patch = show.table.patch(self._has)
             self._sent, self._sent_s = patch.version, now_s
             await self._ws.send_text(patch.text)
-        return _LOOK_S
+
+    async def _guard(self) -> None:
+        """Sends a page away that does not read or draw; one timer costs less than one a news."""
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            now_s = time.monotonic()
+            if self._sending_s is not None and now_s - self._sending_s > DRAW_S:
+                raise _LeftError(SLOW, f"the page read nothing for {DRAW_S:g} s")
+            if self._sent != self._has and now_s - self._sent_s > DRAW_S:
+                raise _LeftError(SLOW, f"the page drew nothing for {DRAW_S:g} s")
 
     async def _receive_all(self, show: Show) -> None:
         while True:
@@ -226,7 +262,9 @@ class Connection:
             case Drawn():
                 if message.version == self._sent:
                     self._has = self._sent
-                    self._wake.set()
+                    if self._missed:
+                        self._missed = False
+                        self._wake.set()
             case Pictures():
                 self._with_pictures = message.on
                 show.want_pictures(message.on)
