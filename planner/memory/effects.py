@@ -15,7 +15,7 @@ from planner.memory.support import support_of, surface_point
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
 from planner.parts.kinds import SKILLS
-from planner.world.catalogue import has_slices
+from planner.world.catalogue import default_catalogue, has_slices
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.hands import Hand, hand_holding
@@ -67,9 +67,11 @@ def effects(
     found = [operation for effect in part.effects for operation in _operations(effect, done)]
     gone = {o.entity_id for o in found if o.kind is OperationKind.REMOVE}
     # Of several states of one thing, the last operation has them all.
-    last = {o.entity_id: o for o in found if o.entity_id not in gone}
+    updates = (o for o in found if o.kind is OperationKind.UPDATE and o.entity_id not in gone)
+    last = {o.entity_id: o for o in updates}
     removed = [o for o in found if o.kind is OperationKind.REMOVE]
-    return [*removed, *last.values()]
+    added = [o for o in found if o.kind is OperationKind.ADD]
+    return [*removed, *last.values(), *added]
 
 
 def _operations(effect: SkillEffect, done: _Call) -> list[Operation]:
@@ -102,7 +104,9 @@ def _operations(effect: SkillEffect, done: _Call) -> list[Operation]:
             entity = done.thing(index)
             if entity is None or not has_slices(entity.class_name):
                 return []
-            return [Operation(OperationKind.REMOVE, entity_id=entity.entity_id)]
+            removed = Operation(OperationKind.REMOVE, entity_id=entity.entity_id)
+            # A memory that has the true names learns them when it sees the slices.
+            return [removed, *(_slices(done, entity) if entity.is_named_by_memory else ())]
         case AsReported():
             return list(_reported(done))
 
@@ -228,6 +232,35 @@ def _brought_along(
                     room,
                     entity.states,
                 )
+
+
+def _slices(done: _Call, whole: Entity) -> Iterator[Operation]:
+    """What a thing became, all at its place: which way it lay is not known."""
+    objects = default_catalogue().objects
+    slices = objects[whole.class_name].slices
+    if slices is None:
+        return
+    cls = objects[slices.class_name]
+    states = default_states().initial(cls.affordances, whole.states, cls.states)
+    support = done.entities.named(whole.parent) if whole.parent is not None else None
+    number = support.entity_id if support is not None and not whole.picked else None
+    depth, width, height = whole.size_m
+    facts = Facts(
+        cls.name,
+        (depth / slices.count, width, height),
+        whole.parent,
+        whole.relation,
+        whole.room,
+        states,
+        look=whole.look,
+    )
+    for _ in range(slices.count):
+        yield Operation(
+            OperationKind.ADD,
+            description=describe(cls.name, states, "", number),
+            position_m=whole.position_m,
+            facts=facts,
+        )
 
 
 def _reported(done: _Call) -> Iterator[Operation]:

@@ -110,6 +110,10 @@ class OpenVocabularyDetector:
                 found.append(detection)
         return FrameDetections(tuple(found), *_NO_POINTS)
 
+    def knows(self, class_name: str) -> bool:
+        """Whether a class is of the vocabulary."""
+        return class_name in self._classes.values()
+
     def find(self, image: RgbImage, words: str) -> Box | None:
         """The likeliest place of what the words name; its pixel is where to grasp."""
         boxes = self.boxes(image, [words])

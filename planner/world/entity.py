@@ -73,6 +73,11 @@ class Entity:
     look: Look = UNKNOWN_LOOK
     maybe: Guesses = ()
 
+    @property
+    def is_named_by_memory(self) -> bool:
+        """Whether its name is the memory's own, as no updater gave one."""
+        return self.name == f"{self.class_name}_{self.entity_id}"
+
 
 def carriers(entities: Iterable[Entity]) -> dict[str, str]:
     """Who holds what: agents by the names of held things and of all that is in or on those."""

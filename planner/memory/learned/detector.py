@@ -155,6 +155,10 @@ class Detector:
         world: Array = (cells.points[rest] @ rotation.T + origin).astype(np.float32)
         return FrameDetections(tuple(detections), world, heads[1][rest])
 
+    def knows(self, class_name: str) -> bool:
+        """Whether its model was trained on things of a class."""
+        return class_name in self.classes
+
     def outputs(self, image: Array) -> tuple[Array, Array]:
         """The network's (features, heads) of a `network_input`."""
         size = image.shape[1:]

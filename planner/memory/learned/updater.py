@@ -36,6 +36,9 @@ class FrameDetector(Protocol):
     def look(self, frame: CameraFrame) -> FrameDetections:
         """What the frame shows."""
 
+    def knows(self, class_name: str) -> bool:
+        """Whether it can tell things of a class."""
+
 
 @dataclass(frozen=True, slots=True)
 class UpdaterOptions:
@@ -170,7 +173,9 @@ class LearnedUpdater:
         matched = {e.entity_id for e, _ in pairs}
         gone, free = self._contradicted(things, matched, free, frame.pose)
         added = self._believed(free, frame.pose, observation.stamp_s)
-        missed = self._missed([e for e in things if e.entity_id not in matched], seen, frame)
+        # What cannot be told from other things is neither missed nor another.
+        told = [e for e in things if self._detector.knows(e.class_name)]
+        missed = self._missed([e for e in told if e.entity_id not in matched], seen, frame)
         for number in {e.entity_id for e in (*gone, *missed)}:
             operations.append(Operation(OperationKind.REMOVE, entity_id=number))
         operations += [self._added(c, openness, numbers) for c in added]
@@ -275,7 +280,7 @@ class LearnedUpdater:
                 left.append(detection)
                 continue
             entity = min(same_place, key=lambda e: math.dist(e.position_m, detection.center_m))
-            if entity.entity_id in matched:
+            if entity.entity_id in matched or not self._detector.knows(entity.class_name):
                 continue
             record = self._note(entity, detection, pose)
             if record.evidence.margin_over(entity.class_name) >= self._options.replace_margin:

@@ -152,6 +152,9 @@ class FrameDetector:
                 found.append(Detection(class_name, 0.9, center, ABOVE_M, (0.0, 0.0), 40))
         return FrameDetections(tuple(found), *NOTHING)
 
+    def knows(self, class_name: str) -> bool:
+        return bool(class_name)
+
 
 class Model:
     """Answers in EPM's words what the picture and the list of known things call for."""

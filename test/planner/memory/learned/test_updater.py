@@ -28,6 +28,10 @@ class Script:
     def __init__(self) -> None:
         self.detections: Sequence[Detection] = ()
         self.looks = 0
+        self.unknown = ""
+
+    def knows(self, class_name: str) -> bool:
+        return class_name != self.unknown
 
     def look(self, frame: CameraFrame) -> FrameDetections:
         self.looks += 1
@@ -278,3 +282,36 @@ def test_what_a_thing_may_be_is_still_known_while_it_is_carried(house: House) ->
     (held,) = robot.things
     assert held.picked
     assert held.maybe == before.maybe
+
+
+def test_what_was_sliced_has_become_its_slices_whatever_they_look_like(house: House) -> None:
+    robot = Robot(house)
+    robot.eye.unknown = "tomato_slice"
+    for _ in range(3):
+        robot.see(("tomato", robot.top()))
+    (tomato,) = robot.things
+    call = SkillCall("Slice", (tomato.name,))
+    robot.memory.note_result("agent_0", call, SkillResult.success(), robot.stamp_s)
+    for _ in range(12):
+        robot.see(("carrot", robot.top()))
+    for _ in range(12):
+        robot.see()
+    assert [thing.class_name for thing in robot.things] == ["tomato_slice"] * 4
+    for piece in robot.things:
+        assert piece.is_named_by_memory
+        assert (piece.parent, piece.relation) == (tomato.parent, tomato.relation)
+        assert piece.position_m == tomato.position_m
+        assert piece.size_m[0] == pytest.approx(tomato.size_m[0] / 4)
+        assert piece.states["sliced"]
+
+
+def test_only_slices_that_can_be_told_are_missed(house: House) -> None:
+    robot = Robot(house)
+    for _ in range(3):
+        robot.see(("tomato", robot.top()))
+    call = SkillCall("Slice", (robot.things[0].name,))
+    robot.memory.note_result("agent_0", call, SkillResult.success(), robot.stamp_s)
+    assert len(robot.things) == 4
+    for _ in range(15):
+        robot.see(depth_m=3.0)
+    assert robot.things == []
