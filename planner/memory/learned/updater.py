@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from planner.memory.camera import in_image, project
+from planner.memory.camera import in_image, point_at_pixel, project
 from planner.memory.learned.anchoring import anchor
 from planner.memory.learned.detector import Detection, FrameDetections
 from planner.memory.learned.evidence import Evidence
@@ -27,6 +27,8 @@ CAMERA: Final = "hand"
 # A thing counts as absent where its place is this share of the image width inside the image, it
 # would be large enough to be seen, nothing nearer hides it, and nothing is detected beside it.
 _MARGIN, _FILL, _HIDING_M, _BESIDE_M = 1 / 16, 0.5, 0.03, 0.15
+# Something lies where a point is seen in a thing's box, and not at its bottom; at its top within.
+_BOTTOM_SHARE, _TOP_M = 0.4, 0.01
 _DEFAULT_SIZE_M = (0.05, 0.1, 0.1)
 
 
@@ -97,9 +99,16 @@ class _Candidate:
 
 @dataclass(slots=True)
 class _Record:
-    """Tracking state of a remembered thing: frames without it, and its class evidence."""
+    """Tracking state of a remembered thing.
+
+    Attributes:
+        missed: frames without it, the last one from `missed_from`.
+        handled: whether an agent had it in its hand: it is no mistake of the camera.
+        evidence: what it looks like, last from `pose`.
+    """
 
     missed: int = 0
+    handled: bool = False
     missed_from: Pose | None = None
     evidence: Evidence = field(default_factory=Evidence)
     pose: Pose | None = None
@@ -160,6 +169,9 @@ class LearnedUpdater:
         ]
         things = [e for e in entities if not e.is_furniture and not e.picked]
         self._records = {e.entity_id: self._record(e) for e in entities if not e.is_furniture}
+        for entity in entities:
+            if entity.picked or (entity.source is Source.INFERRED and not entity.is_furniture):
+                self._records[entity.entity_id].handled = True
         openness = {e.name: e.openness for e in entities if e.openness is not None}
         pairs = _pairs(things, seen, self._radius)
         operations = self._openings.update(look, entities)
@@ -320,6 +332,8 @@ class LearnedUpdater:
             if not bare or near:
                 continue
             record = self._records[entity.entity_id]
+            if record.handled and _is_filled(frame, entity, (u, v)):
+                continue
             # The same picture again misses nothing anew.
             if record.missed_from is not None and _same_view(record.missed_from, frame.pose):
                 continue
@@ -404,6 +418,20 @@ class LearnedUpdater:
             look=evidence.look,
             maybe=evidence.second_guesses(class_name),
         )
+
+
+def _is_filled(frame: CameraFrame, entity: Entity, pixel: tuple[float, float]) -> bool:
+    """Whether something rises where a thing should be, though the camera does not tell what."""
+    found = point_at_pixel(frame, pixel)
+    if isinstance(found, str):
+        return False
+    (seen_x, seen_y, seen_z), _ = found
+    x, y, z = entity.position_m
+    long, broad, height = entity.size_m
+    aside_m = math.hypot(seen_x - x, seen_y - y)
+    above_m = seen_z - z + height / 2
+    in_box = _BOTTOM_SHARE * height <= above_m <= height + _TOP_M
+    return in_box and aside_m <= max(long, broad) / 2
 
 
 def _taken_for_another(

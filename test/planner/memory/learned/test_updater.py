@@ -315,3 +315,25 @@ def test_only_slices_that_can_be_told_are_missed(house: House) -> None:
     for _ in range(15):
         robot.see(depth_m=3.0)
     assert robot.things == []
+
+
+def test_where_something_rises_what_was_put_there_is_not_missed(house: House) -> None:
+    robot = Robot(house)
+    for _ in range(3):
+        robot.see(("toothpaste", robot.top()))
+    for _ in range(12):
+        robot.see(depth_m=1.49)
+    assert robot.things == []
+    for _ in range(3):
+        robot.see(("toothpaste", robot.top()))
+    (tube,) = robot.things
+    place = SkillCall(SkillName.PLACE, (tube.name, "on", robot.table.name, None, None))
+    done = dataclasses.replace(SkillResult.success(), position_m=robot.top())
+    robot.memory.note_result("agent_0", place, done, robot.stamp_s)
+    robot.see(("toothpaste", robot.top()))
+    for _ in range(30):
+        robot.see(depth_m=1.49)
+    assert robot.things
+    for _ in range(12):
+        robot.see(depth_m=3.0)
+    assert robot.things == []
