@@ -158,8 +158,9 @@ def _planned(
     coarse[touched.reshape(rows // _FINE, _FINE, columns // _FINE, _FINE).any(axis=(1, 3))] = np.inf
     side_m = cell_m * _FINE
     start, end = (_cell(coarse.shape, side_m, point) for point in (here, there))
-    # The body stands in its cell even where it has touched something in it.
-    coarse.flat[start] = min(coarse.flat[start], _TIGHT_COST)
+    # Body and goal are on free floor even where something was touched in the same cell.
+    for cell in (start, end):
+        coarse.flat[cell] = min(coarse.flat[cell], _TIGHT_COST)
     way = _cheapest(coarse, start, end)
     ys, xs = np.divmod(way, coarse.shape[1])
     points = np.stack([xs + 0.5, ys + 0.5], axis=1) * side_m

@@ -8,7 +8,7 @@ import pytest
 from planner.skills.navigation.way import Codes, OptimisticWay, doubted_way
 
 CELL_M = 0.1
-FREE, WALL = 1, 2
+FREE, WALL, TOUCHED = 1, 2, 4
 
 
 def field() -> Codes:
@@ -117,3 +117,14 @@ def test_the_way_is_kept_until_something_stands_on_it_or_the_body_leaves_it() ->
 def test_points_outside_the_map_are_no_error() -> None:
     points = way(field(), (1.0, 1.0), (14.0, 1.0))
     assert tuple(points[-1]) == (14.0, 1.0)
+
+
+def test_a_goal_where_something_was_touched_is_reached_from_another_side() -> None:
+    cells = field()
+    # A drive from the right was stopped so close to the goal that its own cell counts as touched.
+    cells[47:53, 80:83] = WALL | TOUCHED
+    points = OptimisticWay().points(cells, WALL, CELL_M, (2.0, 5.0), (8.0, 5.0), TOUCHED)
+    assert tuple(points[-1]) == (8.0, 5.0)
+    assert points[:, 0].max() <= 8.0, "from the left"
+    cells[40:60, [76, 84]] = cells[[40, 59], 76:85] = WALL | TOUCHED
+    assert not len(OptimisticWay().points(cells, WALL, CELL_M, (2.0, 5.0), (8.0, 5.0), TOUCHED))
