@@ -8,6 +8,7 @@ spans several entries.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -101,6 +102,25 @@ class Joint(FileModel):
     origin: Vec3 = (0.0, 0.0, 0.0)
     travel: float
     handle: Vec3
+
+    def moved(self, point_m: Vec3, openness: float) -> Vec3:
+        """Where a point of a closed door or drawer is at an openness from 0 to 1."""
+        way = self.travel * openness
+        (kx, ky, kz), (px, py, pz) = self.axis, point_m
+        if self.kind == "slide":
+            return (px + kx * way, py + ky * way, pz + kz * way)
+        # Rodrigues' rotation.
+        ox, oy, oz = self.origin
+        norm = math.sqrt(kx * kx + ky * ky + kz * kz)
+        kx, ky, kz = kx / norm, ky / norm, kz / norm
+        px, py, pz = px - ox, py - oy, pz - oz
+        c, s = math.cos(way), math.sin(way)
+        dot = (kx * px + ky * py + kz * pz) * (1 - c)
+        return (
+            ox + px * c + (ky * pz - kz * py) * s + kx * dot,
+            oy + py * c + (kz * px - kx * pz) * s + ky * dot,
+            oz + pz * c + (kx * py - ky * px) * s + kz * dot,
+        )
 
 
 class Furniture(FileModel):

@@ -96,11 +96,7 @@ class Piece:
 
     def moved(self, point_m: Vec3, joint: Joint) -> Vec3:
         """The current position of a point of a closed door or drawer, in the furniture's frame."""
-        if joint.kind == "slide":
-            x, y, z = point_m
-            dx, dy, dz = self.slide_offset(joint)
-            return self.to_map((x + dx, y + dy, z + dz))
-        return self.to_map(_turn(point_m, joint, joint.travel * self.opening[joint.name]))
+        return self.to_map(joint.moved(point_m, self.opening[joint.name]))
 
     def is_open(self, interior: Interior) -> bool:
         """Whether a hand can reach into the hollow."""
@@ -128,21 +124,6 @@ class Piece:
             openness=self.openness(),
             look=self.look,
         )
-
-
-def _turn(point: Vec3, joint: Joint, angle_rad: float) -> Vec3:
-    """Rodrigues' rotation of a point about a hinge."""
-    (kx, ky, kz), (ox, oy, oz), (px, py, pz) = joint.axis, joint.origin, point
-    norm = math.sqrt(kx * kx + ky * ky + kz * kz)
-    kx, ky, kz = kx / norm, ky / norm, kz / norm
-    px, py, pz = px - ox, py - oy, pz - oz
-    c, s = math.cos(angle_rad), math.sin(angle_rad)
-    dot = (kx * px + ky * py + kz * pz) * (1 - c)
-    return (
-        ox + px * c + (ky * pz - kz * py) * s + kx * dot,
-        oy + py * c + (kz * px - kx * pz) * s + ky * dot,
-        oz + pz * c + (kx * py - ky * px) * s + kz * dot,
-    )
 
 
 @dataclass(slots=True)

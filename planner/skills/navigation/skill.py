@@ -6,6 +6,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planner.skills.navigation.goal import goal_of, others
+from planner.skills.navigation.open_doors import open_doors
 from planner.skills.navigation.space import (
     ACT_S,
     ARRIVED_M,
@@ -30,7 +32,6 @@ from planner.world.primitive import (
     PrimitiveName,
     PrimitiveResult,
 )
-from planner.world.vocabulary import EntityKind
 
 if TYPE_CHECKING:
     from planner.skills.attempt import Attempt, Motion
@@ -44,8 +45,6 @@ _NEAR_ONE_M = 1.2
 _STILL_M = 0.05
 FACING_RAD = 0.1
 _MAX_TURNS = 20
-# Share of the reach within which to stand, and what a metre closer to the target is worth.
-_NEAR, _CLOSER = 0.85, 2.0
 
 
 class LearnedNavigation:
@@ -68,7 +67,7 @@ class LearnedNavigation:
         """See `planner.skills.kind.Mover`."""
         if primitive.name != PrimitiveName.NAVIGATE or primitive.frame != "map":
             return (yield from attempt.carry_out(primitive, phase))
-        goal_m = _goal_of(attempt, primitive.target_m)
+        goal_m = goal_of(attempt, primitive.target_m)
         if goal_m is None:
             text = "no free floor within reach of the target can be walked to"
             return PrimitiveResult(PrimitiveCode.UNREACHABLE, text)
@@ -89,10 +88,10 @@ class LearnedNavigation:
         for _ in range(MAX_ACTS):
             seen = yield from sense(attempt, CAMERA, phase)
             frame = seen.cameras[CAMERA]
-            depth_map = depth_map or DepthMap(seen.base)
+            depth_map = depth_map or _empty_map(attempt, seen.base)
             depth_m, intrinsics = shrunk(frame, PICTURE_PX)
             held_m = seen.base.apply(seen.hand.position_m) if seen.holding else None
-            persons_m = () if hindered_acts >= PATIENCE_ACTS else _others(attempt)
+            persons_m = () if hindered_acts >= PATIENCE_ACTS else _others_m(attempt)
             depth_map.add(
                 depth_m, intrinsics, frame.pose, seen.base, held_m=held_m, persons_m=persons_m
             )
@@ -154,35 +153,16 @@ class LearnedNavigation:
         return PrimitiveResult(PrimitiveCode.SUCCESS, "arrived")
 
 
-def _goal_of(attempt: Attempt, target_m: Vec3) -> tuple[float, float] | None:
-    """The free floor to drive to: the target, or else what is within reach of it.
-
-    Of that the floor in the target's room counts if there is any, and the cell that is the least to
-    walk; close to the target is better, as more of it is in view from there.
-    """
-    grid, base = attempt.scene.ground.grid, attempt.base
-    if grid.is_free(target_m[0], target_m[1]):
-        return (target_m[0], target_m[1])
-    near = grid.free_within(target_m[0], target_m[1], _NEAR * attempt.scene.capabilities.reach_m)
-    here = None if base is None else grid.nearest_free(base[0], base[1])
-    if not len(near) or here is None:
-        return None
-    house = attempt.scene.layout
-    room = house.room_at(target_m[0], target_m[1])
-    from_here = grid.field(here)
-    ranked = []
-    for cell in near.tolist():
-        x, y = grid.point(cell)
-        walk_m, gap_m = from_here.at(cell), math.dist((x, y), target_m[:2])
-        ranked.append((house.room_at(x, y) != room, walk_m + _CLOSER * gap_m, x, y))
-    _, cost, x, y = min(ranked)
-    return (x, y) if math.isfinite(cost) else None
+def _empty_map(attempt: Attempt, base: Pose) -> DepthMap:
+    """Of a body that begins at `base`. What stands open hinders it only where it stops a drive."""
+    made = DepthMap(base)
+    for doors in open_doors(attempt.belief, attempt.scene.layout):
+        made.pass_over(doors.leaves_m, doors.closed_m)
+    return made
 
 
-def _others(attempt: Attempt) -> list[Vec3]:
-    """Where the other agents are believed to be."""
-    agents = attempt.belief.of_kind(EntityKind.AGENT)
-    return [one.position_m for one in agents if one.name != attempt.scene.agent]
+def _others_m(attempt: Attempt) -> list[Vec3]:
+    return [other.position_m for other in others(attempt)]
 
 
 def _stood_still(before: Pose | None, base: Pose) -> bool:
@@ -193,7 +173,7 @@ def _stood_still(before: Pose | None, base: Pose) -> bool:
 def _is_near_one(attempt: Attempt, base: Pose) -> bool:
     """Whether another agent is so near that it may be what hinders."""
     here = base.position_m[:2]
-    return any(math.dist(here, other[:2]) < _NEAR_ONE_M for other in _others(attempt))
+    return any(math.dist(here, other[:2]) < _NEAR_ONE_M for other in _others_m(attempt))
 
 
 def _heading(primitive: Primitive, base: Pose) -> float:

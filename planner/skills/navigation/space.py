@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.skills.navigation.way import OptimisticWay, doubted_way
+from planner.skills.navigation.way import OptimisticWay, Points, doubted_way
 from planner.skills.policy.space import CELLS, Acts, Bytes, Floats, PolicySpace
 from planner.world.geometry import Pose, Vec3
 from planner.world.observation import DepthImage, Intrinsics
@@ -113,6 +113,7 @@ class DepthMap:
         half = _MAP_CELLS * CELL_M / 2
         self._origin = np.array([x - half, y - half])
         self._cells = np.zeros((_MAP_CELLS, _MAP_CELLS), np.uint8)
+        self._passable = np.zeros((_MAP_CELLS, _MAP_CELLS), bool)
         self._way = OptimisticWay()
         # (n, 2) metres in `map`: the way that was drawn last.
         self.way_m = np.zeros((0, 2))
@@ -157,11 +158,31 @@ class DepthMap:
         free = seen & (height < _LOW_M)
         self._cells[rows[free], columns[free]] |= _FREE
         occupied = seen & (height >= _LOW_M) & (height < _HIGH_M)
+        occupied[occupied] = ~self._passable[rows[occupied], columns[occupied]]
         self._cells[rows[occupied], columns[occupied]] |= _OCCUPIED
         x, y, _ = base.position_m
         row, column, known = self._at(np.array([x]), np.array([y]))
         if known[0]:
             self._cells[row[0], column[0]] |= _TRAIL
+
+    def pass_over(self, shapes_m: Iterable[Points], solid_m: Points) -> None:
+        """Lets pictures mark nothing where some convex shapes are, and a cell around them.
+
+        Args:
+            shapes_m: (n, 2) points of each, in `map`.
+            solid_m: (n, 2) corners in order of a convex shape where they mark all the same.
+        """
+        drawn = np.zeros(self._passable.shape, np.uint8)
+        for shape_m in shapes_m:
+            cv2.fillConvexPoly(drawn, cv2.convexHull(self._pixels(shape_m)), 1)
+        grown = cv2.dilate(drawn, np.ones((3, 3), np.uint8))
+        cv2.fillConvexPoly(grown, self._pixels(solid_m), 0)
+        self._passable |= grown > 0
+
+    def _pixels(self, points_m: Points) -> NDArray[np.int32]:
+        """(n, 2) column and row of points in `map`."""
+        pixels: NDArray[np.int32] = np.floor((points_m - self._origin) / CELL_M).astype(np.int32)
+        return pixels
 
     def touch(self, base: Pose) -> None:
         """Marks what stopped a body that drove straight on: too near to be in a picture."""
