@@ -10,11 +10,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from planner.evaluation.predicates import IN_ROOM_SHARE, INSIDE_RAY_M, ON_FLOOR_M
-from planner.evaluation.scene import Scene
+from planner.evaluation.scene import RAISED_M, Scene
 from planner.world.geometry import Vec3
 from planner.world.state import EntityState
 from sim_bridge.geometry import GeometrySource, Ray
@@ -45,14 +46,19 @@ class GeometricJudge:
         """What rays straight down from the middle and the corners of an entity enter.
 
         Returns:
-            What is first on a ray, and everything on one: the public `above` takes the second.
+            What is first on a ray, and everything on one: the public `above` takes the second. For
+            the first they begin 1 cm higher (PARTNR-D9): a ray from a corner that has sunk into
+            what the entity lies on does not enter that, and meets what lies in a drawer below it.
         """
-        rays = [Ray(point, _DOWN) for point in self.key_points(name)]
-        hits = [
-            [other for other in hit if other != name] for hit in self.source.crossed(rays, _FAR_M)
-        ]
-        first = frozenset(hit[0] for hit in hits if hit)
-        return first, frozenset(itertools.chain.from_iterable(hits))
+        points = self.key_points(name)
+        raised = [(x, y, z + RAISED_M) for x, y, z in points]
+        first = frozenset(hit[0] for hit in self._down(raised, name) if hit)
+        return first, frozenset(itertools.chain.from_iterable(self._down(points, name)))
+
+    def _down(self, points: Iterable[Vec3], name: str) -> list[list[str]]:
+        """What a ray straight down from each point enters, other than the entity."""
+        hits = self.source.crossed([Ray(point, _DOWN) for point in points], _FAR_M)
+        return [[other for other in hit if other != name] for hit in hits]
 
     def around(self, name: str) -> frozenset[str]:
         """What an entity is within: opposite rays of 1 m, along an axis of the map, both enter it.

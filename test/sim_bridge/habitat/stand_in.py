@@ -1,9 +1,9 @@
 """A stand-in for habitat-sim: speaks the worker's protocol in an empty world without walls.
 
-It draws grey, its rays meet nothing and its floor is all one; only `hits` asks the meshes of the
-dataset, with what opens closed or wide open. What it is to do wrong stands in
-the file that STAND_IN_ORDERS names: JSON of requests and one of abort, hang, slow, refuse,
-garbage, moved.
+It draws grey, its rays meet nothing and its floor is all one; only `hits`, and with the order
+"meshes" `rays`, ask the meshes of furniture and things in the dataset, with what opens closed or
+wide open. What it is to do, or to do wrong, stands in the file that STAND_IN_ORDERS names: JSON of
+requests and one of abort, hang, slow, refuse, garbage, moved, meshes.
 """
 
 from __future__ import annotations
@@ -73,14 +73,21 @@ class StandIn:
         return {}
 
     def rays(self, request: Message) -> Message:
-        return {"hits": [None for _ in request["rays"]]}
+        if _orders().get("rays") != "meshes":
+            return {"hits": [None for _ in request["rays"]]}
+        meshes, far_m = self._now(), request["far_m"]
+        return {"hits": [meshes.first(*ray, request["through"], far_m) for ray in request["rays"]]}
 
     def hits(self, request: Message) -> Message:
         if _orders().get("hits") == "empty":
             return {"hits": [[] for _ in request["rays"]]}
+        meshes = self._now()
+        return {"hits": [meshes.hits(*ray, request["far_m"]) for ray in request["rays"]]}
+
+    def _now(self) -> Any:
         if self._meshes is None:
             self._meshes = _meshes(self._house, self._told)
-        return {"hits": [self._meshes.hits(*ray, request["far_m"]) for ray in request["rays"]]}
+        return self._meshes
 
     def mesh(self, _request: Message) -> Message:
         return {}

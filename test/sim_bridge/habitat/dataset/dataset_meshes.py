@@ -38,8 +38,32 @@ class DatasetMeshes:
             (self._stands_open.add if wide else self._stands_open.discard)(self._ids[name])
         self._soup = None
 
+    def first(
+        self, start: Triple, end: Triple, through: list[str], far_m: float
+    ) -> list[float] | None:
+        """The id of what a ray towards `end` enters first, and its distance; None for nothing.
+
+        It passes through the things that are named.
+        """
+        towards = np.array(end) - np.array(start)
+        length = float(np.linalg.norm(towards))
+        if length == 0.0:
+            return None
+        passed = {self._things[name][1] for name in through if name in self._things}
+        ids, distances = self._entered(start, (towards / length).tolist(), far_m)
+        for number, distance in zip(ids.tolist(), distances.tolist(), strict=True):
+            if number not in passed:
+                return [number, distance]
+        return None
+
     def hits(self, start: Triple, towards: Triple, far_m: float) -> list[int]:
         """The ids of what a ray enters, nearest first; each front of a triangle is one hit."""
+        ids, _ = self._entered(start, towards, far_m)
+        return [int(number) for number in ids]
+
+    def _entered(
+        self, start: Triple, towards: Triple, far_m: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         corners, ids = self._triangles()
         origin, ray = _ours(start), _ours(towards)
         a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
@@ -57,7 +81,7 @@ class DatasetMeshes:
             )
         hit = (facing < 0) & inside & (distance >= 0) & (distance <= far_m)
         order = np.argsort(distance[hit], kind="stable")
-        return [int(number) for number in ids[hit][order]]
+        return ids[hit][order], distance[hit][order]
 
     def _triangles(self) -> tuple[Matrix, np.ndarray]:
         if self._soup is None:
