@@ -1,7 +1,8 @@
 """How often tasks succeed with oracle, noisy and learned skills, and the ratio to oracle.
 
 The robot alone, with the expert, in tasks of PARTNR's form that no person is needed for; the memory
-sees by rays. Intervals are Wilson's, 95 %. Repeat with:
+sees by rays. Intervals are Wilson's, 95 %, and of the ratio that of episodes drawn again. Repeat
+with:
 
     python benchmarks/bench_skill_kinds.py --kinds oracle noisy --episodes 40
 """
@@ -20,7 +21,7 @@ from machine import describe_machine
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run_options import RunOptions
 from planner.bench.runs.suites import find_suite
-from planner.evaluation.statistics import wilson
+from planner.evaluation.statistics import Estimate, bootstrap, wilson
 from planner.planning.expert.expert import Expert
 from planner.skills.kind import LearnedSkills, SkillChoice, SkillKind
 from planner.world.episode import Episode
@@ -48,9 +49,10 @@ def main() -> int:
     print(describe_machine())
     tasks = chosen(options.suite, options.episodes)
     known = rows_of(options.rows)
-    shares: dict[str, float] = {}
+    solved: dict[str, list[bool]] = {}
     for name in options.kinds:
-        kind, done, steps, begin_s = SkillKind(name), 0, 0, time.process_time()
+        kind, steps, begin_s = SkillKind(name), 0.0, time.process_time()
+        outcomes = solved[name] = []
         choice = SkillChoice(kind, options.policy, options.hand_policy, options.learned)
         of_kind = f"{kind} {options.learned}" if kind is SkillKind.LEARNED else str(kind)
         renderer = "auto" if kind is SkillKind.LEARNED else "none"
@@ -63,19 +65,31 @@ def main() -> int:
                     key = {"key": f"{of_kind} {episode.episode_id}"}
                     with options.rows.open("a", encoding="utf-8") as file:
                         file.write(json.dumps({**key, "row": row}) + "\n")
-            done, steps = done + int(row["success"]), steps + int(row["steps"])
+            outcomes.append(bool(row["success"]))
+            steps += row["steps"]
         backend.close()
-        estimate = wilson(done, len(tasks))
-        shares[name] = done / len(tasks)
-        share = f"{shares[name]:.2f}"
-        line = (
-            f"{name}: {done} of {len(tasks)}, {share} ({estimate.low:.2f} to {estimate.high:.2f})"
-        )
+        share = wilson(sum(outcomes), len(tasks))
+        line = f"{name}: {sum(outcomes)} of {len(tasks)}, {share.value:.2f}{_interval(share)}"
         line += f", {steps / len(tasks):.0f} steps, {time.process_time() - begin_s:.0f} s"
-        if shares.get("oracle") and name != "oracle":
-            line += f"; {shares[name] / shares['oracle']:.2f} of oracle (paper {PAPER_RATIO:.2f})"
+        if name != "oracle" and any(solved.get("oracle", ())):
+            ratio = ratio_of(outcomes, solved["oracle"])
+            line += f"; {ratio.value:.2f}{_interval(ratio)} of oracle (paper {PAPER_RATIO:.2f})"
         print(line, flush=True)
     return 0
+
+
+def ratio_of(outcomes: Sequence[bool], oracle: Sequence[bool]) -> Estimate:
+    """The ratio of two rates of success in the same episodes."""
+
+    def ratio(drawn: Sequence[int]) -> float | None:
+        best = sum(oracle[number] for number in drawn)
+        return sum(outcomes[number] for number in drawn) / best if best else None
+
+    return bootstrap(len(oracle), ratio)
+
+
+def _interval(estimate: Estimate) -> str:
+    return f" ({estimate.low:.2f} to {estimate.high:.2f})"
 
 
 def chosen(suite: str, count: int) -> Sequence[tuple[Episode, House]]:
