@@ -98,6 +98,7 @@ def test_yes_begins_it_and_a_second_yes_is_told_why_not(client: Client, asked: A
     assert (status, said) == (1, f"{AGENT} has no question\n")
 
 
+@pytest.mark.slow
 def test_no_refuses_it(client: Client, asked: Asked) -> None:
     assert approve(AGENT, "--no", asked.question_id) == (0, "pick was refused\n")
     assert asked.pick.result().code == PrimitiveCode.NOT_ALLOWED

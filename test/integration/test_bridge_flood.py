@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import pytest
 from bridge_harness import Client, bridge, refusals, write_world
 from planner_msgs.action import ExecutePrimitive
 from rclpy.action import ActionClient
@@ -19,6 +20,7 @@ from planner.world.primitive import PrimitiveCode
 FLOOD = 500
 
 
+@pytest.mark.slow
 def test_as_many_goals_as_come_at_once_are_all_answered(
     tmp_path: Path, small_house: House, small_episode: Episode
 ) -> None:

@@ -154,6 +154,7 @@ client.idle(600)
 """
 
 
+@pytest.mark.slow
 def test_a_listener_that_froze_delays_nobody(world: Path) -> None:
     with bridge(episode=world):
         client = Client()

@@ -79,6 +79,7 @@ def program(code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_code_of_the_page_runs(stack: Path) -> None:
     (code,) = re.findall(r"```python skip\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
     until_s = time.monotonic() + TIMEOUT_S

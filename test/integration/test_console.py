@@ -13,7 +13,7 @@ from headless_browser import Browser
 
 from planner.world.house import House, write_house
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,6 @@ def test_a_stop_ends_the_instruction(page: Browser) -> None:
     wait(page, "document.querySelector('#log').textContent.includes('agent_0, agent_1 stopped')")
 
 
-@pytest.mark.slow
 def test_a_task_is_tried_again_in_the_world_of_its_beginning(page: Browser, folder: Path) -> None:
     say(page, "Bring the apple to the couch.")
     wait(page, "document.querySelector('#agents .call')")
@@ -144,7 +143,6 @@ def test_a_task_is_tried_again_in_the_world_of_its_beginning(page: Browser, fold
     assert (tries[-1]["try"], tries[-1]["state"], tries[-1]["best"]) == (2, "succeeded", 2)
 
 
-@pytest.mark.slow
 def test_an_episode_to_practise_with_is_loaded_and_ended(stack: Command, browser: Browser) -> None:
     page = browser
     page.visit(stack.address(), width=1440, height=1000)
@@ -167,7 +165,6 @@ def test_an_episode_to_practise_with_is_loaded_and_ended(stack: Command, browser
     press(page, "Stop being agent_1")
 
 
-@pytest.mark.slow
 def test_a_second_console_looks_at_the_same_stack(
     page: Browser, stack: Command, folder: Path
 ) -> None:

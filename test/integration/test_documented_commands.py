@@ -113,6 +113,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         stopped(process)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", of("topic", "echo"))
 def test_topic_echo(client: Client, words: list[str]) -> None:
     client.wait(
@@ -120,6 +121,7 @@ def test_topic_echo(client: Client, words: list[str]) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", of("action", "send_goal"))
 def test_action_send_goal(client: Client, words: list[str]) -> None:
     kind = type_named(words[4])
@@ -134,6 +136,7 @@ def test_action_send_goal(client: Client, words: list[str]) -> None:
     action.destroy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", of("service", "call"))
 def test_service_call(client: Client, words: list[str]) -> None:
     fields = yaml.safe_load(words[5]) if len(words) > 5 else {}
@@ -145,6 +148,7 @@ def test_service_call(client: Client, words: list[str]) -> None:
 
 
 # After all others, as the last of these lines shuts the memory down.
+@pytest.mark.slow
 def test_lifecycle_set(client: Client) -> None:
     kind = type_named("lifecycle_msgs/srv/ChangeState")
     documented = {tuple(words[3:]) for words in LINES if words[1:3] == ["lifecycle", "set"]}

@@ -102,6 +102,7 @@ def test_the_story_is_told_and_a_question_answered(
     assert last["evidence"]["questions"] == "1"
 
 
+@pytest.mark.slow
 def test_one_at_a_time_and_ctrl_c_cancels(
     alone: Start, client: Client, instruct: Callable[..., Instruct], tmp_path: Path
 ) -> None:
@@ -124,6 +125,7 @@ def test_one_at_a_time_and_ctrl_c_cancels(
     assert third.said.splitlines()[-1].startswith("CANCELED: ")
 
 
+@pytest.mark.slow
 def test_an_answer_from_another_terminal(
     alone: Start, client: Client, instruct: Callable[..., Instruct], tmp_path: Path
 ) -> None:

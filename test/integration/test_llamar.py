@@ -33,6 +33,7 @@ STEPS = (
 ALL = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
+@pytest.mark.slow
 def test_a_team_works_in_joint_steps_over_ros(
     tmp_path: Path, small_house: House, small_episode: Episode
 ) -> None:

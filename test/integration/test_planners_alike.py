@@ -156,30 +156,14 @@ class Stack:
         self.client.wait(is_ready, f"a memory that knows {sorted(known)}")
 
 
-# At every change: with pictures and two agents, which takes twenty seconds, one planner that reads
-# changes of the memory; the others in a world without pictures, where a run takes seven. The slow
-# tests have the rest, and with both agents those that decide for both at once.
-WITH_PICTURES_AT_EVERY_CHANGE = ("react",)
-RELATIVES = (
-    "helper_retrieval",
-    "heuristic_expert",
-    "llamar_act",
-    "llamar_coela",
-    "llamar_cot",
-    "llamar_react",
-    "llamar_smart_llm",
-    "partnr_finetuned",
-    "partnr_rag",
-    "partnr_summary",
-    "partnr_tools",
-)
+# At every change: these in a world without pictures, one for each way to decide (rules, words, a
+# network, a language model). The slow tests have all planners in both worlds, and with both agents
+# those that decide for both at once.
+AT_EVERY_CHANGE = ("expert", "words", "learned", "react")
 
 
 def _is_fast(world: str, planner: str) -> bool:
-    if planner in RELATIVES:
-        return False
-    with_pictures = planner in WITH_PICTURES_AT_EVERY_CHANGE
-    return world == ("cup_and_apple" if with_pictures else GRAPH)
+    return world == GRAPH and planner in AT_EVERY_CHANGE
 
 
 def _marks(world: str, planner: str) -> Sequence[pytest.MarkDecorator]:
@@ -192,8 +176,8 @@ def _fits_household(planner: str) -> bool:
     return PLANNERS.get(planner).needs_primitives.issubset(able)
 
 
-def test_relatives_are_planners() -> None:
-    assert set(RELATIVES) < set(PLANNERS.names()) - set(WITH_PICTURES_AT_EVERY_CHANGE)
+def test_planners_at_every_change_exist() -> None:
+    assert set(AT_EVERY_CHANGE) < set(PLANNERS.names())
 
 
 CASES = [

@@ -246,6 +246,7 @@ def test_nodes_that_look_through_a_camera_get_raw_pictures_of_compressed_ones(
     assert np.array_equal(millimetres, np.rint(depth_m * 1000))
 
 
+@pytest.mark.slow
 def test_topics_that_somebody_publishes_are_not_mixed_unless_forced(
     tmp_path: Path, client: Client
 ) -> None:

@@ -82,6 +82,7 @@ def test_these_files_are_shipped() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shown", SHOWN, ids=lambda s: f"{s.where}:{s.topic}")
 def test_what_is_shown_exists(shown: Shown, topics: Mapping[str, str], client: Client) -> None:
     topic, compressed = _published(shown.topic)

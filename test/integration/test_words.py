@@ -18,7 +18,7 @@ from planner.world.instruct import InstructionCode, InstructState
 
 # Seconds of an instruction: beside other tests it takes a minute.
 TIMEOUT_S = 240.0
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @dataclass
@@ -85,7 +85,7 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
 @pytest.mark.parametrize(
     ("text", "answer", "questions"),
     [
-        pytest.param("Put the candle on the desk.", "", 0, marks=pytest.mark.slow),
+        ("Put the candle on the desk.", "", 0),
         ("Bring the laptop to the kitchen table.", "the bedroom one", 1),
     ],
 )
