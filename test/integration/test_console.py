@@ -13,7 +13,8 @@ from headless_browser import Browser
 
 from planner.world.house import House, write_house
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+# One whole stack with a browser at every change; what else the page does, in the slow tests.
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,7 @@ def test_an_instruction_its_question_and_its_answer(page: Browser) -> None:
     assert page.run("document.querySelectorAll('#traces .row').length") > 0
 
 
+@pytest.mark.slow
 def test_a_person_is_the_partner_and_a_second_page_is_not(
     page: Browser, stack: Command, folder: Path
 ) -> None:
@@ -79,6 +81,7 @@ def test_a_person_is_the_partner_and_a_second_page_is_not(
     assert len({line["who"] for line in lines}) == 1
 
 
+@pytest.mark.slow
 def test_a_person_drives_by_keys(page: Browser, folder: Path) -> None:
     if not page.run(IS_PARTNER):
         press(page, "Be agent_1")
@@ -99,6 +102,7 @@ def test_a_person_drives_by_keys(page: Browser, folder: Path) -> None:
     assert drives[-2:] == [("agent_1", 1.0), ("agent_1", 0.0)]
 
 
+@pytest.mark.slow
 def test_the_memory_is_corrected_by_hand(page: Browser) -> None:
     page.run(
         "document.querySelector('#map [data-name=book_0]')"
@@ -118,6 +122,7 @@ def test_the_memory_is_corrected_by_hand(page: Browser) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_stop_ends_the_instruction(page: Browser) -> None:
     say(page, "Bring the cup to the table in the kitchen.")
     wait(page, "document.querySelector('#agents .call')")
@@ -127,6 +132,7 @@ def test_a_stop_ends_the_instruction(page: Browser) -> None:
     wait(page, "document.querySelector('#log').textContent.includes('agent_0, agent_1 stopped')")
 
 
+@pytest.mark.slow
 def test_a_task_is_tried_again_in_the_world_of_its_beginning(page: Browser, folder: Path) -> None:
     say(page, "Bring the apple to the couch.")
     wait(page, "document.querySelector('#agents .call')")
@@ -143,6 +149,7 @@ def test_a_task_is_tried_again_in_the_world_of_its_beginning(page: Browser, fold
     assert (tries[-1]["try"], tries[-1]["state"], tries[-1]["best"]) == (2, "succeeded", 2)
 
 
+@pytest.mark.slow
 def test_an_episode_to_practise_with_is_loaded_and_ended(stack: Command, browser: Browser) -> None:
     page = browser
     page.visit(stack.address(), width=1440, height=1000)
@@ -165,6 +172,7 @@ def test_an_episode_to_practise_with_is_loaded_and_ended(stack: Command, browser
     press(page, "Stop being agent_1")
 
 
+@pytest.mark.slow
 def test_a_second_console_looks_at_the_same_stack(
     page: Browser, stack: Command, folder: Path
 ) -> None:
