@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from planner_msgs.action import FollowInstruction
-from planner_msgs.msg import EntityList, MemoryUpdate, WorldGraph, WorldGraphNode, WorldInfo
+from planner_msgs.msg import EntityList, MemoryUpdate, WorldGraph, WorldGraphNode
 from pydantic import JsonValue
 from rclpy.client import Client
 from std_msgs.msg import String
@@ -20,8 +20,9 @@ from std_srvs.srv import Trigger
 from planner.models.ledger import Account, LedgerModel
 from planner.models.trace import ModelCall
 from planner.planning import settings
+from planner.planning.bridge_world.node import BridgeWorld
 from planner.planning.instruction import Request, RequestError, task_of
-from planner.planning.lockstep_wait import LOCKSTEP_TIME, is_soon
+from planner.planning.lockstep_wait import is_soon
 from planner.planning.messages import TeamMessage
 from planner.planning.part import needs_model
 from planner.planning.planner import Task, no_picture
@@ -53,8 +54,6 @@ from planner.world import topics
 from planner.world.bounds import OutOfBounds
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.house import House
-from planner.world.house_checks import load_episode, load_house
 from planner.world.instruct import InstructionCode
 from planner.world.memory_wire import change_record, entity_record, stamp_seconds
 from planner.world.skill import SkillCall
@@ -117,9 +116,8 @@ class TaskPlannerNode(ManagedNode):
         self._pictures = NewestPictures(self) if self._settings.wants_pictures else None
         self._talk = TeamTalk(self, self._on_said) if self._settings.choice.part.talks else None
         self._messages: RosMessages | None = None
-        self._inputs.set_house(self._layout)
-        self._world_agents: tuple[str, ...] = ()
-        self._time_of_world: tuple[str, str] | None = None
+        self._inputs.set_house(self._world.layout)
+        self._world.follow(lambda house: self._loop.call(partial(self._inputs.set_house, house)))
         self._lockstep = LockstepPublisher(self, LockstepChannel.PLANNER, self._losses)
         model = self._settings.model
         self._publisher = StatusPublisher(
@@ -129,7 +127,6 @@ class TaskPlannerNode(ManagedNode):
         self.create_subscription(WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
         self.create_subscription(MemoryUpdate, topics.MEMORY_UPDATES, self._on_update, qos.EVENTS)
         self.create_subscription(EntityList, topics.MEMORY_ENTITIES, self._on_list, qos.LATCHED)
-        self.create_subscription(WorldInfo, topics.WORLD_INFO, self._on_world, qos.LATCHED)
         self.create_subscription(String, ANSWER, self._on_answer, qos.EVENTS)
         self._server = GoalServer(
             self,
@@ -145,9 +142,7 @@ class TaskPlannerNode(ManagedNode):
         # Steady clock: the watchdog must run while simulated time is paused.
         self._timer = self.create_timer(WATCH_S, self._watch, clock=wall_clock(), autostart=False)
         WaitingNotice(self, self._missing)
-        self._publish_status(
-            InstructionStatus(house=self._layout.name if self._layout is not None else "")
-        )
+        self._publish_status(InstructionStatus(house=self._world.house_name))
 
     def deactivate(self) -> None:
         """Ends the running instruction and stops its agents."""
@@ -165,26 +160,16 @@ class TaskPlannerNode(ManagedNode):
         self._settings = settings.declare(self)
         self._planner = self._settings.choice.name
         self._questions = Questions(self._settings.answer_wait_s)
-        episode = parameters.text(
-            self, "episode", "", "name or file; empty = the one that the bridge runs"
-        )
-        house = parameters.text(self, "house", "", "name or file; empty = the episode's")
+        self._world = BridgeWorld(self)
+        if self._world.layout is not None:
+            # Computed in advance: a second's work in a large house.
+            walk_map(self._world.layout)
         self._max_calls = parameters.whole(
             self, "max_calls", 0, "planner calls of a task; 0 = the planner's own", min_value=0
         )
         self._wait_s = parameters.number(
             self, "wait", 60.0, "seconds to wait for the memory", min_value=0.0, max_value=3600.0
         )
-        self._episode: Episode | None = None
-        self._layout: House | None = None
-        if episode:
-            self._episode, full = load_episode(episode)
-            self._layout = bare(full)
-        if house:
-            self._layout = bare(load_house(house))
-        if self._layout is not None:
-            # Computed in advance: a second's work in a large house.
-            walk_map(self._layout)
 
     def _missing(self) -> list[str]:
         if self._hands:
@@ -229,12 +214,6 @@ class TaskPlannerNode(ManagedNode):
 
         self._loop.call(mend)
 
-    def _on_world(self, info: WorldInfo) -> None:
-        """Switches to the house and episode that the bridge has loaded."""
-        self._world_agents = tuple(info.agents)
-        self._time_of_world = (info.time_mode, info.idle_time)
-        self._follow(info.layout, info.episode_id)
-
     def _watch_world(self) -> None:
         """Ends the instruction if the world was restarted, since its effects are undone."""
         before_s, self._world_s = self._world_s, self._clock_of_world.now_s
@@ -250,26 +229,6 @@ class TaskPlannerNode(ManagedNode):
         self._lost = outcome
         self._log(f"{outcome.text}; all agents stop")
         self._loop.call(self._stop)
-
-    def _follow(self, house: str, episode: str) -> None:
-        known = self._episode.episode_id if self._episode is not None else ""
-        try:
-            if episode and episode != known:
-                self._episode, full = load_episode(episode)
-                self._layout = bare(full)
-            elif house and (self._layout is None or house != self._layout.name):
-                self._episode, self._layout = None, bare(load_house(house))
-            else:
-                if not episode:
-                    self._episode = None
-                return
-        except PlannerError as error:
-            self.get_logger().warning(
-                f"the bridge is in a world that is not known here: {error}",
-                throttle_duration_sec=30.0,
-            )
-            return
-        self._loop.call(partial(self._inputs.set_house, self._layout))
 
     # Instructions
 
@@ -290,13 +249,13 @@ class TaskPlannerNode(ManagedNode):
             accepted(
                 bytes(goal.goal_id.uuid).hex(),
                 _request_of(goal),
-                self._episode,
-                self._layout.name if self._layout is not None else "",
-                _agents_of(self._episode),
+                self._world.episode,
+                self._world.house_name,
+                _agents_of(self._world.episode),
             )
         )
         self._keep_watch()
-        self._loop.call(partial(self._start, goal, self._episode))
+        self._loop.call(partial(self._start, goal, self._world.episode))
 
     def _on_wrong(self, goal: Goal, problem: OutOfBounds) -> None:
         text = f"the request is out of bounds: {problem}"
@@ -394,18 +353,17 @@ class TaskPlannerNode(ManagedNode):
             await asyncio.sleep(0.1)
 
     def _is_in_step(self) -> bool:
-        if self._time_of_world is None:
-            return self.count_publishers(topics.WORLD_INFO) == 0
-        if self._time_of_world != LOCKSTEP_TIME:
-            return True
-        return self._lockstep.is_heard and self._settled.is_present
+        waits = self._world.is_in_lockstep
+        if waits is None:
+            return False
+        return not waits or (self._lockstep.is_heard and self._settled.is_present)
 
     async def _follow_instruction(self, goal: Goal, episode: Episode | None) -> Outcome:
         request = _request_of(goal)
         if not await self._ready():
             text = f"no memory published a house and an agent within {self._wait_s:.0f} s"
             return Outcome(InstructionCode.NOT_READY, text)
-        await self._know_agents(request.agents or _agents_of(episode) or self._world_agents)
+        await self._know_agents(request.agents or _agents_of(episode) or self._world.agents)
         if not await is_soon(self._is_in_step):
             self._log("the world does not wait for this planner")
         try:
@@ -579,11 +537,6 @@ class TaskPlannerNode(ManagedNode):
 def _request_of(goal: Goal) -> Request:
     request = goal.request
     return Request(request.instruction, tuple(request.agents), tuple(request.dialogue))
-
-
-def bare(house: House) -> House:
-    """The house without its objects, which planners must not know in advance."""
-    return house.model_copy(update={"objects": ()})
 
 
 def main() -> int:

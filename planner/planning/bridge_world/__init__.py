@@ -1,0 +1,1 @@
+"""The house and episode that the task planner works in."""

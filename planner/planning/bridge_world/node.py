@@ -1,0 +1,104 @@
+"""The house and episode that the planner works in: those of its parameters or of the bridge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from planner_msgs.msg import WorldInfo
+
+from planner.planning.lockstep_wait import LOCKSTEP_TIME
+from planner.ros import parameters, qos
+from planner.ros.managed_node import ManagedNode
+from planner.world import topics
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.house_checks import load_episode, load_house
+
+LOG_PERIOD_S = 30.0
+
+
+class BridgeWorld:
+    """What is known of the world before anything is seen: its layout, episode and time.
+
+    Things are left out of the house, as planners must not know them in advance.
+
+    Attributes:
+        episode: the running one, if any.
+        layout: the house; None before it is known.
+        agents: those of the bridge; () before it has said them.
+    """
+
+    def __init__(self, node: ManagedNode) -> None:
+        """Reads the parameters.
+
+        Raises:
+            PlannerError: for an episode or house that does not exist or is invalid.
+        """
+        self._node = node
+        self._time: tuple[str, str] | None = None
+        self.agents: tuple[str, ...] = ()
+        self.episode: Episode | None = None
+        self.layout: House | None = None
+        episode = parameters.text(
+            node, "episode", "", "name or file; empty = the one that the bridge runs"
+        )
+        house = parameters.text(node, "house", "", "name or file; empty = the episode's")
+        if episode:
+            self._load_episode(episode)
+        if house:
+            self.layout = load_house(house).layout
+
+    def follow(self, on_house: Callable[[House], None]) -> None:
+        """Switches to each house and episode that the bridge loads.
+
+        Args:
+            on_house: called with each new layout, in the executor's thread.
+        """
+        self.agents, self._time = (), None
+        on_world = partial(self._on_world, on_house)
+        self._node.create_subscription(WorldInfo, topics.WORLD_INFO, on_world, qos.LATCHED)
+
+    @property
+    def house_name(self) -> str:
+        """The name of the house; "" before one is known."""
+        return self.layout.name if self.layout is not None else ""
+
+    @property
+    def is_in_lockstep(self) -> bool | None:
+        """Whether the world waits for planners; None while its bridge has not said so yet."""
+        if self._time is not None:
+            return self._time == LOCKSTEP_TIME
+        return False if self._node.count_publishers(topics.WORLD_INFO) == 0 else None
+
+    def _on_world(self, on_house: Callable[[House], None], info: WorldInfo) -> None:
+        self.agents = tuple(info.agents)
+        self._time = (info.time_mode, info.idle_time)
+        try:
+            is_new = self._enter(info.layout, info.episode_id)
+        except PlannerError as error:
+            self._node.get_logger().warning(
+                f"the bridge is in a world that is not known here: {error}",
+                throttle_duration_sec=LOG_PERIOD_S,
+            )
+            return
+        if is_new and self.layout is not None:
+            on_house(self.layout)
+
+    def _enter(self, house: str, episode: str) -> bool:
+        """Whether the layout was loaded anew."""
+        known = self.episode.episode_id if self.episode is not None else ""
+        if episode and episode != known:
+            self._load_episode(episode)
+            return True
+        if house and house != self.house_name:
+            self.episode, self.layout = None, load_house(house).layout
+            return True
+        if not episode:
+            self.episode = None
+        return False
+
+    def _load_episode(self, episode: str) -> None:
+        self.episode, full = load_episode(episode)
+        self.layout = full.layout
