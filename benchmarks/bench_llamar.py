@@ -107,7 +107,7 @@ def step_ms(house: House, count: int, steps: int) -> float:
     task = Task("Put everything in the fridge.", agents)
     asking = Asking("llamar", AtOnce(TEAM_NAMES[:count]), agents)
     planner = make_llamar(task, asking, PlainTranslator(), LlamarOptions(horizon=steps + 1))
-    layout = house.model_copy(update={"objects": ()})
+    layout = house.layout
     context = Context(task, known(agents), layout, dict.fromkeys(agents, able), {}, agents, 0.0)
     decision = asyncio.run(planner.decide(context))
     spent_s = 0.0

@@ -94,7 +94,7 @@ def check_memory(request: UpdaterRequest, house: House) -> Report:
             request, truth_source=backend.world_state, class_of=TrueClasses(backend.world_state).of
         )
         make = load_updater(request)
-        layout = house.model_copy(update={"objects": ()})
+        layout = house.layout
         watched = [_Watched(make(layout)) for _ in range(2)]
         memories = [Memory(layout, one, agents={AGENT: AgentKind.ROBOT}) for one in watched]
         raised = ""

@@ -39,7 +39,7 @@ class SkillWorld:
     def __init__(self, house: House, episode: Episode) -> None:
         """Loads the episode; nothing is rendered."""
         self.backend = _world_of(house)
-        self.layout = house.model_copy(update={"objects": ()})
+        self.layout = house.layout
         self._house, self._episode = house, episode
         self.reset()
 

@@ -126,7 +126,7 @@ def score_house(
     backend = open_backend()
     try:
         backend.reset(house, tour_episode(house), seed)
-        layout = house.model_copy(update={"objects": ()})
+        layout = house.layout
         candidates = [
             _Candidate(name, Memory(layout, make(layout, backend), agents={AGENT: AgentKind.ROBOT}))
             for name, make in makers.items()

@@ -125,7 +125,7 @@ class _Recorder:
         rng: np.random.Generator,
     ) -> None:
         self._backend = backend
-        self._list = EntityList(house.model_copy(update={"objects": ()}))
+        self._list = EntityList(house.layout)
         self._rules = recipe.rules
         self._rng = rng
         self._classes = sorted(default_catalogue().objects)

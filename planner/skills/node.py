@@ -136,8 +136,8 @@ class SkillExecutorNode(ManagedNode):
         house = parameters.text(self, "house", "", "name or file; empty = the bridge's")
         episode = parameters.text(self, "episode", "", "name or file, for its house")
         if house:
-            return _bare(load_house(house))
-        return _bare(load_episode(episode)[1]) if episode else None
+            return load_house(house).layout
+        return load_episode(episode)[1].layout if episode else None
 
     def _declare_options(self) -> SkillOptions:
         d = SkillOptions()
@@ -249,7 +249,7 @@ class SkillExecutorNode(ManagedNode):
 
     def _enter(self, name: str) -> None:
         try:
-            layout = _bare(load_house(name))
+            layout = load_house(name).layout
         except PlannerError as error:
             self._log_once(f"the bridge is in a house that is not known here: {error}")
             return
@@ -390,11 +390,6 @@ class SkillExecutorNode(ManagedNode):
         if text not in self._logged:
             self._logged.add(text)
             self.get_logger().error(text)
-
-
-def _bare(house: House) -> House:
-    """The house without its objects, as robots know it initially."""
-    return house.model_copy(update={"objects": ()})
 
 
 def main() -> int:

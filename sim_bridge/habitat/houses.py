@@ -28,7 +28,7 @@ def write_house_dataset(house: House, cache: str, catalogue: Catalogue) -> Habit
     Raises:
         FileError: if it cannot be written.
     """
-    layout = house.model_copy(update={"objects": ()})
+    layout = house.layout
     key = hashlib.sha256()
     key.update(house_json(layout).encode())
     key.update(_looks(catalogue).encode())

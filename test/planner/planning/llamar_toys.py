@@ -140,7 +140,7 @@ class Kitchen:
     def context(self, task: Task, idle: Sequence[str]) -> Context:
         able = capabilities_of("robot")
         assert able is not None
-        layout = self.house.model_copy(update={"objects": ()})
+        layout = self.house.layout
         return Context(
             task,
             self.belief(),

@@ -342,7 +342,7 @@ def play(
 
     A question without an answer left ends the run.
     """
-    layout = world.house.model_copy(update={"objects": ()})
+    layout = world.house.layout
     able = {name: capabilities(world.agents[name]) for name in task.agents}
     running: dict[str, SkillCall] = {}
     done: set[str] = set()

@@ -75,7 +75,7 @@ class Around:
 
     @property
     def layout(self) -> House:
-        return self.toy.house.model_copy(update={"objects": ()})
+        return self.toy.house.layout
 
     def capabilities(self) -> Mapping[str, Capabilities]:
         return {name: capabilities(kind) for name, kind in self.toy.agents.items()}

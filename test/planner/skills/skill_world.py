@@ -79,7 +79,7 @@ class World:
         self.team = Team()
         self.executors = {
             agent: SkillExecutor(
-                house.model_copy(update={"objects": ()}),
+                house.layout,
                 BackendPort(self.backend, agent),
                 self.belief,
                 options,

@@ -36,7 +36,7 @@ def executor(world: World, url: str, calls: list[ModelCall] | None = None) -> Sk
     assert model is not None
     on_call = [].append if calls is None else calls.append
     return SkillExecutor(
-        world.house.model_copy(update={"objects": ()}),
+        world.house.layout,
         BackendPort(world.backend, "agent_0"),
         lambda: belief_of(world.house, world.state),
         find_model=FindModel(model, blocks=True, deadline_s=60.0, on_call=on_call),

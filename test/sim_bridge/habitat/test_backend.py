@@ -167,7 +167,7 @@ def test_an_abort_at_the_load_of_a_new_house_leaves_it_whole_or_not_at_all(
         backend.reset(small_house, small_episode, 3)
     assert "SIGABRT" in str(gone.value)
     assert "\n" not in str(gone.value)
-    layout = small_house.model_copy(update={"objects": ()})
+    layout = small_house.layout
     (written,) = [found for found in cache.iterdir() if found.name.startswith(small_house.name)]
     assert read_dataset(written, layout).stage.is_file()
     assert not list(cache.glob(".draft-*"))

@@ -39,7 +39,7 @@ class Right:
 
     def __call__(self, role: HelperRole[object], *, heeds: bool = False) -> ReferenceReply:
         able = {AGENT: capabilities(AgentKind.HUMAN)}
-        layout = self.world.house.model_copy(update={"objects": ()})
+        layout = self.world.house.layout
         belief = self.world.belief()
         context = Context(self.task, belief, layout, able, {}, (AGENT,), 0.0)
         return asyncio.run(self.right(role, context, Random(1), Reader(heeds=heeds)))

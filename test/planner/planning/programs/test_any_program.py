@@ -69,7 +69,7 @@ def play(world: ToyWorld, chance: Random, faults: float) -> tuple[Interpreter, i
     checks = chance.random() < 0.8
     interpreter = Interpreter(any_program(chance), agent=AGENT, checks_preconditions=checks)
     repair = parse_program('s = InteractionObject("Sink")\ns.go_to()', corrective=True)
-    layout = world.house.model_copy(update={"objects": ()})
+    layout = world.house.layout
     able = capabilities(world.agents[AGENT])
     for turn in range(600):
         context = Context(

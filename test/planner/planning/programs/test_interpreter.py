@@ -42,7 +42,7 @@ class Kitchen:
     @property
     def context(self) -> Context:
         able = capabilities(self.world.agents[AGENT])
-        layout = self.world.house.model_copy(update={"objects": ()})
+        layout = self.world.house.layout
         belief = self.world.belief()
         return Context(Task("", (AGENT,)), belief, layout, {AGENT: able}, {}, (AGENT,), 0.0)
 
