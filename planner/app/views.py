@@ -39,12 +39,13 @@ from planner.world.house_checks import load_house
 from planner.world.observation import CameraFrame
 from planner.world.vocabulary import AgentKind, Relation
 from sim_bridge.embedded.entities import Agent, Thing
+from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import default_options
 from sim_bridge.embedded.renderer import Renderer, make_renderer
 from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.sensing import camera_on_base
 from sim_bridge.embedded.views import View, intrinsics_of
-from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.embedded.world import KinematicWorld
 
 FIRST_SEED = 100_000
 _AGENTS = (AgentKind.ROBOT, AgentKind.HUMAN)

@@ -14,6 +14,7 @@ from planner.world.house import House
 from planner.world.observation import Sighting
 from sim_bridge.embedded.box_view import Limits
 from sim_bridge.embedded.crossings import crossed_instances
+from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.kinematic import KinematicBackend
 from sim_bridge.embedded.options import EmbeddedOptions, default_options
 from sim_bridge.embedded.prediction import can_predict_stance, predicted_stance
@@ -22,7 +23,7 @@ from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.screens import Screens
 from sim_bridge.embedded.views import Images, View
 from sim_bridge.embedded.visibility import Visibility
-from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.geometry import Ray
 from sim_bridge.structure import wall_segments
 

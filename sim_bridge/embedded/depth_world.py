@@ -19,11 +19,12 @@ from planner.world.primitive import Drive, DriveLimits
 from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.depth_view import DepthView
 from sim_bridge.embedded.driving import drive_on
+from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import default_options
 from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.sensing import camera_on_base
 from sim_bridge.embedded.views import View, intrinsics_of
-from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.pacing import TICK_S
 
 

@@ -19,9 +19,10 @@ from sim_bridge.embedded.encounters import (
     gap_to_way_m,
 )
 from sim_bridge.embedded.entities import Agent, viewpoints_m
+from sim_bridge.embedded.house_ground import Way, standing_cell
 from sim_bridge.embedded.prediction import legs, predicted_heading
 from sim_bridge.embedded.rays import Rays
-from sim_bridge.embedded.world import AGENT_GAP_M, KinematicWorld, Way, standing_cell
+from sim_bridge.embedded.world import AGENT_GAP_M, KinematicWorld
 from sim_bridge.stepped import Stage
 
 Motion = Generator[Stage, float, None]

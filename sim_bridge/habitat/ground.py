@@ -11,7 +11,7 @@ import numpy as np
 from planner.world.agents import default_bodies
 from planner.world.floor_grid import FloorGrid
 from planner.world.house import House
-from sim_bridge.embedded.world import HouseGround, Way
+from sim_bridge.embedded.house_ground import HouseGround, Way
 from sim_bridge.habitat.dataset.records import HabitatDataset
 from sim_bridge.habitat.footprints import write_footprints
 from sim_bridge.habitat.options import NavMesh

@@ -16,6 +16,7 @@ from planner.world.house import House, Joint
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.entities import Agent, Piece, Thing
+from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.manipulation import SUPPORT_TOLERANCE_M, RefusalError, check_joint
 from sim_bridge.embedded.options import default_options
 from sim_bridge.embedded.placing import (
@@ -27,7 +28,7 @@ from sim_bridge.embedded.placing import (
 )
 from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.walking import FLOOR_HEIGHT_M, place_to_stand
-from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.safety.options import SafetyOptions
 
 # Assumed size of the held object, which is unknown; most things for one hand are smaller.

@@ -13,9 +13,10 @@ from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.observation import Observation
 from planner.world.vocabulary import AgentKind
+from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import default_options
 from sim_bridge.embedded.sensing import observation as observation_of
-from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.frames import MAP, fixed_links, moving_links
 from sim_bridge.robot_description import robot_description
 

@@ -18,6 +18,7 @@ from planner.world.house import House, Joint
 from planner.world.observation import Intrinsics
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.entities import OPEN_ENOUGH, Agent, Piece
+from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import EmbeddedOptions, default_options
 from sim_bridge.embedded.placing import (
     Support,
@@ -28,7 +29,7 @@ from sim_bridge.embedded.placing import (
 from sim_bridge.embedded.renderer import Renderer, make_renderer
 from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.views import Images, View, intrinsics_of
-from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.spot.emulator import cameras
 
 BODY_HEIGHT_M = 0.52

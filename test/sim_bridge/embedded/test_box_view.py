@@ -25,12 +25,13 @@ from sim_bridge.embedded.box_view import (
     lens_of,
 )
 from sim_bridge.embedded.compiled import flags
+from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene, house_spec
 from sim_bridge.embedded.sensing import optical_rotation
 from sim_bridge.embedded.views import intrinsics_of
 from sim_bridge.embedded.visibility import Visibility
-from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.embedded.world import KinematicWorld
 
 PROBES = 6
 FILL = 0.7

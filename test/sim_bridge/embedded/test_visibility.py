@@ -11,11 +11,12 @@ from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.screens import Screens
 from sim_bridge.embedded.visibility import Visibility
-from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.opening import bare_episode
 from sim_bridge.structure import wall_segments
 

@@ -18,9 +18,10 @@ from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.vocabulary import AgentKind
+from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.embedded.scene import Scene, house_spec
-from sim_bridge.embedded.world import HouseGround, KinematicWorld
+from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.habitat.dataset.records import HabitatDataset
 from sim_bridge.habitat.dataset.writer import export_bodies, export_habitat, export_things
 
