@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from bridge_harness import Client
 from node_processes import running
-from planner_harness import Instructions
+from planner_harness import LATCHED, Instructions
 from planner_msgs.msg import Evaluation, InstructStatus
 from std_msgs.msg import String
 
@@ -33,7 +33,10 @@ class Person:
         asked: list[str] = []
         publisher = client.node.create_publisher(String, "/instruct/answer", 10)
         instructions = Instructions(client)
-        statuses = client.listen(InstructStatus, "/instruct/status", 10)
+        # What is asked before both sides have found each other would be missed, or its answer.
+        statuses = client.listen(InstructStatus, "/instruct/status", LATCHED)
+        client.wait(lambda: statuses, "the status of the task planner")
+        client.wait(publisher.get_subscription_count, "somebody who listens to answers")
         handle = instructions.send(text)
         ended = handle.get_result_async()
 
