@@ -183,11 +183,15 @@ def skill_report(content: Any) -> dict[str, Json]:
 
 
 def trace_row(content: Any) -> dict[str, Json]:
-    """From planner_msgs/PlannerTrace, without prompt, reply and grammar."""
+    """From planner_msgs/PlannerTrace, without prompt, reply and grammar.
+
+    `asked` is whether a model was: a planner without one says by a trace what it has decided.
+    """
     return {
         "at": number(stamp_seconds(content.header.stamp), 2),
         "planner": text(content.planner, 100),
         "model": text(content.model, 200),
+        "asked": bool(content.model or content.prompt),
         "role": text(getattr(content, "role", ""), 50) or "planner",
         "agents": texts(content.agents),
         "cycle": int(content.cycle),

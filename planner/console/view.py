@@ -133,6 +133,11 @@ class View:
         return self._folded.agents
 
     @property
+    def has_truth(self) -> bool:
+        """Whether there is a true world, as in a simulator."""
+        return self._folded.has_truth
+
+    @property
     def is_running(self) -> bool:
         """Whether an instruction runs; one that ended with a question has its result as text."""
         now = self.table.get("instruct", "now")
@@ -319,6 +324,8 @@ class View:
         self._folded.traces[key] = facts.trace_texts(message)
         while len(self._folded.traces) > MAX_TRACES:
             self._folded.traces.popitem(last=False)
+        if not row["asked"]:
+            return
         used = self._folded.used.setdefault(f"{row['role']} {row['model']}", {})
         for name in ("prompt_tokens", "cached_tokens", "reply_tokens"):
             used[name] = used.get(name, 0) + int(getattr(message, name))

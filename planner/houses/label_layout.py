@@ -29,6 +29,7 @@ PIECE_SIZES_M = (0.115, 0.085)
 _MEASURED_PX = 100
 _LINE = 1.15
 _GAP_M = 0.02
+_BOLDER = 1.2
 _STEP_M = 0.15
 # What a metre of a way under a room's name costs, in square metres of hidden furniture.
 _WAY_COST = 0.25
@@ -108,6 +109,8 @@ class LabelLayout:
         for piece in furniture:
             (ax, ay), (bx, by) = piece.box.minimum_m[:2], piece.box.maximum_m[:2]
             cost += _overlap(spots, (half_x, half_y), (ax, ay, bx, by))
+            # Where there is room, for letters of a page that are bolder.
+            cost += _overlap(spots, (half_x * _BOLDER, half_y * _BOLDER), (ax, ay, bx, by))
         for other in self._taken:
             cost += _TAKEN_COST * _overlap(spots, (half_x, half_y), other)
         if ways_m is not None and len(ways_m):

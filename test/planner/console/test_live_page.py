@@ -25,6 +25,7 @@ from test_server import TIMEOUT_S, Site
 
 from planner.console.access import access_to
 from planner.console.facts import asked_picture
+from planner.world.house_checks import load_house
 
 IN_CONTROL = "document.querySelector('#seats').textContent.includes('in control')"
 
@@ -48,6 +49,19 @@ def page(site: Site, browser: Browser) -> Iterator[Browser]:
     yield browser
     # Else it would look for the server of this test during the next one.
     browser.visit("about:blank")
+
+
+# Names of rooms and furniture that they lie over, as drawn by this browser with its letters.
+NAMES_OVER_FURNITURE = """
+[...document.querySelectorAll('#map .names text')].flatMap((name) => {
+  const a = name.getBoundingClientRect();
+  return [...document.querySelectorAll('#map .furniture .outline')].filter((outline) => {
+    const b = outline.getBoundingClientRect();
+    return Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+      && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+  }).map((outline) => name.textContent + ' over ' + outline.parentNode.textContent);
+})
+"""
 
 
 def choose(page: Browser, name: str) -> None:
@@ -337,3 +351,12 @@ def test_every_control_has_a_name_and_nothing_is_cut_off(
     # By Tab the first stop is the way to the instruction.
     assert page.run("document.querySelector('a, button, input').className") == "skip"
     assert page.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("house", ["train_0", "train_3", "heldout_0"])
+def test_names_of_rooms_lie_beside_furniture(site: Site, page: Browser, house: str) -> None:
+    drawn = load_house(house)
+    site.view.take("/world/info", info("agent_0", house_json=drawn.model_dump_json()))
+    page.wait(f"document.querySelectorAll('#map .names text').length === {len(drawn.rooms)}")
+    assert page.run(NAMES_OVER_FURNITURE) == []

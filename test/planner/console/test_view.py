@@ -135,6 +135,19 @@ def test_prompts_and_replies_wait_for_a_click(view: View) -> None:
     assert (used["calls"], used["refused"], used["prompt_tokens"]) == (2, 1, 200)
 
 
+def test_a_planner_without_a_model_has_decisions_but_no_tokens(view: View) -> None:
+    decided = trace("", "1. Bring the cup.")
+    decided.model, decided.prompt_tokens = "", 0
+    view.take("/planner/trace", decided)
+    assert view.table.section("models") == {}
+    assert view.table.section("traces")["1"]["asked"] is False  # type: ignore[index, call-overload]
+    # A server that does not say which model it has was asked all the same.
+    unnamed = trace("the prompt", "Wait[]")
+    unnamed.model = ""
+    view.take("/planner/trace", unnamed)
+    assert [*view.table.section("models")] == ["planner"]
+
+
 def test_lists_keep_their_newest_rows(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "MAX_TRACES", 3)
     for number in range(5):

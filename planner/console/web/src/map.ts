@@ -61,8 +61,8 @@ export class FloorMap {
       image.append(drawn.floors, drawn.furniture, drawn.walls);
       [...drawn.furniture.children].forEach((group, i) => this.makePiece(group as SVGElement, plan.pieces[i]?.name ?? ""));
       this.layer(image, "explored");
-      image.append(drawn.names, drawn.pieces);
-      hideOverlaps([...drawn.names.children], 0.3, [...drawn.pieces.children], 0.15);
+      // Names of furniture would be too small to read; they are in the titles and beside the plan.
+      image.append(drawn.names);
     } else {
       this.layer(image, "explored");
     }
@@ -206,21 +206,4 @@ export class FloorMap {
 /** What a mark is and where, for a pointer that rests on it. */
 function titleOf(name: string, e: Entity): string {
   return plain(`${name}${e.parent ? `, ${e.relation} ${e.parent}` : ""}`);
-}
-
-/** Hides names of furniture that would lie over other names; rooms come first. */
-function hideOverlaps(rooms: Element[], roomSize: number, pieces: Element[], pieceSize: number): void {
-  const taken: [number, number, number, number][] = [];
-  const box = (text: Element, size: number): [number, number, number, number] => {
-    const [x, y] = [Number(text.getAttribute("x")), Number(text.getAttribute("y"))];
-    const half = 0.31 * size * (text.textContent?.length ?? 0);
-    return [x - half, y - size, x + half, y + 0.25 * size];
-  };
-  for (const room of rooms) taken.push(box(room, roomSize));
-  for (const piece of pieces) {
-    const mine = box(piece, pieceSize);
-    const free = taken.every((o) => mine[2] < o[0] || mine[0] > o[2] || mine[3] < o[1] || mine[1] > o[3]);
-    if (free) taken.push(mine);
-    else piece.setAttribute("display", "none");
-  }
 }

@@ -161,7 +161,7 @@ export function drawTraces(app: App): void {
       : el("p", { class: "soft" }, "no model was asked"),
     rows.slice(0, SHOWN_ROWS).map(([key, row]) =>
       button(`${clock(row.at)} ${row.role} ${row.agents.join(", ")}: ${row.calls.join("; ") || row.error || "—"}`, `trace-${key}`,
-        () => void showTrace(app, key, row), { class: row.error ? "row bad" : "row", title: row.thought || row.error || "prompt and reply" })),
+        () => void showTrace(app, key, row), { class: row.error ? "row bad" : "row", title: row.thought || row.error || (row.asked ? "prompt and reply" : "what was decided") })),
   );
 }
 
@@ -170,11 +170,11 @@ async function showTrace(app: App, key: string, row: Trace): Promise<void> {
   const dialog = byId<HTMLDialogElement>("trace");
   dialog.replaceChildren(
     el("h2", null, `${row.role}, ${clock(row.at)}, ${row.model || row.planner}`),
-    el("p", { class: "soft" }, `${row.prompt_tokens} tokens in, ${row.cached_tokens} of them cached, ${row.reply_tokens} out, ${number(row.latency)} s`),
+    el("p", { class: "soft" }, !row.asked ? "decided without a model" : `${row.prompt_tokens} tokens in, ${row.cached_tokens} of them cached, ${row.reply_tokens} out, ${number(row.latency)} s`),
     row.error ? el("p", { class: "bad" }, `refused: ${row.error}`) : "",
     row.thought ? el("p", null, el("b", null, "Thought: "), row.thought) : "",
     el("h3", null, "Reply"), el("pre", { tabindex: 0 }, found ? found.reply : "no longer kept"),
-    el("h3", null, "Prompt"), el("pre", { tabindex: 0 }, found ? found.prompt : "no longer kept"),
+    ...(row.asked ? [el("h3", null, "Prompt"), el("pre", { tabindex: 0 }, found ? found.prompt : "no longer kept")] : []),
     button("Close", "close-trace", () => dialog.close(), { autofocus: true }),
   );
   dialog.showModal();

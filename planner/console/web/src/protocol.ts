@@ -104,6 +104,7 @@ export interface Trace {
   at: number;
   planner: string;
   model: string;
+  asked: boolean;
   role: string;
   agents: string[];
   cycle: number;
