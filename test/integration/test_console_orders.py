@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
 import pytest
 from bridge_harness import LATCHED, TIMEOUT_S, Client
-from node_processes import Node, ending
+from node_processes import END_S, Node, ending
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import InstructStatus
 from rclpy.action import ActionServer
@@ -57,8 +58,8 @@ class SlowPlanner:
 class Page:
     """A page without a browser; the test's node works on while it waits."""
 
-    def __init__(self, client: Client, socket: ClientConnection) -> None:
-        self.client, self.socket = client, socket
+    def __init__(self, client: Client, node: Node, socket: ClientConnection) -> None:
+        self.client, self.node, self.socket = client, node, socket
         self.outcomes: dict[int, dict[str, Any]] = {}
         self.state = ""
         self.send(type="hello", version=1, token="", session="aaaaaaaa")
@@ -98,7 +99,7 @@ def page(planner: SlowPlanner) -> Iterator[Page]:
     with ending(node):
         found = planner.client.wait(lambda: shown.search(node.log), "the page's address")
         with connect(f"ws{found[1]}ws", max_size=None) as socket:
-            yield Page(planner.client, socket)
+            yield Page(planner.client, node, socket)
 
 
 def test_the_next_instruction_waits_until_the_one_before_has_its_result(
@@ -123,3 +124,19 @@ def test_the_next_instruction_waits_until_the_one_before_has_its_result(
     page.wait(lambda: 3 in page.outcomes, "its outcome")
     assert [page.outcomes[n]["good"] for n in (1, 2, 3)] == [True, False, True]
     assert [goal.request.instruction for goal in planner.goals] == ["First.", "Second."]
+
+
+@pytest.mark.parametrize("moment", ["sent", "running", "ended"])
+def test_a_console_that_is_stopped_around_an_instruction_ends_well(
+    planner: SlowPlanner, page: Page, moment: str
+) -> None:
+    page.send(type="instruct", order=1, words="Bring the cup.")
+    if moment != "sent":
+        page.wait(lambda: planner.goals, "the instruction")
+    if moment == "ended":
+        # It makes the client of the next instruction when it has this one's result.
+        planner.results[0].set_result(None)
+        page.wait(lambda: 1 in page.outcomes, "the outcome")
+    page.node.send_signal(signal.SIGINT)
+    assert page.node.wait(END_S) == 0
+    assert "Traceback" not in page.node.log
