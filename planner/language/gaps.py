@@ -231,6 +231,12 @@ class Gaps(Clauses):
         if wheres and last.to:
             if any(_same_place(one, other) for one in wheres for other in last.to):
                 raise self._source.impossible("contradiction", last.start, end)
+            if last.act is Act.MOVE and any(_is_any_other(where) for where in last.to):
+                # "Somewhere else, not on the bed": nothing else keeps them off it.
+                kept_off = self._like(last, list(last.things), at, end)
+                kept_off.to = wheres
+                banned = forbidden(kept_off)
+                return ([banned], end) if banned else None
             # "On the bed, not on the floor" says where it is now.
             return [Do(Act.MENTION, [], at, end)], end
         segments = self.objects(at)
@@ -264,6 +270,14 @@ def _share_origin(earlier: list[Phrase], things: list[Phrase]) -> None:
 def _one_place(wheres: list[Where]) -> bool:
     """Whether places are one: where the things are, and not also where they go."""
     return len(wheres) == 1 or (len(wheres) == 2 and bool(belongs(*wheres)))
+
+
+def _is_any_other(where: Where) -> bool:
+    """Whether a place is whichever is not that of now: "somewhere else", "in another room"."""
+    anchor = where.anchor
+    return anchor is Spot.ELSEWHERE or (
+        isinstance(anchor, Noun) and not anchor.definite and (anchor.other or anchor.elsewhere)
+    )
 
 
 def _same_place(one: Where, other: Where) -> bool:

@@ -55,6 +55,18 @@ SAME = [
     ),
     ("Put the cup somewhere else.", "Put the cup elsewhere."),
     ("The cup on the desk should be somewhere else.", "The cup on the desk should be elsewhere."),
+    (
+        "Put the scissors somewhere else, not on the bed.",
+        "Put the scissors somewhere else. Never put the scissors on the bed.",
+    ),
+    (
+        "Move the cup to another place, but not to the sink.",
+        "Move the cup to another place. Never put the cup in the sink.",
+    ),
+    (
+        "Put the book in another room, not in the kitchen.",
+        "Put the book in another room. Never put the book in the kitchen.",
+    ),
     ("Put the book away, it goes on the shelf.", "Put the book on the shelf."),
     ("Tip the cucumber into the bowl.", "Put the cucumber into the bowl."),
     # Twice, and instead of what
