@@ -54,12 +54,19 @@ from planner.security.policy import OPERATOR
 from planner.world import topics
 from planner.world.errors import PlannerError
 
-# Wall seconds between two looks at the topics, at the servers of skills, at the rates of topics.
-POLL_S, WATCH_S, RATES_S = 0.04, 0.2, 2.0
+# Wall seconds between two looks at the world's state and the memory, at the servers of skills, at
+# the rates of topics.
+POLL_S, WATCH_S, RATES_S = 0.04, 0.5, 2.0
+# Of the looks at these, how many go by until one at the other topics: looking at twenty that have
+# nothing costs more than what comes.
+POLLS_OF_ALL = 4
 # Between two pictures of a camera.
 PICTURE_PERIOD_S = 0.5
-# Between two maps, which are large, and of which the newest says everything.
+# Between two messages that are large, and of which the newest says everything; how many may come
+# sooner after a quiet time. The memory only where there is a true world: else the page draws by it
+# where agents are.
 WHOLE_PERIOD_S = 1.0
+_WHOLE = {topics.MAP: 1, topics.WORLD_GRAPH: 3}
 _CAMERA = "hand"
 _SHARED: tuple[tuple[type[Any], str, QoSProfile], ...] = (
     (WorldInfo, topics.WORLD_INFO, qos.LATCHED),
@@ -75,7 +82,6 @@ _SHARED: tuple[tuple[type[Any], str, QoSProfile], ...] = (
     (PlannerTrace, topics.SKILLS_TRACE, qos.EVENTS),
     (DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS),
 )
-_WHOLE = (topics.MAP,)
 _OF_AGENT: tuple[tuple[type[Any], str, QoSProfile], ...] = (
     (ApprovalQuestion, topics.QUESTION, qos.LATCHED),
     (DiagnosticStatus, topics.SAFETY_STATE, qos.LATCHED),
@@ -91,19 +97,22 @@ class _Topic:
     ) -> None:
         self.name, self._kind = name, kind
         self.count = 0
-        self._period_s = WHOLE_PERIOD_S if name in _WHOLE else 0.0
+        self.is_fast = name in (topics.WORLD_STATE, topics.WORLD_GRAPH)
+        self._is_whole = name in _WHOLE
         self._due_s = 0.0
         self._number = 0
         self._messages = PolledSubscription(node, kind, name, profile, group, None)
 
-    def take(self, now_s: float) -> Any:
+    def take(self, now_s: float, *, has_truth: bool) -> Any:
         """The oldest message, or None, also where the next one is not due yet."""
         if now_s < self._due_s or (found := self._messages.take()) is None:
             return None
-        self._due_s = now_s + self._period_s
+        if self._is_whole and (has_truth or self.name != topics.WORLD_GRAPH):
+            quiet_s = now_s - (_WHOLE[self.name] - 1) * WHOLE_PERIOD_S
+            self._due_s = max(self._due_s, quiet_s) + WHOLE_PERIOD_S
         # Newer ones took the place of those between, which have come all the same.
         self.count += max(1, found.number - self._number) if self._number else 1
-        self._number = found.number if self._period_s else 0
+        self._number = found.number if self._is_whole else 0
         return deserialize_message(found.data, self._kind)
 
 
@@ -153,6 +162,7 @@ class ConsoleNode(Node):
         self._pictures = Pictures()
         self._cameras: dict[str, _Camera] = {}
         self._failure: Exception | None = None
+        self._polls = 0
         self._counted_s = time.monotonic()
         self._orders = StackOrders(self, _may_operate(), self._view.has_ended)
         self._declare()
@@ -211,8 +221,11 @@ class ConsoleNode(Node):
             return
         try:
             now_s = time.monotonic()
+            self._polls += 1
             for topic in self._topics:
-                while (message := topic.take(now_s)) is not None:
+                if self._polls % POLLS_OF_ALL and not topic.is_fast:
+                    continue
+                while (message := topic.take(now_s, has_truth=self._view.has_truth)) is not None:
                     self._view.take(topic.name, message)
             for agent, camera in tuple(self._cameras.items()):
                 if (data := camera.take(now_s)) is not None:

@@ -28,6 +28,8 @@ RESULT_TIMEOUT_S = 2.0
 # Wall seconds that a task planner which died has to come back.
 RESTART_TIMEOUT_S = 60.0
 _POLL_PERIOD_S = 0.2
+# Between two looks at whether the server that has accepted it lives; its result wakes at once.
+_WATCH_PERIOD_S = 0.5
 _ENDED = (
     GoalStatus.STATUS_SUCCEEDED,
     GoalStatus.STATUS_CANCELED,
@@ -137,7 +139,8 @@ class InstructClient:
             if not self.is_accepted and time.monotonic() - sent_s > timeout_s:
                 break
             self._ask_again_for_result(answer)
-            await self.pause(_POLL_PERIOD_S)
+            period_s = _WATCH_PERIOD_S if self.is_accepted else _POLL_PERIOD_S
+            await pause(self._node, period_s, answer)
         if answer.done():
             return answer.result()
         # The client accepts only one answer for an id.
