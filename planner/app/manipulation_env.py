@@ -16,10 +16,12 @@ from planner.skills.manipulation.space import (
     MANIPULATION,
     MOVES,
     Aim,
+    GraspChoice,
     drive_of,
     features_of,
     picture_of,
 )
+from planner.skills.policy.space import Floats
 from planner.world.floor_grid import DistanceField
 from planner.world.geometry import Vec3, wrap_angle_rad
 from planner.world.house import Furniture, House
@@ -60,8 +62,12 @@ class ManipulationEnv(PolicyEnv):
         self._draw_task()
         self._acts = 0
         self._last: int | None = None
-        self._hindered = False
+        self._hindered, self._choice = False, GraspChoice()
         self._holds = bool(self.np_random.random() < 0.5)
+
+    def chosen(self, rated: Floats) -> int:
+        """The act for a policy's scores, as `GraspChoice` has it."""
+        return self._choice.of(rated, self._aim())
 
     def step(
         self, action: np.int64 | int

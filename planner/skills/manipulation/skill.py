@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from planner.skills.manipulation.space import (
     CAMERA,
     GRASP,
     PICTURE_PX,
     Aim,
+    GraspChoice,
     drive_of,
     features_of,
     picture_of,
@@ -72,7 +71,7 @@ class LearnedManipulation:
     def _reach(self, attempt: Attempt, primitive: Primitive, phase: str) -> Motion:
         """Until the policy grasps and the target is close enough."""
         last: int | None = None
-        hindered = False
+        hindered, choice = False, GraspChoice()
         limits, reach_m = speeds(self._limits, attempt), attempt.scene.capabilities.reach_m
         for _ in range(MAX_ACTS):
             seen = yield from sense(attempt, CAMERA, phase)
@@ -82,7 +81,7 @@ class LearnedManipulation:
             features = features_of(aim, last, hindered=hindered, holds=seen.holding)[None]
             picture = picture_of(depth_m, intrinsics, aim)[None]
             layers = self._policy.space.layers_of(picture, features)
-            last = int(np.argmax(scores(self._policy.weights, layers, features)[0]))
+            last = choice.of(scores(self._policy.weights, layers, features)[0], aim)
             if last == GRASP:
                 if aim.is_close(reach_m):
                     return PrimitiveResult(PrimitiveCode.SUCCESS, "close enough")

@@ -44,6 +44,10 @@ FEATURES = _SEEN + ACTIONS
 AIMED_RAD = 0.2
 FAR_M = 3.0
 
+# A body whose aim and gap were not better for so many acts is stuck; better is by more than these.
+# Acts are drawn at this temperature then.
+_STUCK_ACTS, _NEARER_M, _NEARER_RAD, _STUCK_TEMPERATURE = 10, 0.03, 0.03, 2.0
+
 # Depths up to this fill the bytes of a picture; 0 is nothing.
 _SEEN_M = 4.0
 
@@ -96,6 +100,32 @@ class Aim:
     def is_close(self, reach_m: float) -> bool:
         """Whether a grasp counts."""
         return self.gap_m <= reach_m and self.off_rad <= AIMED_RAD
+
+
+class GraspChoice:
+    """Which act of a policy is done: the best one, or one by chance where it comes no closer.
+
+    As `ActChoice` of walking: a policy that always does what it rates best may point its hand to
+    and fro for ever, and where it failed once it would fail each time. Chance is that of the
+    policy's own scores, and the same in each grasp.
+    """
+
+    def __init__(self) -> None:
+        self._rng = np.random.default_rng(0)
+        self._gap_m, self._off_rad = math.inf, math.inf
+        self._acts = 0
+
+    def of(self, scores: Floats, aim: Aim) -> int:
+        """The act for (actions,) scores, of a body whose target is there now."""
+        self._acts += 1
+        if aim.gap_m < self._gap_m - _NEARER_M or aim.off_rad < self._off_rad - _NEARER_RAD:
+            self._gap_m = min(self._gap_m, aim.gap_m)
+            self._off_rad = min(self._off_rad, aim.off_rad)
+            self._acts = 0
+        if self._acts < _STUCK_ACTS:
+            return int(np.argmax(scores))
+        chances = np.exp((scores - scores.max()).astype(np.float64) / _STUCK_TEMPERATURE)
+        return int(self._rng.choice(len(scores), p=chances / chances.sum()))
 
 
 def drive_of(action: int, limits: DriveLimits) -> Drive:

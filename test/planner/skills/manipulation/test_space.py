@@ -16,6 +16,7 @@ from planner.skills.manipulation.space import (
     MANIPULATION,
     MOVES,
     Aim,
+    GraspChoice,
     drive_of,
     features_of,
     layers_of,
@@ -116,3 +117,23 @@ def test_mirrored_is_left_for_right_and_twice_is_the_same() -> None:
     assert abs(gap) <= 1.0
     for a, b in zip((pictures, features, acts), MANIPULATION.mirrored(*once), strict=True):
         assert np.array_equal(a, b)
+
+
+def test_a_hand_that_comes_no_closer_tries_by_chance_and_one_that_does_not() -> None:
+    def aimed(gap_m: float, off_rad: float) -> Aim:
+        return Aim(gap_m, 0.0, math.cos(off_rad), math.sin(off_rad), 0.0, 1.0, 0.0, 0.4)
+
+    # It rates pointing left and right best, and tilting next.
+    rated = np.full(ACTIONS, -20.0, np.float32)
+    rated[[4, 5, 8]] = (2.0, 1.9, 1.0)
+    nearer = GraspChoice()
+    assert {nearer.of(rated, aimed(1.5 - 0.04 * step, 0.5)) for step in range(30)} == {4}
+    pointing = GraspChoice()
+    assert {pointing.of(rated, aimed(0.5, 1.5 - 0.04 * step)) for step in range(30)} == {4}
+    stuck = GraspChoice()
+    acts = [stuck.of(rated, aimed(0.5, 0.7 + 0.1 * (step % 2))) for step in range(60)]
+    assert set(acts[:10]) == {4}
+    assert set(acts[10:]) == {4, 5, 8}, "what it rates low it does not do"
+    again = GraspChoice()
+    assert [again.of(rated, aimed(0.5, 0.7 + 0.1 * (step % 2))) for step in range(60)] == acts
+    assert stuck.of(rated, aimed(0.5, 0.3)) == 4, "it is closer again"
