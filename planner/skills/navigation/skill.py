@@ -71,12 +71,14 @@ class LearnedNavigation:
         if goal_m is None:
             text = "no free floor within reach of the target can be walked to"
             return PrimitiveResult(PrimitiveCode.UNREACHABLE, text)
-        walked = yield from self._drive_to(attempt, goal_m, phase)
+        walked = yield from self._drive_to(attempt, goal_m, primitive.target_m, phase)
         if not walked.succeeded:
             return walked
         return (yield from self._face(attempt, primitive, phase))
 
-    def _drive_to(self, attempt: Attempt, goal_m: tuple[float, float], phase: str) -> Motion:
+    def _drive_to(
+        self, attempt: Attempt, goal_m: tuple[float, float], target_m: Vec3, phase: str
+    ) -> Motion:
         levelled = yield from self._level(attempt, phase)
         if not levelled.succeeded:
             return levelled
@@ -112,7 +114,11 @@ class LearnedNavigation:
             if not result.succeeded:
                 return result
             hindered = float(result.evidence.get("blocked_s", "0")) > 0.0
-            hindered_acts += hindered and _is_near_one(attempt, seen.base)
+            if hindered and _is_near_one(attempt, seen.base):
+                hindered_acts += 1
+                if hindered_acts == PATIENCE_ACTS:
+                    # Who made way may have done so onto the goal.
+                    goal_m = goal_of(attempt, target_m) or goal_m
         text = f"the policy did not arrive in {MAX_ACTS} acts"
         return PrimitiveResult(PrimitiveCode.BLOCKED, text)
 

@@ -15,9 +15,11 @@ from skill_world import DT_S, World
 
 from planner.app.backend_port import BackendPort
 from planner.parts.option import OptionError
+from planner.skills.attempt import Attempt
 from planner.skills.executor import SkillExecutor
 from planner.skills.kind import LearnedSkills, SkillChoice, SkillKind, make_mover
 from planner.skills.navigation import skill as navigation
+from planner.skills.navigation.goal import goal_of
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.geometry import Pose, Vec3
@@ -136,6 +138,13 @@ def test_who_does_not_make_way_is_an_obstacle_after_a_while(
         told.append(len(persons_m))
         add(self, *args, persons_m=persons_m, **more)
 
+    asked: list[Vec3] = []
+
+    def chosen(attempt: Attempt, target_m: Vec3) -> tuple[float, float] | None:
+        asked.append(target_m)
+        return goal_of(attempt, target_m)
+
+    monkeypatch.setattr(navigation, "goal_of", chosen)
     monkeypatch.setattr(navigation.DepthMap, "add", noted)
     monkeypatch.setattr(navigation, "_NEAR_ONE_M", near_m)
     monkeypatch.setattr(navigation, "MAX_ACTS", 60)
@@ -146,6 +155,8 @@ def test_who_does_not_make_way_is_an_obstacle_after_a_while(
     assert told[-1] == last
     assert told == sorted(told, reverse=True), "nobody makes way later in the same walk"
     assert sum(told) >= navigation.PATIENCE_ACTS
+    assert len(asked) == 2 - last, "who stands on the goal by then is not waited for"
+    assert len(set(asked)) == 1
 
 
 @pytest.mark.slow
