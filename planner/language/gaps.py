@@ -108,9 +108,7 @@ class Gaps(Clauses):
         things = [thing for part in parts for thing in part.things]
         if not self._sentence:
             # "Lamp on, please" means the lamp.
-            for thing in things:
-                if isinstance(thing, Noun) and thing.bare and thing.count == 1:
-                    thing.definite = True
+            _name_known(things)
         fits_all = last is not None and last.act is Act.MAKE
         if not parts[-1].arrangement and (result := self.result(end, parts, i)):
             return result
@@ -200,7 +198,10 @@ class Gaps(Clauses):
         if not end or not any(state.startswith("powered") for state in last.states):
             return None
         state = "powered on" if self._source.word(end - 1) == "on" else "powered off"
-        return self._make(self.attach(found[0]), [state], at, end)
+        things = self.attach(found[0])
+        # "TV off, radio on".
+        _name_known(things)
+        return self._make(things, [state], at, end)
 
     def _again(self, at: int, last: Do | None) -> Dos | None:
         if last is None:
@@ -257,6 +258,13 @@ class Gaps(Clauses):
             return [Do(Act.MENTION, list(things), at, segments[1])], segments[1]
         do = forbidden(self._like(last, list(things), at, segments[1]))
         return ([do], segments[1]) if do else None
+
+
+def _name_known(things: list[Phrase]) -> None:
+    """Reads one thing without an article, as in telegrams, as the one that is known."""
+    for thing in things:
+        if isinstance(thing, Noun) and thing.bare and thing.count == 1:
+            thing.definite = True
 
 
 def _share_origin(earlier: list[Phrase], things: list[Phrase]) -> None:

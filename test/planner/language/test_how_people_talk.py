@@ -54,6 +54,8 @@ SAME = [
         "Put a candle on the table and another candle on the bed.",
     ),
     ("Put the cup somewhere else.", "Put the cup elsewhere."),
+    ("tv off, radio on", "Switch the tv off and the radio on."),
+    ("Put the book on the table, would you, dear?", "Put the book on the table."),
     ("The cup on the desk should be somewhere else.", "The cup on the desk should be elsewhere."),
     (
         "Put the scissors somewhere else, not on the bed.",
