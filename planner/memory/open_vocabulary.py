@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from planner.memory.features import SigLipFeatures
 from planner.memory.learned.detector import Detection, FrameDetections
+from planner.memory.learned.rising import Rising
 from planner.memory.wording import words_of
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import PlannerError
@@ -101,7 +102,11 @@ class OpenVocabularyDetector:
         self._model, self._processor = _load(folder, device)
         self._second = SigLipFeatures(second, device=device) if second is not None else None
 
-    def look(self, frame: CameraFrame) -> FrameDetections:
+    def look(
+        self,
+        frame: CameraFrame,
+        rising: Rising | None = None,  # noqa: ARG002 - boxes are of the picture alone
+    ) -> FrameDetections:
         """What the frame shows of the vocabulary, with its middle in space; see `FrameDetector`."""
         found = []
         for box in self.boxes(frame.rgb, [*self._classes]):

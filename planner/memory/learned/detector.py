@@ -14,7 +14,8 @@ from planner.memory.learned.classifier import classify
 from planner.memory.learned.inputs import CELL_PIXEL, network_input
 from planner.memory.learned.network import STRIDE, Array
 from planner.memory.learned.onnx import FEATURES_OUTPUT, HEADS_OUTPUT, onnx_model
-from planner.memory.learned.segments import Cells, cells_of, describe_segment, segments
+from planner.memory.learned.rising import Rising
+from planner.memory.learned.segments import Cells, cells_of, describe_segment, segments, unnoticed
 from planner.memory.learned.weights import Model, read_model_file, shipped_model
 from planner.memory.seen_color import color_votes, exposure_gain
 from planner.world.catalogue import Catalogue, default_catalogue
@@ -126,8 +127,12 @@ class Detector:
         """
         return Detector(read_model_file(path or shipped_model()), options)
 
-    def look(self, frame: CameraFrame) -> FrameDetections:
+    def look(self, frame: CameraFrame, rising: Rising | None = None) -> FrameDetections:
         """What the frame shows.
+
+        Args:
+            frame: of one camera.
+            rising: where furniture stands; None looks only at what the network notices.
 
         Raises:
             PlannerError: for pictures of different or too odd sizes.
@@ -137,6 +142,11 @@ class Detector:
         cells = cells_of(frame, features, heads)
         rest = cells.measured & (cells.presence <= self._options.min_presence)
         rotation, origin = frame.pose.rotation(), np.asarray(frame.pose.position_m)
+        parts = segments(cells, self._options.min_presence, self._options.min_cells)
+        if rising is not None:
+            points: Array = (cells.points.reshape(-1, 3) @ rotation.T + origin).astype(np.float32)
+            shown = rising.of(points, frame.pose.position_m).reshape(cells.presence.shape)
+            parts += unnoticed(cells, shown, self._options.min_presence, self._options.min_cells)
         gain = exposure_gain(frame.rgb)
         detections = [
             Detection(
@@ -149,7 +159,7 @@ class Detector:
                 candidates=tuple((self.classes[i], chance) for i, chance in thing.candidates),
                 colors=color_votes(_pixels(frame.rgb, thing.part), gain),
             )
-            for thing in self._things(cells)
+            for thing in self._things(cells, parts)
         ]
         detections.sort(key=lambda d: -d.score)
         world: Array = (cells.points[rest] @ rotation.T + origin).astype(np.float32)
@@ -171,9 +181,8 @@ class Detector:
         features, heads = net.forward([FEATURES_OUTPUT, HEADS_OUTPUT])
         return np.asarray(features[0], np.float32), np.asarray(heads[0], np.float32)
 
-    def _things(self, cells: Cells) -> list[_Thing]:
+    def _things(self, cells: Cells, parts: list[NDArray[np.int64]]) -> list[_Thing]:
         options = self._options
-        parts = segments(cells, options.min_presence, options.min_cells)
         parts = sorted(parts, key=len, reverse=True)[:_MAX_SEGMENTS]
         if not parts:
             return []

@@ -8,6 +8,7 @@ network's features, from which a small classifier tells the class.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import cv2
@@ -83,7 +84,23 @@ def colour_indices(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def segments(cells: Cells, min_presence: float, min_cells: int) -> list[NDArray[np.int64]]:
     """Flat indices of the cells of each segment."""
-    shown = cells.measured & (cells.presence > min_presence)
+    return _linked(cells, cells.measured & (cells.presence > min_presence), min_cells, _VOTE_M)
+
+
+def unnoticed(
+    cells: Cells, rising: NDArray[np.bool_], min_presence: float, min_cells: int
+) -> list[NDArray[np.int64]]:
+    """Segments of what rises from furniture where the network sees nothing, nor beside it."""
+    present = cells.presence > min_presence
+    parts = _linked(cells, cells.measured & rising & ~present, min_cells, math.inf)
+    beside = cv2.dilate(present.astype(np.uint8), np.ones((3, 3), np.uint8)).ravel()
+    return [part for part in parts if not beside[part].any()]
+
+
+def _linked(
+    cells: Cells, shown: NDArray[np.bool_], min_cells: int, vote_m: float
+) -> list[NDArray[np.int64]]:
+    """Groups of neighbouring cells without a step between them, whose votes agree."""
     rows, columns = np.nonzero(shown)
     if not len(rows):
         return []
@@ -100,7 +117,7 @@ def segments(cells: Cells, min_presence: float, min_cells: int) -> list[NDArray[
         width_m = cells.points[here][..., 2] * STRIDE / cells.focal_px
         linked &= step < _STEP_M + _STEP_CELLS * width_m
         apart = np.linalg.norm(cells.votes[here] - cells.votes[there], axis=2)
-        linked &= apart < _VOTE_M
+        linked &= apart < vote_m
         starts.append(number[here][linked])
         ends.append(number[there][linked])
     # Here and not above: a memory that looks otherwise need not wait for SciPy.

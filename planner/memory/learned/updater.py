@@ -14,6 +14,7 @@ from planner.memory.learned.anchoring import anchor
 from planner.memory.learned.detector import Detection, FrameDetections
 from planner.memory.learned.evidence import Evidence
 from planner.memory.learned.openings import Openings
+from planner.memory.learned.rising import Rising
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import describe
 from planner.world.belief import Source
@@ -35,8 +36,8 @@ _DEFAULT_SIZE_M = (0.05, 0.1, 0.1)
 class FrameDetector(Protocol):
     """Detects movable things in a frame; see `Detector`."""
 
-    def look(self, frame: CameraFrame) -> FrameDetections:
-        """What the frame shows."""
+    def look(self, frame: CameraFrame, rising: Rising | None = None) -> FrameDetections:
+        """What the frame shows, also of what rises from furniture without standing out."""
 
     def knows(self, class_name: str) -> bool:
         """Whether it can tell things of a class."""
@@ -144,6 +145,7 @@ class LearnedUpdater:
         self._records: dict[int, _Record] = {}
         self._hands: dict[str, _Grasp] = {}
         self._openings = Openings(layout)
+        self._rising = Rising(layout)
         self._looks: dict[str, tuple[CameraFrame, FrameDetections]] = {}
 
     def update(
@@ -202,7 +204,7 @@ class LearnedUpdater:
             or not np.array_equal(last[0].depth_m, frame.depth_m)
             or not np.array_equal(last[0].rgb, frame.rgb)
         ):
-            last = (frame, self._detector.look(frame))
+            last = (frame, self._detector.look(frame, self._rising))
             self._looks[agent] = last
         return last[1]
 

@@ -17,6 +17,7 @@ from memory_samples import LENS, layout_of, piece_state, world_of
 from planner.memory.camera import in_image, project
 from planner.memory.features import GroundTruthFeatures
 from planner.memory.learned.detector import Detection, FrameDetections
+from planner.memory.learned.rising import Rising
 from planner.memory.learned.updater import LearnedUpdater
 from planner.memory.memory import Memory
 from planner.memory.object_graph import ObjectGraph
@@ -140,7 +141,7 @@ class FrameDetector:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
 
-    def look(self, frame: CameraFrame) -> FrameDetections:
+    def look(self, frame: CameraFrame, rising: Rising | None = None) -> FrameDetections:
         found = []
         for number, name in self._stage.numbers.items():
             assert frame.instances is not None

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from planner.memory.learned.detector import Detection, FrameDetections
+from planner.memory.learned.rising import Rising
 from planner.memory.learned.updater import LearnedUpdater, UpdaterOptions
 from planner.memory.memory import Memory
 from planner.world.entity import Entity
@@ -33,7 +34,7 @@ class Script:
     def knows(self, class_name: str) -> bool:
         return class_name != self.unknown
 
-    def look(self, frame: CameraFrame) -> FrameDetections:
+    def look(self, frame: CameraFrame, rising: Rising | None = None) -> FrameDetections:
         self.looks += 1
         return FrameDetections(tuple(self.detections), *NOTHING)
 
