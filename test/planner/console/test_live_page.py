@@ -337,8 +337,8 @@ def test_every_control_has_a_name_and_nothing_is_cut_off(
     page.wait("document.querySelectorAll('#map .agent').length === 2")
     choose(page, "cup_0")
     page.wait("!!document.querySelector('#correction')")
-    page._call("Accessibility.enable")
-    nodes = page._call("Accessibility.getFullAXTree")["nodes"]
+    page.devtools("Accessibility.enable")
+    nodes = page.devtools("Accessibility.getFullAXTree")["nodes"]
     found = [
         (node["role"]["value"], node.get("name", {}).get("value", ""))
         for node in nodes
