@@ -170,6 +170,8 @@ def test_a_link_leads_to_a_moment_and_no_text_becomes_markup(
     assert browser.run("document.querySelectorAll('#map .piece').length") == 6
     browser.run("document.querySelector('#forth').click()")
     browser.wait("document.querySelector('#time-text').textContent.startsWith('00:07.5')")
+    browser.press("ArrowLeft")
+    browser.wait("document.querySelector('#time-text').textContent.startsWith('00:06.5')")
     browser.press(" ")
     browser.wait("document.querySelector('#play').textContent.includes('Pause')")
     browser.press(" ")
