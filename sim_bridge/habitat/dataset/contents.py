@@ -31,9 +31,7 @@ class Contents(FileModel):
 
 def layout_hash(house: House) -> str:
     """A hash of a house without its things, which episodes replace."""
-    # Not `house.layout`, which a modified copy of a house may still have of the original.
-    layout = house.layout
-    return hashlib.sha256(house_json(layout).encode()).hexdigest()
+    return hashlib.sha256(house_json(house.layout).encode()).hexdigest()
 
 
 def write_contents(house: House, directory: Path, files: Iterable[Path]) -> None:

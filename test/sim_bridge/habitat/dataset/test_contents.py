@@ -9,6 +9,7 @@ import pytest
 
 from planner.world.errors import FileError
 from planner.world.house import House
+from sim_bridge.habitat.dataset.contents import layout_hash
 from sim_bridge.habitat.dataset.writer import export_habitat, read_dataset
 
 
@@ -77,3 +78,14 @@ def test_a_file_elsewhere_is_refused(written: Path, small_house: House) -> None:
             read_dataset(written, small_house)
     finally:
         path.write_text(good, encoding="utf-8")
+
+
+def test_a_changed_copy_of_a_house_whose_layout_was_asked_for_has_another_hash(
+    small_house: House,
+) -> None:
+    before = layout_hash(small_house)
+    assert small_house.layout.furniture
+    changed = small_house.model_copy(update={"furniture": small_house.furniture[1:]})
+    assert layout_hash(changed) != before
+    # Things are no part of it, as episodes replace them.
+    assert layout_hash(small_house.model_copy(update={"objects": ()})) == before
