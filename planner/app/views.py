@@ -18,6 +18,7 @@ import numpy as np
 from planner.houses.clutter import ObjectRequest, place_objects, scatter
 from planner.houses.generator import generate_house
 from planner.houses.shipped import recipes
+from planner.training.detector_samples import classes_in_pictures
 from planner.training.frames import (
     FrameRecord,
     FurnitureTruth,
@@ -77,6 +78,8 @@ class ViewRecipe:
             another.
         even: whether all classes are equally likely, wherever they fit, instead of likely objects
             in likely places; classes seen least are then looked at next.
+        recolored_share: share of things in one of the colours that their class may have, so that
+            a class is not told by the colour of its first thing.
     """
 
     seed: int = 1
@@ -90,6 +93,7 @@ class ViewRecipe:
     into_open_share: float = 0.0
     places: int = 1
     even: bool = False
+    recolored_share: float = 0.0
 
 
 def make_views(root: Path, recipe: ViewRecipe) -> Manifest:
@@ -170,7 +174,7 @@ def _world(ground: HouseGround, recipe: ViewRecipe, rng: np.random.Generator) ->
         house=ground.house.name,
         instruction="",
         agents=tuple(AgentPlacement(uid=f"agent_{n}", kind=k) for n, k in enumerate(_AGENTS)),
-        objects=_strewn(ground.house, recipe, rng),
+        objects=_recolored(_strewn(ground.house, recipe, rng), recipe.recolored_share, rng),
     )
     seed = int(rng.integers(1 << 31))
     world = KinematicWorld(ground, episode, seed, default_catalogue(), default_options())
@@ -187,13 +191,30 @@ def _strewn(
 ) -> tuple[ObjectPlacement, ...]:
     if not recipe.even:
         return scatter(house, recipe.things, rng)
-    classes = sorted(default_catalogue().objects)
+    classes = classes_in_pictures(default_catalogue())
     anywhere = tuple(piece.name for piece in house.furniture if piece.surfaces)
     requested = [
         ObjectRequest((classes[int(index)],), furniture=anywhere)
         for index in rng.permutation(len(classes))[: recipe.things]
     ]
     return tuple(o for o in place_objects(house, requested, rng) if isinstance(o, ObjectPlacement))
+
+
+def _recolored(
+    placed: tuple[ObjectPlacement, ...], share: float, rng: np.random.Generator
+) -> tuple[ObjectPlacement, ...]:
+    """The things, a share of them in a random one of their class's colours."""
+    # Where none are asked for, nothing is drawn: the same seed gives the same views.
+    if not share:
+        return placed
+    made = []
+    for thing in placed:
+        colors = default_catalogue().objects[thing.class_name].colors
+        if colors and rng.random() < share:
+            color = colors[int(rng.integers(len(colors)))]
+            thing = thing.model_copy(update={"color": color})
+        made.append(thing)
+    return tuple(made)
 
 
 @dataclass(slots=True)

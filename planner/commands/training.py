@@ -51,6 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--places", type=int, default=default.places, help="that each thing is looked at from"
     )
     views.add_argument(
+        "--recolored",
+        type=float,
+        default=default.recolored_share,
+        metavar="SHARE",
+        help="of the things: in another of the colours of their class",
+    )
+    views.add_argument(
         "--even", action="store_true", help="all classes alike, anywhere; for the classifier"
     )
 
@@ -158,6 +165,7 @@ def _views(args: argparse.Namespace) -> int:
         into_open_share=_share(args.into_open, "--into-open"),
         places=max(1, args.places),
         even=args.even,
+        recolored_share=_share(args.recolored, "--recolored"),
     )
     manifest = make_views(args.output, recipe)
     things = sum(manifest.counts.values())

@@ -79,10 +79,17 @@ def collect(
         centers = {
             t.instance: (np.asarray(t.center_m) - origin) @ rotation for t in frame.record.things
         }
-        classes = {t.instance: indices[t.class_name] for t in frame.record.things}
+        known = {
+            t.instance: 1 + indices[t.class_name]
+            for t in frame.record.things
+            if t.class_name in indices
+        }
         for part, instance in _parts(cells, ids.ravel(), centers, recipe):
+            # A thing of a class that is not to be learned is no example of nothing either.
+            if instance is not None and instance not in known:
+                continue
             rows.append(describe_segment(cells, part))
-            labels.append(NOTHING if instance is None else 1 + classes[instance])
+            labels.append(NOTHING if instance is None else known[instance])
             middle = cells.points.reshape(-1, 3)[part].mean(axis=0)
             way = np.zeros(3) if instance is None else (centers[instance] - middle)
             ways.append((way / OFFSET_UNIT_M).astype(np.float32))

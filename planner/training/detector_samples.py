@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from planner.memory.learned.inputs import CELL_PIXEL, cell_points, clean_depth, network_input
 from planner.memory.learned.network import OFFSET_UNIT_M, STRIDE, Array
 from planner.training.frames import RecordedFrame
+from planner.world.catalogue import Catalogue
 from planner.world.openness import OPEN_FROM
 
 # Objects covering fewer pixels are neither required nor counted as mistakes.
@@ -119,6 +120,16 @@ def crops(whole: Labelled, size: int, count: int, rng: np.random.Generator) -> l
         image[:3] = np.clip((image[:3] + 0.5) * light - 0.5, -0.5, 0.5)
         made.append(Labelled(image, crop.classes, crop.offsets, crop.weights, crop.open))
     return made
+
+
+def classes_in_pictures(catalogue: Catalogue) -> list[str]:
+    """The classes that are learned from pictures, sorted: all but what things are sliced into.
+
+    Slices are learned from actions (`planner/memory/effects.py`). In a picture a slice looks like a
+    part of the whole thing, which is there far more often.
+    """
+    sliced = {c.slices.class_name for c in catalogue.objects.values() if c.slices is not None}
+    return sorted(set(catalogue.objects) - sliced)
 
 
 def class_indices(names: Sequence[str]) -> dict[str, int]:

@@ -13,7 +13,7 @@ from planner.memory.learned.network import Array
 from planner.memory.learned.weights import Model, write_model
 from planner.training.classifier import ClassifierRecipe, collect, train_classifier
 from planner.training.detector import DetectorRecipe, Progress, train_detector
-from planner.training.detector_samples import class_indices
+from planner.training.detector_samples import class_indices, classes_in_pictures
 from planner.training.frames import RecordedFrame
 from planner.world.catalogue import default_catalogue
 
@@ -48,7 +48,7 @@ def train_memory_model(
         PlannerError: if PyTorch is missing, or the checkpoint has another recipe.
         FileError: if a frame cannot be read or the model cannot be written.
     """
-    classes = sorted(default_catalogue().objects)
+    classes = classes_in_pictures(default_catalogue())
 
     def report(progress: Progress) -> None:
         on_progress(
@@ -80,7 +80,7 @@ def finish_model(
     on_progress: Callable[[str], None],
 ) -> Path:
     """Trains the classifier for a network's weights and writes the model of both."""
-    classes = tuple(sorted(default_catalogue().objects))
+    classes = tuple(classes_in_pictures(default_catalogue()))
     empty = {n: np.zeros(s, np.float32) for n, s in classifier_shapes(len(classes)).items()}
     detector = Detector(Model(classes, {**weights, **empty}, {}))
 

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.app.views import ViewRecipe, _strewn, make_views, training_house
+from planner.app.views import ViewRecipe, _recolored, _strewn, make_views, training_house
 from planner.bench.memory_bench import move_things
 from planner.cli import main
 from planner.houses.clutter import scatter
 from planner.houses.shipped import recipes
 from planner.memory.learned.weights import read_model_file
 from planner.training.frames import read_frames, read_manifest
+from planner.world.catalogue import default_catalogue
 from planner.world.house_checks import load_house
 
 
@@ -93,6 +94,24 @@ def test_even_views_show_each_class_as_often() -> None:
     assert len(set(strewn)) > 120
     likely = scatter(house, 140, np.random.default_rng(0))
     assert max(Counter(o.class_name for o in likely).values()) > 2
+
+
+def test_a_share_of_things_is_recolored_and_nothing_else_changes() -> None:
+    strewn = scatter(load_house("train_0"), 140, np.random.default_rng(1))
+    objects = default_catalogue().objects
+    colored = [o for o in strewn if objects[o.class_name].colors]
+    assert len(colored) > 20
+    some = _recolored(strewn, 0.5, np.random.default_rng(1))
+    # As 1 is drawn for all that have other colours, and 0 for none.
+    every = _recolored(strewn, 1.0, np.random.default_rng(1))
+    assert _recolored(strewn, 0.0, np.random.default_rng(1)) == strewn
+    assert all(
+        o.color in objects[o.class_name].colors for o in every if objects[o.class_name].colors
+    )
+    changed = sum(a.color != b.color for a, b in zip(strewn, some, strict=True))
+    assert 0 < changed < len(colored)
+    for before, after in zip(strewn, some, strict=True):
+        assert after.model_copy(update={"color": before.color}) == before
 
 
 @pytest.mark.slow

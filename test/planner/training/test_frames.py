@@ -5,7 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.training.detector_samples import class_indices, crops, labelled
+from planner.memory.learned.detector import Detector
+from planner.training.classifier import ClassifierRecipe, collect
+from planner.training.detector_samples import (
+    class_indices,
+    classes_in_pictures,
+    crops,
+    labelled,
+)
 from planner.training.frames import (
     FrameRecord,
     FurnitureTruth,
@@ -20,7 +27,8 @@ from planner.training.frames import (
     write_manifest,
     write_shard,
 )
-from planner.world.errors import FileError
+from planner.world.catalogue import default_catalogue
+from planner.world.errors import FileError, PlannerError
 from planner.world.geometry import IDENTITY, Pose
 from planner.world.observation import CameraFrame, Intrinsics
 
@@ -134,3 +142,23 @@ def test_cuts_have_the_size_asked_for(tmp_path: Path) -> None:
         assert part.image.shape == (5, 32, 32)
         assert part.classes.shape == (8, 8)
         assert np.isfinite(part.image).all()
+
+
+def test_slices_are_not_learned_from_pictures() -> None:
+    catalogue = default_catalogue()
+    left_out = set(catalogue.objects) - set(classes_in_pictures(catalogue))
+    assert left_out == {c for c in catalogue.objects if c.endswith("_slice")}
+    assert "tomato_slice" in left_out
+
+
+def test_things_that_are_not_learned_are_no_examples_of_nothing_either(tmp_path: Path) -> None:
+    write_shard(tmp_path, 0, [(record(), frame())])
+    frames, detector = read_frames(tmp_path), Detector.load()
+
+    def labels(names: list[str]) -> list[int]:
+        made = collect(frames, detector, class_indices(names), ClassifierRecipe(), lambda _: None)
+        return made.labels.tolist()
+
+    assert labels(["cup", "other"]) == [1]
+    with pytest.raises(PlannerError, match="the frames show no things at all"):
+        labels(["other"])
