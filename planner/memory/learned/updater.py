@@ -12,6 +12,7 @@ import numpy as np
 from planner.memory.camera import in_image, point_at_pixel, project
 from planner.memory.learned.anchoring import anchor
 from planner.memory.learned.detector import Detection, FrameDetections
+from planner.memory.learned.duplicates import is_remembered, seen_twice
 from planner.memory.learned.evidence import Evidence
 from planner.memory.learned.openings import Openings
 from planner.memory.learned.rising import Rising
@@ -186,11 +187,13 @@ class LearnedUpdater:
         free = [d for d in seen if id(d) not in used]
         matched = {e.entity_id for e, _ in pairs}
         gone, free = self._contradicted(things, matched, free, frame.pose)
-        added = self._believed(free, frame.pose, observation.stamp_s)
+        twice = seen_twice(things, matched, lambda e: self._records[e.entity_id].handled)
+        stay = [e for e in things if e not in gone and e not in twice]
+        added = self._new(self._believed(free, frame.pose, observation.stamp_s), stay)
         # What cannot be told from other things is neither missed nor another.
         told = [e for e in things if self._detector.knows(e.class_name)]
         missed = self._missed([e for e in told if e.entity_id not in matched], seen, frame)
-        for number in {e.entity_id for e in (*gone, *missed)}:
+        for number in {e.entity_id for e in (*gone, *twice, *missed)}:
             operations.append(Operation(OperationKind.REMOVE, entity_id=number))
         operations += [self._added(c, openness, numbers) for c in added]
         return operations
@@ -377,6 +380,15 @@ class LearnedUpdater:
         ]
         self._fresh = believed
         return believed
+
+    def _new(self, believed: list[_Candidate], things: Sequence[Entity]) -> list[_Candidate]:
+        """Those that are not the second view of a thing that is remembered already."""
+        found = []
+        for candidate in believed:
+            name = candidate.class_name
+            if not is_remembered(name, self._objects[name].size_m, candidate.center_m, things):
+                found.append(candidate)
+        return found
 
     def _candidate(self, detection: Detection) -> _Candidate | None:
         """The candidate that a detection shows: of its class nearby, or anything in its place."""

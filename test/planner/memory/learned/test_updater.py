@@ -143,6 +143,47 @@ def test_two_things_of_a_class_are_two(house: House) -> None:
     assert len(robot.things) == 2
 
 
+def test_two_parts_of_a_thing_are_one_thing(house: House) -> None:
+    robot = Robot(house)
+    # A laptop is 0.33 m long: its screen and its keyboard were each taken for one.
+    for _ in range(12):
+        robot.see(("laptop", robot.top()), ("laptop", robot.top(0.15)))
+    assert [e.class_name for e in robot.things] == ["laptop"]
+    for _ in range(12):
+        robot.see(("laptop", robot.top()), ("laptop", robot.top(0.34)))
+    assert [e.class_name for e in robot.things] == ["laptop", "laptop"]
+
+
+def test_what_turns_out_to_be_a_thing_that_is_remembered_is_not_added(house: House) -> None:
+    robot = Robot(house)
+    for _ in range(12):
+        robot.see(("laptop", robot.top()), ("speaker", robot.top(0.13)))
+    laptop, _ = robot.things
+    for _ in range(30):
+        robot.see(("laptop", robot.top()), ("laptop", robot.top(0.13)), score=0.9)
+    assert [(e.class_name, e.entity_id) for e in robot.things] == [("laptop", laptop.entity_id)]
+
+
+def test_one_of_two_in_the_same_place_is_forgotten(
+    house: House,
+) -> None:
+    def cups(count: int, away_m: float) -> list[Entity]:
+        robot = Robot(house)
+        for _ in range(6):
+            robot.see(("cup", robot.top()), ("cup", robot.top(0.3)))
+        assert len(robot.things) == 2
+        # The second is followed to where the first is, as one that moved.
+        for _ in range(3):
+            robot.see(("cup", robot.top()), ("cup", robot.top(away_m)))
+        for _ in range(count):
+            robot.see(("cup", robot.top()))
+        return robot.things
+
+    assert len(cups(0, 0.06)) == 2
+    assert len(cups(1, 0.06)) == 1
+    assert len(cups(1, 0.12)) == 2
+
+
 def test_what_is_gone_is_removed_and_what_is_hidden_stays(house: House) -> None:
     robot = Robot(house)
     for _ in range(4):
