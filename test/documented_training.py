@@ -29,19 +29,20 @@ TRAINING: Mapping[str, str] = {
     "planner run bedside_0 --planner learned": (
         "test/planner/planning/learned/test_learned.py::test_it_carries_out_words_it_has_never_seen"
     ),
-    "planner train memory-views data/views --houses 64": (
+    "planner train memory-views data/views --houses 128 --into-open 0.3 --places 3 "
+    "--recolored 0.25": (
         "test/planner/bench/test_memory_commands.py"
         "::test_views_are_made_and_a_second_call_makes_none_again"
     ),
-    "planner train memory-views data/even --houses 10 --even": (
+    "planner train memory-views data/even --houses 20 --even --recolored 0.4": (
         "test/planner/bench/test_memory_commands.py::test_even_views_show_each_class_as_often"
     ),
-    "planner train memory-model data/views data/first --steps 2000": (
+    "planner train memory-model data/views data/first --steps 5000": (
         "test/planner/bench/test_memory_commands.py"
         "::test_a_model_is_trained_and_training_continues_where_it_was_stopped"
     ),
     "planner train memory-model data/views data/model --more data/even --start data/first "
-    "     --steps 700 --rate 1.5e-3 --looked-at 1600": (
+    "     --steps 2000 --rate 1.5e-3 --looked-at 4000": (
         "test/planner/bench/test_memory_commands.py"
         "::test_a_model_is_trained_and_training_continues_where_it_was_stopped"
     ),

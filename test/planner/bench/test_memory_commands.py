@@ -26,6 +26,7 @@ def test_views_are_made_and_a_second_call_makes_none_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["train", "memory-views", str(tmp_path), "--houses", "1", "--strewings", "1"]
+    words += ["--into-open", "0.3", "--places", "3", "--recolored", "0.25"]
     assert main([*words, "--views", "4"]) == 0
     assert "4 frames in 1 shards" in capsys.readouterr().out
     frames = read_frames(tmp_path)
@@ -35,7 +36,7 @@ def test_views_are_made_and_a_second_call_makes_none_again(
         shown = set(np.unique(camera.instances).tolist())
         assert {t.instance for t in frame.record.things} <= shown
     before = (tmp_path / "shard-00000" / "000000.rgb.png").stat().st_mtime_ns
-    make_views(tmp_path, ViewRecipe(houses=1, strewings=1, views=4))
+    assert main([*words, "--views", "4"]) == 0
     assert (tmp_path / "shard-00000" / "000000.rgb.png").stat().st_mtime_ns == before
     manifest = read_manifest(tmp_path)
     assert sum(manifest.counts.values()) == sum(len(f.record.things) for f in frames)
@@ -73,13 +74,14 @@ def test_views_into_open_furniture_show_what_is_in_it_from_several_places(tmp_pa
         assert one.record == other.record
 
 
+@pytest.mark.parametrize("option", ["--into-open", "--recolored"])
 @pytest.mark.parametrize("share", ["-0.1", "1.5", "nan"])
 def test_a_share_of_views_is_between_0_and_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], share: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, share: str
 ) -> None:
-    words = ["train", "memory-views", str(tmp_path), "--houses", "1", "--into-open", share]
+    words = ["train", "memory-views", str(tmp_path), "--houses", "1", option, share]
     assert main(words) != 0
-    assert "--into-open is a share between 0 and 1" in capsys.readouterr().err
+    assert f"{option} is a share between 0 and 1" in capsys.readouterr().err
 
 
 @pytest.mark.slow
