@@ -75,16 +75,16 @@ TRAINING: Mapping[str, str] = {
         "test/planner/episodes/generation/test_generating.py"
         "::test_the_command_writes_a_pack_with_new_houses"
     ),
-    "planner train traces data/two --episodes data/shown.json.gz --most 2": (
+    "planner train traces data/four --episodes data/shown.json.gz --most 4": (
         "test/planner/bench/test_trace_data.py::test_a_killed_run_goes_on_and_gives_the_same"
     ),
-    "planner train learned data/hd --episodes data/shown.json.gz --traces data/two "
+    "planner train learned data/hd --episodes data/shown.json.gz --traces data/four "
     "     --reader config/models/planner.safetensors --chooser-steps 400": (
         "test/planner/training/learned/test_training.py"
         "::test_only_the_chooser_is_trained_where_a_reader_is_given"
     ),
     "planner train ddaft data/tried.json.gz --learner network --start data/hd/planner.safetensors "
-    "--out data/ddaft_1      --algorithm ddaft --seed 1 --first-rounds 1 --iterations 1 "
+    "--out data/ddaft_1      --algorithm ddaft --seed 1 --first-rounds 1 --iterations 3 "
     "--samples 80 --steps 1500      --evaluate partnr_val --evaluate-count 80": (
         "test/planner/training/improvement/test_network_learner.py"
         "::test_a_fit_starts_from_the_base_and_learns_the_calls"

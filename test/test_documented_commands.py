@@ -220,7 +220,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/bench/runs/test_solved.py"
         "::test_samples_are_the_successful_actions_and_the_end"
     ),
-    "planner bench table all --count 100 --seed 1 --option horizon=100 "
+    "planner bench table all --option horizon=100 "
     "--option teacher_knows=memory --out DIR --so-far": (
         "test/planner/bench/runs/test_all_planners.py"
         "::test_a_comparison_under_way_is_told_for_the_episodes_that_all_have"
