@@ -40,6 +40,8 @@ from sim_bridge.backend import Backend
 
 DEMONSTRATOR = "expert"
 _GRAPH = "graph"
+# Of the random numbers that draw episodes.
+_EPISODES = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,9 @@ class TraceRecipe:
         planner: `expert` demonstrates (EPM-2.7); others are recorded as they are.
         memory: perception, as of `planner bench --memory`.
         agents: numbers of acting agents, in turn.
-        seed: of explorations and invented instances.
+        seed: of explorations, invented instances and which episodes are drawn.
         shard: episodes of a shard.
-        most: episodes in all; 0 = all.
+        most: episodes in all, drawn by the seed, as packs are sorted by kind; 0 = all.
         rules: how traces are improved afterwards.
         exploration: how much is explored without finding anything.
         practice: the planner acts, and the expert says what it would have called.
@@ -122,7 +124,7 @@ def make_traces(
             be made.
     """
     suite = find_suite(recipe.episodes)
-    suite = suite[: recipe.most or len(suite)]
+    suite = _drawn(suite, recipe)
     digest = sha256("\n".join(f"{e.episode_id} {e.digest}" for e in suite).encode()).hexdigest()
     jobs = [(entry, count) for entry in suite for count in recipe.agents]
     jobs.sort(key=lambda job: job[0].house)
@@ -135,6 +137,15 @@ def make_traces(
         folder.write(number, traces)
         on_shard(shards - len(folder.missing()), shards, len(traces))
     return folder.finish()
+
+
+def _drawn(suite: Sequence[SuiteEpisode], recipe: TraceRecipe) -> tuple[SuiteEpisode, ...]:
+    """The episodes that are run, in their order."""
+    if not recipe.most or recipe.most >= len(suite):
+        return tuple(suite)
+    rng = np.random.default_rng([recipe.seed, _EPISODES])
+    chosen = sorted(rng.permutation(len(suite))[: recipe.most].tolist())
+    return tuple(suite[number] for number in chosen)
 
 
 class _Runner:

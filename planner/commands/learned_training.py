@@ -52,7 +52,9 @@ def add_traces(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agents", type=int, action="append", help="repeatable; default: 1")
     parser.add_argument("--seed", type=int, default=default.seed)
     parser.add_argument("--shard", type=int, default=default.shard, help="runs of a shard")
-    parser.add_argument("--most", type=int, default=0, help="episodes in all; 0 = all")
+    parser.add_argument(
+        "--most", type=int, default=0, help="episodes in all, drawn by the seed; 0 = all"
+    )
     parser.add_argument("--keep-failed", action="store_true", help="tasks not solved, too")
     parser.add_argument(
         "--invented", type=float, default=rules.invented, help="share of picks, 0 to 1"

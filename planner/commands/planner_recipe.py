@@ -115,7 +115,9 @@ def stages(args: argparse.Namespace) -> tuple[Stage, ...]:
     practice = str(folder / "practice")
     houses = [word for house in args.house or HOUSES for word in ("--house", house)]
     without = [word for name in args.without for word in ("--without", name)]
-    both = ("--agents", "1", "--agents", "2", *seed)
+    both = ("--agents", "1", "--agents", "2")
+    # Other tasks than those that were shown.
+    others = ("--seed", str(args.seed + 1))
     choosing = ("--chooser-steps", str(args.chooser_steps), *seed, *without)
 
     def generate(words: argparse.Namespace) -> int:
@@ -131,7 +133,8 @@ def stages(args: argparse.Namespace) -> tuple[Stage, ...]:
         ),
         Stage(
             "traces",
-            ("train", "traces", shown, "--episodes", tasks, *both, "--most", str(args.shown)),
+            ("train", "traces", shown, "--episodes", tasks, *both, *seed, "--most",
+             str(args.shown)),
             add_traces,
             run_traces,
         ),
@@ -144,7 +147,7 @@ def stages(args: argparse.Namespace) -> tuple[Stage, ...]:
         ),
         Stage(
             "practice",
-            ("train", "traces", practice, "--episodes", tasks, *both, "--most",
+            ("train", "traces", practice, "--episodes", tasks, *both, *others, "--most",
              str(args.practised), "--practice", first),
             add_traces,
             run_traces,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from planner.bench.trace_data import TraceRecipe, make_traces, practising
+from planner.bench.runs.suites import SuiteEpisode
+from planner.bench.trace_data import TraceRecipe, _drawn, make_traces, practising
 from planner.cli import main
 from planner.planning.learned.weights import read_planner, shipped_planner, write_planner
 from planner.training.learned.examples import Left, examples_of
@@ -114,3 +116,24 @@ def test_bags_are_no_practice(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     words = ["train", "traces", str(tmp_path / "made"), "--from-bag", bag, "--practice", weights]
     assert main(words) != 0
     assert "--practice is of --episodes" in capsys.readouterr().err
+
+
+def test_some_episodes_are_drawn_from_all_kinds(tmp_path: Path) -> None:
+    # A pack is sorted by kind: the first of it are all of one.
+    suite = tuple(
+        SuiteEpisode(tmp_path, f"{kind}_{number}", "train_0", number, "Tidy up.", "0")
+        for kind in ("heterogeneous", "rearrange", "spatial", "temporal")
+        for number in range(100)
+    )
+
+    def drawn(seed: int, most: int = 40) -> tuple[SuiteEpisode, ...]:
+        return _drawn(suite, TraceRecipe("", seed=seed, most=most))
+
+    kinds = Counter(entry.episode_id.split("_")[0] for entry in drawn(1))
+    assert len(drawn(1)) == 40
+    assert len(set(drawn(1))) == 40
+    assert min(kinds[kind] for kind in ("heterogeneous", "rearrange", "spatial", "temporal")) >= 4
+    assert drawn(1) == drawn(1)
+    assert drawn(1) == tuple(sorted(drawn(1), key=suite.index))
+    assert drawn(1) != drawn(2)
+    assert drawn(1, most=0) == drawn(1, most=400) == drawn(2, most=500) == suite

@@ -48,6 +48,18 @@ def test_finished_stages_are_not_run_again(
     assert "tasks: done" in capsys.readouterr().out
 
 
+def test_what_is_practised_is_drawn_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: dict[str, str] = {}
+
+    def note(stage: planner_recipe.Stage) -> None:
+        seeds[stage.name] = stage.words[stage.words.index("--seed") + 1]
+
+    monkeypatch.setattr(planner_recipe, "check_torch", lambda: None)
+    monkeypatch.setattr(planner_recipe.Stage, "play", note)
+    assert main(["train", "planner", str(tmp_path / "a"), *TINY, "--seed", "5"]) == 0
+    assert seeds == {"tasks": "5", "traces": "5", "first": "5", "practice": "6", "planner": "5"}
+
+
 def test_bad_input_is_one_clear_error(
     played: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
