@@ -12,9 +12,17 @@ from headless_browser import Browser
 from planner.world.house import House, write_house
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-PICTURE = "document.querySelector('#approvals img')?.naturalWidth > 0"
+SHOWN = "document.querySelector('#approvals img')"
+PICTURE = f"{SHOWN}?.naturalWidth > 0"
 # Who answers before the page has the next question would answer the one before twice.
 ASKS = "!document.querySelector('#approvals').hidden"
+
+# The list of calls keeps what failed and why; the agent's line shows its last call, which is the
+# next one before the page is told.
+REFUSED = (
+    "[...document.querySelectorAll('#agents .calls li.bad')].some("
+    "li => li.textContent.includes(' Place[') && li.textContent.includes('is not allowed to move'))"
+)
 
 
 def asks(page: Browser, what: str) -> None:
@@ -47,9 +55,11 @@ def test_what_a_hand_does_is_approved_and_refused_by_its_picture(
         page.resize(1440, 1000)
         press(page, "Approve (Alt+Y)", "#approvals")
         asks(page, "may I place")
+        refused = page.run(f"{SHOWN}.src")
         press(page, "Refuse (Alt+N)", "#approvals")
-        wait(page, "document.querySelector('#agents').textContent.includes('✘ Place')")
-        # The planner tries again, and now it may.
+        wait(page, REFUSED)
+        # The planner tries again, and now it may: another question, with another picture.
+        wait(page, f"{SHOWN}?.src !== {json.dumps(refused)}")
         asks(page, "may I place")
         press(page, "Approve (Alt+Y)", "#approvals")
         wait(page, ENDED)
