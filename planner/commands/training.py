@@ -40,23 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     views.add_argument("--houses", type=int, default=64, help="shards, each one house")
     views.add_argument("--strewings", type=int, default=default.strewings, help="of each house")
     views.add_argument("--views", type=int, default=default.views, help="of each strewing")
-    views.add_argument(
-        "--into-open",
-        type=float,
-        default=default.into_open_share,
-        metavar="SHARE",
-        help="of the looks: at things in furniture that stands open",
-    )
+    into_open = "of the looks: at things in furniture that stands open"
+    _add_share(views, "--into-open", default.into_open_share, into_open)
     views.add_argument(
         "--places", type=int, default=default.places, help="that each thing is looked at from"
     )
-    views.add_argument(
-        "--recolored",
-        type=float,
-        default=default.recolored_share,
-        metavar="SHARE",
-        help="of the things: in another of the colours of their class",
-    )
+    recolored = "of the things: in another of the colours of their class"
+    _add_share(views, "--recolored", default.recolored_share, recolored)
     views.add_argument(
         "--even", action="store_true", help="all classes alike, anywhere; for the classifier"
     )
@@ -148,6 +138,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Runs one action."""
     return _ACTIONS[args.action](args)
+
+
+def _add_share(parser: argparse.ArgumentParser, option: str, default: float, of_what: str) -> None:
+    parser.add_argument(option, type=float, default=default, metavar="SHARE", help=of_what)
 
 
 def _share(value: float, option: str) -> float:
