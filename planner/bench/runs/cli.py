@@ -48,7 +48,8 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments; the first word determines the others."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    listed = "\n".join(f"  {name:10}{sub.summary}" for name, sub in SUBCOMMANDS.items())
+    width = max(map(len, SUBCOMMANDS))
+    listed = "\n".join(f"  {name:{width}}  {sub.summary}" for name, sub in SUBCOMMANDS.items())
     suites = ", ".join(SUITES.names())
     parser.epilog = (
         f"SUITE is {suites}, a shipped episode, or a folder or file of episodes:\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.bench.runs.cli import SUBCOMMANDS
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.bench.runs.scripts import write_scripts
 from planner.cli import main
@@ -42,6 +43,15 @@ def test_other_settings_are_refused_in_one_line(
     assert main(words) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "manifest.json: settings.seed: is 0, not 4: resume with the same settings" in line
+
+
+def test_every_word_is_listed_apart_from_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["bench", "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    for name, command in SUBCOMMANDS.items():
+        (line,) = (each for each in lines if each.startswith(f"  {name} "))
+        assert line.removeprefix(f"  {name}").lstrip() == command.summary
 
 
 def test_a_run_is_shown(runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
