@@ -11,8 +11,7 @@ from random import Random
 from planner.episodes.episode_file import episodes_in
 from planner.episodes.pack import opened
 from planner.parts.kinds import SUITES
-from planner.planning.learned.tokens import names_any, read_tokens
-from planner.world.catalogue import default_catalogue
+from planner.planning.learned.tokens import check_classes, names_any, read_tokens
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.nearest import did_you_mean
@@ -52,13 +51,36 @@ def naming(suite: tuple[SuiteEpisode, ...], classes: Collection[str]) -> tuple[S
     Raises:
         PlannerError: for a class that the catalogue does not have, or if no episode is left.
     """
-    unknown = next((name for name in classes if name not in default_catalogue().objects), None)
-    if unknown is not None:
-        raise PlannerError(f"the catalogue has no class of things {unknown!r}")
-    found = tuple(e for e in suite if names_any(read_tokens(e.instruction), classes))
+    found = _parted(suite, classes)[1]
     if not found:
         raise PlannerError(f"no instruction of the suite names {', '.join(sorted(classes))}")
     return found
+
+
+def not_naming(
+    suite: tuple[SuiteEpisode, ...], classes: Collection[str]
+) -> tuple[SuiteEpisode, ...]:
+    """The episodes whose instruction has no such noun.
+
+    Raises:
+        PlannerError: for a class that the catalogue does not have, or if no episode is left.
+    """
+    left = _parted(suite, classes)[0]
+    if not left:
+        raise PlannerError(f"all instructions of the suite name {', '.join(sorted(classes))}")
+    return left
+
+
+def _parted(
+    suite: tuple[SuiteEpisode, ...], classes: Collection[str]
+) -> tuple[tuple[SuiteEpisode, ...], tuple[SuiteEpisode, ...]]:
+    """The episodes without such a noun, and those with one."""
+    check_classes(classes)
+    names = [names_any(read_tokens(entry.instruction), classes) for entry in suite]
+    return (
+        tuple(entry for entry, found in zip(suite, names, strict=True) if not found),
+        tuple(entry for entry, found in zip(suite, names, strict=True) if found),
+    )
 
 
 def find_suite(name: str) -> tuple[SuiteEpisode, ...]:

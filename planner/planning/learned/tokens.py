@@ -7,14 +7,14 @@ words. So nouns that no training instruction had are read like any other.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from planner.language.lexicon import Part, default_lexicon
 from planner.language.plurals import plural_of
 from planner.language.tokens import tokens_of
-from planner.world.catalogue import word_key
+from planner.world.catalogue import default_catalogue, word_key
 from planner.world.errors import PlannerError
 from planner.world.word_meanings import default_word_meanings
 
@@ -95,6 +95,17 @@ def read_tokens(text: str, vocabulary: Collection[str] = ()) -> tuple[Token, ...
 def names_any(tokens: Sequence[Token], classes: Collection[str]) -> bool:
     """Whether a noun of an instruction may mean things of any of the classes."""
     return any(token.objects & set(classes) for token in tokens)
+
+
+def check_classes(classes: Iterable[str]) -> None:
+    """Refuses what `names_any` would never find.
+
+    Raises:
+        PlannerError: for a class that the catalogue does not have.
+    """
+    unknown = next((name for name in classes if name not in default_catalogue().objects), None)
+    if unknown is not None:
+        raise PlannerError(f"the catalogue has no class of things {unknown!r}")
 
 
 def _noun_at(words: Sequence[str], at: int) -> tuple[Token | None, int]:

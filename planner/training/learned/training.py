@@ -19,7 +19,7 @@ import numpy as np
 
 from planner.planning.learned.matches import Array
 from planner.planning.learned.network import reader_shapes
-from planner.planning.learned.tokens import UNKNOWN, names_any, read_tokens
+from planner.planning.learned.tokens import UNKNOWN, check_classes, names_any, read_tokens
 from planner.planning.learned.weights import PlannerModel, read_planner, write_planner
 from planner.training.learned.chooser import ChooserProgress, ChooserRecipe, train_chooser
 from planner.training.learned.examples import Example, Left, examples_of
@@ -76,6 +76,7 @@ def train_learned(
         FileError: if data cannot be read or the model cannot be written.
     """
     check_torch()
+    check_classes(recipe.without)
     tasks = list(tasks_of(packs, recipe.without))
     if not tasks:
         raise PlannerError(f"{', '.join(map(str, packs))}: no task to learn from")
