@@ -153,8 +153,9 @@ def progress_of(tokens: tuple[Token, ...], reading: Reading, situation: Situatio
     # Of furniture only states are asked for.
     asks = nouns * asks + is_piece * reading.marks[:, : len(STATES)].max(1)
     known = (both > 0.5).sum(0).astype(np.float32)
-    plural = np.array([2.0 if t.plural else 1.0 for t in tokens], np.float32)
-    all_ = np.maximum(known, plural)
+    # "All three cups" are three, however few are known so far.
+    said_ = [max(t.count, 2) if t.plural else 1 for t in tokens]
+    all_ = np.maximum(known, np.array(said_, np.float32))
     numbers = reading.numbers[:, :4] @ np.arange(1, 5, dtype=np.float32)
     numbers = numbers + reading.numbers[:, 4] * all_
     satisfied = (share * done[:, None]).sum(0)

@@ -8,9 +8,10 @@ words. So nouns that no training instruction had are read like any other.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from planner.language.english import NUMBERS, THE
 from planner.language.lexicon import Part, default_lexicon
 from planner.language.plurals import plural_of
 from planner.language.tokens import tokens_of
@@ -42,6 +43,7 @@ class Token:
         objects, furniture, rooms: the classes that a noun may mean.
         plural: whether a noun is in the plural.
         open: a noun that no list knows; it means whatever is called the same.
+        count: the number said right before a noun in the plural; 0 = none.
     """
 
     text: str
@@ -51,6 +53,7 @@ class Token:
     rooms: frozenset[str] = frozenset()
     plural: bool = False
     open: bool = False
+    count: int = 0
 
     @property
     def is_noun(self) -> bool:
@@ -86,6 +89,8 @@ def read_tokens(text: str, vocabulary: Collection[str] = ()) -> tuple[Token, ...
         token, length = _noun_at(words, at)
         if token is None:
             token, length = _other_at(words, at, vocabulary)
+        if token.plural:
+            token = replace(token, count=_count_before(words, at))
         found.append(token)
         at += length
     _check(found)
@@ -106,6 +111,16 @@ def check_classes(classes: Iterable[str]) -> None:
     unknown = next((name for name in classes if name not in default_catalogue().objects), None)
     if unknown is not None:
         raise PlannerError(f"the catalogue has no class of things {unknown!r}")
+
+
+def _count_before(words: Sequence[str], at: int) -> int:
+    """The number in "three cups" and "three of the cups"; 0 = none."""
+    before = list(words[max(0, at - 3) : at])
+    if len(before) > 2 and before[-2] == "of" and before[-1] in THE:
+        before = before[:-2]
+    word = before[-1] if before else ""
+    # Nobody has more digits than these of anything.
+    return int(word[:3]) if word.isdecimal() else NUMBERS.get(word, 0)
 
 
 def _noun_at(words: Sequence[str], at: int) -> tuple[Token | None, int]:

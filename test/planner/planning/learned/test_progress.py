@@ -111,6 +111,24 @@ def test_clean_ones_wait_for_the_others_where_all_are_cleaned_first() -> None:
     assert (progress_of(tokens, reading, now).blocked == 0).all()
 
 
+def test_all_three_are_three_however_few_are_known() -> None:
+    tokens = read_tokens("Put all three cups on the bed.")
+    cups, bed = place_of(tokens, "cups"), place_of(tokens, "bed")
+    reading = zeros(len(tokens))
+    reading.numbers[cups] = np.eye(len(NUMBERS))[NUMBERS.index("all")]
+    reading.goes[0, cups, bed] = 1
+    now = begun(
+        "Add Object.102: cup with the Object.100", "Add Object.103: cup with the Object.100"
+    )
+    assert progress_of(tokens, reading, now).missing[cups] == 1
+    carried(now, 102, BED)
+    carried(now, 103, BED)
+    assert progress_of(tokens, reading, now).remaining[cups] == 1
+    now.told(["Add Object.104: cup with the Object.101"])
+    found = progress_of(tokens, reading, now)
+    assert (found.missing[cups], found.remaining[cups]) == (0, 0)
+
+
 def test_of_two_things_of_one_noun_either_is_next_to_the_other() -> None:
     tokens = read_tokens("Put the two cups next to each other.")
     cup = place_of(tokens, "cups")

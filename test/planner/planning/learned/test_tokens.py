@@ -39,6 +39,23 @@ def test_a_word_that_no_list_knows_means_what_is_called_so() -> None:
     assert not noun.means("table")
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Put all three cups away.", 3),
+        ("Put 4 cups away.", 4),
+        ("Put three of the cups away.", 3),
+        ("Put two of your cups away.", 2),
+        ("Put the cups away.", 0),
+        ("Put all of the cups away.", 0),
+        ("Put one cup away.", 0),
+    ],
+)
+def test_the_number_before_a_plural_is_kept(text: str, count: int) -> None:
+    (noun,) = [token for token in read_tokens(text) if token.is_noun]
+    assert noun.count == count
+
+
 def test_matches_are_by_class_and_room() -> None:
     tokens = read_tokens("the cup on the table in the kitchen")
     nouns = [i for i, token in enumerate(tokens) if token.is_noun]
