@@ -88,8 +88,13 @@ class CallFeatures:
         self._rows: dict[int, list[float]] = {}
         self._loads: dict[int, _Load] = {}
 
-    def of(self, call: SkillCall) -> list[float]:
-        """In the order of `FEATURES`."""
+    def of(self, call: SkillCall, made: SkillCall | None = None) -> list[float]:
+        """In the order of `FEATURES`.
+
+        Args:
+            call: what is to be done.
+            made: the call that is made for it, whose failures count; default: the same.
+        """
         verb = [float(call.name == name) for name in VERBS]
         number = number_of(call.arguments[0]) if call.arguments else None
         target, placing, search = [0.0] * len(TARGET), [0.0] * len(PLACING), [0.0] * len(SEARCH)
@@ -106,6 +111,8 @@ class CallFeatures:
                 search = self._search(call.name, number)
             elif number in self._at.things:
                 placing = self._beside(number)
+        if self._at.now.failures:
+            target[_FAILURES] = min(self._at.now.failures[str(made or call)], 3) / 3
         return [*verb, *target, *placing, *search, *self._global]
 
     def _target(self, call: SkillCall, number: int) -> list[float]:
@@ -118,8 +125,6 @@ class CallFeatures:
         for k, mark in enumerate(STATES):
             if STATE_SKILLS[mark] == call.name:
                 row[_OF_VERB] = float(self._at.progress.state[i, k])
-        failures = self._at.now.failures
-        row[_FAILURES] = min(failures[str(call)], 3) / 3 if failures else 0.0
         return row
 
     def _target_row(self, number: int) -> list[float]:

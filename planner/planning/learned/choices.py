@@ -6,7 +6,7 @@ holds, what the agent is next to. A choice is never repaired afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,9 @@ from planner.world.skill import SkillCall, SkillName
 WAIT, DONE = SkillCall(SkillName.WAIT), SkillCall(SkillName.DONE)
 # After so many walks in a row something else is done: nothing is gained by going to and fro.
 MOST_WALKS = 2
+# A walk that failed so often may be left undone.
+MOST_TRIES = 3
+_WALKS = (SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE)
 # A thing that was put at a piece so often stays there.
 MOST_PUTS = 2
 _KNOWN = 0.02
@@ -69,8 +72,46 @@ class ChoiceMaker:
             puts = [call for call in calls if call.name == SkillName.PLACE]
             walks = [call for call in calls if self._is_walk_to_furniture(call)]
             calls = puts or walks or calls
-        rows = [self._features.of(call) for call in calls]
-        return Choices(tuple(calls), np.array(rows, np.float32).reshape(len(calls), len(FEATURES)))
+        made = self._with_ways_around(calls)
+        if self._at.now.failed_here:
+            made = self._elsewhere(made)
+        rows = [self._features.of(meant, made=call) for call, meant in made.items()]
+        return Choices(tuple(made), np.array(rows, np.float32).reshape(len(made), len(FEATURES)))
+
+    def _with_ways_around(self, calls: Collection[SkillCall]) -> Mapping[SkillCall, SkillCall]:
+        """The calls by those that are made: where others stood in the way, one of another way.
+
+        Instead of to a thing the agent then walks to the furniture that it is on, which can often
+        be reached from another side.
+        """
+        found = {call: call for call in calls}
+        failures = self._at.now.failures
+        for call in calls if failures else ():
+            number = number_of(call.arguments[0]) if call.arguments else None
+            if call.name != SkillName.NAVIGATE or number not in self._at.things:
+                continue
+            place = self._at.place_of(number)
+            if place is None:
+                continue
+            around = _call(SkillName.NAVIGATE, place)
+            if failures[str(call)] > failures[str(around)]:
+                del found[call]
+                found[around] = call
+        return found
+
+    def _elsewhere(self, made: Mapping[SkillCall, SkillCall]) -> Mapping[SkillCall, SkillCall]:
+        """What is left where walks failed: the same is tried again once the agent was elsewhere.
+
+        Nor is that the end, unless it was tried often, or nothing else can be done.
+        """
+        failed = [call for call in self._at.now.failed_here if call.name in _WALKS]
+        often = any(self._at.now.failures[str(call)] >= MOST_TRIES for call in failed)
+        left = {
+            call: meant
+            for call, meant in made.items()
+            if call not in failed and (call != DONE or often or not failed)
+        }
+        return left or made
 
     def next_look(self) -> SkillCall | None:
         """Where a search goes on: the look of the highest worth; None if nothing is left."""

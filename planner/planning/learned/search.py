@@ -47,6 +47,8 @@ GLANCED_SHARE = 0.15
 # What lies openly near explored furniture was seen as well: of things of the training houses 0.3
 # to 0.5 within so many metres, and nearly nothing beyond.
 NEAR_M, SEEN_NEAR_SHARE = 3.5, 0.35
+# The chance to get where others stood in the way, after each time; so other places come first.
+FAILED_SHARE = np.float32(0.3)
 # Ways around furniture and through doors, relative to the straight line.
 DETOUR = 1.25
 # The way where it is not known, such as from where an agent begins.
@@ -117,6 +119,9 @@ def looks_of(
     look_gain = np.where(explored, 0, outside + np.where(is_open, inside, 0))
     to_open = opens & ~is_open & can_open
     open_gain = np.where(to_open, inside * np.where(explored, 1, UNSEEN_FACTOR), 0)
+    if now.failures:
+        failed = np.array([now.failed_looks(n) for n in progress.pieces], np.float32)
+        look_gain, open_gain = look_gain * FAILED_SHARE**failed, open_gain * FAILED_SHARE**failed
     explore: Array = look_gain / (walk_m + np.float32(LOOK_COST_M))
     opening: Array = open_gain / (walk_m + np.float32(LOOK_COST_M + OPEN_COST_M))
     here = now.place_of(now.near) if now.near is not None else None

@@ -65,13 +65,14 @@ class Situation:
         explored: how often each piece was explored, by this agent or another.
         opened: how often each was opened.
         failures: how often each call failed.
+        failed_here: calls that failed since the last one that did not.
         refused: how often a thing could not be put at a piece, by both.
         vain: calls that put something at a piece and failed, with what the piece was like then.
         beside: things that were put next to others.
         put: where each thing was put, furniture by number, in order.
         made: (entity, mark) that a skill gave.
         others: what the other agents are doing.
-        walks: this agent's last calls that were all walks.
+        walks: this agent's last calls that were all walks, but for those that failed.
         calls: this agent's, so far.
         last: its last call.
     """
@@ -83,6 +84,7 @@ class Situation:
     explored: Counter[int] = field(default_factory=Counter)
     opened: Counter[int] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
+    failed_here: set[SkillCall] = field(default_factory=set)
     refused: Counter[tuple[int, int]] = field(default_factory=Counter)
     vain: dict[SkillCall, Look] = field(default_factory=dict)
     beside: dict[int, int] = field(default_factory=dict)
@@ -174,12 +176,17 @@ class Situation:
         """Takes the end of an own call."""
         call = parse_call(text)
         self.calls += 1
-        self.walks = self.walks + 1 if call.name == SkillName.NAVIGATE else 0
+        if call.name != SkillName.NAVIGATE:
+            self.walks = 0
+        elif succeeded:
+            self.walks += 1
         self.last = call
         if succeeded:
+            self.failed_here.clear()
             self._done(call, own=True)
             return
         self.failures[text] += 1
+        self.failed_here.add(call)
         if call.name == SkillName.PLACE:
             thing, place = number_of(call.arguments[0]), number_of(call.arguments[2])
             if thing is not None and place is not None:
@@ -225,6 +232,11 @@ class Situation:
             for mark, skill in STATE_SKILLS.items():
                 if call.name == skill:
                     self.made.add((first, mark))
+
+    def failed_looks(self, place: int) -> int:
+        """How often the agent could not get to a piece, or not open it."""
+        verbs = (SkillName.EXPLORE_FURNITURE, SkillName.NAVIGATE, SkillName.OPEN)
+        return sum(self.failures[f"{verb}[Object.{place}]"] for verb in verbs)
 
     def is_vain(self, call: SkillCall) -> bool:
         """Whether a call failed to put something at a piece that is as it was then."""

@@ -135,6 +135,44 @@ def test_what_was_refused_is_not_tried_again_until_the_piece_changes(model: Plan
     assert put in offered()
 
 
+def test_where_others_stand_in_the_way_another_way_is_tried(model: PlannerModel) -> None:
+    # The cup Object.107 lies on the bed Object.103.
+    now = known(4, 4)
+
+    def offered() -> list[str]:
+        return [str(call) for call in made(model, now).choices().calls]
+
+    thing, piece = "Navigate[Object.107]", "Navigate[Object.103]"
+    assert thing in offered()
+    assert piece not in offered()
+    now.ended(thing, succeeded=False)
+    assert piece in offered()
+    assert thing not in offered()
+    now.ended(piece, succeeded=True)
+    assert "Pick[Object.107]" in offered()
+
+
+def test_what_failed_from_here_is_tried_from_elsewhere_before_the_end(model: PlannerModel) -> None:
+    now = known(4, 4)
+
+    def offered() -> list[str]:
+        return [str(call) for call in made(model, now).choices().calls]
+
+    walks = {"Navigate[Object.107]", "Navigate[Object.103]"}
+    assert "Done[]" in offered()
+    for walk in ("Navigate[Object.107]", "Navigate[Object.103]"):
+        now.ended(walk, succeeded=False)
+    assert not walks & set(offered())
+    assert "ExploreFurniture[Object.101]" in offered()
+    assert "Done[]" not in offered()
+    now.ended("ExploreFurniture[Object.101]", succeeded=True)
+    assert "Navigate[Object.107]" in offered()
+    # Tried often enough: it may be the end.
+    for _ in range(2):
+        now.ended("Navigate[Object.107]", succeeded=False)
+    assert "Done[]" in offered()
+
+
 def test_a_decision_with_150_entities_is_quick(model: PlannerModel) -> None:
     began = time.process_time()
     for _ in range(5):

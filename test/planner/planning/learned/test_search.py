@@ -61,6 +61,22 @@ def calls(now: Situation, tokens: tuple[Token, ...], reading: Reading) -> list[s
     return [str(call) for call in maker(now, tokens, reading).choices().calls]
 
 
+def test_what_could_not_be_reached_is_looked_at_later() -> None:
+    tokens, reading = said("Put the milk on the table.", "milk", "table")
+    now = house()
+    before = looks(now, tokens, reading)
+    place = int(before.first.argmax())
+    number = list(now.pieces)[place]
+    for _ in range(2):
+        now.ended(f"Navigate[Object.{number}]", succeeded=False)
+        now.ended(f"ExploreFurniture[Object.{number}]", succeeded=False)
+    after = looks(now, tokens, reading)
+    assert int(after.first.argmax()) != place
+    # It may be there all the same.
+    assert after.left == before.left
+    assert after.explore[place] + after.open[place] > 0
+
+
 def test_likelihoods_are_the_catalogues_and_shrink_with_what_was_looked_at() -> None:
     tokens, reading = said("Put the milk on the table.", "milk", "table")
     now = house()

@@ -78,3 +78,17 @@ def test_removed_things_are_forgotten_and_other_lines_ignored() -> None:
     now = begun()
     now.told(["Remove Object.102", "No object updates.", "Add nonsense"])
     assert list(now.things) == [103]
+
+
+def test_what_failed_is_kept_until_something_does_not() -> None:
+    now = begun()
+    now.ended("Navigate[Object.100]", succeeded=True)
+    now.ended("Navigate[Object.101]", succeeded=False)
+    assert [str(call) for call in now.failed_here] == ["Navigate[Object.101]"]
+    assert now.failed_looks(101) == 1
+    # Who did not get there did not walk to and fro.
+    assert now.walks == 1
+    now.ended("ExploreFurniture[Object.100]", succeeded=True)
+    assert not now.failed_here
+    assert now.failed_looks(101) == 1
+    assert now.walks == 0
