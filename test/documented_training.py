@@ -89,6 +89,12 @@ TRAINING: Mapping[str, str] = {
         "test/planner/training/improvement/test_network_learner.py"
         "::test_a_fit_starts_from_the_base_and_learns_the_calls"
     ),
+    "planner train ddaft data/whole/tasks.json.gz --count 400 --learner network "
+    "     --start data/whole/planner/planner.safetensors --out data/whole/ddaft --iterations 3 "
+    "--samples 400      --steps 6000 --seed 7001 --evaluate partnr_val --evaluate-count 80": (
+        "test/planner/commands/test_planner_recipe.py"
+        "::test_the_last_network_is_improved_on_its_own_rollouts"
+    ),
     "planner bench curves data/ddaft_1 data/online-rft_1 data/dart-math_1 data/dast_1 "
     "-o curves.png --json curves.json": (
         "test/planner/bench/runs/test_improvement_gains.py"

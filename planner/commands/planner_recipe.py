@@ -17,9 +17,11 @@ from typing import Literal
 from pydantic import Field
 
 from planner.commands.learned_training import add_learned, add_traces, run_learned, run_traces
+from planner.commands.planner_training import NETWORK, NOTHING, add_ddaft, run_ddaft
 from planner.episodes.episode_file import write_text
 from planner.episodes.generation.arguments import add_generate_arguments
 from planner.episodes.generation.cli import run_generate
+from planner.planning.learned.tokens import check_classes
 from planner.training.learned.chooser import ChooserRecipe
 from planner.training.learned.reader import ReaderRecipe
 from planner.training.learned.training import MODEL_FILE, check_torch
@@ -28,6 +30,8 @@ from planner.world.files import FileModel, read_model
 
 RECIPE_FILE = "recipe.json"
 HOUSES = ("train", "new:16")
+# Of DDAFT; EPM-T8 has 5.
+ITERATIONS = 3
 
 
 class RecipeManifest(FileModel):
@@ -77,6 +81,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tasks", type=int, default=8000, help="to make, for the reader")
     parser.add_argument("--shown", type=int, default=170, help="tasks that the expert shows")
     parser.add_argument("--practised", type=int, default=170, help="tasks to practise")
+    parser.add_argument(
+        "--improved",
+        type=int,
+        default=0,
+        help="tasks of DDAFT, and its roll-outs in each iteration; 0 = without it",
+    )
     parser.add_argument("--steps", type=int, default=ReaderRecipe().steps, help="of the reader")
     parser.add_argument("--chooser-steps", type=int, default=ChooserRecipe().steps)
     parser.add_argument("--seed", type=int, default=7001)
@@ -90,8 +100,11 @@ def run(args: argparse.Namespace) -> int:
     for name in ("tasks", "shown", "practised", "steps", "chooser_steps"):
         if getattr(args, name) < 1:
             raise PlannerError(f"--{name.replace('_', '-')} is {getattr(args, name)}, below 1")
-    # Before hours of stages that do without it.
+    if args.improved < 0:
+        raise PlannerError(f"--improved is {args.improved}, below 0")
+    # Before hours of stages that do without them.
     check_torch()
+    check_classes(args.without)
     manifest = _opened(args)
     for stage in stages(args):
         if stage.name in manifest.seconds:
@@ -103,12 +116,21 @@ def run(args: argparse.Namespace) -> int:
         manifest = manifest.model_copy(update={"seconds": took})
         _write(args.output / RECIPE_FILE, manifest)
     hours = sum(manifest.seconds.values()) / 3600
-    print(f"{args.output / 'planner' / MODEL_FILE}: {len(manifest.seconds)} stages, {hours:.2f} h")
+    print(f"{_result(args.output, args.improved)}: {len(manifest.seconds)} stages, {hours:.2f} h")
     return 0
 
 
+def _result(folder: Path, improved: int) -> Path:
+    if not improved:
+        return folder / "planner" / MODEL_FILE
+    return folder / "ddaft" / f"iteration_{ITERATIONS + 1}" / "policy" / MODEL_FILE
+
+
 def stages(args: argparse.Namespace) -> tuple[Stage, ...]:
-    """Tasks, what the expert shows, a first network, what it practises, and the last one."""
+    """Tasks, what the expert shows, a first network, what it practises, and the last one.
+
+    With `--improved`, DDAFT goes on from that one.
+    """
     folder: Path = args.output
     tasks, seed = str(folder / "tasks.json.gz"), ("--seed", str(args.seed))
     shown, first = str(folder / "traces"), str(folder / "first" / MODEL_FILE)
@@ -159,7 +181,21 @@ def stages(args: argparse.Namespace) -> tuple[Stage, ...]:
             add_learned,
             run_learned,
         ),
+        *([_improvement(args, tasks)] if args.improved else []),
     )  # fmt: skip
+
+
+def _improvement(args: argparse.Namespace, tasks: str) -> Stage:
+    """DDAFT from the last network; tasks of evaluation stay out of it."""
+    count, folder = str(args.improved), args.output
+    words = (
+        "train", "ddaft", tasks, "--count", count, "--learner", NETWORK,
+        "--start", str(folder / "planner" / MODEL_FILE), "--out", str(folder / "ddaft"),
+        "--iterations", str(ITERATIONS), "--samples", count, "--steps", str(args.chooser_steps),
+        "--seed", str(args.seed), "--evaluate", NOTHING,
+        *(word for name in args.without for word in ("--without", name)),
+    )  # fmt: skip
+    return Stage("ddaft", words, add_ddaft, run_ddaft)
 
 
 def _opened(args: argparse.Namespace) -> RecipeManifest:
@@ -169,7 +205,7 @@ def _opened(args: argparse.Namespace) -> RecipeManifest:
         FileError: if it is of other settings, cannot be read, or the folder has other files.
     """
     folder, file = args.output, args.output / RECIPE_FILE
-    names = ("tasks", "shown", "practised", "steps", "chooser_steps", "seed", "without")
+    names = ("tasks", "shown", "practised", "improved", "steps", "chooser_steps", "seed", "without")
     settings = {
         "house": args.house or list(HOUSES),
         **{name: getattr(args, name) for name in names},

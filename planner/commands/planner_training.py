@@ -12,7 +12,7 @@ from planner.bench.runs.rows import ROWS_NAME, Row
 from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
 from planner.bench.runs.solved import EPM, HELDOUT, Collected, Evaluated, chats_in
 from planner.bench.runs.success_curves import draw_success_curves
-from planner.bench.runs.suites import SuiteEpisode, drawn, find_suite
+from planner.bench.runs.suites import SuiteEpisode, drawn, find_suite, not_naming
 from planner.planning.learned.weights import shipped_planner
 from planner.training.chat_tuning import DDAFT, HD, MODEL, TARGETS, Trained, tune_chats
 from planner.training.chats import CHATS_ENDING, Chat, chats_of_traces, read_chats
@@ -89,6 +89,16 @@ def add_ddaft(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("suite", help="what is tried: a suite, an episode, a folder or file")
     parser.add_argument("--out", type=Path, required=True, help="folder; resumes there")
     parser.add_argument(
+        "--count", type=int, default=0, help="so many tasks, drawn at random; default: all"
+    )
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="CLASS",
+        help="no task whose words may mean a thing of this class; repeatable",
+    )
+    parser.add_argument(
         "--learner",
         choices=[*LEARNERS],
         default=CAUSAL,
@@ -147,8 +157,12 @@ def add_ddaft(parser: argparse.ArgumentParser) -> None:
 def run_ddaft(args: argparse.Namespace) -> int:
     """Runs an algorithm to its end and draws its curve."""
     recipe = _recipe(args)
+    # Both are drawn without --seed, so that runs with other seeds try and are scored on the same.
     suite = find_suite(args.suite)
-    held_out = _held_out(args)
+    suite = _drawn(not_naming(suite, args.without), args.count, "--count")
+    held_out: tuple[SuiteEpisode, ...] = ()
+    if args.evaluate != NOTHING:
+        held_out = _drawn(find_suite(args.evaluate), args.evaluate_count, "--evaluate-count")
     _check_apart(args.suite, suite, args.evaluate, held_out)
     make_learner, settings_of = LEARNERS[args.learner]
     learner = make_learner(args)
@@ -165,13 +179,10 @@ def run_ddaft(args: argparse.Namespace) -> int:
     return 0
 
 
-def _held_out(args: argparse.Namespace) -> tuple[SuiteEpisode, ...]:
-    if args.evaluate_count < 0:
-        raise PlannerError(f"--evaluate-count is {args.evaluate_count}, below 0")
-    if args.evaluate == NOTHING:
-        return ()
-    # Not drawn with --seed, so that runs with other seeds are scored on the same tasks.
-    return drawn(find_suite(args.evaluate), args.evaluate_count, seed=0)
+def _drawn(suite: tuple[SuiteEpisode, ...], count: int, option: str) -> tuple[SuiteEpisode, ...]:
+    if count < 0:
+        raise PlannerError(f"{option} is {count}, below 0")
+    return drawn(suite, count, seed=0)
 
 
 def _recipe(args: argparse.Namespace) -> ImprovementRecipe:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tiny_models import HAS_TORCH
 
 from planner.cli import main
 from planner.commands import planner_recipe
 from planner.commands.planner_recipe import RECIPE_FILE
-from planner.planning.learned.weights import read_planner
+from planner.planning.learned.weights import read_planner, shipped_planner
 
 NAMES = ["tasks", "traces", "first", "practice", "planner"]
 TINY = [
@@ -66,6 +67,10 @@ def test_bad_input_is_one_clear_error(
     words = ["train", "planner", str(tmp_path / "a")]
     assert main([*words, "--tasks", "0"]) == 2
     assert "--tasks is 0, below 1" in capsys.readouterr().err
+    assert main([*words, "--improved", "-1"]) == 2
+    assert "--improved is -1, below 0" in capsys.readouterr().err
+    assert main([*words, "--without", "spaceship"]) == 2
+    assert "the catalogue has no class of things 'spaceship'" in capsys.readouterr().err
     assert main([*words, *TINY]) == 0
     assert main([*words, *TINY, "--seed", "3"]) == 2
     assert "settings.seed: is 7001, not 3: name a new folder" in capsys.readouterr().err
@@ -92,3 +97,37 @@ def test_a_tiny_training_runs_to_its_end_and_resumes(tmp_path: Path) -> None:
     before = (tmp_path / "a" / RECIPE_FILE).read_bytes()
     assert main(words) == 0
     assert (tmp_path / "a" / RECIPE_FILE).read_bytes() == before
+
+
+@needs_torch
+@pytest.mark.slow
+def test_the_last_network_is_improved_on_its_own_rollouts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "a"
+    words = ["train", "planner", str(folder), *TINY, "--improved", "2", "--without", "apple"]
+    play = planner_recipe.Stage.play
+
+    def only_tasks_and_ddaft(stage: planner_recipe.Stage) -> None:
+        if stage.name in ("tasks", "ddaft"):
+            play(stage)
+
+    # Two steps of training solve nothing, so the weights that ship stand for them.
+    monkeypatch.setattr(planner_recipe.Stage, "play", only_tasks_and_ddaft)
+    start = folder / "planner" / "planner.safetensors"
+    with monkeypatch.context() as context:
+        context.setattr(planner_recipe.Stage, "play", lambda stage: None)
+        assert main(words) == 0
+    start.parent.mkdir()
+    start.write_bytes(shipped_planner().read_bytes())
+    record = json.loads((folder / RECIPE_FILE).read_text(encoding="utf-8"))
+    assert list(record["seconds"]) == [*NAMES, "ddaft"]
+    del record["seconds"]["tasks"], record["seconds"]["ddaft"]
+    (folder / RECIPE_FILE).write_text(json.dumps(record), encoding="utf-8")
+    assert main(words) == 0
+    weights = folder / "ddaft" / "iteration_4" / "policy" / "planner.safetensors"
+    assert str(weights) in capsys.readouterr().out.splitlines()[-1]
+    before, after = read_planner(start).weights, read_planner(weights).weights
+    changed = {name for name in before if not np.array_equal(before[name], after[name])}
+    assert changed
+    assert all(name.startswith("choose") for name in changed)

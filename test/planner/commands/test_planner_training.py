@@ -51,6 +51,8 @@ def test_bad_input_is_one_clear_error(tmp_path: Path, capsys: pytest.CaptureFixt
         (["--evaluate", "desk_tidy_0"], "1 tasks of desk_tidy_0 have instructions of desk_tidy_0"),
         (["--evaluate", "partnr_val", "--evaluate-count", "-1"], "--evaluate-count is -1, below 0"),
         (["--evaluate", "partnr_val", "--evaluate-count", "9999"], "9999 episodes are asked for"),
+        (["--count", "-1"], "--count is -1, below 0"),
+        (["--count", "2"], "2 episodes are asked for, and the suite has 1"),
         (["--epochs", "0"], "epochs, rate, batch, rank and save-every must be above 0"),
     ):
         assert main([*ddaft, *more]) == 2
