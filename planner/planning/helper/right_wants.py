@@ -144,7 +144,10 @@ def _add(want: Want, subgoal: Subgoal, layout: House) -> None:
     elif subgoal.predicate in (Predicate.IS_ON_TOP, Predicate.IS_INSIDE):
         want.places.append(subgoal.second)
     elif subgoal.predicate == Predicate.IS_IN_ROOM:
-        want.places.append(_tops(subgoal.second, layout))
+        places = _tops(subgoal.second, layout)
+        if not places:
+            raise ModelError(f"no program says {subgoal}: nothing in the room has a top")
+        want.places.append(places)
     else:
         kind = "place" if subgoal.predicate in PLACING else "relation"
         raise ModelError(f"no program says {subgoal}: it has no word for this {kind}")

@@ -164,6 +164,15 @@ def test_a_goal_that_programs_cannot_express_is_told(toy_world: Make) -> None:
         dusty(PLANNER)
 
 
+def test_a_room_without_furniture_to_put_things_on_is_told(toy_world: Make) -> None:
+    world = toy_world(things={"cup_0": (Relation.ON, "table_0")})
+    furniture = tuple(p for p in world.house.furniture if p.room != "living_room_0")
+    world.house = world.house.model_copy(update={"furniture": furniture})
+    right = Right(world, [prop("is_in_room", ["cup_0"], ["living_room_0"])])
+    with pytest.raises(ModelError, match="nothing in the room has a top"):
+        right(PLANNER)
+
+
 def by_words(text: str) -> str:
     task = Task(text, (AGENT,))
     found = RightReplies(task)
