@@ -21,7 +21,7 @@ from sim_bridge.embedded.manipulation import (
 )
 from sim_bridge.embedded.prediction import predicted_view
 from sim_bridge.embedded.rays import Rays
-from sim_bridge.embedded.state_changes import change_states, check_state_change
+from sim_bridge.embedded.state_changes import change_states, check_state_change, held_at
 from sim_bridge.embedded.walking import Motion, place_to_stand, turn_to, walk
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.stepped import Routine
@@ -232,12 +232,15 @@ def _joint(context: RoutineContext) -> Routine:
 def _change_state(context: RoutineContext) -> Routine:
     world, agent = context.world, context.agent
     skill = default_state_skills()[context.primitive.name]
-    arguments = (skill, context.target_m, context.primitive.tolerance_m, context.primitive.hand)
+    # Asked before the body turns, as the hand turns with it.
+    held = held_at(agent, context.target_m)
+    primitive = context.primitive
+    arguments = (skill, context.target_m, primitive.tolerance_m, primitive.hand, held)
     check_state_change(world, context.rays(), agent, *arguments)
     yield from _face(context, context.target_m)
     yield from _spend(agent, skill.duration_s, skill.primitive)
     entity = check_state_change(world, context.rays(), agent, *arguments)
-    change_states(world, agent, skill, entity, context.primitive.hand)
+    change_states(world, agent, skill, entity, primitive.hand)
     state, value = next(iter(skill.sets.items()))
     return _success(f"{entity.name} is {'' if value else 'not '}{state}", entity=entity.name)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from planner.world.geometry import Vec3
 from planner.world.hands import Hand, held_things, thing_in
@@ -22,6 +24,22 @@ from sim_bridge.embedded.manipulation import (
 from sim_bridge.embedded.rays import Rays
 from sim_bridge.embedded.world import KinematicWorld
 
+# Of a point that means a hand.
+HAND_TOLERANCE_M = 0.05
+
+
+def held_at(agent: Agent, point_m: Vec3) -> str | None:
+    """What an agent holds in the hand that rests at a point of the map.
+
+    The thing itself may be elsewhere: in front of furniture it is drawn in towards the body.
+    """
+    for hand in Hand:
+        at_m = agent.to_map(agent.hand_in_base(hand))
+        name = thing_in(agent.hands, hand)
+        if name is not None and math.dist(at_m, point_m) <= HAND_TOLERANCE_M:
+            return name
+    return None
+
 
 def check_state_change(
     world: KinematicWorld,
@@ -31,16 +49,19 @@ def check_state_change(
     point_m: Vec3,
     tolerance_m: float = 0.0,
     hand: Hand | None = None,
+    held: str | None = None,
 ) -> Thing | Piece:
     """The entity that a skill at a point would change; a tolerance of 0 is the default.
 
-    `hand` is the one whose load it would be done with; None leaves that open.
+    `hand` is the one whose load it would be done with; None leaves that open. `held` is what the
+    agent holds at the point; None = what is meant may be anything there.
 
     Raises:
         RefusalError: with the first violated precondition.
     """
     arguments = (point_m, tolerance_m or POINT_TOLERANCE_M, hand)
-    entity = _entity_at(world, agent, skill, *arguments)
+    own = world.things.get(held or "") if held in agent.held else None
+    entity = own if _may_be(own, skill) else _entity_at(world, agent, skill, *arguments)
     if isinstance(entity, Thing):
         base = world.base_of(entity)
         if base.relation is Relation.HELD and base.parent != agent.name:
@@ -58,6 +79,12 @@ def check_state_change(
         check_reach(agent, point_m)
     _check_needs(world, agent, skill, entity, hand)
     return entity
+
+
+def _may_be(held: Thing | None, skill: StateSkill) -> TypeGuard[Thing]:
+    """Whether a skill that needs nothing in a hand can change what is held."""
+    needed = default_states().affordance_of[next(iter(skill.sets))]
+    return held is not None and skill.needs.hand is None and needed in held.affordances
 
 
 def change_states(

@@ -9,6 +9,7 @@ import pytest
 
 from planner.world.episode import Episode
 from planner.world.geometry import Vec3
+from planner.world.hands import Hand
 from planner.world.house import House
 from planner.world.primitive import (
     Primitive,
@@ -150,6 +151,27 @@ def test_a_drawer_takes_what_is_in_it_along_and_hides_it(
     assert math.dist(opened, closed) == pytest.approx(abs(joint.travel), abs=1e-6)
     assert do("pick", closed).code is PrimitiveCode.CLOSED
     assert parent(backend, "apple_0") == ("chest_of_drawers_0", Relation.WITHIN)
+
+
+def test_what_the_hand_holds_is_filled_although_something_else_lies_there(
+    backend: EmbeddedBackend, do: Do, small_house: House
+) -> None:
+    # The hand would reach into the cabinet and is drawn in; what lies there is nearer to where it
+    # would be. A bottle was filled twice so, and the one in the hand never.
+    fetch(backend, do, "cup_0", "agent_1")
+    sink = small_house.furniture_by_name["sink_0"]
+    assert sink.faucet is not None
+    assert do("navigate", sink.pose.apply(sink.faucet), "agent_1").succeeded
+    world = backend._loaded()
+    agent = world.agents["agent_1"]
+    hand_m = agent.body.hand_at_m(Hand.RIGHT)
+    x, y, z = agent.to_map(hand_m)
+    assert math.dist(world.things["cup_0"].center_m, (x, y, z)) > 0.15
+    apple = world.things["apple_0"]
+    apple.x_m, apple.y_m, apple.z_m = x, y, z
+    result = do("fill", hand_m, "agent_1", frame="agent_1/base_link")
+    assert (result.code, result.evidence.get("entity")) == (PrimitiveCode.SUCCESS, "cup_0")
+    assert world.things["cup_0"].states["filled"] is True
 
 
 def test_open_twice_changes_nothing(backend: EmbeddedBackend, do: Do, small_house: House) -> None:
