@@ -165,6 +165,12 @@ def progress_of(tokens: tuple[Token, ...], reading: Reading, situation: Situatio
         [[float(not _by_other(situation, n)) for n in things], np.ones(len(pieces))]
     ).astype(np.float32)
     at_hand = (np.where(both > 0.3, both, 0) * (1 - done)[:, None] * free[:, None]).sum(0)
+    # What others are bringing need not be brought a second time.
+    by_others = 1 - free
+    promised = (
+        np.where(both > 0.3, share, 0) * (by_others * (says > 0.5) * (1 - done))[:, None]
+    ).sum(0)
+    still = left - promised
     missing = asks * np.clip(left - at_hand, 0, 1)
     # What something is to be put next to has to be known as well.
     referred = nouns * reading.next.max(0, initial=0)
@@ -190,7 +196,7 @@ def progress_of(tokens: tuple[Token, ...], reading: Reading, situation: Situatio
         away,
         wanted,
         state,
-        share @ np.clip(left, 0, 1),
+        share @ np.clip(still, 0, 1) * free + share @ np.clip(left, 0, 1) * by_others,
         blocked,
         (share @ own)[:count] * state[:count].max(1, initial=0),
         remaining,
@@ -246,4 +252,7 @@ def _can_have(class_name: str) -> tuple[float, ...]:
 
 
 def _by_other(situation: Situation, number: int) -> bool:
-    return situation.things[number].picked and number not in situation.held
+    """Whether another agent holds a thing, or is on its way to it."""
+    if number in situation.held:
+        return False
+    return situation.things[number].picked or number in situation.targets_of_others

@@ -233,6 +233,12 @@ class Situation:
                 if call.name == skill:
                     self.made.add((first, mark))
 
+    @property
+    def targets_of_others(self) -> frozenset[int]:
+        """What other agents are going to, taking or changing."""
+        found = (number_of(call.arguments[0]) for call in self.others.values() if call.arguments)
+        return frozenset(number for number in found if number is not None)
+
     def failed_looks(self, place: int) -> int:
         """How often the agent could not get to a piece, or not open it."""
         verbs = (SkillName.EXPLORE_FURNITURE, SkillName.NAVIGATE, SkillName.OPEN)

@@ -129,6 +129,27 @@ def test_all_three_are_three_however_few_are_known() -> None:
     assert (found.missing[cups], found.remaining[cups]) == (0, 0)
 
 
+def test_what_another_agent_brings_is_not_needed_twice() -> None:
+    tokens = read_tokens("Put the cup on the bed.")
+    cup, bed = place_of(tokens, "cup"), place_of(tokens, "bed")
+    reading = zeros(len(tokens))
+    reading.numbers[cup] = np.eye(len(NUMBERS))[0]
+    reading.goes[0, cup, bed] = 1
+    now = begun(
+        "Add Object.102: cup with the Object.100", "Add Object.103: cup with the Object.100"
+    )
+    assert progress_of(tokens, reading, now).need[:2].tolist() == [1, 1]
+    now.see_others({"agent_1": "Navigate[Object.102]"})
+    assert progress_of(tokens, reading, now).need[:2].tolist() == [1, 0]
+    now.see_others({"agent_1": "Pick[Object.102]"})
+    now.told(["Update Object.102 (picked): cup"])
+    assert progress_of(tokens, reading, now).need[1] == 0
+    # The other one put it down elsewhere and does something else.
+    now.told(["Update Object.102: cup with the Object.100"])
+    now.see_others({})
+    assert progress_of(tokens, reading, now).need[:2].tolist() == [1, 1]
+
+
 def test_of_two_things_of_one_noun_either_is_next_to_the_other() -> None:
     tokens = read_tokens("Put the two cups next to each other.")
     cup = place_of(tokens, "cups")
