@@ -11,7 +11,7 @@ from planner.planning.learned.matches import Array
 from planner.planning.learned.network import Reading
 from planner.planning.learned.progress import Progress
 from planner.planning.learned.search import looks_of
-from planner.planning.learned.situation import Situation, number_of
+from planner.planning.learned.situation import Situation
 from planner.planning.learned.tokens import Token
 from planner.world.skill import SkillName
 
@@ -59,12 +59,7 @@ class Standing:
             self.lying[self.where[n]].append(i)
         # Bodies with two hands carry one thing, so that a hand is free to open what is closed.
         self.free_to_open = SkillName.CLEAN in verbs or not situation.held
-        self.others = {
-            number
-            for call in situation.others.values()
-            for word in call.arguments[:1]
-            if (number := number_of(word)) is not None
-        }
+        self.others = situation.targets_of_others
         self.act = self._acts()
         self.distances_m = self._all_distances()
         self.looks = looks_of(
