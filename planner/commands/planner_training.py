@@ -12,7 +12,7 @@ from planner.bench.runs.rows import ROWS_NAME, Row
 from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
 from planner.bench.runs.solved import EPM, HELDOUT, Collected, Evaluated, chats_in
 from planner.bench.runs.success_curves import draw_success_curves
-from planner.bench.runs.suites import SuiteEpisode, drawn, find_suite, not_naming
+from planner.bench.runs.suites import SuiteEpisode, drawn, find_suite, naming
 from planner.planning.learned.weights import shipped_planner
 from planner.training.chat_tuning import DDAFT, HD, MODEL, TARGETS, Trained, tune_chats
 from planner.training.chats import CHATS_ENDING, Chat, chats_of_traces, read_chats
@@ -159,7 +159,7 @@ def run_ddaft(args: argparse.Namespace) -> int:
     recipe = _recipe(args)
     # Both are drawn without --seed, so that runs with other seeds try and are scored on the same.
     suite = find_suite(args.suite)
-    suite = _drawn(not_naming(suite, args.without), args.count, "--count")
+    suite = _drawn(naming(suite, args.without, named=False), args.count, "--count")
     held_out: tuple[SuiteEpisode, ...] = ()
     if args.evaluate != NOTHING:
         held_out = _drawn(find_suite(args.evaluate), args.evaluate_count, "--evaluate-count")

@@ -45,42 +45,25 @@ class Job:
         return self.episode_id, self.seed
 
 
-def naming(suite: tuple[SuiteEpisode, ...], classes: Collection[str]) -> tuple[SuiteEpisode, ...]:
+def naming(
+    suite: tuple[SuiteEpisode, ...], classes: Collection[str], *, named: bool = True
+) -> tuple[SuiteEpisode, ...]:
     """The episodes whose instruction has a noun that may mean things of any of the classes.
 
-    Raises:
-        PlannerError: for a class that the catalogue does not have, or if no episode is left.
-    """
-    found = _parted(suite, classes)[1]
-    if not found:
-        raise PlannerError(f"no instruction of the suite names {', '.join(sorted(classes))}")
-    return found
-
-
-def not_naming(
-    suite: tuple[SuiteEpisode, ...], classes: Collection[str]
-) -> tuple[SuiteEpisode, ...]:
-    """The episodes whose instruction has no such noun.
+    Without `named`, those whose instruction has none.
 
     Raises:
         PlannerError: for a class that the catalogue does not have, or if no episode is left.
     """
-    left = _parted(suite, classes)[0]
-    if not left:
-        raise PlannerError(f"all instructions of the suite name {', '.join(sorted(classes))}")
-    return left
-
-
-def _parted(
-    suite: tuple[SuiteEpisode, ...], classes: Collection[str]
-) -> tuple[tuple[SuiteEpisode, ...], tuple[SuiteEpisode, ...]]:
-    """The episodes without such a noun, and those with one."""
     check_classes(classes)
-    names = [names_any(read_tokens(entry.instruction), classes) for entry in suite]
-    return (
-        tuple(entry for entry, found in zip(suite, names, strict=True) if not found),
-        tuple(entry for entry, found in zip(suite, names, strict=True) if found),
-    )
+    found = tuple(e for e in suite if names_any(read_tokens(e.instruction), classes) is named)
+    if not found:
+        listed = ", ".join(sorted(classes))
+        which = (
+            "no instruction of the suite names" if named else "all instructions of the suite name"
+        )
+        raise PlannerError(f"{which} {listed}")
+    return found
 
 
 def find_suite(name: str) -> tuple[SuiteEpisode, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from planner.bench.runs.manifest import Manifest, new_manifest, open_run
 from planner.bench.runs.settings import MemoryKind, RunSettings
-from planner.bench.runs.suites import find_suite, jobs_of, naming, not_naming
+from planner.bench.runs.suites import find_suite, jobs_of, naming
 from planner.planning.axes import Control, MemorySource, Observability, Privilege
 from planner.world.errors import FileError, PlannerError
 from planner.world.share import config_dir
@@ -144,12 +144,12 @@ def test_only_what_an_instruction_names_is_kept() -> None:
     assert all(re.search(r"\b(cup|mug)s?\b", entry.instruction) for entry in about)
     with pytest.raises(PlannerError, match="no class of things 'spaceship'"):
         naming(suite, ["spaceship"])
-    others = not_naming(suite, ["cup"])
+    others = naming(suite, ["cup"], named=False)
     assert set(others) == set(suite) - set(about)
-    assert not_naming(suite, []) == suite
+    assert naming(suite, [], named=False) == suite
     with pytest.raises(PlannerError, match="no class of things 'spaceship'"):
-        not_naming(suite, ["spaceship"])
+        naming(suite, ["spaceship"], named=False)
     with pytest.raises(PlannerError, match="all instructions of the suite name cup"):
-        not_naming(about, ["cup"])
+        naming(about, ["cup"], named=False)
     with pytest.raises(PlannerError, match="no instruction of the suite names hanger"):
         naming(find_suite("fruit_0"), ["hanger"])
