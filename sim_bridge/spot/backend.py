@@ -29,7 +29,9 @@ from planner.world.state import WorldState
 from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
 from sim_bridge.embedded.options import default_options
+from sim_bridge.map_model import MapModel
 from sim_bridge.refusals import refusal_of
+from sim_bridge.routine import Routine
 from sim_bridge.safety.health import Health, SpeedLimit
 from sim_bridge.safety.options import EstopMode, SafetyOptions, Timeouts, default_safety
 from sim_bridge.safety.rules import Rule
@@ -46,12 +48,10 @@ from sim_bridge.spot.graph_map import read_graph
 from sim_bridge.spot.layout import read_annotated
 from sim_bridge.spot.link import SpotLink
 from sim_bridge.spot.localisation import Localisation
-from sim_bridge.spot.map_model import MapModel
 from sim_bridge.spot.motion import Motion
 from sim_bridge.spot.options import SpotOptions, Target, default_spot
 from sim_bridge.spot.permit import Permit
 from sim_bridge.spot.picture import Picture
-from sim_bridge.spot.robot import Routine
 from sim_bridge.spot.routines import routine
 from sim_bridge.spot.supervision import POSTURE_TIMEOUT_S, Supervision
 from sim_bridge.spot.workers import WorkerThreads

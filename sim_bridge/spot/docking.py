@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Generator
 
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
+from sim_bridge.routine import Routine
 from sim_bridge.spot.options import Dock
-from sim_bridge.spot.robot import Robot, Routine
+from sim_bridge.spot.robot import Robot
 from sim_bridge.spot.routines import routine
 
 TIMEOUT_S = 60.0

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from planner.world.errors import PlannerError
 from planner.world.primitive import PrimitiveCode, PrimitiveResult, PrimitiveStatus
 from sim_bridge.backend import Handle
+from sim_bridge.routine import Routine
 from sim_bridge.spot.advice import LEASE_ERRORS, LINK_ERRORS, SDK_ERRORS, explain
 from sim_bridge.spot.permit import Permit, WithdrawnError
-from sim_bridge.spot.robot import Routine
 from sim_bridge.spot.walking import PHASES
 
 STARTING = "starting"

@@ -1,26 +1,18 @@
-"""The robot's interface for routines, and the types of routines."""
+"""The robot's interface for routines."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import Protocol
 
 from planner.world.agents import Body
-from planner.world.geometry import Pose, Vec3
-from planner.world.primitive import PrimitiveCode, PrimitiveResult
+from planner.world.geometry import Pose
+from sim_bridge.map_model import MapModel
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.spot.body import BodyState
 from sim_bridge.spot.graph_link import GraphLink
 from sim_bridge.spot.link import SpotLink
-from sim_bridge.spot.map_model import MapModel
 from sim_bridge.spot.options import SpotOptions
 from sim_bridge.spot.picture import Picture
-
-# Phase and progress.
-Stage = tuple[str, float]
-Routine = Generator[Stage, None, PrimitiveResult]
-Motion = Generator[Stage, None, None]
-Check = Generator[Stage, None, bool]
 
 
 class Robot(Protocol):
@@ -70,16 +62,3 @@ class Robot(Protocol):
         Raises:
             PlannerError: if there is none.
         """
-
-
-class Ended(Exception):  # noqa: N818 - an end, not always an error
-    """Ends a routine with a result."""
-
-    def __init__(self, code: PrimitiveCode, text: str, **evidence: str) -> None:
-        super().__init__(text)
-        self.result = PrimitiveResult(code, text, evidence)
-
-
-def success(text: str, position_m: Vec3 | None = None, /, **evidence: str) -> PrimitiveResult:
-    """The result of a successful routine."""
-    return PrimitiveResult(PrimitiveCode.SUCCESS, text, evidence, position_m)

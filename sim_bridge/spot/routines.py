@@ -10,10 +10,11 @@ from planner.world.geometry import Pose, Vec3, rounded_m
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.manipulation import RefusalError
+from sim_bridge.routine import Check, Ended, Motion, Routine, Stage, success
 from sim_bridge.spot.advice import LINK_ERRORS
 from sim_bridge.spot.body import hand_before_body
 from sim_bridge.spot.picture import Picture, distance_m
-from sim_bridge.spot.robot import Check, Ended, Motion, Robot, Routine, Stage, success
+from sim_bridge.spot.robot import Robot
 from sim_bridge.spot.walking import bearing, navigate, turn
 
 TIMEOUT_S = 12.0

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 from planner.world.geometry import Pose, Vec3, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult
+from sim_bridge.routine import Check, Ended, Motion, Routine, success
 from sim_bridge.spot.advice import LATE_ERRORS
 from sim_bridge.spot.permit import WithdrawnError
-from sim_bridge.spot.robot import Check, Ended, Motion, Robot, Routine, success
+from sim_bridge.spot.robot import Robot
 
 # Phases in which a robot only walks.
 WALKING, ALONG_MAP = "walking", "walking along the map"

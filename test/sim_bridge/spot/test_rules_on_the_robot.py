@@ -20,6 +20,7 @@ from planner.world.errors import PlannerError
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from planner.world.vocabulary import Relation
 from sim_bridge.control import Command
+from sim_bridge.map_model import MapModel
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.pacing import TICK_S
 from sim_bridge.safety.gate import SafetyGate
@@ -30,7 +31,6 @@ from sim_bridge.spot.body import read_state
 from sim_bridge.spot.convert import seconds_of
 from sim_bridge.spot.emulator.faults import TroubleKind
 from sim_bridge.spot.emulator.machine import Motors, Posture
-from sim_bridge.spot.map_model import MapModel
 from sim_bridge.spot.options import emulated
 
 MOTION = default_safety().motion
