@@ -14,7 +14,7 @@ unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX
 # Containers often disable bytecode caches: each node and test worker would compile all its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup environment test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-lerobot test-rerun demo demo-spot spot test-spot bad-day bench docs clean
+.PHONY: help setup environment robot-interfaces test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-lerobot test-rerun demo demo-spot spot test-spot bad-day bench docs clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
@@ -23,6 +23,9 @@ setup: ## virtual environment, ROS 2 from PyPI, interfaces
 
 environment:
 	@$(TIMED) environment scripts/setup.sh environment
+
+robot-interfaces: ## set-up, and the interfaces of robots with Nav2, MoveIt and ros2_control
+	@$(TIMED) 'robot interfaces' scripts/setup.sh robots
 
 # In parallel, with the output of each step when it has ended. Source is checked while the interfaces
 # are built.
@@ -59,15 +62,15 @@ INTEGRATION_OPTIONS := test/integration \
   -o faulthandler_timeout=330 -o faulthandler_exit_on_timeout=true \
   --dist loadfile --no-loadscope-reorder -rR --reruns 2
 
-test-integration: setup ## tests with real ROS nodes
+test-integration: robot-interfaces ## tests with real ROS nodes
 	@$(TIMED) 'integration tests' $(INTEGRATION) integration $(INTEGRATION_OPTIONS) -n 5 -m 'not slow' $(ARGS)
 
-slow-integration: setup
+slow-integration: robot-interfaces
 	@$(TIMED) 'slow integration tests' $(INTEGRATION) slow-integration $(INTEGRATION_OPTIONS) -n 3 -m slow $(ARGS)
 
 nightly: setup ## interfaces for C++ too; evaluator and reference, 10,000 random cases (about an hour)
 	@source scripts/env.sh && $(TIMED) 'all interfaces' $(BIN)/colcon --log-base .ws/whole/log build \
-	  --base-paths msgs shims/tf2_msgs --build-base .ws/whole/build --install-base .ws/whole \
+	  --base-paths msgs shims --build-base .ws/whole/build --install-base .ws/whole \
 	  --cmake-args -DPython3_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DBUILD_TESTING=OFF -Wno-dev
 	@$(TIMED) 'nightly properties' $(BIN)/pytest -n 2 --hypothesis-profile=nightly --timeout=7200 \
 	  test/planner/evaluation -rR $(ARGS)
@@ -89,7 +92,7 @@ test-rerun: setup ## opt-in: exported recordings in Rerun's own reader (the extr
 	@$(TIMED) Rerun $(BIN)/pytest -n 0 test/planner/replay/export/test_rerun_file.py \
 	  test/planner/replay/export/test_lerobot_loaders.py $(ARGS)
 
-demo: setup ## a robot at work: make demo TASK=NAME ANSWER=... AGENTS=1 CONSOLE=1 BACKEND=... PLANNER=... MODEL=... MODEL_URL=...
+demo: $(if $(filter ros,$(BACKEND)),robot-interfaces,setup) ## a robot at work: make demo TASK=NAME ANSWER=... AGENTS=1 CONSOLE=1 BACKEND=... PLANNER=... MODEL=... MODEL_URL=...
 	@$(BIN)/planner demo $(if $(value TASK),--task="$$DEMO_TASK") \
 	  $(if $(AGENTS),--agents $(AGENTS)) $(if $(CONSOLE),--console) $(if $(BACKEND),--backend $(BACKEND)) \
 	  $(if $(PLANNER),--planner $(PLANNER)) $(if $(HOUSE),--house $(HOUSE)) \

@@ -6,6 +6,7 @@
 #   PYTHON=python3.12 scripts/setup.sh      # choose the interpreter
 #   PLANNER_APT=no scripts/setup.sh         # never call apt, only print what is missing
 #   scripts/setup.sh environment            # all but the interfaces: enough for checks of the source
+#   scripts/setup.sh robots                 # with the interfaces of robots with Nav2 and MoveIt
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
@@ -126,17 +127,20 @@ compile_part() {
     fail "compiling sim_bridge/embedded/*.c failed; see above"
 }
 
-is_ready() { # [environment]
+is_ready() { # [environment|robots]
   environment_is_current && fresh libraries "$libraries" && is_compiled "$compiled" &&
-    { [ "${1:-}" = environment ] || fresh interfaces "$interfaces"; }
+    { [ "${1:-}" = environment ] || fresh interfaces "$interfaces"; } &&
+    { [ "${1:-}" != robots ] || fresh robots "$robots"; }
 }
 
-main() { # [environment]
-  local libraries compiled interfaces started=$SECONDS
+main() { # [environment|robots]
+  local libraries compiled pins interfaces robots started=$SECONDS
   libraries=$(hash_of pyproject.toml constraints.txt setup.py setup.cfg scripts/setup.sh)
   compiled=$(hash_of sim_bridge/embedded/*.[ch] sim_bridge/embedded/compiled_build.py)
   # Only the pins of ROS and NumPy affect the compiled interfaces.
-  interfaces=$(hash_of msgs shims scripts/build_interfaces.sh)$(grep -E '^(ros-|numpy=)' constraints.txt | sha256sum)
+  pins=$(grep -E '^(ros-|numpy=)' constraints.txt | sha256sum)
+  interfaces=$(hash_of msgs shims/shim.cmake shims/tf2_msgs scripts/build_interfaces.sh)$pins
+  robots=$(hash_of msgs/cmake shims scripts/build_interfaces.sh)$pins
   # Who needs the environment alone does not wait for the interfaces.
   if is_ready "$@"; then return 0; fi
   # One set-up of a checkout at a time.
@@ -157,6 +161,11 @@ main() { # [environment]
     say "ROS interfaces (msgs/)"
     scripts/build_interfaces.sh
     stamp interfaces "$interfaces"
+  fi
+  if [ "${1:-}" = robots ] && ! fresh robots "$robots"; then
+    say "ROS interfaces of robots (shims/)"
+    scripts/build_interfaces.sh robots
+    stamp robots "$robots"
   fi
   say "ready after $((SECONDS - started)) s: .venv/bin/planner"
 }
