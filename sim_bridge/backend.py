@@ -99,5 +99,33 @@ class SightingSource(Protocol):
         """
 
 
+@runtime_checkable
+class PictureSource(Protocol):
+    """A robot whose pictures come at times of their own, some while after they were taken.
+
+    `Backend.observe` is of the newest odometry; a picture in it has its pose at the time at which
+    it was taken.
+    """
+
+    def picture_after(self, agent: str, camera: str, stamp_s: float) -> Observation | None:
+        """The newest picture taken after `stamp_s`, in an observation of that moment.
+
+        Args:
+            agent: its namespace.
+            camera: one of its cameras.
+            stamp_s: of the picture taken last, on the backend's clock.
+
+        Returns:
+            What the agent sensed at the picture's time, which is the observation's `stamp_s`; None
+            while there is no later picture, or none that can be used.
+
+        Raises:
+            PlannerError: for an unknown agent or camera.
+        """
+
+    def picture_fault(self, agent: str) -> str:
+        """Which camera sends no usable pictures any more, and why; empty if all do."""
+
+
 class SightedBackend(Backend, SightingSource, Protocol):
     """A world without pictures."""

@@ -18,11 +18,12 @@ HAND_MOUNT = "hand_mount"
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The pose of frame `child` in frame `parent`."""
+    """The pose of frame `child` in frame `parent` at `stamp_s`; None for one that never changes."""
 
     parent: str
     child: str
     pose: Pose
+    stamp_s: float | None = None
 
 
 def optical_frame(agent: str, camera: str) -> str:
@@ -36,23 +37,24 @@ def moving_links(observation: Observation) -> list[Link]:
     map -> odom carries what localisation corrects, odom -> base_link is smooth (REP-105).
     The hand camera is mounted on the hand, every other one on the base.
     """
-    agent = observation.agent
+    agent, stamp_s = observation.agent, observation.stamp_s
     base, hand = f"{agent}/base_link", f"{agent}/hand"
     correction = observation.base.compose(observation.odometry.inverse())
     links = [
-        Link(MAP, f"{agent}/odom", correction),
-        Link(f"{agent}/odom", base, observation.odometry),
-        Link(base, hand, observation.hand),
+        Link(MAP, f"{agent}/odom", correction, stamp_s),
+        Link(f"{agent}/odom", base, observation.odometry, stamp_s),
+        Link(base, hand, observation.hand, stamp_s),
     ]
     if PAN_JOINT in observation.joints:
         pan = Pose.planar(0.0, 0.0, observation.joints[PAN_JOINT])
-        links.append(Link(base, f"{agent}/{HAND_MOUNT}", pan))
+        links.append(Link(base, f"{agent}/{HAND_MOUNT}", pan, stamp_s))
     for camera, in_base in observation.optical.items():
         frame = optical_frame(agent, camera)
         if camera == ARM_CAMERA:
-            links.append(Link(hand, frame, observation.hand.inverse().compose(in_base)))
+            in_hand = observation.hand.inverse().compose(in_base)
+            links.append(Link(hand, frame, in_hand, stamp_s))
         else:
-            links.append(Link(base, frame, in_base))
+            links.append(Link(base, frame, in_base, stamp_s))
     return links
 
 

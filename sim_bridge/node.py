@@ -6,6 +6,7 @@ import os
 import time
 from collections import Counter
 from dataclasses import replace
+from itertools import groupby
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.srv import LoadEpisode, StepWorld
@@ -294,6 +295,8 @@ class BridgeNode(Node):
         ]
         if links and self._tf.has_subscribers:
             self._publish_links(self._tf, links)
+        for port in self._ports.values():
+            port.show_pictures()
         if awaited is not None:
             for port in self._ports.values():
                 if port.picture_s is not None:
@@ -320,6 +323,9 @@ class BridgeNode(Node):
             self._serve_late_joiners()
         while self._leaving and self._leaving[0][0] <= wall_s:
             self._leaving.pop(0)[1].destroy()
+        if bool(self._runtime.watch_pictures()) != self._logged_picture_fault:
+            # A camera that stops is said at once.
+            self._diagnose([p.publish_permission(repeat=False) for p in self._ports.values()])
         if self._two_hz.due(wall_s):
             statuses = [port.publish_permission(repeat=True) for port in self._ports.values()]
             if self._one_hz.due(wall_s):
@@ -434,14 +440,18 @@ class BridgeNode(Node):
             self._clock_publisher.publish(Clock(clock=time_message(self._runtime.now_s())))
 
     def _publish_links(self, publisher: SafePublisher, links: list[Link]) -> None:
+        """Publishes one message for each stamp, as memories expect."""
         now_s = self._runtime.now_s()
-        publisher.publish(
-            TFMessage(
-                transforms=[
-                    transform_message(now_s, link.parent, link.child, link.pose) for link in links
-                ]
+        for stamp_s, group in groupby(links, lambda link: link.stamp_s):
+            at_s = now_s if stamp_s is None else stamp_s
+            publisher.publish(
+                TFMessage(
+                    transforms=[
+                        transform_message(at_s, link.parent, link.child, link.pose)
+                        for link in group
+                    ]
+                )
             )
-        )
 
     def _diagnose(self, statuses: list[DiagnosticStatus]) -> None:
         picture_fault, fault, lost = (
@@ -451,6 +461,8 @@ class BridgeNode(Node):
         )
         if picture_fault and not self._logged_picture_fault:
             self.get_logger().error(f"no pictures: {picture_fault}")
+        elif self._logged_picture_fault and not picture_fault:
+            self.get_logger().info("pictures are back")
         self._logged_picture_fault = bool(picture_fault)
         world = {
             "house": self._runtime.house,

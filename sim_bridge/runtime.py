@@ -13,7 +13,7 @@ from planner.world.house import House
 from planner.world.observation import Observation, Sighting
 from planner.world.primitive import PrimitiveCode, PrimitiveResult, PrimitiveStatus
 from planner.world.state import WorldState
-from sim_bridge.backend import Backend, Handle, SightingSource
+from sim_bridge.backend import Backend, Handle, PictureSource, SightingSource
 from sim_bridge.control import Command, Outcome
 from sim_bridge.pacing import TICK_S
 from sim_bridge.requests import Request, read_request
@@ -59,6 +59,7 @@ class Runtime:
         self._losable = backend if isinstance(backend, Losable) else None
         self._notifying = backend if isinstance(backend, Notifying) else None
         self._sightings = backend if isinstance(backend, SightingSource) else None
+        self._pictures = backend if isinstance(backend, PictureSource) else None
         self.backend: Backend = self.gate
         self.house = ""
         self.episode_id = ""
@@ -197,6 +198,24 @@ class Runtime:
                 self.picture_fault = ""
                 return seen
         return self.backend.observe(agent, ())
+
+    @property
+    def has_own_pictures(self) -> bool:
+        """Whether pictures come at times of their own: `picture_after` has them, not `sense`."""
+        return self._pictures is not None
+
+    def picture_after(self, agent: str, camera: str, stamp_s: float) -> Observation | None:
+        """See `sim_bridge.backend.PictureSource`; None where pictures are taken on request."""
+        if self._pictures is None:
+            return None
+        return self._pictures.picture_after(agent, camera, stamp_s)
+
+    def watch_pictures(self) -> str:
+        """Notices cameras that stopped; returns why pictures are missing, empty if none are."""
+        if self._pictures is not None:
+            faults = (self._pictures.picture_fault(agent) for agent in self.agents)
+            self.picture_fault = "; ".join(filter(None, faults))
+        return self.picture_fault
 
     @property
     def has_sightings(self) -> bool:

@@ -94,7 +94,8 @@ class MemoryNode(ManagedNode):
         self._unreadable: Counter[str] = Counter()
         self._losses: Counter[str] = Counter()
         self._inputs: dict[str, CameraInput | SightingsInput] = {}
-        self._pending: dict[str, Exposure | Seen] = {}
+        # Each with the newest stamp of /tf when it came.
+        self._pending: dict[str, tuple[Exposure | Seen, float]] = {}
         # Agents whose picture the updater's thread has.
         self._looking: set[str] = set()
         self._hands: dict[str, float] = {}
@@ -235,9 +236,9 @@ class MemoryNode(ManagedNode):
                 self._world = None
         if self._memory is None:
             self._begin()
-        for agent, exposure in list(self._pending.items()):
+        for agent, (exposure, came_s) in list(self._pending.items()):
             if newest_s is not None and newest_s >= exposure.stamp_s - TOLERANCE_S:
-                self._look(agent, exposure)
+                self._look(agent, exposure, came_s)
 
     def _end_memory(self) -> None:
         if self._worker is not None:
@@ -388,8 +389,14 @@ class MemoryNode(ManagedNode):
     def _wanted_pictures(self) -> tuple[str, ...]:
         return (DEPTH, INSTANCES) if self._needs_truth else (DEPTH, COLOUR)
 
-    def _look(self, agent: str, exposure: Exposure | Seen) -> None:
-        """Learns from an exposure, or keeps it until its frames are there."""
+    def _look(self, agent: str, exposure: Exposure | Seen, came_s: float | None = None) -> None:
+        """Learns from an exposure, or keeps it until its frames are there.
+
+        Args:
+            agent: whose it is.
+            exposure: of its camera.
+            came_s: the newest stamp of /tf when it came; None = it comes now.
+        """
         memory = self._memory
         self._pending.pop(agent, None)
         if memory is None or not memory.due(agent, exposure.stamp_s):
@@ -401,9 +408,11 @@ class MemoryNode(ManagedNode):
             self._have_done(agent, exposure.stamp_s)
             return
         if observation is None:
-            newest_s = self._frames.newest_s
-            if newest_s is None or newest_s <= exposure.stamp_s + BACKWARDS_S:
-                self._pending[agent] = exposure
+            # A robot's picture may come late, and its frames with it.
+            newest_s = self._frames.newest_s or exposure.stamp_s
+            came_s = max(exposure.stamp_s, newest_s) if came_s is None else came_s
+            if newest_s <= came_s + BACKWARDS_S:
+                self._pending[agent] = (exposure, came_s)
             return
         self._truth_s = observation.stamp_s
         self._survey(observation)

@@ -22,6 +22,10 @@ TOLERANCE_S = 0.02
 _MAX_DISORDER_S = 0.2
 _MAX_DEPTH = 16
 _BACKWARDS_S = 0.5
+# A robot's stamps are the time of day, which does not start again; frames of the time of a picture
+# that comes late are a few seconds old. Only a clock that was set back by more is another world.
+_TIME_OF_DAY_S = 1e8
+_SET_BACK_S = 10.0
 
 # Reads the transforms of a serialised tf2_msgs/TFMessage.
 ReadLinks = Callable[[bytes], Iterable[Any]]
@@ -42,6 +46,8 @@ class FrameLinks:
         self._static: dict[str, Any] = {}
         self.newest_s: float | None = None
         self._max_stamp_s = -math.inf
+        # Whether frames of a late picture's time have come, so that stamps are in no order.
+        self._is_disordered = False
 
     def pose(self, frame: str, stamp_s: float) -> Pose | None:
         """The pose of a frame in `map` at `stamp_s`; None while it is not known (yet)."""
@@ -60,18 +66,23 @@ class FrameLinks:
     @property
     def went_back(self) -> bool:
         """Whether stamps jumped back so far that the world must have been restarted."""
-        return self.newest_s is not None and self.newest_s < self._max_stamp_s - _BACKWARDS_S
+        newest_s = self.newest_s
+        if newest_s is None:
+            return False
+        back_s = _SET_BACK_S if newest_s > _TIME_OF_DAY_S else _BACKWARDS_S
+        return newest_s < self._max_stamp_s - back_s
 
     def forget(self) -> None:
         """Clears everything, since the world's time was reset."""
         self._unread.clear()
         self._links.clear()
-        self.newest_s, self._max_stamp_s = None, -math.inf
+        self.newest_s, self._max_stamp_s, self._is_disordered = None, -math.inf, False
 
     def add(self, stamp_s: float, data: bytes) -> None:
         """Adds a serialised message of /tf with the stamp of its first link."""
         self._unread.append((stamp_s, data))
         self.newest_s = stamp_s
+        self._is_disordered |= stamp_s < self._max_stamp_s - _MAX_DISORDER_S
         self._max_stamp_s = max(self._max_stamp_s, stamp_s)
 
     def add_static(self, links: Iterable[Any]) -> None:
@@ -91,7 +102,8 @@ class FrameLinks:
         # Searched from the newest, since requests are usually for recent times.
         others: list[tuple[float, bytes]] = []
         near: list[tuple[float, bytes]] = []
-        while self._unread and self._unread[-1][0] >= stamp_s - _MAX_DISORDER_S:
+        earliest_s = -math.inf if self._is_disordered else stamp_s - _MAX_DISORDER_S
+        while self._unread and self._unread[-1][0] >= earliest_s:
             item = self._unread.pop()
             (near if abs(item[0] - stamp_s) <= TOLERANCE_S else others).append(item)
         self._unread.extend(reversed(others))

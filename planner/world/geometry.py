@@ -142,6 +142,26 @@ class Pose:
         turned = _product(self.orientation, child.orientation)
         return Pose(self.apply(child.position_m), turned)
 
+    def toward(self, other: Pose, share: float) -> Pose:
+        """The pose on the way to another one of the same parent, turning at a constant rate.
+
+        Args:
+            other: where the way ends.
+            share: of the way, 0 to 1.
+        """
+        (x, y, z), (u, v, w) = self.position_m, other.position_m
+        at_m = (x + share * (u - x), y + share * (v - y), z + share * (w - z))
+        a, b = self.orientation, other.orientation
+        cosine = sum(p * q for p, q in zip(a, b, strict=True))
+        # Two quaternions of opposite sign are the same rotation: the way is the shorter one.
+        sign, angle = math.copysign(1.0, cosine), math.acos(min(1.0, abs(cosine)))
+        if angle < 1e-6:
+            return Pose(at_m, b if share >= 0.5 else a)
+        from_a = math.sin((1 - share) * angle) / math.sin(angle)
+        from_b = sign * math.sin(share * angle) / math.sin(angle)
+        i, j, k, r = (from_a * p + from_b * q for p, q in zip(a, b, strict=True))
+        return Pose(at_m, (i, j, k, r))
+
     def inverse(self) -> Pose:
         """The parent frame's pose in this frame."""
         transposed = self.rotation().T

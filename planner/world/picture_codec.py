@@ -135,13 +135,31 @@ def _decoded(message: RawPicture | CompressedPicture) -> tuple[str, _Pixels]:
         return message.encoding, _raw_pixels(message)
     data = _bytes(message.data)
     if "compressedDepth" in message.format:
-        if not message.format.startswith("16UC1"):
+        is_float = message.format.startswith("32FC1")
+        if not (is_float or message.format.startswith("16UC1")) or "rvl" in message.format:
             raise PlannerError(
-                f"compressed depth of kind {message.format!r} is not read, only 16UC1"
+                f"compressed depth of kind {message.format!r} is not read, only 16UC1 and 32FC1 "
+                "as PNG"
             )
-        data = data[_DEPTH_HEADER.size :]
+        data, header = data[_DEPTH_HEADER.size :], data[: _DEPTH_HEADER.size]
+        if is_float:
+            return "32FC1", _metres(_unpacked(data), header)
     pixels = _unpacked(data)
     return (message.format.split(";")[0] or "bgr8") if pixels.ndim == 2 else "bgr8", pixels
+
+
+def _metres(quanta: _Pixels, header: bytes) -> DepthImage:
+    """Depths in metres, 0 = not measured, from whole numbers that grow with the inverse depth.
+
+    The header's two numbers a and b say how: depth = a / (quantum - b); quantum 0 = not measured.
+    """
+    if len(header) < _DEPTH_HEADER.size or quanta.dtype != np.uint16:
+        raise PlannerError("the compressed depth cannot be read: its header or data are damaged")
+    _, a, b = _DEPTH_HEADER.unpack(header)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        metres = np.float32(a) / (quanta.astype(np.float32) - np.float32(b))
+    found: DepthImage = np.where(quanta > 0, metres, np.float32(0)).astype(np.float32)
+    return found
 
 
 def _is_raw(message: RawPicture | CompressedPicture) -> TypeIs[RawPicture]:

@@ -29,6 +29,22 @@ def first_stamp_of(data: bytes | bytearray) -> float | None:
     return _stamp(data, _BODY + 4) if count else None
 
 
+def frame_of(data: bytes | bytearray) -> str:
+    """The frame_id of a serialised message that starts with a std_msgs/Header.
+
+    Raises:
+        ValueError: if the data are too short, or no text.
+    """
+    at = _BODY + 8
+    if len(data) < at + 4:
+        raise ValueError(f"a message of {len(data)} bytes has no header")
+    (length,) = struct.unpack_from(f"{byte_order(data)}I", data, at)
+    name = bytes(data[at + 4 : at + 4 + length])
+    if len(name) < length:
+        raise ValueError(f"a message of {len(data)} bytes has no header")
+    return name.rstrip(b"\0").decode()
+
+
 def byte_order(data: bytes | bytearray) -> str:
     """The byte order of a serialised message, in `struct`'s notation."""
     return "<" if data[1] & 1 else ">"

@@ -31,6 +31,7 @@ from planner.world import topics
 from planner.world.agents import body_of
 from planner.world.bounds import OutOfBounds
 from planner.world.memory_wire import stamp_seconds
+from planner.world.observation import Observation
 from planner.world.primitive import Drive
 from sim_bridge.approval_topics.node import ApprovalTopics
 from sim_bridge.control import Command, Outcome
@@ -117,6 +118,12 @@ class AgentInterface:
         self._exposures = Exposures(sensing.camera_hz, sensing.still_camera_hz)
         # The world's revision at the last exposure; None where an agent was busy.
         self._exposed: int | None = None
+        # Of a robot whose pictures come at their own times: the cameras whose next picture is due,
+        # the stamps of their last ones, and those that wait for their frames to be published.
+        self._awaited: set[str] = set()
+        self._shown_s: dict[str, float] = {}
+        self._taken: list[Observation] = []
+        self._moved_s = -math.inf
         # Stamp of the newest pictures of `MEMORY_CAMERA`, or sightings, that were published.
         self.picture_s: float | None = None
         self._hand = Periodic(10.0)
@@ -143,9 +150,33 @@ class AgentInterface:
         ]
         sees = exposes and self._wants_sightings(memory_looks=memory_looks)
         hand = self._hand.due(now_s)
+        if self._runtime.has_own_pictures:
+            self._awaited.update(cameras)
+            moves = hand or tf_wanted or self._topics.has_subscribers
+            return [*(self._sense([], sees=False) if moves else ()), *self._take_pictures()]
         if not (cameras or sees or hand or tf_wanted or self._topics.has_subscribers):
             return []
         return self._sense(cameras, sees=sees)
+
+    def _take_pictures(self) -> list[Link]:
+        """Takes the pictures that have come; returns the frames of their times.
+
+        `show_pictures` publishes them, after these frames.
+        """
+        for camera in sorted(self._awaited):
+            last_s = self._shown_s.get(camera, -math.inf)
+            seen = self._runtime.picture_after(self.agent, camera, last_s)
+            if seen is not None:
+                self._awaited.discard(camera)
+                self._shown_s[camera] = seen.stamp_s
+                self._taken.append(seen)
+        return [link for seen in self._taken for link in moving_links(seen)]
+
+    def show_pictures(self) -> None:
+        """Publishes what `tick` took, each picture once and with the stamp of its time."""
+        for seen in self._taken:
+            self._publish_pictures(seen)
+        self._taken.clear()
 
     def _wants_sightings(self, *, memory_looks: bool) -> bool:
         # A single subscriber is the memory.
@@ -178,8 +209,10 @@ class AgentInterface:
 
     def repeat(self) -> list[Link]:
         """Publishes the present state again while time is paused; returns all frames."""
+        self._moved_s = -math.inf
+        cameras = [name for name, topics in self._cameras.items() if topics.has_subscribers]
         return self._sense(
-            [name for name, topics in self._cameras.items() if topics.has_subscribers],
+            [] if self._runtime.has_own_pictures else cameras,
             sees=self._wants_sightings(memory_looks=True),
         )
 
@@ -191,6 +224,9 @@ class AgentInterface:
         # the same times as in a run without ROS.
         self._exposures.due(self._runtime.now_s(), still=False)
         self._exposed = self.picture_s = None
+        self._awaited.clear()
+        self._shown_s.clear()
+        self._taken.clear()
         self._describe()
 
     def _describe(self) -> None:
@@ -207,14 +243,21 @@ class AgentInterface:
         if sees and self._sightings is not None:
             self._sightings.publish(seen.stamp_s, self._runtime.sightings(self.agent))
             self.picture_s = seen.stamp_s
+        if self._runtime.has_own_pictures and seen.stamp_s <= self._moved_s:
+            # Nothing new was heard of the robot.
+            return []
+        self._moved_s = seen.stamp_s
         self._topics.publish_motion(seen)
         self._topics.publish_hand(seen)
+        self._publish_pictures(seen)
+        return moving_links(seen)
+
+    def _publish_pictures(self, seen: Observation) -> None:
         for camera, frame in seen.cameras.items():
             frame_id = optical_frame(self.agent, camera)
             self._cameras[camera].publish(seen.stamp_s, frame_id, frame)
             if camera == MEMORY_CAMERA:
                 self.picture_s = seen.stamp_s
-        return moving_links(seen)
 
     # Permission to move
 

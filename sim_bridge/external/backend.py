@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from planner.world.agents import Body, default_bodies
 from planner.world.episode import Episode
@@ -19,11 +19,19 @@ from planner.world.primitive import (
     PrimitiveResult,
     PrimitiveStatus,
 )
+from planner.world.robot_picture import CameraNews, RobotPicture
 from planner.world.state import WorldState
 from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
 from sim_bridge.external.options import ExternalOptions, default_external
-from sim_bridge.external.readings import RobotListener, RobotReadings
+from sim_bridge.external.readings import (
+    FrameNames,
+    Moment,
+    RobotListener,
+    RobotReadings,
+    moment_at,
+    posed_picture,
+)
 from sim_bridge.safety.health import Health, Lease, SpeedLimit
 from sim_bridge.safety.options import SafetyOptions
 
@@ -53,7 +61,10 @@ class ExternalBackend:
         self.options = options or default_external()
         self._listener = listener
         self._agent = ""
-        self._day_s = 0.0
+        self._begun_s = -math.inf
+        # By camera: when its frames were last known, and why its last picture could not be read.
+        self._posed_s: dict[str, float] = {}
+        self._unreadable: dict[str, str] = {}
         self._results: list[PrimitiveResult] = []
         self._claimed = self._powered = False
 
@@ -78,26 +89,29 @@ class ExternalBackend:
         self._wait_for_it()
         self._agent = episode.agents[0].uid
         self._results.clear()
-        self._day_s = time.time() - self._listener.now_s()
+        self._begun_s = self._listener.now_s()
+        self._posed_s.clear()
+        self._unreadable.clear()
 
     def _wait_for_it(self) -> None:
         ends_s, wrong_s = self._listener.now_s() + self.options.wait_s, math.inf
         while math.isinf(self._listener.readings().at_s):
-            topic, wrong = f"/{self.options.namespace}/odometry", self._listener.readings().wrong
+            wrong = self._listener.readings().wrong
             if wrong:
                 wrong_s = min(wrong_s, self._listener.now_s())
             if self._listener.now_s() >= min(ends_s, wrong_s + WRONG_S):
                 raise PlannerError(
                     f"external: {wrong}"
                     if wrong
-                    else f"external: nothing was received on {topic}; is spot_ros2 running under "
-                    "this name (namespace in config/external.yaml), in this ROS domain?"
+                    else f"external: nothing was received on {self._odometry_topic}; is spot_ros2 "
+                    "running under this name (namespace in config/external.yaml), in this ROS "
+                    "domain?"
                 )
             time.sleep(0.02)
 
     def now_s(self) -> float:
-        """The time of day, monotonic from the loading of the layout on."""
-        return self._day_s + self._listener.now_s() if self._agent else 0.0
+        """The time of day, without jumps."""
+        return self._listener.now_s() if self._agent else 0.0
 
     def step(self, dt_s: float) -> None:
         """Time passes by itself."""
@@ -122,78 +136,121 @@ class ExternalBackend:
         return self._body.capabilities(primitives=(), cameras=self.options.cameras)
 
     def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
-        """The newest messages.
+        """The newest odometry, at its stamp, and the newest pictures, each with its own pose.
 
         Raises:
             PlannerError: for an unknown camera, or one whose pictures or frames are missing.
         """
         self._check_agent(agent)
         readings = self._listener.readings()
-        odometry = readings.body.on_ground()
-        base = self._odom_in_map(readings).compose(odometry)
-        places: dict[str, Pose | str] = {
-            name: self._on_base(readings, name) for name in self.options.cameras
-        }
-        optical: dict[str, Pose] = {
-            name: place for name, place in places.items() if isinstance(place, Pose)
-        }
         frames: dict[str, CameraFrame] = {}
         for camera in cameras:
-            on_base = places.get(camera, f"{agent} has no camera {camera!r}")
-            if isinstance(on_base, str):
-                raise PlannerError(on_base)
-            seen = readings.pictures[camera]
-            frames[camera] = CameraFrame(
-                rgb=seen.rgb,
-                depth_m=seen.depth_m,
-                instances=None,
-                intrinsics=seen.intrinsics,
-                pose=base.compose(on_base),
+            self._check_camera(agent, camera)
+            why = self._why_none(readings, camera)
+            found = None if why else posed_picture(readings, self._names, camera, -math.inf)
+            if found is None:
+                raise PlannerError(why or self._why_unposed(readings, camera))
+            frames[camera] = _frame(camera, *found)
+        moment = moment_at(readings, self._names, None)
+        if moment is None:
+            raise PlannerError(f"external: nothing was received on {self._odometry_topic}")
+        return self._observation(readings, moment, frames)
+
+    def picture_after(self, agent: str, camera: str, stamp_s: float) -> Observation | None:
+        """See `PictureSource`."""
+        self._check_agent(agent)
+        self._check_camera(agent, camera)
+        readings = self._listener.readings()
+        found = posed_picture(readings, self._names, camera, stamp_s - readings.shift_s)
+        if found is None:
+            return None
+        picture, moment = found
+        try:
+            frames = {camera: _frame(camera, picture, moment)}
+        except PlannerError as error:
+            self._unreadable[camera] = str(error)
+            return None
+        self._unreadable.pop(camera, None)
+        return self._observation(readings, moment, frames)
+
+    def picture_fault(self, agent: str) -> str:
+        """See `PictureSource`."""
+        self._check_agent(agent)
+        readings = self._listener.readings()
+        found = (self._camera_fault(readings, camera) for camera in self.options.cameras)
+        return "; ".join(filter(None, found))
+
+    def _camera_fault(self, readings: RobotReadings, camera: str) -> str:
+        """Why a camera has been of no use for `silent_after_s`."""
+        now_s, news = self._listener.now_s(), readings.cameras.get(camera, CameraNews())
+        since_s = now_s - self.options.silent_after_s
+        if max(self._begun_s, news.good_s) < since_s:
+            return self._why_none(readings, camera)
+        if camera in self._unreadable:
+            return f"external: {self._unreadable[camera]}"
+        if posed_picture(readings, self._names, camera, -math.inf) is not None:
+            self._posed_s[camera] = now_s
+        lately = max(self._begun_s, self._posed_s.get(camera, -math.inf)) >= since_s
+        return "" if lately else self._why_unposed(readings, camera)
+
+    def _why_none(self, readings: RobotReadings, camera: str) -> str:
+        """Why there is no new picture of a camera; empty if there is."""
+        name, news = self.options.namespace, readings.cameras.get(camera, CameraNews())
+        since_s = self._listener.now_s() - self.options.silent_after_s
+        if news.good_s >= since_s:
+            return ""
+        if news.heard_s >= since_s and news.problem:
+            return f"external: {news.problem}"
+        if math.isinf(news.heard_s):
+            why = readings.wrong or news.problem
+            return (
+                f"external: no pictures yet; are /{name}/camera/{camera}/image and "
+                f"/{name}/depth_registered/{camera}/image published?{why and f' ({why})'}"
             )
-        hand = readings.pose_in(self._frame("body"), self._frame("hand"))
-        upright = odometry.inverse().compose(readings.body)
+        return (
+            f"external: the camera {camera} stopped: no new pictures on "
+            f"/{name}/camera/{camera}/image and /{name}/depth_registered/{camera}/image for more "
+            f"than {self.options.silent_after_s:g} s"
+        )
+
+    def _why_unposed(self, readings: RobotReadings, camera: str) -> str:
+        """Why it is unknown where a camera was when it took its newest picture."""
+        body, picture = self._names.body, readings.cameras[camera].pictures[-1]
+        if not readings.frames.connects(body, picture.frame):
+            return (
+                f"external: /tf does not connect {body!r} to {picture.frame!r}, the frame of the "
+                f"pictures of {camera}"
+            )
+        return (
+            f"external: {self._odometry_topic} and /tf do not tell where "
+            f"{picture.frame!r} was when {camera} took its pictures"
+        )
+
+    def _observation(
+        self, readings: RobotReadings, moment: Moment, frames: Mapping[str, CameraFrame]
+    ) -> Observation:
         return Observation(
-            stamp_s=self.now_s(),
-            agent=agent,
-            base=base,
-            odometry=odometry,
+            stamp_s=moment.stamp_s + readings.shift_s,
+            agent=self._agent,
+            base=moment.base,
+            odometry=moment.odometry,
             linear_m_s=readings.linear_m_s,
             angular_rad_s=readings.angular_rad_s,
-            hand=Pose(self._body.hand_m) if hand is None else upright.compose(hand),
+            hand=moment.hand or Pose(self._body.hand_m),
             joints=dict(readings.joints),
             gripper_opening=self._opening(readings),
             holding=False,
             cameras=frames,
-            optical=optical,
+            optical=moment.optical,
         )
 
-    def _on_base(self, readings: RobotReadings, camera: str) -> Pose | str:
-        """A camera's optical frame in `base_link`, with the body upright, or why it is unknown."""
-        name = self.options.namespace
-        if camera not in readings.pictures:
-            why = f" ({readings.wrong})" if readings.wrong else ""
-            return (
-                f"external: no pictures yet; are /{name}/camera/{camera}/image and "
-                f"/{name}/depth_registered/{camera}/image published?{why}"
-            )
-        frame = readings.pictures[camera].frame
-        on_body = readings.pose_in(self._frame("body"), frame)
-        if on_body is None:
-            return (
-                f"external: /tf does not connect {self._frame('body')!r} to {frame!r}, the frame "
-                f"of the pictures of {camera}"
-            )
-        return readings.body.on_ground().inverse().compose(readings.body).compose(on_body)
+    @property
+    def _odometry_topic(self) -> str:
+        return f"/{self.options.namespace}/odometry"
 
-    def _frame(self, name: str) -> str:
-        return f"{self.options.namespace}/{name}"
-
-    def _odom_in_map(self, readings: RobotReadings) -> Pose:
-        if self.options.map_frame:
-            found = readings.pose_in(self.options.map_frame, self._frame("odom"))
-            if found is not None:
-                return found.on_ground()
-        return self.options.odometry_frame
+    @property
+    def _names(self) -> FrameNames:
+        return self.options.frames
 
     def _opening(self, readings: RobotReadings) -> float:
         claw = next((v for name, v in readings.joints.items() if name.endswith(_CLAW)), 0.0)
@@ -206,6 +263,10 @@ class ExternalBackend:
     def _check_agent(self, agent: str) -> None:
         if not agent or agent != self._agent:
             raise PlannerError(f"there is no agent {agent!r}; there are {', '.join(self.agents)}")
+
+    def _check_camera(self, agent: str, camera: str) -> None:
+        if camera not in self.options.cameras:
+            raise PlannerError(f"{agent} has no camera {camera!r}")
 
     # No motion
 
@@ -242,7 +303,8 @@ class ExternalBackend:
         """The robot's health as far as standard types report it."""
         self._check_agent(agent)
         readings = self._listener.readings()
-        standing = readings.body.position_m[2] > STANDING_M
+        body = readings.bodies.at(None)
+        standing = body is not None and body.position_m[2] > STANDING_M
         return Health(
             age_s=self._listener.now_s() - readings.at_s,
             lease=Lease.OURS if self._claimed else Lease.FREE,
@@ -306,3 +368,14 @@ class ExternalBackend:
         if not self.options.triggers:
             return Outcome(False, "this robot is only observed (triggers in config/external.yaml)")
         return self._listener.trigger(name, min(within_s, self.options.trigger_s))
+
+
+def _frame(camera: str, picture: RobotPicture, moment: Moment) -> CameraFrame:
+    pixels = picture.pixels()
+    return CameraFrame(
+        rgb=pixels.rgb,
+        depth_m=pixels.depth_m,
+        instances=None,
+        intrinsics=pixels.intrinsics,
+        pose=moment.base.compose(moment.optical[camera]),
+    )

@@ -7,31 +7,36 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import rclpy
+from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.context import Context
 from rclpy.exceptions import NotInitializedException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import CameraInfo, Image, JointState
+from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
-from planner.ros import images, qos
+from planner.ros import qos
 from planner.ros.conversions import point_m, pose_record
 from planner.ros.message_bounds import bounds_of
-from planner.world.errors import PlannerError
+from planner.ros.robot_camera import CameraSource, RobotCamera
 from planner.world.geometry import Pose
-from planner.world.wire import intrinsics_of
+from planner.world.memory_wire import stamp_seconds
+from planner.world.robot_picture import CameraNews
+from sim_bridge.clock_shift import ClockShift
 from sim_bridge.control import Outcome
 from sim_bridge.external.backend import ExternalBackend
 from sim_bridge.external.options import ExternalOptions, default_external
-from sim_bridge.external.readings import Exposure, RobotReadings
+from sim_bridge.external.readings import RobotReadings
+from sim_bridge.frame_history import PoseHistory
 
 # Raised by a context that was shut down meanwhile.
 RCL_ERRORS = (
@@ -39,13 +44,15 @@ RCL_ERRORS = (
     rclpy_implementation.InvalidHandle,
     NotInitializedException,
 )
-BODY, ODOMETRY_FRAMES = "body", ("odom", "vision")
+ODOMETRY_FRAMES = ("odom", "vision")
 # spot_ros2 offers its static frames reliable and transient local.
 _STATIC = QoSProfile(
     depth=100,
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
+# Each message counts for the poses in between.
+_ODOMETRY = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
 _MOVING = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 # Timeout for the discovery of a service after another one of the same robot.
 FIND_S = 2.0
@@ -57,13 +64,54 @@ def make_backend(options: ExternalOptions | None = None) -> ExternalBackend:
     return ExternalBackend(Ros2Listener(options), options)
 
 
-class Ros2Listener:
-    """Keeps the newest message of each topic; see `sim_bridge.external.readings.RobotListener`."""
+@dataclass(frozen=True, slots=True)
+class RobotTopics:
+    """Where a robot of others is heard.
 
-    def __init__(self, options: ExternalOptions) -> None:
-        self._options, self._lock, self._readings = options, threading.Lock(), RobotReadings()
-        self._depths: dict[str, Image] = {}
-        self._camera_infos: dict[str, CameraInfo] = {}
+    Attributes:
+        odometry: of the body, in one of `odometry_frames`.
+        body: the frame of which the odometry tells.
+        joints: of its joint states; several publishers may each tell of some joints.
+        cameras: by name.
+    """
+
+    odometry: str
+    odometry_frames: tuple[str, ...]
+    body: str
+    joints: str
+    cameras: Mapping[str, CameraSource]
+
+
+def topics_of(options: ExternalOptions) -> RobotTopics:
+    """The topics of spot_ros2."""
+    name, packed = f"/{options.namespace}", options.transport == "compressed"
+    return RobotTopics(
+        odometry=f"{name}/odometry",
+        odometry_frames=tuple(f"{options.namespace}/{odom}" for odom in ODOMETRY_FRAMES),
+        body=options.frames.body,
+        joints=f"{name}/joint_states",
+        cameras={
+            camera: CameraSource(
+                colour=f"{name}/camera/{camera}/image",
+                info=f"{name}/camera/{camera}/camera_info",
+                depth=f"{name}/depth_registered/{camera}/image",
+                colour_transport="compressed" if packed else "raw",
+                depth_transport="compressedDepth" if packed else "raw",
+                max_age_s=options.picture_age_s,
+            )
+            for camera in options.cameras
+        },
+    )
+
+
+class RobotEar:
+    """Hears a robot of others, in a thread and a ROS context of its own."""
+
+    def __init__(self, topics: RobotTopics) -> None:
+        """Subscribes to its topics."""
+        self._topics, self._lock, self._readings = topics, threading.Lock(), RobotReadings()
+        self._clock = ClockShift()
+        self._day_s = time.time() - time.monotonic()
         self._begin()
         # A thread that still spins when the interpreter ends would crash the process.
         atexit.register(self.close)
@@ -83,27 +131,13 @@ class Ros2Listener:
         self._thread.start()
 
     def _subscribe(self) -> None:
-        name = f"/{self._options.namespace}"
-        listen = self._node.create_subscription
-        listen(Odometry, f"{name}/odometry", self._on_odometry, qos.STATE_INPUT)
-        listen(JointState, f"{name}/joint_states", self._on_joints, qos.STATE_INPUT)
+        topics, listen = self._topics, self._node.create_subscription
+        listen(Odometry, topics.odometry, self._on_odometry, _ODOMETRY)
+        listen(JointState, topics.joints, self._on_joints, qos.STATE_INPUT)
         listen(TFMessage, "/tf", self._on_frames, _MOVING)
-        listen(TFMessage, "/tf_static", self._on_frames, _STATIC)
-        for camera in self._options.cameras:
-            color, depth = f"{name}/camera/{camera}", f"{name}/depth_registered/{camera}"
-            on = self._of_camera
-            listen(Image, f"{color}/image", on(camera, self._on_color), qos.IMAGE_INPUT)
-            listen(
-                CameraInfo,
-                f"{color}/camera_info",
-                on(camera, self._on_camera_info),
-                qos.IMAGE_INPUT,
-            )
-            listen(Image, f"{depth}/image", on(camera, self._on_depth), qos.IMAGE_INPUT)
-
-    @staticmethod
-    def _of_camera(camera: str, take: Callable[[str, Any], None]) -> Callable[[Any], None]:
-        return lambda message: take(camera, message)
+        listen(TFMessage, "/tf_static", self._on_static_frames, _STATIC)
+        for name, source in topics.cameras.items():
+            RobotCamera(self._node, source, self.now_s, self._age_s, partial(self._on_news, name))
 
     def _spin(self) -> None:
         with contextlib.suppress(ExternalShutdownException):
@@ -112,89 +146,105 @@ class Ros2Listener:
     # Receiving
 
     def now_s(self) -> float:
-        """A steady clock."""
-        return time.monotonic()
+        """The time of day when it began, and a steady clock from then on."""
+        return self._day_s + time.monotonic()
 
     def readings(self) -> RobotReadings:
         """The newest messages; never waits."""
         with self._lock:
             return self._readings
 
+    def _age_s(self, stamp_s: float, at_s: float) -> float:
+        return at_s - stamp_s - self._clock.shift_s
+
     def _update(self, **news: Any) -> None:
         with self._lock:
             self._readings = replace(self._readings, **news)
 
-    def _refuses(self, message: Any, what: str) -> bool:
+    def _refuses(self, message: Any, topic: str) -> bool:
         """Whether a message is out of bounds; it is then reported and not used."""
         problem = bounds_of(type(message)).problem(message, 0.0)
         if problem:
-            self._update(wrong=f"{what} of {self._options.namespace} is not used: {problem}")
+            self._update(wrong=f"a message on {topic} is not used: {problem}")
         return bool(problem)
 
     def _on_odometry(self, message: Odometry) -> None:
-        if self._refuses(message, "odometry"):
+        topics = self._topics
+        if self._refuses(message, topics.odometry):
             return
-        name = self._options.namespace
         frame, child = message.header.frame_id, message.child_frame_id
-        known = [f"{name}/{odom}" for odom in ODOMETRY_FRAMES]
-        if frame not in known or child != f"{name}/{BODY}":
+        if frame not in topics.odometry_frames or child != topics.body:
+            known = " or ".join(topics.odometry_frames)
             text = (
-                f"/{name}/odometry tells of {child!r} in {frame!r}, not of {name}/{BODY!s} in "
-                f"{' or '.join(known)}; it is not used"
+                f"{topics.odometry} tells of {child!r} in {frame!r}, not of {topics.body!r} in "
+                f"{known}; it is not used"
             )
             self._update(wrong=text)
             return
+        stamp_s, at_s, readings = stamp_seconds(message.header.stamp), self.now_s(), self._readings
+        if stamp_s <= 0:
+            self._update(wrong=f"{topics.odometry} has no stamps; it is not used")
+            return
+        self._clock.hear(stamp_s, at_s)
+        # Poses in one frame say nothing of those in another.
+        same = readings.odometry_frame in ("", frame)
+        bodies = readings.bodies if same else PoseHistory()
+        bodies.add(stamp_s, pose_record(message.pose.pose))
         twist = message.twist.twist
         self._update(
-            at_s=self.now_s(),
-            body=pose_record(message.pose.pose),
+            at_s=at_s,
+            stamp_s=stamp_s,
+            shift_s=self._clock.shift_s,
+            odometry_frame=frame,
+            bodies=bodies,
             linear_m_s=float(twist.linear.x),
             angular_rad_s=float(twist.angular.z),
         )
 
     def _on_joints(self, message: JointState) -> None:
-        if self._refuses(message, "joint_states"):
+        if self._refuses(message, self._topics.joints):
             return
-        self._update(joints=dict(zip(message.name, map(float, message.position), strict=False)))
+        told = dict(zip(message.name, map(float, message.position), strict=False))
+        self._update(joints={**self.readings().joints, **told})
 
     def _on_frames(self, message: TFMessage) -> None:
-        if self._refuses(message, "tf"):
+        if self._refuses(message, "/tf"):
             return
-        frames = dict(self.readings().frames)
         for link in message.transforms:
-            turned = link.transform.rotation
-            pose = Pose(
-                point_m(link.transform.translation), (turned.x, turned.y, turned.z, turned.w)
-            )
-            frames[link.child_frame_id] = (link.header.frame_id, pose)
-        self._update(frames=frames)
+            stamp_s = stamp_seconds(link.header.stamp)
+            frames = self.readings().frames
+            frames.move(link.header.frame_id, link.child_frame_id, stamp_s, _pose(link))
 
-    def _on_depth(self, camera: str, message: Image) -> None:
-        self._depths[camera] = message
-
-    def _on_camera_info(self, camera: str, message: CameraInfo) -> None:
-        self._camera_infos[camera] = message
-
-    def _on_color(self, camera: str, message: Image) -> None:
-        depth, intrinsics = self._depths.get(camera), self._camera_infos.get(camera)
-        if depth is None or intrinsics is None:
+    def _on_static_frames(self, message: TFMessage) -> None:
+        if self._refuses(message, "/tf_static"):
             return
-        try:
-            if message.header.frame_id != depth.header.frame_id:
-                raise PlannerError(
-                    f"the depth of {camera} is in {depth.header.frame_id!r} and its colour in "
-                    f"{message.header.frame_id!r}; publish the registered depth"
-                )
-            seen = Exposure(
-                rgb=images.rgb_array(message),
-                depth_m=images.depth_array(depth),
-                intrinsics=intrinsics_of(intrinsics),
-                frame=message.header.frame_id,
-            )
-        except PlannerError as error:
-            self._update(wrong=str(error))
-            return
-        self._update(pictures={**self.readings().pictures, camera: seen})
+        for link in message.transforms:
+            self.readings().frames.fix(link.header.frame_id, link.child_frame_id, _pose(link))
+
+    def _on_news(self, camera: str, news: CameraNews) -> None:
+        self._update(cameras={**self.readings().cameras, camera: news})
+
+    def close(self) -> None:
+        """Stops receiving; safe to call twice."""
+        atexit.unregister(self.close)
+        if self._context.ok():
+            rclpy.shutdown(context=self._context)
+            self._thread.join(5.0)
+            self._node.destroy_node()
+
+
+def _pose(link: TransformStamped) -> Pose:
+    turned = link.transform.rotation
+    return Pose(point_m(link.transform.translation), (turned.x, turned.y, turned.z, turned.w))
+
+
+class Ros2Listener(RobotEar):
+    """Hears spot_ros2 and calls its services; see `sim_bridge.external.readings.RobotListener`."""
+
+    def __init__(self, options: ExternalOptions) -> None:
+        """Subscribes to spot_ros2's topics."""
+        super().__init__(topics_of(options))
+        self._options = options
 
     # Calling
 
@@ -251,11 +301,3 @@ class Ros2Listener:
             ):
                 others_s = now_s
         return True
-
-    def close(self) -> None:
-        """Stops receiving; safe to call twice."""
-        atexit.unregister(self.close)
-        if self._context.ok():
-            rclpy.shutdown(context=self._context)
-            self._thread.join(5.0)
-            self._node.destroy_node()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -81,14 +82,16 @@ class StandIn:
             self._client.executor.spin_once(timeout_sec=0.05)
 
     def _publish(self) -> None:
-        odometry = Odometry(header=header(1.0, self._odometry_frame), child_frame_id="spot/body")
+        now_s = time.time()
+        odometry = Odometry(header=header(now_s, self._odometry_frame), child_frame_id="spot/body")
         place = odometry.pose.pose
         place.position.x, place.position.y, place.position.z = self._x_m, 0.5, 0.52
         place.orientation.w = 1.0
         self._odometry.publish(odometry)
         self._joints.publish(JointState(name=["spot/arm_f1x"], position=[-1.5708]))
-        self._tf.publish(TFMessage(transforms=[link("spot/odom", "spot/body", 1.0, 0.5, 0.52)]))
-        head = header(1.0, CAMERA)
+        body = link("spot/odom", "spot/body", 1.0, 0.5, 0.52, now_s)
+        self._tf.publish(TFMessage(transforms=[body]))
+        head = header(now_s, CAMERA)
         self._lens.publish(images.camera_info(head, LENS))
         depth = np.full((24, 32), 1.5, np.float32)
         self._depth.publish(images.depth_message(head, depth, "16UC1"))
@@ -100,8 +103,10 @@ class StandIn:
         self._client.close()
 
 
-def link(parent: str, child: str, x: float, y: float, z: float) -> TransformStamped:
-    made = TransformStamped(header=header(1.0, parent), child_frame_id=child)
+def link(
+    parent: str, child: str, x: float, y: float, z: float, stamp_s: float = 1.0
+) -> TransformStamped:
+    made = TransformStamped(header=header(stamp_s, parent), child_frame_id=child)
     made.transform.translation.x = x
     made.transform.translation.y = y
     made.transform.translation.z = z
@@ -116,7 +121,10 @@ def world(
     folder = tmp_path_factory.mktemp("external")
     alone = small_episode.model_copy(update={"agents": small_episode.agents[:1]})
     settings = folder / "external.yaml"
-    settings.write_text("version: 1\nodom_in_map: [1.0, 1.0, 0.0]\nwait_s: 60.0\ntrigger_s: 60.0\n")
+    settings.write_text(
+        "version: 1\nodom_in_map: [1.0, 1.0, 0.0]\nwait_s: 60.0\ntrigger_s: 60.0\n"
+        "silent_after_s: 60.0\n"
+    )
     safety = folder / "safety.yaml"
     # The stand-in is a thread of this process and real time is real: on a busy machine it may say
     # nothing for seconds, and the rest at the end takes its time. Neither is what is tested here,

@@ -12,10 +12,12 @@ from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.observation import Intrinsics
 from planner.world.primitive import Primitive, PrimitiveCode, all_primitives
+from planner.world.robot_picture import CameraNews, Pixels, RobotPicture
 from sim_bridge.control import Command, Outcome
 from sim_bridge.external.backend import ExternalBackend
 from sim_bridge.external.options import ExternalOptions, default_external
-from sim_bridge.external.readings import Exposure, RobotReadings
+from sim_bridge.external.readings import RobotReadings
+from sim_bridge.frame_history import FrameHistory, PoseHistory
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import Supervised
@@ -23,23 +25,40 @@ from sim_bridge.safety.health import Supervised
 ROBOT = "agent_0"
 OPTIONS = ExternalOptions(odom_in_map=(2.0, 1.0, math.pi / 2), wait_s=0.1)
 BODY = Pose((1.0, 0.0, 0.5))
+CAMERA = "spot/hand_color_image_sensor"
+# Parent and pose of each frame.
+FRAMES = {
+    "spot/body": ("spot/odom", BODY),
+    "spot/hand": ("spot/body", Pose((0.6, 0.0, 0.3))),
+    CAMERA: ("spot/hand", Pose((0.1, 0.0, 0.0))),
+}
+LENS = Intrinsics(6, 4, 5.0, 5.0, 3.0, 2.0)
+
+
+def standing(pose: Pose = BODY, stamp_s: float = 100.0) -> PoseHistory:
+    history = PoseHistory()
+    history.add(stamp_s, pose)
+    return history
+
+
 HEARD = RobotReadings(
     at_s=0.0,
-    body=BODY,
+    stamp_s=100.0,
+    odometry_frame="spot/odom",
+    bodies=standing(),
     linear_m_s=0.3,
     joints={"spot/arm_f1x": -0.7854},
-    frames={
-        "spot/body": ("spot/odom", BODY),
-        "spot/hand": ("spot/body", Pose((0.6, 0.0, 0.3))),
-        "spot/hand_color_image_sensor": ("spot/hand", Pose((0.1, 0.0, 0.0))),
-    },
+    frames=FrameHistory(FRAMES),
 )
-PICTURE = Exposure(
-    np.zeros((4, 6, 3), np.uint8),
-    np.ones((4, 6), np.float32),
-    Intrinsics(6, 4, 5.0, 5.0, 3.0, 2.0),
-    "spot/hand_color_image_sensor",
-)
+
+
+def picture(stamp_s: float = 100.0, frame: str = CAMERA, grey: int = 0) -> RobotPicture:
+    rgb, depth_m = np.full((4, 6, 3), grey, np.uint8), np.ones((4, 6), np.float32)
+    return RobotPicture(stamp_s, frame, lambda: Pixels(rgb, depth_m, LENS))
+
+
+def seen_by(*pictures: RobotPicture, at_s: float = 0.0) -> dict[str, CameraNews]:
+    return {"hand": CameraNews(pictures, good_s=at_s, heard_s=at_s)}
 
 
 class Records:
@@ -87,7 +106,7 @@ def test_the_shipped_settings_are_the_defaults() -> None:
 
 
 def test_it_tells_what_was_heard_in_the_frames_of_all_backends(opened: Opened) -> None:
-    backend, _ = observed(opened, replace(HEARD, pictures={"hand": PICTURE}))
+    backend, _ = observed(opened, replace(HEARD, cameras=seen_by(picture())))
     seen = backend.observe(ROBOT, ("hand",))
     assert seen.base.position_m == pytest.approx((2.0, 2.0, 0.0))
     assert seen.base.yaw_rad == pytest.approx(math.pi / 2)
@@ -103,7 +122,7 @@ def test_it_tells_what_was_heard_in_the_frames_of_all_backends(opened: Opened) -
 
 
 def test_a_frame_of_the_map_wins_over_the_settings(opened: Opened) -> None:
-    frames = {**HEARD.frames, "spot/odom": ("spot/graph_nav_map", Pose((5.0, 5.0, 0.2)))}
+    frames = FrameHistory({**FRAMES, "spot/odom": ("spot/graph_nav_map", Pose((5.0, 5.0, 0.2)))})
     options = OPTIONS.model_copy(update={"map_frame": "spot/graph_nav_map"})
     backend, _ = observed(opened, replace(HEARD, frames=frames), options)
     assert backend.observe(ROBOT, ()).base.position_m == pytest.approx((6.0, 5.0, 0.0))
@@ -173,8 +192,7 @@ def test_missing_pictures_and_frames_are_reported(opened: Opened) -> None:
     backend, ear = observed(opened)
     with pytest.raises(PlannerError, match="no pictures yet; are /spot/camera/hand/image"):
         backend.observe(ROBOT, ("hand",))
-    lost = replace(PICTURE, frame="elsewhere")
-    ear.said = replace(HEARD, pictures={"hand": lost})
+    ear.said = replace(HEARD, cameras=seen_by(picture(frame="elsewhere")))
     with pytest.raises(PlannerError, match="does not connect 'spot/body' to 'elsewhere'"):
         backend.observe(ROBOT, ("hand",))
     with pytest.raises(PlannerError, match="no camera 'back'"):
@@ -182,6 +200,6 @@ def test_missing_pictures_and_frames_are_reported(opened: Opened) -> None:
 
 
 def test_frames_that_make_a_ring_are_no_way() -> None:
-    ring = RobotReadings(frames={"a": ("b", BODY), "b": ("a", BODY)})
+    ring = FrameHistory({"a": ("b", BODY), "b": ("a", BODY)})
     assert ring.pose_in("a", "c") is None
     assert ring.pose_in("a", "b") is not None
