@@ -1,4 +1,4 @@
-"""Our copies of others' interfaces are those of upstream, field by field, so that they go together."""
+"""Our copies of others' interfaces are those of upstream, field by field."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import hashlib
 from pathlib import Path
 
 SHIMS = Path(__file__).parents[1] / "shims"
-# SHA-256, shortened, of each definition without comments and blanks, as computed from the sources of
-# navigation2 (branch kilted), control_msgs 6.8.0, moveit_msgs 2.6.0, octomap_msgs 2.0.0 and
+# SHA-256, shortened, of each definition without comments and blanks, as computed from the sources
+# of navigation2 (branch kilted), control_msgs 6.8.0, moveit_msgs 2.6.0, octomap_msgs 2.0.0 and
 # object_recognition_msgs 2.0.0.
 UPSTREAM = {
     "nav2_msgs/msg/WaypointStatus.msg": "a6ab877612b3",
+    "nav2_msgs/msg/SpeedLimit.msg": "386ac3142be8",
     "nav2_msgs/action/ComputePathToPose.action": "32ed63c6b650",
     "nav2_msgs/action/NavigateToPose.action": "c79d78ed923f",
     "nav2_msgs/action/NavigateThroughPoses.action": "13bafa748f40",
@@ -33,6 +34,8 @@ UPSTREAM = {
     "moveit_msgs/msg/CollisionObject.msg": "4554bf56addd",
     "moveit_msgs/msg/Constraints.msg": "83c6c0082624",
     "moveit_msgs/msg/GenericTrajectory.msg": "ec65aa1e6a2c",
+    "moveit_msgs/msg/Grasp.msg": "94ae3dfcc59e",
+    "moveit_msgs/msg/GripperTranslation.msg": "1d635385fa3b",
     "moveit_msgs/msg/JointConstraint.msg": "2530b37ca974",
     "moveit_msgs/msg/LinkPadding.msg": "4322d9433b1e",
     "moveit_msgs/msg/LinkScale.msg": "40cc72c5f505",
@@ -51,6 +54,7 @@ UPSTREAM = {
     "moveit_msgs/msg/VisibilityConstraint.msg": "af709edd71de",
     "moveit_msgs/msg/WorkspaceParameters.msg": "068c71602fdd",
     "moveit_msgs/action/MoveGroup.action": "b0f067a7f4d7",
+    "moveit_msgs/srv/GraspPlanning.srv": "9eb1db82bc03",
     "moveit_msgs/srv/GetPositionIK.srv": "c2a56a82b3b2",
 }
 

@@ -1,0 +1,22 @@
+"""Backend `ros`: one mobile manipulator with Nav2 and MoveIt or ros2_control."""
+
+from pathlib import Path
+
+from planner.world.files import read_model
+from sim_bridge.backend import Backend
+from sim_bridge.part import BackendPart
+
+
+def _make(settings: Path | None) -> Backend:
+    # ROS is loaded only if this backend is used.
+    from sim_bridge.ros.node import make_backend
+    from sim_bridge.ros.options import RosOptions
+
+    return make_backend(None if settings is None else read_model(settings, RosOptions))
+
+
+BACKEND = BackendPart(
+    summary="one mobile manipulator with Nav2 and MoveIt or ros2_control",
+    make=_make,
+    simulated=False,
+)

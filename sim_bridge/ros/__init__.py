@@ -1,0 +1,1 @@
+"""Backend `ros`: one mobile manipulator behind Nav2, MoveIt and ros2_control."""
