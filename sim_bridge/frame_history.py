@@ -113,6 +113,11 @@ class FrameHistory:
         up, down = (self._in_ancestor(names, shared, at_s, hold_s) for names in (way, other))
         return None if up is None or down is None else up.inverse().compose(down)
 
+    def newest_s(self, frame: str) -> float | None:
+        """The newest stamp of a frame of /tf; None for a fixed or an unknown one."""
+        known = None if frame in self._fixed else self._moving.get(frame)
+        return None if known is None else known[1].newest_s
+
     def connects(self, parent: str, child: str) -> bool:
         """Whether any links, of whatever time, connect two frames."""
         return not set(self._ancestors(parent)).isdisjoint(self._ancestors(child))

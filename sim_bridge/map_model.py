@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import shapely
 
+from planner.world.agents import Body
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.floor_grid import FloorGrid
@@ -27,7 +28,7 @@ from sim_bridge.embedded.placing import (
     nearest_support,
 )
 from sim_bridge.embedded.scene import Scene, house_spec
-from sim_bridge.embedded.walking import FLOOR_HEIGHT_M, place_to_stand
+from sim_bridge.embedded.walking import FLOOR_HEIGHT_M, Stand, place_to_stand
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.safety.options import SafetyOptions
 
@@ -37,6 +38,8 @@ NEXT_TO_M = 0.2
 AT_FURNITURE_M = 0.15
 # Annotated poses are measured by hand, and robots stop near them, not exactly on them.
 REACH_TO_SPARE_M = 0.1
+# A place to stand this near to one that the robot cannot get to is not tried.
+APART_M = 0.35
 
 
 class _GuardedGround(HouseGround):
@@ -46,9 +49,21 @@ class _GuardedGround(HouseGround):
         super().__init__(house)
         self._safety = safety
         self._kept: dict[float, FloorGrid] = {}
+        # Places where the robot cannot stand, as it has found.
+        self.avoided: tuple[tuple[float, float], ...] = ()
 
     def grid(self, radius_m: float) -> FloorGrid:
-        """The free floor for agents of this radius, made once."""
+        """The free floor for agents of this radius, where the robot may stand."""
+        grid = self._outside_zones(radius_m)
+        if not self.avoided:
+            return grid
+        free = grid.free.copy()
+        for x, y in self.avoided:
+            free.flat[grid.free_within(x, y, APART_M)] = False
+        return FloorGrid(free, grid.origin_m, grid.cell_m)
+
+    def _outside_zones(self, radius_m: float) -> FloorGrid:
+        """The free floor, made once."""
         grid = super().grid(radius_m)
         zones, motion = self._safety.keep_out.zones, self._safety.motion
         if not zones or radius_m in self._kept:
@@ -73,8 +88,11 @@ class MapModel:
         seed: int,
         safety: SafetyOptions,
         poses: Mapping[str, Sequence[Pose]] | None = None,
+        body: Body | None = None,
     ) -> None:
         """Takes the house, and annotated poses for standing at its furniture.
+
+        `body`: of the robot; None = of its kind in config/agents.yaml.
 
         Raises:
             PlannerError: if the episode does not match it.
@@ -85,6 +103,8 @@ class MapModel:
         self._world = KinematicWorld(
             self._ground, bare, seed, default_catalogue(), default_options()
         )
+        if body is not None:
+            next(iter(self._world.agents.values())).body = body
         spec = house_spec(house, default_catalogue())
         self._scene = Scene(self._world, spec, default_catalogue())
 
@@ -100,17 +120,46 @@ class MapModel:
     ) -> list[tuple[float, float]] | PrimitiveResult:
         """The corners of a walk to within reach of a target, or why there is none."""
         agent = self.agent_at(base)
-        grid = self._ground.grid(agent.body.radius_m)
-        goal = self._annotated(target_m, agent, grid) if math.isnan(standoff_m) else None
-        if goal is None:
-            stand = place_to_stand(self._world, self._scene, agent, target_m, standoff_m)
-            if stand.cell is None:
-                return PrimitiveResult(PrimitiveCode.UNREACHABLE, stand.reason)
-            goal = stand.cell
-        way = self._ground.way(agent.body.radius_m, (agent.x_m, agent.y_m), goal)
+        stand = self._stand(agent, target_m, standoff_m)
+        if stand.cell is None:
+            return PrimitiveResult(PrimitiveCode.UNREACHABLE, stand.reason)
+        way = self._ground.way(agent.body.radius_m, (agent.x_m, agent.y_m), stand.cell)
         if not way.corners:
             return PrimitiveResult(PrimitiveCode.UNREACHABLE, "there is no way to the target")
         return way.corners
+
+    def stand(
+        self,
+        base: Pose,
+        target_m: Vec3,
+        standoff_m: float,
+        avoided: Sequence[tuple[float, float]] = (),
+    ) -> tuple[float, float] | PrimitiveResult:
+        """Where to stand within reach of a target, or why nowhere.
+
+        Args:
+            base: where the robot is.
+            target_m: in `map`.
+            standoff_m: as of `Primitive`.
+            avoided: places that it cannot get to; none near them is returned.
+        """
+        agent = self.agent_at(base)
+        self._ground.avoided = tuple(avoided)
+        try:
+            stand = self._stand(agent, target_m, standoff_m)
+            if stand.cell is None:
+                return PrimitiveResult(PrimitiveCode.UNREACHABLE, stand.reason)
+            return stand.end_m or self._ground.grid(agent.body.radius_m).point(stand.cell)
+        finally:
+            self._ground.avoided = ()
+
+    def _stand(self, agent: Agent, target_m: Vec3, standoff_m: float) -> Stand:
+        """The cell of the floor to stand on."""
+        grid = self._ground.grid(agent.body.radius_m)
+        goal = self._annotated(target_m, agent, grid) if math.isnan(standoff_m) else None
+        if goal is not None:
+            return Stand(goal)
+        return place_to_stand(self._world, self._scene, agent, target_m, standoff_m)
 
     def _annotated(self, target_m: Vec3, agent: Agent, grid: FloorGrid) -> int | None:
         """The first annotated pose from which a target at a piece of furniture is in reach."""
@@ -131,6 +180,14 @@ class MapModel:
             return ""
         hollow = next(i for i in inside.piece.record.interiors if i.name == inside.part)
         return "" if inside.piece.is_open(hollow) else inside.piece.name
+
+    def covered_at(self, point_m: Vec3) -> bool:
+        """Whether a point is inside furniture that does not slide out: no hand comes from above."""
+        inside = nearest_support(self._world, Relation.WITHIN, point_m, 0.0)
+        if inside is None or inside.piece is None:
+            return False
+        hollow = next(i for i in inside.piece.record.interiors if i.name == inside.part)
+        return not hollow.moves
 
     def spot(
         self, base: Pose, primitive: Primitive, point_m: Vec3, reference_m: Vec3 | None
@@ -181,6 +238,20 @@ class MapModel:
     def moved(self, piece: Piece, joint: Joint, opening: float) -> None:
         """Records that a joint was moved."""
         self._world.set_opening(piece, joint.name, opening)
+
+    @staticmethod
+    def handle_way(piece: Piece, joint: Joint, goal: float, points: int) -> list[Vec3]:
+        """The handle's positions in the map on its way to an opening of 0 to 1, the last one there.
+
+        `points`: how many; the first one is not where the handle is now.
+        """
+        was = piece.opening[joint.name]
+        way = []
+        for number in range(1, points + 1):
+            piece.opening[joint.name] = was + (goal - was) * number / points
+            way.append(piece.handle(joint))
+        piece.opening[joint.name] = was
+        return way
 
     @staticmethod
     def pulling(piece: Piece, joint: Joint, *, opens: bool) -> Vec3:
