@@ -54,6 +54,7 @@ COMMANDS: Mapping[str, Command] = {
     "keystore": Command("planner.security.cli", "keys and permissions for a network, SROS 2"),
     "layout": Command("sim_bridge.spot.layout_cli", "check the layout of a real house"),
     "memory": Command("planner.memory.cli", "query what the robots remember, and correct it"),
+    "operate": Command("planner.operate.cli", "claim, power on, stand, stop: an operator's part"),
     "programs": Command("planner.commands.programs", "what robots were taught to do"),
     "recover": Command("planner.replay.recover", "repair the bag of a killed recorder"),
     "replay": Command(

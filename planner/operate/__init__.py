@@ -1,0 +1,1 @@
+"""`planner operate`: the operator's Trigger services of an agent, one after the other."""
