@@ -25,6 +25,22 @@ class Drawn:
     instances: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """What demos put in the place of a backend's robot.
+
+    Attributes:
+        command: of `planner`, which takes --house, --episode, --seed and --truth: it serves the
+            robot's interfaces, and the true world on /world/state for the judge.
+        task: the demo's default: one that a single robot can do.
+        memory: the memory that reads its pictures; nobody but the judge knows the truth.
+    """
+
+    command: str
+    task: str
+    memory: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendPart:
     """The record of a backend.
@@ -39,6 +55,7 @@ class BackendPart:
         has_pictures: whether agents have cameras; without, it publishes what they see.
         shows_datasets: whether the setting `dataset` names a folder with a dataset for each house,
             by its name, as `planner houses export` writes them.
+        stand_in: what demos drive instead of a real robot; None = the backend needs none.
         options: none yet; settings are in a file.
         interface: version of this record that the backend was written for.
     """
@@ -49,5 +66,6 @@ class BackendPart:
     has_pictures: bool = True
     make_for: Callable[[Path | None, Drawn], Backend] | None = None
     shows_datasets: bool = False
+    stand_in: StandIn | None = None
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE

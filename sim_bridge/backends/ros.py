@@ -4,7 +4,7 @@ from pathlib import Path
 
 from planner.world.files import read_model
 from sim_bridge.backend import Backend
-from sim_bridge.part import BackendPart
+from sim_bridge.part import BackendPart, StandIn
 
 
 def _make(settings: Path | None) -> Backend:
@@ -19,4 +19,5 @@ BACKEND = BackendPart(
     summary="one mobile manipulator with Nav2 and MoveIt or ros2_control",
     make=_make,
     simulated=False,
+    stand_in=StandIn("robot-emulator", "spot_1_cup_to_sink", "learned"),
 )

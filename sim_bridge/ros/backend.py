@@ -9,14 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
-
 from planner.world.agents import Body
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.geometry import Pose, Vec3
+from planner.world.geometry import Pose
 from planner.world.house import House
-from planner.world.observation import CameraFrame, Observation
+from planner.world.observation import Observation
 from planner.world.primitive import (
     Capabilities,
     Primitive,
@@ -31,10 +29,14 @@ from sim_bridge.control import Command, Outcome
 from sim_bridge.embedded.manipulation import RefusalError
 from sim_bridge.map_model import MapModel
 from sim_bridge.refusals import refusal_of
+from sim_bridge.ros.arm import carry
+from sim_bridge.ros.driving import WALKING
+from sim_bridge.ros.handling import routine
 from sim_bridge.ros.model import Model
-from sim_bridge.ros.options import RosOptions, default_ros
-from sim_bridge.ros.port import FloorMap, Readings, RobotPort, Shot
-from sim_bridge.ros.routines import WALKING, Held, carry, routine
+from sim_bridge.ros.options import CAMERA, RosOptions, default_ros
+from sim_bridge.ros.port import RobotPort
+from sim_bridge.ros.robot import Held
+from sim_bridge.ros.senses import Senses, check_map
 from sim_bridge.routine import Ended, Routine, Stage
 from sim_bridge.safety.health import Fault, Health, Lease, SpeedLimit
 from sim_bridge.safety.options import SafetyOptions, default_safety
@@ -53,10 +55,6 @@ PRIMITIVES = frozenset(
 )
 # The base may overshoot its limit by this, for so long, before it is stopped.
 SPEED_SPARE, SPEEDING_S = 1.25, 0.5
-# The share of the layout's walls and furniture that the robot's map must show.
-MAP_SHARE = 0.5
-MAP_REACH_M = 0.15
-_NO_WALL = 50
 Value = TypeVar("Value")
 
 
@@ -92,12 +90,11 @@ class RosBackend:
         self.safety = safety or default_safety()
         self.port = port
         self.body: Body = self.options.body
-        self.readings = Readings(port.now_s())
+        self.senses = Senses(port, self.options)
         self.held: Held | None = None
         self._model: Model | None = None
         self._map: MapModel | None = None
         self._agent = ""
-        self._day_s = time.time() - time.monotonic()
         self._handles: list[_Running] = []
         self._current: Handle | None = None
         self._paused = False
@@ -105,7 +102,7 @@ class RosBackend:
         self._limit = SpeedLimit(self.safety.motion.speed_m_s, self.safety.motion.turn_speed_rad_s)
         self._speeding_s: float | None = None
         self._speeding = ""
-        self._order: tuple[Command, Routine | None] | None = None
+        self._order: tuple[Command, Routine] | None = None
         self._outcome: Outcome | None = None
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="ros-compute")
 
@@ -130,15 +127,16 @@ class RosBackend:
         known = MapModel(house, episode, seed, self.safety, body=self.body)
         if self._model is None:
             self._model = Model(self.port.open(), self.options)
-        self.readings = self.port.readings()
-        check_map(self.readings.map, house, self.options)
+        self.senses.look()
+        check_map(self.senses.state.map, house, self.options)
+        self.senses.begun_s = self.port.now_s()
         self._end(PrimitiveCode.CANCELED, "the episode was replaced")
         self._handles.clear()
         self._map, self._agent = known, episode.agents[0].uid
 
     def now_s(self) -> float:
-        """The time of day, monotonic."""
-        return self._day_s + time.monotonic() if self._agent else 0.0
+        """The time of day, without jumps."""
+        return self.port.now_s() if self._agent else 0.0
 
     def step(self, dt_s: float) -> None:
         """Looks at the robot and continues its primitive; time passes by itself."""
@@ -146,7 +144,8 @@ class RosBackend:
             raise PlannerError(f"expected a step of a finite time above 0, got {dt_s}")
         if not self._agent:
             raise PlannerError("no episode is loaded")
-        self.readings = self.port.readings()
+        self.port.alive()
+        self.senses.look()
         self._watch_speed()
         self._follow_order()
         self._advance()
@@ -181,72 +180,31 @@ class RosBackend:
             raise PlannerError("no episode is loaded")
         return self._model
 
-    @property
-    def base(self) -> Pose:
-        """The robot's base in the house's map.
-
-        Raises:
-            PlannerError: if /tf does not tell.
-        """
-        base = self.readings.base
-        if base is None:
-            frames = self.options.frames
-            raise PlannerError(
-                f"{self.options.name}: /tf does not connect {frames.map!r} to {frames.base!r}; is "
-                "the robot localised?"
-            )
-        return self.options.frames.in_house.compose(base).on_ground()
-
     def capabilities(self, agent: str) -> Capabilities:
         """What it can do."""
         self._check_agent(agent)
-        return self.body.capabilities(primitives=PRIMITIVES, cameras=("hand",))
+        return self.body.capabilities(primitives=PRIMITIVES, cameras=(CAMERA,))
 
-    def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
-        """The newest readings, and the newest picture with its own time and pose.
+    def observe(self, agent: str, cameras: Sequence[str] = (CAMERA,)) -> Observation:
+        """The newest readings, and the newest picture with its own pose.
 
         Raises:
             PlannerError: for an unknown camera, or if pictures or frames are missing.
         """
         self._check_agent(agent)
-        readings = self.port.readings()
-        self.readings = readings
-        base, gripper = self.base, self.options.gripper
-        frames: dict[str, CameraFrame] = {}
-        for camera in cameras:
-            if camera != "hand":
-                raise PlannerError(f"{agent} has no camera {camera!r}")
-            seen = self.port.shot()
-            if isinstance(seen, str):
-                raise PlannerError(f"{self.options.name}: {seen}")
-            frames[camera] = self._frame(seen)
-        position = readings.joints.get(gripper.joint, gripper.closed)
-        hand = Pose(self.body.hand_m) if readings.tip is None else readings.tip
-        return Observation(
-            stamp_s=self.now_s(),
-            agent=agent,
-            base=base,
-            odometry=(readings.odometry or base).on_ground(),
-            linear_m_s=readings.linear_m_s,
-            angular_rad_s=readings.angular_rad_s,
-            hand=hand,
-            joints=dict(readings.joints),
-            gripper_opening=gripper.opening_m(position) / gripper.width_m,
-            holding=self.held is not None,
-            cameras=frames,
-            optical={} if readings.optical is None else {"hand": readings.optical},
-        )
+        self.senses.look()
+        return self.senses.observe(agent, cameras=cameras, holding=self.held is not None)
 
-    def _frame(self, seen: Shot) -> CameraFrame:
-        in_house = self.options.frames.in_house.compose(seen.base)
-        frame = seen.frame
-        return CameraFrame(
-            rgb=frame.rgb,
-            depth_m=frame.depth_m,
-            instances=None,
-            intrinsics=frame.intrinsics,
-            pose=in_house.compose(frame.pose),
-        )
+    def picture_after(self, agent: str, camera: str, stamp_s: float) -> Observation | None:
+        """See `sim_bridge.backend.PictureSource`."""
+        self._check_agent(agent)
+        self.senses.check_camera(agent, camera)
+        return self.senses.picture_after(agent, stamp_s, holding=self.held is not None)
+
+    def picture_fault(self, agent: str) -> str:
+        """See `sim_bridge.backend.PictureSource`."""
+        self._check_agent(agent)
+        return self.senses.picture_fault()
 
     def world_state(self) -> WorldState | None:
         """None: ground truth of a real world is unknown."""
@@ -281,20 +239,17 @@ class RosBackend:
             return PrimitiveResult(PrimitiveCode.UNKNOWN_AGENT, f"there is no agent {agent!r}")
         can, busy = self.capabilities(agent), self._current is not None
         refusal = refusal_of(agent, can, primitive, busy=busy)
-        if refusal is None and self.readings.base is None:
-            self.readings = self.port.readings()
-        if refusal is None and self.readings.base is None:
-            text = "/tf does not tell where the robot is"
-            return PrimitiveResult(PrimitiveCode.BACKEND_FAULT, text, {"reason": "NO_POSE"})
+        if refusal is None and self.senses.lost:
+            why = {"reason": "NO_POSE"}
+            return PrimitiveResult(PrimitiveCode.BACKEND_FAULT, self.senses.lost, why)
         return refusal
 
     def _to_map(self, frame: str) -> Pose:
         if frame == "map":
             return Pose((0.0, 0.0, 0.0))
         if frame.endswith("/base_link"):
-            return self.base
-        odometry = (self.readings.odometry or self.base).on_ground()
-        return self.base.compose(odometry.inverse())
+            return self.senses.base
+        return self.senses.base.compose(self.senses.moment.odometry.inverse())
 
     def poll(self, handle: Handle) -> PrimitiveStatus:
         """The status of a primitive.
@@ -383,20 +338,18 @@ class RosBackend:
     def health(self, agent: str) -> Health:
         """The robot's health as far as standard types tell it."""
         self._check_agent(agent)
-        readings = self.readings
+        state = self.senses.state
         faults = [
-            Fault(f"no server {name}", "NO_SERVER", blocks=False)
-            for name, there in readings.servers.items()
-            if not there
+            Fault(f"no action server {name}", "NO_SERVER", blocks=False) for name in state.missing
         ]
-        if readings.base is None:
-            faults.append(Fault("not localised", "NO_POSE", blocks=True))
+        if self.senses.lost:
+            faults.append(Fault(self.senses.lost, "NO_POSE", blocks=True))
         if self._speeding:
             faults.append(Fault(self._speeding, "SPEEDING", blocks=True))
         return Health(
-            age_s=self.port.now_s() - readings.heard_s,
+            age_s=self.port.now_s() - self.senses.heard.at_s,
             lease=Lease.OURS if self._ready["claimed"] else Lease.FREE,
-            battery=readings.battery,
+            battery=state.battery,
             powered=self._ready["powered"],
             standing=self._ready["standing"],
             faults=tuple(faults),
@@ -428,7 +381,7 @@ class RosBackend:
 
     def _watch_speed(self) -> None:
         """Stops a base that is faster than it may be: Nav2 need not obey `speed_limit`."""
-        speed = abs(self.readings.linear_m_s)
+        speed = abs(self.senses.heard.linear_m_s)
         now_s = self.port.now_s()
         if self._current is None or speed <= SPEED_SPARE * self._limit.linear_m_s + 0.02:
             self._speeding_s = None
@@ -495,8 +448,7 @@ class RosBackend:
         outcome = self.begin(agent, command)
         until_s = self.port.now_s() + within_s
         while outcome is None and self.port.now_s() < until_s:
-            time.sleep(0.02)
-            self.readings = self.port.readings()
+            self._wait_a_moment()
             self._follow_order()
             outcome = self._outcome
         if outcome is None:
@@ -506,7 +458,7 @@ class RosBackend:
     def _switch(self, command: Command) -> Outcome:
         """Grants or withdraws a permission; grants need a robot that can be moved."""
         if command in (Command.POWER_ON, Command.STAND):
-            missing = [name for name, there in self.port.readings().servers.items() if not there]
+            missing = self.port.state().missing
             if missing:
                 return Outcome(
                     False, f"no action server {', '.join(missing)}; is the robot's software up?"
@@ -529,7 +481,7 @@ class RosBackend:
         return Outcome(True, f"{command}: done")
 
     def _follow_order(self) -> None:
-        if self._order is None or self._order[1] is None:
+        if self._order is None:
             return
         command, steps = self._order
         try:
@@ -540,10 +492,16 @@ class RosBackend:
             self._order, self._outcome = None, Outcome(False, f"{command}: {error}")
 
     def _drop_order(self, why: str) -> None:
-        if self._order is not None and self._order[1] is not None:
+        if self._order is not None:
             self._order[1].close()
             self._outcome = Outcome(False, why)
         self._order = None
+
+    def _wait_a_moment(self) -> None:
+        """Lets the robot be heard, where a caller waits."""
+        time.sleep(0.02)
+        self.port.alive()
+        self.senses.look()
 
     def _run_through(
         self, steps: Generator[Stage, None, None], within_s: float, text: str
@@ -554,59 +512,7 @@ class RosBackend:
                 if self.port.now_s() > until_s:
                     self.port.recall()
                     return Outcome(False, f"took longer than {within_s:.0f} s")
-                time.sleep(0.02)
-                self.readings = self.port.readings()
+                self._wait_a_moment()
         except (Ended, PlannerError) as error:
             return Outcome(False, str(error))
         return Outcome(True, text)
-
-
-def check_map(seen: FloorMap | None, house: House, options: RosOptions) -> None:
-    """Checks that the robot's map shows the house where the layout has it.
-
-    Raises:
-        PlannerError: if most of the layout's furniture stands on floor that is free in the map.
-    """
-    if seen is None:
-        return
-    to_map = options.frames.in_house.inverse()
-    points: list[Vec3] = [
-        to_map.apply((*middle, 0.0))
-        for room in house.rooms
-        for middle in _along_walls(room.polygon_m)
-    ]
-    shown = [_is_occupied(seen, point) for point in points]
-    known = [value for value in shown if value is not None]
-    share = sum(known) / len(known) if known else 0.0
-    if len(known) < len(points) / 2 or share < MAP_SHARE:
-        where = options.navigation.map
-        raise PlannerError(
-            f"{options.name}: the map on {where} does not show {house.name}: {share:.0%} of its "
-            f"walls are there; is another map loaded, or is frames.map_in_house wrong?"
-        )
-
-
-def _along_walls(polygon: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Points along the walls of a room, half a metre apart."""
-    points = []
-    for (x0, y0), (x1, y1) in zip(polygon, (*polygon[1:], polygon[0]), strict=True):
-        count = max(1, int(math.hypot(x1 - x0, y1 - y0) / 0.5))
-        shares = ((number + 0.5) / count for number in range(count))
-        points += [(x0 + s * (x1 - x0), y0 + s * (y1 - y0)) for s in shares]
-    return points
-
-
-def _is_occupied(seen: FloorMap, point: Vec3) -> bool | None:
-    """Whether something is near a point; None where the map knows nothing."""
-    x, y, _ = seen.origin.inverse().apply(point)
-    column, row = int(x // seen.cell_m), int(y // seen.cell_m)
-    rows, columns = seen.cells.shape
-    if not (0 <= row < rows and 0 <= column < columns):
-        return None
-    near = max(1, round(MAP_REACH_M / seen.cell_m))
-    square = seen.cells[
-        max(0, row - near) : row + near + 1, max(0, column - near) : column + near + 1
-    ]
-    if not np.any(square >= 0):
-        return None
-    return bool(np.any(square >= _NO_WALL))

@@ -105,7 +105,7 @@ def points_of(frame: CameraFrame, target_m: Vec3) -> FloatArray:
     )
     placed = points @ frame.pose.rotation().T + np.array(frame.pose.position_m)
     near = np.abs(placed - np.array(target_m)).max(axis=1) <= AROUND_M
-    return placed[near]
+    return np.asarray(placed[near])
 
 
 def standing_at(frame: CameraFrame, target_m: Vec3, tolerance_m: float = 0.0) -> Standing:
@@ -173,7 +173,7 @@ def _nearest_part(points: FloatArray, target_m: Vec3, within_m: float) -> FloatA
             return None
         part = points[of_point == of_point[index]]
         if len(part) >= 10:
-            return part
+            return np.asarray(part)
     return None
 
 

@@ -191,7 +191,8 @@ class Model:
         def error(values: FloatArray) -> FloatArray:
             optical = self.optical({**joints, **dict(zip(names, values, strict=True))})
             seen = np.array(optical.inverse().apply(point_m))
-            return seen / max(float(np.linalg.norm(seen)), 1e-6) - np.array([0.0, 0.0, 1.0])
+            straight = np.array([0.0, 0.0, 1.0])
+            return np.asarray(seen / max(float(np.linalg.norm(seen)), 1e-6) - straight)
 
         best: tuple[float, FloatArray] | None = None
         for first in (np.array([joints.get(n, 0.0) for n in names]), np.zeros(len(names))):

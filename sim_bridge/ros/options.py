@@ -114,6 +114,10 @@ class Arm(FileModel):
         """All joints, in the order of the controllers."""
         return tuple(name for each in self.controllers for name in each.joints)
 
+    def parts(self, joint: str) -> tuple[str, ...]:
+        """The joints of the description for which a joint of a controller stands."""
+        return self.shared.get(joint, (joint,))
+
     @property
     def grip_in_tip(self) -> Pose:
         """The gripper in the link `tip`: x out of it, y along which it closes."""
@@ -255,3 +259,7 @@ class RosOptions(FileModel):
 def default_ros() -> RosOptions:
     """The shipped settings: the emulated robot's."""
     return read_model(config_dir() / "ros.yaml", RosOptions)
+
+
+# The name that all nodes above give the camera that the memory uses.
+CAMERA = "hand"

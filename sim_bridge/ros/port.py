@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.world.geometry import Pose
-from planner.world.observation import CameraFrame
+from sim_bridge.external.readings import RobotReadings
 from sim_bridge.ros.grasps import Grasp, Standing
 from sim_bridge.ros.options import Controller
 
@@ -86,49 +86,25 @@ class FloorMap:
 
 
 @dataclass(frozen=True, slots=True)
-class Readings:
-    """The newest of everything that the robot says of itself.
+class RobotState:
+    """What the robot says of itself besides its motion and its pictures.
 
     Attributes:
-        now_s: when they were read, on the port's clock.
-        base: its base in its map frame; None = /tf does not tell.
-        odometry: its base in the odometry frame.
-        tip: the link `arm.tip` in its base.
-        heard_s: receipt of the newest odometry, on the port's clock; -inf = never.
-        linear_m_s, angular_rad_s: of the base, measured.
-        joints: positions by name, rad or m.
-        optical: the camera's optical frame in the base.
         battery: 0 to 1; None = unknown.
         map: the newest floor map; None = none.
         servers: whether each action server that the settings name is there, by name.
         wrong: the last unusable message, and why; empty for none.
     """
 
-    now_s: float
-    base: Pose | None = None
-    odometry: Pose | None = None
-    tip: Pose | None = None
-    heard_s: float = -math.inf
-    linear_m_s: float = 0.0
-    angular_rad_s: float = 0.0
-    joints: Mapping[str, float] = field(default_factory=dict)
-    optical: Pose | None = None
     battery: float | None = None
     map: FloorMap | None = None
     servers: Mapping[str, bool] = field(default_factory=dict)
     wrong: str = ""
 
-
-@dataclass(frozen=True, slots=True)
-class Shot:
-    """A picture: the time of day at which it was taken, the base in the robot's map then.
-
-    `frame.pose` is the optical frame in the base.
-    """
-
-    stamp_s: float
-    base: Pose
-    frame: CameraFrame
+    @property
+    def missing(self) -> list[str]:
+        """The servers that are not there."""
+        return [name for name, there in self.servers.items() if not there]
 
 
 # Positions of joints, and when they are due, seconds from the start.
@@ -146,13 +122,16 @@ class RobotPort(Protocol):
         """
 
     def now_s(self) -> float:
-        """A steady clock."""
+        """The time of day when it began, and a steady clock from then on."""
 
-    def readings(self) -> Readings:
-        """The newest readings."""
+    def readings(self) -> RobotReadings:
+        """What was heard of its motion and its pictures."""
 
-    def shot(self) -> Shot | str:
-        """The newest picture whose frames are known, or why there is none."""
+    def state(self) -> RobotState:
+        """What else was heard."""
+
+    def alive(self) -> None:
+        """Tells the watchdog that the caller is alive."""
 
     def navigate(self, goal: Pose) -> Errand:
         """Sends Nav2 to a pose of the robot's map."""

@@ -35,7 +35,7 @@ class Watchdog:
         moves = [nav.navigate, *(each.action for each in options.controllers)]
         if arm.method is ArmMethod.MOVEIT:
             moves.append(arm.move_action)
-        self._cancels = [
+        self._cancels: list[Any] = [
             self._node.create_client(CancelGoal, f"{name}/_action/cancel_goal") for name in moves
         ]
         kind = TwistStamped if nav.stamped else Twist
