@@ -11,6 +11,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import yaml
+
 from planner.bringup import NodeSpec, node_list
 from planner.bringup_arguments import ARGUMENTS, Arguments
 from planner.demo_answers import TypedAnswers
@@ -20,6 +22,7 @@ from planner.parts.kinds import BACKENDS
 from planner.replay.bag_check import check_bag
 from planner.up import require_files, run_nodes
 from planner.world.errors import PlannerError
+from planner.world.share import config_dir
 
 DEFAULT_TASK = "demo_dinner"
 DEFAULT_HOUSE = "train_3"
@@ -123,7 +126,9 @@ def run(args: argparse.Namespace) -> int:
     if args.no_pictures and args.record_full:
         raise PlannerError("--no-pictures contradicts --record-full")
     task = args.words if args.words is not None else args.task
-    task = DEFAULT_TASK if task is None else task
+    stand_in = BACKENDS.get(args.backend).stand_in
+    default_task = DEFAULT_TASK if stand_in is None else stand_in.task
+    task = default_task if task is None else task
     in_words = args.planner != "tour" and is_instruction(task)
     name = "tour" if args.planner == "tour" else "instruction" if in_words else task
     stamp = time.strftime("%Y%m%d_%H%M%S")
@@ -139,6 +144,9 @@ def run(args: argparse.Namespace) -> int:
         "pace": args.pace,
     }
     given |= {"model": args.model, "model_url": args.model_url}
+    if stand_in is not None:
+        given |= {"agents": "1", "memory": stand_in.memory, "pace": "1"}
+        given["safety_config"] = str(_without_approvals(output))
     if args.no_pictures:
         given["record_images"] = "none"
     if args.console:
@@ -147,7 +155,7 @@ def run(args: argparse.Namespace) -> int:
         given["house"] = args.house
     elif in_words:
         # A person, too: robots can switch and wash nothing.
-        agents = IN_WORDS_AGENTS if args.agents == "0" else args.agents
+        agents = IN_WORDS_AGENTS if given["agents"] == "0" else given["agents"]
         given |= {"house": args.house, "instruction": task, "narrate": "true", "agents": agents}
         given["answers"] = ";".join(args.answer)
     else:
@@ -155,6 +163,10 @@ def run(args: argparse.Namespace) -> int:
     arguments = Arguments.from_text(given)
     require_files(arguments, episode_argument="task")
     specs = node_list(arguments)
+    beside: dict[str, list[str]] = {}
+    if stand_in is not None:
+        specs = tuple(map(_judged_by_truth, specs))
+        beside = _robot_and_operator(stand_in.command, arguments)
     typed = None
     if in_words and sys.stdin is not None and sys.stdin.isatty():
         typed = TypedAnswers(sys.stdin, sys.stdout, len(args.answer))
@@ -164,8 +176,38 @@ def run(args: argparse.Namespace) -> int:
     print(f"demo: {name}, {speed} (ARGS=--pace=N changes that); log: {log}", flush=True)
     last_line = LastLine()
     story = partial(_story, log, last_line, typed)
-    status = run_nodes(specs, story, stopped_status=EXIT_INTERRUPTED)
+    status = run_nodes(specs, story, stopped_status=EXIT_INTERRUPTED, beside=beside)
     return last_line.finish(output, status)
+
+
+def _without_approvals(output: Path) -> Path:
+    """The shipped safety rules, but nobody is asked about the stand-in's hand; returns the file."""
+    rules: dict[str, object] = yaml.safe_load(
+        (config_dir() / "safety.yaml").read_text(encoding="utf-8")
+    )
+    rules["approval"] = {"where": "never"}
+    output.mkdir(parents=True, exist_ok=True)
+    file = output / "safety.yaml"
+    file.write_text(yaml.safe_dump(rules), encoding="utf-8")
+    return file
+
+
+def _judged_by_truth(spec: NodeSpec) -> NodeSpec:
+    """The evaluator reads the true world, which a stand-in publishes as a simulator does."""
+    if spec.name != "evaluator":
+        return spec
+    return replace(spec, parameters={**spec.parameters, "world": "simulated"})
+
+
+def _robot_and_operator(command: str, arguments: Arguments) -> dict[str, list[str]]:
+    """The processes around our nodes: the stand-in of the robot, and who enables it."""
+    world = {"--house": arguments.house, "--episode": arguments.episode}
+    words = [word for name, value in world.items() if value for word in (name, value)]
+    agent = "agent_0"
+    return {
+        "robot": [command, *words, "--seed", str(arguments.seed), "--truth"],
+        "operator": ["operate", agent, "claim", "power_on", "stand"],
+    }
 
 
 def _waits_for_typing(spec: NodeSpec) -> NodeSpec:

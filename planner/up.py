@@ -124,6 +124,7 @@ def run_nodes(
     open_log: Callable[[], Write] | None = None,
     *,
     stopped_status: int = EXIT_OK,
+    beside: Mapping[str, Sequence[str]] | None = None,
 ) -> int:
     """Runs nodes as child processes.
 
@@ -132,6 +133,8 @@ def run_nodes(
         open_log: makes the function that takes each line of their output with the name of its
             source; the default writes everything to standard output.
         stopped_status: returned for a run that was asked to stop.
+        beside: commands of `planner` to run, too, by the name of their lines: started before the
+            nodes and not again; one that fails ends the run.
 
     Returns:
         The supervisor's status; see `Supervisor.run`. `EXIT_CONFIGURATION` if another bridge has
@@ -154,10 +157,15 @@ def run_nodes(
             return EXIT_CONFIGURATION
     warm = can_fork(environment)
     with tempfile.TemporaryDirectory(prefix="planner-") as folder:
-        commands = [_command(spec, environment, Path(folder), warm=warm) for spec in specs]
+        commands = [
+            Command(name, [sys.executable, "-m", "planner.cli", *words], environment, respawn=False)
+            for name, words in (beside or {}).items()
+        ]
+        commands += [_command(spec, environment, Path(folder), warm=warm) for spec in specs]
         if warm:
             load_common()
-        write = open_log() if open_log else log_writer([spec.name for spec in specs], sys.stdout)
+        names = [command.name for command in commands]
+        write = open_log() if open_log else log_writer(names, sys.stdout)
         return Supervisor(commands, write, stopped_status=stopped_status).run()
 
 
