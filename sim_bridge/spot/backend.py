@@ -195,7 +195,7 @@ class SpotBackend:
         if self._workers is None:
             watch.forget()
             watch.refresh()
-            watch.localisation.update()
+            watch.localisation.update(watch.state.odometry)
             if not self.simulated:
                 self._workers = WorkerThreads(
                     watch, self.motion, self._cameras.look, watch.tidy, self._on_answer

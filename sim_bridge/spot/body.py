@@ -28,7 +28,8 @@ class BodyState:
     """The robot at one instant.
 
     Attributes:
-        odometry: `base_link` (the body projected upright onto the ground) in the odometry frame.
+        odometry: `base_link` (the body projected upright onto the ground) in the odometry frame,
+            whose origin is where the body was when the robot was switched on, not the ground.
         body_height_m: of the SDK's body frame above the ground.
         hand: the hand in `base_link`.
         battery: state of charge, 0 to 1.
@@ -67,7 +68,9 @@ def read_state(state: Any) -> BodyState:
     kinematic = state.kinematic_state
     tree = kinematic.transforms_snapshot
     body = pose_in(tree, "odom", "body")
-    base = body.on_ground()
+    ground_m = pose_in(tree, "odom", "gpe").position_m[2]
+    x, y, height_m = body.position_m
+    base = Pose.planar(x, y, body.yaw_rad, ground_m)
     velocity = kinematic.velocity_of_body_in_odom
     heading = base.yaw_rad
     forward = velocity.linear.x * math.cos(heading) + velocity.linear.y * math.sin(heading)
@@ -90,7 +93,7 @@ def read_state(state: Any) -> BodyState:
     charged = power.HasField("locomotion_charge_percentage")
     return BodyState(
         odometry=base,
-        body_height_m=body.position_m[2],
+        body_height_m=height_m - ground_m,
         hand=base.inverse().compose(pose_in(tree, "odom", "hand")),
         linear_m_s=math.copysign(speed, forward) if speed else 0.0,
         angular_rad_s=float(velocity.angular.z),

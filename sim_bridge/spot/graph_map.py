@@ -17,6 +17,10 @@ from planner.world.geometry import Pose, Vec3
 from sim_bridge.safety.options import Zone
 from sim_bridge.spot.convert import pose_of
 from sim_bridge.spot.layout import Fiducial
+from sim_bridge.spot.marker_fit import Pair, align, contradiction, name_markers
+
+# Uncertainty of an anchored marker together with that of the tape measure.
+_ANCHORED_M, _ANCHORED_RAD = 0.05, 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +60,11 @@ class GraphMap:
 def read_graph(
     folder: Path, fiducials: Sequence[Fiducial], zones: Sequence[Zone], margin_m: float
 ) -> GraphMap:
-    """Reads a map and aligns it with the layout by their common markers.
+    """Reads a map and aligns it with the layout by all their common markers.
 
     Raises:
-        FileError: if it cannot be read, has no anchoring, shares no marker with the layout, goes
-            over stairs (rule 10) or past a keep-out zone (rule 11).
+        FileError: if it cannot be read, has no anchoring, shares no marker with the layout or
+            contradicts it, goes over stairs (rule 10) or past a keep-out zone (rule 11).
     """
     path = folder / "graph"
     graph = _parse(path, map_pb2.Graph)
@@ -84,9 +88,26 @@ def read_graph(
 
 def _seed_in_map(path: Path, graph: Any, fiducials: Sequence[Fiducial]) -> Pose:
     known = {str(fiducial.tag): fiducial for fiducial in fiducials}
-    for anchored in graph.anchoring.objects:
-        if anchored.id in known:
-            return known[anchored.id].in_map.compose(pose_of(anchored.seed_tform_object).inverse())
+    pairs = [
+        Pair(
+            known[each.id].tag,
+            pose_of(each.seed_tform_object),
+            known[each.id].in_map,
+            _ANCHORED_M,
+            _ANCHORED_RAD,
+        )
+        for each in graph.anchoring.objects
+        if each.id in known
+    ]
+    text = contradiction(pairs)
+    if text:
+        raise FileError(path, "anchoring.objects", text)
+    seed = align(pairs)
+    if seed is not None:
+        return seed
+    if pairs:
+        text = f"{name_markers(pairs)} of the map lies flat, so that its direction is unknown"
+        raise FileError(path, "anchoring.objects", text)
     wanted = ", ".join(sorted(known)) or "none"
     seen = ", ".join(sorted(a.id for a in graph.anchoring.objects)) or "none"
     raise FileError(

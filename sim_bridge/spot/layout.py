@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated as Constrained
 from typing import Literal
 
+import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
 from planner.world.catalogue import Catalogue, default_catalogue
@@ -35,7 +36,13 @@ _MARKER_HEIGHT_M = (0.1, 2.0)
 
 
 class Fiducial(FileModel):
-    """A marker at a known pose in the map; its frame as in the SDK."""
+    """A marker that hangs upright in the map.
+
+    Attributes:
+        tag: its number.
+        position_m: its centre.
+        yaw_rad: the direction that the printed page faces, from the wall into the room: 0 is +x.
+    """
 
     tag: Constrained[int, Field(ge=0)]
     position_m: Vec3
@@ -43,9 +50,10 @@ class Fiducial(FileModel):
 
     @property
     def in_map(self) -> Pose:
-        """The marker's frame in the map."""
-        x, y, z = self.position_m
-        return Pose.planar(x, y, self.yaw_rad, z)
+        """The page's frame in the map as the SDK defines it: x up, y left, z out of the page."""
+        cos, sin = math.cos(self.yaw_rad), math.sin(self.yaw_rad)
+        columns = np.array([[0.0, sin, cos], [0.0, -cos, sin], [1.0, 0.0, 0.0]])
+        return Pose.from_matrix(np.array(self.position_m), columns)
 
 
 class LayoutRoom(FileModel):

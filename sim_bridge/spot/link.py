@@ -26,12 +26,7 @@ from bosdyn.client.exceptions import LeaseUseError, TimedOutError
 from bosdyn.client.fault import FaultClient
 from bosdyn.client.image import ImageClient, build_image_request
 from bosdyn.client.keepalive import KeepaliveClient
-from bosdyn.client.lease import (
-    Lease,
-    LeaseClient,
-    NotActiveLeaseError,
-    ResourceAlreadyClaimedError,
-)
+from bosdyn.client.lease import Lease, LeaseClient, NotActiveLeaseError, ResourceAlreadyClaimedError
 from bosdyn.client.manipulation_api_client import ManipulationApiClient
 from bosdyn.client.power import PowerClient
 from bosdyn.client.robot_command import RobotCommandBuilder, RobotCommandClient
@@ -45,6 +40,7 @@ from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.spot.address import RobotAddress
 from sim_bridge.spot.advice import LINK_ERRORS, SDK_ERRORS
 from sim_bridge.spot.connection import Channel, Connection
+from sim_bridge.spot.convert import seconds_of
 from sim_bridge.spot.keepalive_policy import KeepalivePolicy
 from sim_bridge.spot.lease_book import LeaseEntry, body_entry
 from sim_bridge.spot.permit import Permit, WithdrawnError
@@ -221,12 +217,14 @@ class SpotLink:
             lambda: self._states.get_robot_state(timeout=self._safety.timeouts.state_s)
         )
 
-    def markers(self) -> list[Any]:
-        """The fiducials that the robot detects."""
-        found = self.call(
+    def markers(self) -> list[tuple[Any, float]]:
+        """The fiducials that the robot detected of late, each with its age in seconds."""
+        answer = self.call(
             lambda: self._objects.list_world_objects(timeout=self._safety.timeouts.state_s)
         )
-        return [o for o in found.world_objects if o.HasField("apriltag_properties")]
+        now_s = seconds_of(answer.header.response_timestamp)
+        found = [o for o in answer.world_objects if o.HasField("apriltag_properties")]
+        return [(o, now_s - seconds_of(o.acquisition_time)) for o in found]
 
     def images(self, names: list[str], quality: int) -> list[Any]:
         """Pictures of one moment."""

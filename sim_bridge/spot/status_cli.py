@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         state = read_state(link.state())
         owner = link.lease_book().owner
-        tags = sorted(marker.apriltag_properties.tag_id for marker in link.markers())
+        tags = sorted(marker.apriltag_properties.tag_id for marker, _ in link.markers())
     except SDK_ERRORS as error:
         raise PlannerError(f"spot at {where.address}:{where.port}: {advice(error)}") from error
     finally:

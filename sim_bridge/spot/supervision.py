@@ -141,7 +141,7 @@ class Supervision:
         if self.stopper is not None:
             self.link.keep_warm()
         if self.localisation.due:
-            self.attempt(self.localisation.update)
+            self.attempt(lambda: self.localisation.update(self.state.odometry))
         if now_s - self._compared_s >= self.safety.link.compare_clocks_s:
             self._compared_s = now_s
             self._compare_clocks()
@@ -199,6 +199,8 @@ class Supervision:
         faults = state.faults
         if self._clock_jumped:
             faults = (*faults, Fault("the robot's clock jumped; claim it again", "CLOCK", True))
+        if self.localisation.trouble:
+            faults = (*faults, Fault(self.localisation.trouble, "LOCALISATION", True))
         return Health(
             age_s=max(0.0, self.link.now_s() - self.good_s),
             epoch=self._entry.epoch,
@@ -350,6 +352,7 @@ class Supervision:
     def _begin(self, get_lease: Callable[[], None]) -> None:
         get_lease()
         self.attempt(self._read_lease)
+        self.localisation.forget_the_way()
         graph = self.localisation.graph
         if graph is not None:
             try:
@@ -357,7 +360,7 @@ class Supervision:
             except PlannerError:
                 self.link.release()
                 raise
-            self.localisation.update()
+            self.localisation.update(self.state.odometry)
         self._clock_jumped = False
 
     def halt(self, answer_s: float | None = None) -> None:

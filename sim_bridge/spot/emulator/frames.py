@@ -7,7 +7,7 @@ from typing import Any
 from planner.world.geometry import Pose
 from sim_bridge.spot.convert import fill_tree
 from sim_bridge.spot.emulator.cameras import SENSORS
-from sim_bridge.spot.emulator.house_world import BODY_HEIGHT_M
+from sim_bridge.spot.emulator.house_world import BODY_HEIGHT_M, LYING_HEIGHT_M
 from sim_bridge.spot.emulator.machine import Machine, Posture
 
 ODOM, VISION, BODY, HAND = "odom", "vision", "body", "hand"
@@ -15,16 +15,19 @@ FLAT_BODY, GROUND, FEET = "flat_body", "gpe", "feet_center"
 WRIST = "link_wr1"
 # The wrist's last joint relative to the hand frame.
 WRIST_IN_HAND = Pose((-0.195, 0.0, 0.0))
+# Both frames begin at the body where the robot was switched on and drift apart; a program that
+# takes one for the other must not get away with it.
+VISION_IN_ODOM = Pose.planar(0.3, -0.2, 0.4, 0.05)
 
 
 def body_in_base(machine: Machine) -> Pose:
     """The SDK's body frame, at the centre of the trunk, in `base_link` on the ground."""
     standing = machine.posture in (Posture.STANDING, Posture.SITTING_DOWN)
-    return Pose((0.0, 0.0, BODY_HEIGHT_M if standing else 0.2))
+    return Pose((0.0, 0.0, BODY_HEIGHT_M if standing else LYING_HEIGHT_M))
 
 
 def odom_in_map(machine: Machine) -> Pose:
-    """Odometry starts where the robot was switched on."""
+    """Odometry starts at the body's pose where the robot was switched on."""
     return machine.world.boot
 
 
@@ -41,11 +44,11 @@ def tree(machine: Machine) -> dict[str, tuple[str, Pose]]:
     found = {
         BODY: ("", upright),
         ODOM: (BODY, odom_in_body),
-        VISION: (BODY, odom_in_body),
+        VISION: (BODY, odom_in_body.compose(VISION_IN_ODOM)),
         # The body of an emulated robot never tilts.
         FLAT_BODY: (BODY, upright),
-        # The floor of every house is level, under the feet.
-        GROUND: (ODOM, base_in_odom),
+        # The floor of every house is level, under the feet; turned as odometry is.
+        GROUND: (ODOM, Pose(base_in_odom.position_m)),
         FEET: (BODY, to_body),
         HAND: (BODY, hand_in_body),
         WRIST: (BODY, wrist_in_body),
@@ -68,10 +71,13 @@ def in_map(machine: Machine, frame: str, pose: Pose) -> Pose:
     Raises:
         KeyError: for an unknown frame.
     """
-    if frame in (ODOM, VISION):
-        return odom_in_map(machine).compose(pose)
-    base = machine.world.base
-    if frame in ("base_link", GROUND, FEET):
+    odom, base = odom_in_map(machine), machine.world.base
+    if frame == ODOM:
+        return odom.compose(pose)
+    if frame == VISION:
+        return odom.compose(VISION_IN_ODOM).compose(pose)
+    if frame in ("base_link", FEET):
         return base.compose(pose)
-    _, in_body = tree(machine)[frame]
-    return base.compose(body_in_base(machine)).compose(in_body).compose(pose)
+    parent, found = tree(machine)[frame]
+    of_parent = odom if parent == ODOM else base.compose(body_in_base(machine))
+    return of_parent.compose(found).compose(pose)

@@ -32,7 +32,8 @@ from sim_bridge.embedded.views import Images, View, intrinsics_of
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.spot.emulator import cameras
 
-BODY_HEIGHT_M = 0.52
+# Height of the body's frame above the floor, standing and lying.
+BODY_HEIGHT_M, LYING_HEIGHT_M = 0.52, 0.2
 # Smaller than the planner's radius: the legs may come closer than planned paths do.
 _SOLID_RADIUS_M = 0.15
 HANDLE_NEAR_M = 0.3
@@ -88,7 +89,7 @@ class HouseWorld:
         self._scene = Scene(world, spec, default_catalogue())
         self._rng = np.random.default_rng([seed, 5])
         self.lift_m, self.no_go = 0.0, []
-        self.boot = self.base
+        self.boot_here()
 
     @property
     def world(self) -> KinematicWorld:
@@ -110,6 +111,10 @@ class HouseWorld:
     def base(self) -> Pose:
         """The robot's `base_link` in the map."""
         return Pose.planar(self.agent.x_m, self.agent.y_m, self.agent.yaw_rad)
+
+    def boot_here(self) -> None:
+        """Switches the robot on where it lies; `boot` is its body in the map then."""
+        self.boot = self.base.compose(Pose((0.0, 0.0, LYING_HEIGHT_M)))
 
     @property
     def scene(self) -> Scene:

@@ -15,6 +15,7 @@ from shapely.geometry import Polygon
 
 from planner.world.geometry import Pose
 from sim_bridge.spot.emulator.clock import Clock
+from sim_bridge.spot.emulator.fiducials import FIDUCIAL, FIDUCIAL_IN_MAP, Marker
 from sim_bridge.spot.emulator.house_world import Handle, HouseWorld
 from sim_bridge.spot.emulator.keepalive_state import Endpoint, Policy
 from sim_bridge.spot.emulator.lease_book import LeaseBook
@@ -95,6 +96,8 @@ class Machine:
     grasp: Grasp | None = None
     held_handle: Handle | None = None
     pull: Pull | None = None
+    # Markers that the robot sees, wherever it is.
+    markers: list[Marker] = field(default_factory=lambda: [Marker(FIDUCIAL, FIDUCIAL_IN_MAP)])
     # Docks by number, with their positions in the map; and the dock that the robot is on, 0 for
     # none.
     docks: dict[int, tuple[float, float]] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from bosdyn.api.graph_nav import map_pb2
 
 from planner.world.geometry import Pose
 from sim_bridge.spot.convert import pose_message, pose_of
-from sim_bridge.spot.emulator.world_object_service import FIDUCIAL, FIDUCIAL_IN_MAP
+from sim_bridge.spot.emulator.fiducials import FIDUCIAL, FIDUCIAL_IN_MAP
 
 
 class RecordedGraph:

@@ -14,11 +14,11 @@ from bosdyn.api.graph_nav import map_pb2, map_processing_pb2, recording_pb2
 from planner.world.geometry import Pose
 from sim_bridge.spot.convert import pose_message, set_stamp
 from sim_bridge.spot.emulator import frames
+from sim_bridge.spot.emulator.fiducials import FIDUCIAL, FIDUCIAL_IN_MAP
 from sim_bridge.spot.emulator.graph_map_service import map_lease
 from sim_bridge.spot.emulator.machine import Machine
 from sim_bridge.spot.emulator.recorded_graph import RecordedGraph
 from sim_bridge.spot.emulator.service import Handler
-from sim_bridge.spot.emulator.world_object_service import FIDUCIAL, FIDUCIAL_IN_MAP
 
 # Loop closure joins waypoints that are this close.
 _LOOP_M = 2.0

@@ -79,8 +79,12 @@ def _kinematics(machine: Machine, kinematic: Any, stamp_s: float) -> None:
     set_stamp(kinematic.acquisition_timestamp, stamp_s)
     frames.fill(kinematic.transforms_snapshot, machine)
     agent = machine.world.agent
-    heading = frames.odom_in_map(machine).inverse().compose(machine.world.base).yaw_rad
-    for velocity in (kinematic.velocity_of_body_in_odom, kinematic.velocity_of_body_in_vision):
+    in_odom = frames.odom_in_map(machine).inverse().compose(machine.world.base)
+    in_vision = frames.VISION_IN_ODOM.inverse().compose(in_odom)
+    for velocity, heading in (
+        (kinematic.velocity_of_body_in_odom, in_odom.yaw_rad),
+        (kinematic.velocity_of_body_in_vision, in_vision.yaw_rad),
+    ):
         velocity.linear.x = agent.linear_m_s * math.cos(heading)
         velocity.linear.y = agent.linear_m_s * math.sin(heading)
         velocity.angular.z = agent.angular_rad_s

@@ -1,4 +1,4 @@
-"""World objects: the marker, the docks, no-go regions, and objects added by clients."""
+"""World objects: the markers, the docks, no-go regions, and objects added by clients."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from shapely.geometry import Polygon
 from planner.world.geometry import Pose
 from sim_bridge.spot.convert import fill_tree, pose_of, seconds_of, set_stamp
 from sim_bridge.spot.emulator import frames
+from sim_bridge.spot.emulator.fiducials import Marker
 from sim_bridge.spot.emulator.machine import Machine
 from sim_bridge.spot.emulator.service import Handler
 
-# A marker on a wall at the map's origin, by which clients localise.
-FIDUCIAL, FIDUCIAL_IN_MAP = 500, Pose((0.0, 0.0, 1.0))
-_FIDUCIAL_ID, _FIRST_DOCK_ID = 1, 2
+# Numbers of detected objects: docks from 1, markers from 1001.
+_FIRST_DOCK_ID, _FIRST_MARKER_ID = 1, 1001
+# The robot lists what it detected within this time (robot_services.md, "world-object").
+_LISTED_S = 15.0
+_CAMERA = "frontleft_fisheye"
 # Lifetime of an added object for which the client gives none.
 _LIFETIME_S = 15.0
 _REPLY = world_object_pb2.MutateWorldObjectResponse
@@ -79,7 +82,7 @@ class WorldObjects:
 
     def _list(self, machine: Machine, request: Any, response: Any) -> None:
         self._added = {n: kept for n, kept in self._added.items() if kept[1] >= machine.now_s}
-        found = [_marker(machine), *_docks(machine)]
+        found = [*_markers(machine), *_docks(machine)]
         tree = frames.tree(machine)
         added = {n: message for n, (message, _) in self._added.items()}
         added |= {n: message for n, (message, _, _) in machine.no_go.items()}
@@ -105,7 +108,8 @@ class WorldObjects:
 
 
 def _seen_ids(machine: Machine) -> set[int]:
-    return {_FIDUCIAL_ID, *(_FIRST_DOCK_ID + index for index in range(len(machine.docks)))}
+    docks = range(_FIRST_DOCK_ID, _FIRST_DOCK_ID + len(machine.docks))
+    return {*docks, *range(_FIRST_MARKER_ID, _FIRST_MARKER_ID + len(machine.markers))}
 
 
 def _next_free(machine: Machine) -> int:
@@ -124,21 +128,33 @@ def _region(machine: Machine, changed: Any) -> Polygon:
     return Polygon([middle.apply((a, b, 0.0))[:2] for a, b in ((x, y), (-x, y), (-x, -y), (x, -y))])
 
 
-def _marker(machine: Machine) -> Any:
-    found = world_object_pb2.WorldObject()
-    name = f"fiducial_{FIDUCIAL}"
-    found.id, found.name = _FIDUCIAL_ID, f"world_obj_apriltag_{FIDUCIAL}"
-    set_stamp(found.acquisition_time, machine.now_s + machine.skew_s)
+def _markers(machine: Machine) -> list[Any]:
+    """The markers detected of late; walls hide none of them."""
+    return [
+        _marker(machine, _FIRST_MARKER_ID + index, marker)
+        for index, marker in enumerate(machine.markers)
+        if marker.age_s <= _LISTED_S
+    ]
+
+
+def _marker(machine: Machine, number: int, marker: Marker) -> Any:
+    """One marker: raw pose under the camera that saw it, filtered pose under vision."""
+    name = f"fiducial_{marker.tag}"
+    found = world_object_pb2.WorldObject(id=number, name=f"world_obj_apriltag_{marker.tag}")
+    set_stamp(found.acquisition_time, machine.now_s + machine.skew_s - marker.age_s)
     tree = frames.tree(machine)
-    in_odom = frames.odom_in_map(machine).inverse().compose(FIDUCIAL_IN_MAP)
-    for frame in (name, f"filtered_{name}"):
-        tree[frame] = (frames.ODOM, in_odom)
+    camera = frames.in_map(machine, _CAMERA, Pose((0.0, 0.0, 0.0)))
+    vision = frames.in_map(machine, frames.VISION, Pose((0.0, 0.0, 0.0)))
+    tree[name] = (_CAMERA, camera.inverse().compose(marker.in_map))
+    tree[f"filtered_{name}"] = (frames.VISION, vision.inverse().compose(marker.in_map))
     fill_tree(found.transforms_snapshot, tree)
     tag = found.apriltag_properties
-    tag.tag_id, tag.dimensions.x, tag.dimensions.y = FIDUCIAL, 0.146, 0.146
+    tag.tag_id, tag.dimensions.x, tag.dimensions.y = marker.tag, 0.146, 0.146
     tag.frame_name_fiducial, tag.frame_name_fiducial_filtered = name, f"filtered_{name}"
-    good = world_object_pb2.AprilTagProperties.STATUS_OK
-    tag.fiducial_pose_status = tag.fiducial_filtered_pose_status = good
+    tag.frame_name_camera = _CAMERA
+    status = world_object_pb2.AprilTagProperties.AprilTagPoseStatus
+    tag.fiducial_pose_status = status.Value(marker.status)
+    tag.fiducial_filtered_pose_status = status.Value(marker.filtered_status)
     return found
 
 

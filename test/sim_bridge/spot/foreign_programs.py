@@ -188,7 +188,7 @@ def put_before_thing(world: HouseWorld) -> tuple[tuple[float, float], Vec3]:
             if not world.world.ground.grid(ROBOT_RADIUS_M).is_free(x, y):
                 continue
             world.world.move_agent(world.agent, x, y, yaw)
-            world.boot = world.base
+            world.boot_here()
             shares = _seen_at(world, target)
             camera = world.base.compose(world.camera("hand"))
             if shares and world.between(camera.position_m, target)[0] == thing.instance_id:

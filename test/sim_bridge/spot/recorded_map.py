@@ -15,7 +15,9 @@ from sim_bridge.spot.convert import pose_message
 
 # The map's own frame lies somewhere: it begins where the recording began.
 SEED_IN_MAP = Pose.planar(1.0, 2.0, 0.5)
-MARKER, MARKER_IN_MAP = 500, Pose((0.0, 0.0, 1.0))
+# On the wall at the origin, facing +x. Anchored as map_processing.proto defines it, as a quaternion
+# (x, y, z, w): x up, y left and z out of the page for who looks at it.
+MARKER, MARKER_IN_MAP = 500, Pose((0.0, 0.0, 1.0), (0.5**0.5, 0.0, 0.5**0.5, 0.0))
 APART_M = 0.8
 NEIGHBOURS_M = 1.8
 

@@ -14,9 +14,11 @@ pytest.importorskip("cryptography", reason="the extra `spot` is not installed")
 
 from bosdyn.api.graph_nav import map_pb2
 from recorded_map import SEED_IN_MAP, record, write
+from recorded_markers import ANCHORED, SNAPSHOTS, pose
 from spot_trial import ROBOT, emulator_of, finish, opened_corner, trouble
 
 from planner.world.errors import FileError, PlannerError
+from planner.world.geometry import Pose
 from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.backend import Handle
 from sim_bridge.control import Command
@@ -25,7 +27,7 @@ from sim_bridge.pacing import TICK_S
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.options import SafetyOptions, default_safety
 from sim_bridge.spot.backend import SpotBackend
-from sim_bridge.spot.convert import seconds_of
+from sim_bridge.spot.convert import pose_message, seconds_of
 from sim_bridge.spot.emulator.faults import TroubleKind
 from sim_bridge.spot.graph_map import read_graph
 from sim_bridge.spot.layout import Fiducial
@@ -217,6 +219,87 @@ def test_a_map_that_cannot_be_used_names_file_field_and_reason(
     with pytest.raises(FileError, match=words) as caught:
         read_graph(tmp_path, (FIDUCIAL,), zones, 0.3)
     assert caught.value.field.startswith(field)
+
+
+REAL = {tag: pose(numbers) for tag, numbers in ANCHORED.items()}
+
+
+def real_map(folder: Path) -> map_pb2.Graph:
+    """The recorded map's markers, and a waypoint where each of its snapshots was taken."""
+    graph = map_pb2.Graph()
+    for tag, page in REAL.items():
+        graph.anchoring.objects.add(id=str(tag)).seed_tform_object.CopyFrom(pose_message(page))
+    for index, shot in enumerate(SNAPSHOTS):
+        x, y, yaw = shot.body_in_seed
+        waypoint = graph.waypoints.add(id=f"w{index}", snapshot_id=f"s{index}")
+        anchor = graph.anchoring.anchors.add(id=waypoint.id)
+        anchor.seed_tform_waypoint.CopyFrom(pose_message(Pose.planar(x, y, yaw, -0.4)))
+    write(graph, folder)
+    return graph
+
+
+def measured_layout(seed_in_map: Pose, **moved_m: float) -> list[Fiducial]:
+    """The markers as a person finds them in a house whose frame is another than the map's."""
+    found = []
+    for tag, page in REAL.items():
+        in_map = seed_in_map.compose(page)
+        x, y, z = in_map.position_m
+        out = in_map.rotation()[:, 2]
+        yaw = math.atan2(out[1], out[0])
+        x += moved_m.get(f"tag_{tag}", 0.0)
+        found.append(Fiducial(tag=tag, position_m=(x, y, z), yaw_rad=yaw))
+    return found
+
+
+SEED = Pose.planar(4.0, -2.0, 1.1, 0.9)
+
+
+@pytest.mark.parametrize("only", [(318, 319, 320), (318,), (319,), (320,), (318, 319)])
+def test_a_real_robots_map_lands_where_the_layouts_markers_are(
+    tmp_path: Path, only: tuple[int, ...]
+) -> None:
+    """Any of the markers of the recorded map will do; they hang up to 12 degrees askew."""
+    real_map(tmp_path)
+    fiducials = [fiducial for fiducial in measured_layout(SEED) if fiducial.tag in only]
+    found = read_graph(tmp_path, fiducials, (), 0.3)
+    gaps_m = []
+    for index, shot in enumerate(SNAPSHOTS):
+        x, y, _ = shot.body_in_seed
+        place = found.waypoints[f"w{index}"].position_m
+        gaps_m.append(math.dist(place[:2], SEED.apply((x, y, 0.0))[:2]))
+        assert place[2] == pytest.approx(0.5, abs=0.01)
+    assert max(gaps_m) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("only", "words"),
+    [
+        (
+            (318, 319, 320),
+            r"marker 318 is 3\.00 m and 0 degrees away from where markers 319 and 320 put it",
+        ),
+        ((318, 320), r"the layout's markers 318 and 320 contradict each other by \d\.\d\d m and "),
+    ],
+)
+def test_a_layout_that_contradicts_the_map_is_refused_with_the_markers_and_the_metres(
+    tmp_path: Path, only: tuple[int, ...], words: str
+) -> None:
+    real_map(tmp_path)
+    fiducials = [f for f in measured_layout(SEED, tag_318=3.0) if f.tag in only]
+    with pytest.raises(FileError, match=words) as caught:
+        read_graph(tmp_path, fiducials, (), 0.3)
+    assert caught.value.field == "anchoring.objects"
+    assert caught.value.file == str(tmp_path / "graph")
+
+
+def test_markers_that_lie_on_the_floor_give_no_direction(tmp_path: Path) -> None:
+    graph = real_map(tmp_path)
+    del graph.anchoring.objects[:]
+    flat = graph.anchoring.objects.add(id="318")
+    flat.seed_tform_object.CopyFrom(pose_message(Pose((1.0, 0.0, 0.0))))
+    write(graph, tmp_path)
+    with pytest.raises(FileError, match="marker 318 of the map lies flat"):
+        read_graph(tmp_path, measured_layout(SEED), (), 0.3)
 
 
 def test_a_wrong_map_is_reported_before_the_robot_is_touched(
