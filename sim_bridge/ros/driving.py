@@ -120,10 +120,11 @@ def _go(robot: Robot, goal: Pose) -> Generator[Stage, None, PrimitiveResult | No
 def _stand_still(robot: Robot) -> Motion:
     until_s = robot.port.now_s() + SETTLE_S
     while robot.port.now_s() < until_s:
+        # What is heard after the goal's end.
+        yield "stopping", 1.0
         now = robot.senses.heard
         if abs(now.linear_m_s) < AT_REST_M_S and abs(now.angular_rad_s) < AT_REST_RAD_S:
             return
-        yield "stopping", 1.0
 
 
 # The head

@@ -28,7 +28,7 @@ SILENT_S = 0.7
 # The localiser corrects the map's frame at least so often.
 LOCALISED_S = 1.0
 # The share of the layout's walls that the robot's map must show, this near.
-MAP_SHARE, MAP_REACH_M = 0.5, 0.15
+MAP_SHARE, MAP_REACH_M = 0.65, 0.15
 _OCCUPIED = 50
 
 
