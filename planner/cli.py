@@ -61,6 +61,9 @@ COMMANDS: Mapping[str, Command] = {
         "planner.replay.replay_cli", "publish a bag again, or run another memory or planner over it"
     ),
     "report": Command("planner.replay.report.cli", "a page about one or more bags"),
+    "robot-emulator": Command(
+        "sim_bridge.ros.emulator.cli", "an emulated robot with Nav2, MoveIt and ros2_control"
+    ),
     "run": Command("planner.commands.run", "one episode in this process, without ROS"),
     "spot-emulator": Command(
         "sim_bridge.spot.emulator.cli", "an emulated Spot: its protocol, over TLS"

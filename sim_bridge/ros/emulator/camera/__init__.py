@@ -1,0 +1,1 @@
+"""The topics of the emulated robot's camera."""

@@ -1,0 +1,325 @@
+"""The house around the robot: what its gripper catches, pulls and drops, and its map."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.world.catalogue import default_catalogue
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.floor_grid import WALL_THICKNESS_M, FloorGrid
+from planner.world.geometry import FloatArray, Pose, Vec3, wrap_angle_rad
+from planner.world.house import House, Joint
+from planner.world.vocabulary import Relation, floor_name
+from sim_bridge.embedded.entities import Agent, Piece, Thing
+from sim_bridge.embedded.house_ground import HouseGround
+from sim_bridge.embedded.options import WorldOptions, default_options
+from sim_bridge.embedded.placing import (
+    FLOOR_PART,
+    Support,
+    find_spot,
+    floor_support,
+    support_of_thing,
+    supports_of,
+)
+from sim_bridge.embedded.world import KinematicWorld
+
+MAP_CELL_M = 0.05
+# What the finger pads cover around the grasping frame, along its x and z.
+_PAD_X_M, _PAD_Z_M = (-0.03, -0.015, 0.0, 0.015, 0.03), (-0.01, 0.0, 0.01)
+HANDLE_NEAR_M, HANDLE_GAP_M = 0.05, 0.02
+# A gripper that is this far from the handle that it holds has lost it.
+_HANDLE_LOST_M = 0.1
+_SLACK_M = 0.004
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """What is between the fingers: its width along them and its middle off theirs."""
+
+    thing: Thing
+    width_m: float
+    middle_m: float
+
+
+class GripWorld(KinematicWorld):
+    """The embedded world, in which what a robot holds is where its gripper is."""
+
+    grip = Pose((0.0, 0.0, 0.0))
+    # Of the held thing: its middle in the grasping frame, and its yaw against that frame's.
+    _held_at: Vec3 = (0.0, 0.0, 0.0)
+    _held_yaw_rad = 0.0
+
+    def remember(self, caught: Caught) -> None:
+        """Keeps how a thing lies between the fingers, which centre it."""
+        x, y, z = self.grip.inverse().apply(caught.thing.center_m)
+        self._held_at = (x, y - caught.middle_m, z)
+        self._held_yaw_rad = caught.thing.yaw_rad - _finger_yaw_rad(self.grip)
+
+    def carry(self, agent: Agent) -> None:
+        """Moves what the agent holds with its gripper. Things stay upright."""
+        self.touch(agent.name)
+        for name in agent.held:
+            thing = self.things[name]
+            x, y, z = self.grip.apply(self._held_at)
+            yaw = wrap_angle_rad(_finger_yaw_rad(self.grip) + self._held_yaw_rad)
+            self._move(thing, (x, y, max(0.0, z - thing.size_m[2] / 2), yaw), agent.room)
+
+
+def _finger_yaw_rad(grip: Pose) -> float:
+    """The direction in the map in which the fingers close, or ahead where they close upwards."""
+    turn = grip.rotation()
+    axis = turn[:, 1] if math.hypot(turn[0, 1], turn[1, 1]) > 0.5 else turn[:, 0]
+    return math.atan2(axis[1], axis[0])
+
+
+class RobotHouse:
+    """One episode's house with one robot in it."""
+
+    def __init__(
+        self,
+        house: House,
+        episode: Episode,
+        seed: int,
+        fail_grasps: float = 0.0,
+        options: WorldOptions | None = None,
+    ) -> None:
+        """Loads an episode with exactly one agent.
+
+        Raises:
+            PlannerError: if house and episode do not match, or there are more agents.
+        """
+        if len(episode.agents) != 1:
+            raise PlannerError(
+                f"{episode.title}: one robot is one agent, not {len(episode.agents)}"
+            )
+        self.ground = HouseGround(house)
+        catalogue = default_catalogue()
+        self.world = GripWorld(self.ground, episode, seed, catalogue, options or default_options())
+        self.agent = next(iter(self.world.agents.values()))
+        self._rng, self._fail_grasps = np.random.default_rng([seed, 8]), fail_grasps
+        # What slipped stays where it is until the gripper opens again.
+        self._slipped = False
+        # What the closing fingers push between them, and where the gripper was then.
+        self._between_now: tuple[Caught | None, Pose] | None = None
+        self.handle: tuple[Piece, Joint] | None = None
+        self._width_m = 0.0
+
+    @property
+    def start(self) -> Pose:
+        """Where the base stands."""
+        return Pose.planar(self.agent.x_m, self.agent.y_m, self.agent.yaw_rad)
+
+    def follow(self, base: Pose, grip: Pose) -> None:
+        """Takes the poses of base and grasping frame in the map, after either moved."""
+        self.world.grip = grip
+        x, y, _ = base.position_m
+        self.world.move_agent(self.agent, x, y, base.yaw_rad)
+        if self.handle is not None:
+            self._pull(*self.handle)
+
+    # The gripper
+
+    def obstacle_m(self, gap_m: float) -> float:
+        """The width down to which the fingers can close."""
+        if self.agent.holding is not None:
+            return self._width_m
+        if self.handle is not None:
+            return HANDLE_GAP_M
+        caught = self._pushed(gap_m)
+        if caught is not None:
+            return caught.width_m
+        return HANDLE_GAP_M if self._handle_near() is not None else 0.0
+
+    def closed(self, gap_m: float) -> None:
+        """The fingers stand on what is between them: now they hold it, unless it slips."""
+        if self.agent.holding is not None or self.handle is not None or self._slipped:
+            return
+        caught = self._pushed(gap_m)
+        if caught is None:
+            self.handle = self._handle_near()
+        elif self._fail_grasps > 0 and float(self._rng.random()) < self._fail_grasps:
+            self._slipped = True
+        else:
+            self._width_m = caught.width_m
+            self.world.remember(caught)
+            self.world.take(self.agent, caught.thing)
+
+    def opened(self, gap_m: float) -> None:
+        """The fingers are this wide apart: what does not fill them falls."""
+        if self.agent.holding is not None and gap_m > self._width_m + _SLACK_M:
+            self._drop()
+        if gap_m > HANDLE_GAP_M + _SLACK_M:
+            self.handle = None
+        self._slipped, self._between_now = False, None
+
+    def _pushed(self, gap_m: float) -> Caught | None:
+        """What is between the fingers, and stays so while they close, wherever it lies."""
+        if self._slipped:
+            return None
+        grip, known = self.world.grip, self._between_now
+        if (
+            known is None
+            or known[0] is None
+            or math.dist(known[1].position_m, grip.position_m) > 0.005
+        ):
+            known = self._between_now = (self._between(gap_m), grip)
+        return known[0]
+
+    def _between(self, gap_m: float) -> Caught | None:
+        """The thing that lies between the fingers and fits; the nearest of several."""
+        grip, world = self.world.grip, self.world
+        found: list[tuple[float, Caught]] = []
+        for thing in world.things.values():
+            away = math.dist(thing.center_m, grip.position_m)
+            reach = math.hypot(*thing.size_m) / 2 + 0.1
+            if away > reach or thing.relation is Relation.HELD or world.is_enclosed(thing):
+                continue
+            pieces = [s for x in _PAD_X_M for z in _PAD_Z_M for s in _along(grip, thing, x, z)]
+            inner = [(a, b) for a, b in pieces if b > -gap_m / 2 and a < gap_m / 2]
+            low = min((a for a, _ in inner), default=-math.inf)
+            high = max((b for _, b in inner), default=math.inf)
+            if low > -gap_m / 2 - _SLACK_M and high < gap_m / 2 + _SLACK_M:
+                found.append((away, Caught(thing, high - low, (low + high) / 2)))
+        return min(found, key=lambda each: each[0])[1] if found else None
+
+    # Doors and drawers
+
+    def _handle_near(self) -> tuple[Piece, Joint] | None:
+        at = self.world.grip.position_m
+        near = (
+            (math.dist(piece.handle(joint), at), piece, joint)
+            for piece in self.world.pieces.values()
+            for joint in piece.record.joints
+        )
+        best = min(near, key=lambda each: each[0], default=None)
+        return (best[1], best[2]) if best is not None and best[0] <= HANDLE_NEAR_M else None
+
+    def _pull(self, piece: Piece, joint: Joint) -> None:
+        """Moves the joint so that its handle is as near to the gripper as it can be."""
+        at = np.array(self.world.grip.position_m)
+        opening = piece.opening[joint.name]
+        for _ in range(4):
+            here = np.array(piece.to_map(joint.moved(joint.handle, opening)))
+            ahead = np.array(piece.to_map(joint.moved(joint.handle, opening + 1e-3)))
+            way = (ahead - here) / 1e-3
+            opening += float(way @ (at - here) / max(way @ way, 1e-9))
+            opening = min(max(opening, 0.0), 1.0)
+        if abs(opening - piece.opening[joint.name]) > 1e-5:
+            self.world.set_opening(piece, joint.name, opening)
+        if math.dist(piece.handle(joint), self.world.grip.position_m) > _HANDLE_LOST_M:
+            self.handle = None
+
+    # Dropping
+
+    def _drop(self) -> None:
+        """Lets go: the thing comes to rest on or in the highest that is below it."""
+        world, agent = self.world, self.agent
+        name = agent.holding
+        if name is None:
+            return
+        thing = world.things[name]
+        center = thing.center_m
+        for support in self._below(thing):
+            spot = find_spot(world, agent, thing, support, center, None)
+            if spot is not None:
+                world.put(agent, support.parent, support.part, support.relation, spot.pose)
+                return
+        room = world.house.room_at(center[0], center[1], guess=agent.room) or agent.room
+        pose = (center[0], center[1], 0.0, thing.yaw_rad)
+        world.put(agent, floor_name(str(room)), FLOOR_PART, Relation.ON, pose)
+
+    def _below(self, thing: Thing) -> list[Support]:
+        world, center = self.world, thing.center_m
+        carried = world.with_load(thing)
+        supports: list[Support] = []
+        for piece in world.pieces.values():
+            supports += supports_of(piece, Relation.ON)
+            hollows = supports_of(piece, Relation.WITHIN)
+            is_open = [piece.is_open(hollow) for hollow in piece.record.interiors]
+            supports += list(itertools.compress(hollows, is_open))
+        for other in world.things.values():
+            if all(other is not each for each in carried) and not world.is_enclosed(other):
+                for relation in (Relation.ON, Relation.WITHIN):
+                    part = support_of_thing(world, other, relation)
+                    supports += [part] if part is not None else []
+        under = [s for s in supports if s.owner is not None and _is_under(s, center, thing.z_m)]
+        under.sort(key=lambda s: _height_m(s), reverse=True)
+        floor = floor_support(world, (center[0], center[1], 0.0))
+        return [*under, floor] if floor is not None else under
+
+
+def _height_m(support: Support) -> float:
+    owner = support.owner
+    return owner.to_map(support.center)[2] if owner is not None else 0.0
+
+
+def _is_under(support: Support, center: Vec3, bottom_m: float) -> bool:
+    owner = support.owner
+    if owner is None:
+        return False
+    x, y, z = owner.to_local((center[0], center[1], bottom_m))
+    cx, cy, cz = support.center
+    return (
+        abs(x - cx) <= support.size[0] / 2
+        and abs(y - cy) <= support.size[1] / 2
+        and cz - 0.05 <= z <= cz + support.clearance_m
+    )
+
+
+def _along(grip: Pose, thing: Thing, x_m: float, z_m: float) -> list[tuple[float, float]]:
+    """Where a line between the fingers is in a thing's box, and not in its hollow: metres on y."""
+    start = np.array(thing.to_local(grip.apply((x_m, 0.0, z_m))))
+    end = np.array(thing.to_local(grip.apply((x_m, 1.0, z_m))))
+    sx, sy, sz = thing.size_m
+    whole = _slab(start, end - start, np.array([0.0, 0.0, sz / 2]), np.array([sx, sy, sz]))
+    if whole is None:
+        return []
+    hollow = thing.shape.hollow
+    if hollow is not None:
+        center, size = np.array(hollow.center), np.array(hollow.size)
+        inside = _slab(start, end - start, center, size)
+        if inside is not None:
+            parts = [(whole[0], inside[0]), (inside[1], whole[1])]
+            return [(a, b) for a, b in parts if b > a]
+    return [whole]
+
+
+def _slab(
+    start: FloatArray, way: FloatArray, center: FloatArray, size: FloatArray
+) -> tuple[float, float] | None:
+    """The interval of a line in a box: shares of `way`."""
+    low, high = center - size / 2, center + size / 2
+    first, last = -math.inf, math.inf
+    for a, d, lo, hi in zip(start, way, low, high, strict=True):
+        if abs(d) < 1e-9:
+            if not lo <= a <= hi:
+                return None
+            continue
+        t0, t1 = sorted(((lo - a) / d, (hi - a) / d))
+        first, last = max(first, t0), min(last, t1)
+    return (float(first), float(last)) if first < last else None
+
+
+def occupancy(house: House) -> tuple[NDArray[np.int8], tuple[float, float]]:
+    """(rows, columns) of nav_msgs/OccupancyGrid: 0 free, 100 wall or furniture, -1 outside.
+
+    Also where its lower left corner is in the map, metres.
+    """
+    grid = FloorGrid.of(house, 1e-3, MAP_CELL_M)
+    inside = np.zeros((grid.rows, grid.columns), np.uint8)
+    for room in house.rooms:
+        corners = (np.array(room.polygon_m) - grid.origin_m) / MAP_CELL_M - 0.5
+        outline = [np.rint(corners).astype(np.int32)]
+        cv2.fillPoly(inside, outline, 1)
+        cv2.polylines(inside, outline, True, 1, round(2 * WALL_THICKNESS_M / MAP_CELL_M))
+    cells = np.full(inside.shape, -1, np.int8)
+    cells[inside > 0] = 100
+    cells[grid.free] = 0
+    return cells, grid.origin_m

@@ -1,0 +1,232 @@
+"""Joint trajectories and the gripper, as ros2_control's controllers carry them out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from planner.world.geometry import FloatArray
+from sim_bridge.ros.emulator.kinematics import RobotModel
+
+
+class Status(Enum):
+    """How a goal ended, as actions tell it."""
+
+    SUCCEEDED = "succeeded"
+    ABORTED = "aborted"
+    CANCELED = "canceled"
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The end of a goal: its action's own code and words."""
+
+    status: Status
+    code: int = 0
+    text: str = ""
+
+
+# Codes of control_msgs/FollowJointTrajectory.
+INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = -1, -2, -3
+PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = -4, -5
+# What a controller's parameters would say: radians or metres, and seconds.
+GOAL_TOLERANCE, GOAL_TIME_S = 0.02, 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """Positions of some joints over time.
+
+    Attributes:
+        times_s: (n,) from its start, increasing.
+        positions: (n, joints); `velocities` likewise, or None: straight lines between points.
+        path_tolerance: by joint; none is named: not watched. Negative: never watched.
+        goal_tolerance: by joint, where it differs from the controller's own.
+    """
+
+    joints: tuple[str, ...]
+    times_s: FloatArray
+    positions: FloatArray
+    velocities: FloatArray | None = None
+    path_tolerance: Mapping[str, float] = field(default_factory=dict)
+    goal_tolerance: Mapping[str, float] = field(default_factory=dict)
+    goal_time_s: float = 0.0
+
+    def fault(self, joints: Sequence[str], robot: RobotModel) -> tuple[int, str] | None:
+        """Why a controller of these joints cannot follow it: a code and a sentence, or None."""
+        if sorted(self.joints) != sorted(joints):
+            return INVALID_JOINTS, f"expected the joints {list(joints)}, got {list(self.joints)}"
+        if not len(self.times_s):
+            return INVALID_GOAL, "the trajectory has no points"
+        if self.positions.shape != (len(self.times_s), len(joints)):
+            return INVALID_GOAL, "a point has not one position for each joint"
+        if self.velocities is not None and self.velocities.shape != self.positions.shape:
+            return INVALID_GOAL, "a point has velocities, but not one for each joint"
+        if not np.isfinite(self.positions).all():
+            return INVALID_GOAL, "a position is not finite"
+        if self.times_s[0] < 0 or (np.diff(self.times_s) <= 0).any():
+            return INVALID_GOAL, "time_from_start does not increase from point to point"
+        places = robot.indices(self.joints)
+        off = (self.positions < robot.lower[places] - 1e-3) | (
+            self.positions > robot.upper[places] + 1e-3
+        )
+        if off.any():
+            point, joint = np.argwhere(off)[0]
+            return INVALID_GOAL, (
+                f"point {point}: {self.joints[joint]} at {self.positions[point, joint]:.3f} is "
+                "beyond its limits"
+            )
+        return None
+
+    def at(self, time_s: float, start: FloatArray) -> FloatArray:
+        """(joints,) positions at a time; before the first point on the way from `start`."""
+        times, points, speeds = self.times_s, self.positions, self.velocities
+        if times[0] > 0:
+            times, points = np.append(0.0, times), np.vstack([start, points])
+            if speeds is not None:
+                speeds = np.vstack([np.zeros(len(start)), speeds])
+        if time_s >= times[-1]:
+            return np.array(points[-1])
+        k = int(np.searchsorted(times, time_s, side="right")) - 1
+        span = times[k + 1] - times[k]
+        u = (time_s - times[k]) / span
+        a, b = points[k], points[k + 1]
+        if speeds is None:
+            return np.array(a + (b - a) * u)
+        # Cubic Hermite.
+        va, vb = speeds[k] * span, speeds[k + 1] * span
+        return np.array(
+            (2 * u**3 - 3 * u**2 + 1) * a
+            + (u**3 - 2 * u**2 + u) * va
+            + (3 * u**2 - 2 * u**3) * b
+            + (u**3 - u**2) * vb
+        )
+
+
+class Follower:
+    """One joint trajectory controller: moves its joints in an array over all joints."""
+
+    def __init__(self, robot: RobotModel, joints: Sequence[str], q: FloatArray) -> None:
+        self.robot, self.joints, self.q = robot, tuple(joints), q
+        self.places = robot.indices(joints)
+        self._trajectory: Trajectory | None = None
+        self.desired = q[self.places].copy()
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether it follows a trajectory."""
+        return self._trajectory is not None
+
+    def begin(self, trajectory: Trajectory, now_s: float) -> None:
+        """Follows a trajectory without faults, instead of what it did."""
+        order = [trajectory.joints.index(name) for name in self.joints]
+        self._trajectory, self._order, self._began_s = trajectory, order, now_s
+        self._start = self.q[self.places].copy()
+
+    def hold(self) -> None:
+        """Stays where the joints are."""
+        self._trajectory = None
+        self.desired = self.q[self.places].copy()
+
+    def step(self, now_s: float, dt_s: float) -> Ended | None:
+        """Moves for `dt_s`; tells the end of the trajectory once."""
+        trajectory = self._trajectory
+        if trajectory is None:
+            return None
+        start = np.empty(len(self.joints))
+        start[self._order] = self._start
+        passed_s = now_s - self._began_s
+        self.desired = trajectory.at(passed_s, start)[self._order]
+        here = self.q[self.places]
+        most = self.robot.speed[self.places] * dt_s
+        self.q[self.places] = here + np.clip(self.desired - here, -most, most)
+        error = np.abs(self.desired - self.q[self.places])
+        ended = self._judged(trajectory, passed_s, error)
+        if ended is not None:
+            self.hold()
+        return ended
+
+    def _judged(self, trajectory: Trajectory, passed_s: float, error: FloatArray) -> Ended | None:
+        if passed_s < trajectory.times_s[-1]:
+            for name, off in zip(self.joints, error, strict=True):
+                allowed = trajectory.path_tolerance.get(name, 0.0)
+                if 0 < allowed < off:
+                    text = f"{name} is {off:.3f} off its path, {allowed:g} is allowed"
+                    return Ended(Status.ABORTED, PATH_TOLERANCE_VIOLATED, text)
+            return None
+        late_s = passed_s - trajectory.times_s[-1]
+        bad = [
+            f"{name} is {off:.3f} off its goal"
+            for name, off in zip(self.joints, error, strict=True)
+            if 0 <= (trajectory.goal_tolerance.get(name, 0.0) or GOAL_TOLERANCE) < off
+        ]
+        if not bad:
+            return Ended(Status.SUCCEEDED)
+        if late_s > (trajectory.goal_time_s or GOAL_TIME_S):
+            return Ended(Status.ABORTED, GOAL_TOLERANCE_VIOLATED, "; ".join(bad))
+        return None
+
+
+# Of ros2_control's gripper controllers, by their documents.
+GRIPPER_TOLERANCE_M, STALL_TIMEOUT_S = 0.01, 1.0
+OPEN_GAP_M = 0.11
+
+
+class Gripper:
+    """Two fingers that move as one. `gap_m` is the width between them."""
+
+    def __init__(self) -> None:
+        self.gap_m = OPEN_GAP_M
+        self._goal_m: float | None = None
+        self._effort_n = 0.0
+        self._speed_m_s = 0.0
+        self._stalled_since_s: float | None = None
+
+    @property
+    def effort_n(self) -> float:
+        """What presses on the thing between the fingers."""
+        return self._effort_n if self._stalled_since_s is not None else 0.0
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether the fingers move towards each other."""
+        return self._goal_m is not None and self._goal_m < self.gap_m
+
+    def begin(self, gap_m: float, max_effort_n: float, speed_m_s: float) -> None:
+        """Moves towards a width, up to its limits."""
+        self._goal_m = min(max(gap_m, 0.0), OPEN_GAP_M)
+        self._effort_n = max_effort_n if max_effort_n > 0 else 60.0
+        self._speed_m_s = speed_m_s
+        self._stalled_since_s = None
+
+    def hold(self) -> None:
+        """Stops; what is held stays held."""
+        self._goal_m = None
+
+    def step(
+        self, now_s: float, dt_s: float, floor_m: float, *, allow_stalling: bool
+    ) -> Ended | None:
+        """Moves for `dt_s`, down to the width of what is in the way; tells the end once."""
+        goal = self._goal_m
+        if goal is None:
+            return None
+        most = self._speed_m_s * dt_s
+        wanted = self.gap_m + min(max(goal - self.gap_m, -most), most)
+        was, self.gap_m = self.gap_m, max(wanted, min(floor_m, self.gap_m))
+        if abs(self.gap_m - goal) <= GRIPPER_TOLERANCE_M and (
+            self.gap_m == goal or self.gap_m == was
+        ):
+            self.hold()
+            return Ended(Status.SUCCEEDED, 0, "reached")
+        if self.gap_m != was:
+            self._stalled_since_s = None
+            return None
+        if self._stalled_since_s is None:
+            self._stalled_since_s = now_s
+        if now_s - self._stalled_since_s < STALL_TIMEOUT_S:
+            return None
+        self.hold()
+        return Ended(Status.SUCCEEDED if allow_stalling else Status.ABORTED, 0, "stalled")

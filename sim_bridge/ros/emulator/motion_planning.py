@@ -1,0 +1,259 @@
+"""What MoveIt's move_group does: goals to joint positions, a path that touches nothing, timing."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from planner.world.geometry import FloatArray, Pose, Vec3
+from sim_bridge.ros.emulator.joint_control import Trajectory
+from sim_bridge.ros.emulator.kinematics import (
+    ARM,
+    TORSO,
+    TUCKED,
+    Kinematics,
+    RobotModel,
+    rotation_error,
+)
+from sim_bridge.ros.emulator.pictures import Touch
+
+# moveit_msgs/MoveItErrorCodes.
+SUCCESS, PLANNING_FAILED, INVALID_MOTION_PLAN, CONTROL_FAILED = 1, -1, -2, -4
+TIMED_OUT, PREEMPTED, START_STATE_INVALID = -6, -7, -26
+GOAL_IN_COLLISION, INVALID_GROUP_NAME, INVALID_GOAL_CONSTRAINTS = -12, -15, -16
+INVALID_ROBOT_STATE, INVALID_LINK_NAME, FRAME_TRANSFORM_FAILURE = -17, -18, -21
+NO_IK_SOLUTION = -31
+
+GROUPS: Mapping[str, tuple[str, ...]] = {"arm": ARM, "arm_torso": (*TORSO, *ARM)}
+READY = dict(zip(ARM, (-0.67, 0.37, -1.0, -2.2, 0.05, 1.5, 0.9), strict=True))
+_STEP = 0.06
+_POINT_S = 0.1
+_DEFAULT_TIME_S = 5.0
+# Metres count as much as this many radians.
+_METRES = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class LinkGoal:
+    """Where a link has to be, in `base_footprint`.
+
+    Attributes:
+        offset_m: the point of the link that the region is for.
+        region: the middle of a box, or of a ball if `radius_m` is given.
+        half_m: of the box.
+        rotation: (3, 3), or None for any.
+        tolerance_rad: about the axes of `rotation`.
+    """
+
+    link: str
+    offset_m: Vec3 = (0.0, 0.0, 0.0)
+    region: Pose | None = None
+    half_m: Vec3 = (1e-3, 1e-3, 1e-3)
+    radius_m: float | None = None
+    rotation: FloatArray | None = None
+    tolerance_rad: Vec3 = (1e-2, 1e-2, 1e-2)
+
+
+@dataclass(frozen=True, slots=True)
+class MotionRequest:
+    """A goal of MoveGroup: joints with tolerances below and above, or a link's pose."""
+
+    group: str
+    joints: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    link: LinkGoal | None = None
+    speed: float = 1.0
+    allowed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MotionFault:
+    """Why there is no motion, in MoveItErrorCodes' code and words."""
+
+    code: int
+    text: str
+
+
+class MotionPlanner:
+    """Plans for one thread. Random choices repeat with the seed."""
+
+    def __init__(self, robot: RobotModel, touch: Touch, seed: int) -> None:
+        self._robot, self._touch = robot, touch
+        self._kinematics = Kinematics(robot)
+        self._rng = np.random.default_rng([seed, 9])
+
+    def fault(self, request: MotionRequest) -> MotionFault | None:
+        """What is wrong with a request before any planning."""
+        joints = GROUPS.get(request.group)
+        if joints is None:
+            known = ", ".join(GROUPS)
+            return MotionFault(INVALID_GROUP_NAME, f"no group {request.group!r}; there are {known}")
+        if not request.joints and request.link is None:
+            return MotionFault(INVALID_GOAL_CONSTRAINTS, "the goal names neither joints nor a link")
+        strange = [name for name in request.joints if name not in joints]
+        if strange:
+            text = f"{', '.join(strange)}: not in the group {request.group}"
+            return MotionFault(INVALID_GOAL_CONSTRAINTS, text)
+        for name, (value, below, above) in request.joints.items():
+            i = self._robot.index[name]
+            if not self._robot.lower[i] - below <= value <= self._robot.upper[i] + above:
+                return MotionFault(INVALID_GOAL_CONSTRAINTS, f"{name}: {value:.3f} is off limits")
+        if request.link is not None and request.link.link not in self._robot.links:
+            return MotionFault(INVALID_LINK_NAME, f"no link {request.link.link!r}")
+        return None
+
+    def plan(
+        self, request: MotionRequest, q: FloatArray, base: Pose, ignored: Collection[str] = ()
+    ) -> Trajectory | MotionFault:
+        """A motion of the group from these positions of all joints to the goal.
+
+        Args:
+            request: has no `fault`.
+            q: of all joints, where it begins.
+            base: `base_footprint` in the map, for what could be touched.
+            ignored: furniture that may be touched; so may what is touched at the beginning.
+        """
+        ends_s = time.monotonic() + (request.allowed_s or _DEFAULT_TIME_S)
+        joints = GROUPS[request.group]
+        touched = self._touch.first(base, q, ignored)
+        free = {*ignored, touched} if touched is not None else set(ignored)
+        any_reached, in_the_way, late = False, "", False
+        for goal in self._goals(request, q, joints, ends_s):
+            any_reached = True
+            hit = self._touch.first(base, goal, free)
+            if hit is not None:
+                in_the_way = in_the_way or f"the goal touches {hit}"
+                continue
+            way = self._way(q, goal, joints, base, free, ends_s)
+            if way is not None:
+                return self._timed(way, joints, request.speed)
+            late = True
+        if late:
+            return MotionFault(PLANNING_FAILED, "no path to the goal touches nothing")
+        if any_reached:
+            return MotionFault(GOAL_IN_COLLISION, in_the_way)
+        return MotionFault(NO_IK_SOLUTION, "no joint positions put the link there")
+
+    def solve(self, request: MotionRequest, q: FloatArray) -> FloatArray | None:
+        """The first joint positions that meet the goal, whatever they touch."""
+        ends_s = time.monotonic() + (request.allowed_s or _DEFAULT_TIME_S)
+        return next(self._goals(request, q, GROUPS[request.group], ends_s), None)
+
+    # Details
+
+    def _goals(
+        self, request: MotionRequest, q: FloatArray, joints: tuple[str, ...], ends_s: float
+    ) -> Iterator[FloatArray]:
+        if request.link is None:
+            goal = q.copy()
+            for name, (value, _, _) in request.joints.items():
+                i = self._robot.index[name]
+                goal[i] = min(max(value, self._robot.lower[i]), self._robot.upper[i])
+            yield goal
+            return
+        free = self._robot.indices(joints)
+        low, high = self._robot.lower[free], self._robot.upper[free]
+        for attempt in range(40):
+            start = q.copy()
+            if attempt == 1:
+                start[self._robot.indices(ARM)] = list(READY.values())
+            elif attempt > 1:
+                start[free] = self._rng.uniform(low, high)
+            goal, _ = self._kinematics.solve(lambda: self._off(request, joints), start, free)
+            if self._is_met(request.link):
+                yield goal
+            if time.monotonic() > ends_s:
+                return
+
+    def _off(self, request: MotionRequest, joints: tuple[str, ...]) -> FloatArray:
+        """The residual that inverse kinematics makes small."""
+        goal = request.link
+        assert goal is not None  # noqa: S101 - asked for links only
+        away, turned = self._errors(goal)
+        slack = np.array(goal.tolerance_rad) * 0.9
+        turned = np.sign(turned) * np.maximum(np.abs(turned) - slack, 0.0)
+        parts = [away * _METRES, turned]
+        # A pull to the middle of each range, far weaker than any error that matters.
+        free = self._robot.indices(joints)
+        middle = (self._robot.lower[free] + self._robot.upper[free]) / 2
+        parts.append((self._kinematics.q[free] - middle) * 1e-4)
+        return np.concatenate(parts)
+
+    def _errors(self, goal: LinkGoal) -> tuple[FloatArray, FloatArray]:
+        here = self._kinematics.pose(goal.link)
+        away, turned = np.zeros(3), np.zeros(3)
+        if goal.region is not None:
+            away = np.array(goal.region.inverse().apply(here.apply(goal.offset_m)))
+        if goal.rotation is not None:
+            turned = rotation_error(goal.rotation, here.rotation())
+        return away, turned
+
+    def _is_met(self, goal: LinkGoal) -> bool:
+        away, turned = self._errors(goal)
+        if goal.radius_m is not None:
+            inside = float(np.linalg.norm(away)) <= goal.radius_m + 1e-4
+        else:
+            inside = bool((np.abs(away) <= np.array(goal.half_m) + 1e-4).all())
+        return inside and bool((np.abs(turned) <= np.array(goal.tolerance_rad) + 1e-4).all())
+
+    def _way(
+        self,
+        q: FloatArray,
+        goal: FloatArray,
+        joints: tuple[str, ...],
+        base: Pose,
+        ignored: Collection[str],
+        ends_s: float,
+    ) -> list[FloatArray] | None:
+        """Corners from q to the goal, straight or by way of one other posture."""
+        if self._is_clear(q, goal, base, ignored):
+            return [q, goal]
+        places = self._robot.indices(joints)
+        low, high = self._robot.lower[places], self._robot.upper[places]
+        for attempt in range(24):
+            if time.monotonic() > ends_s:
+                return None
+            via = goal.copy()
+            if attempt < 2:
+                via[self._robot.indices(ARM)] = list((READY, TUCKED)[attempt].values())
+            else:
+                middle = (q[places] + goal[places]) / 2
+                spread = 0.3 + 0.08 * attempt
+                via[places] = np.clip(
+                    middle + self._rng.normal(0.0, spread, len(places)), low, high
+                )
+            if self._is_clear(q, via, base, ignored) and self._is_clear(via, goal, base, ignored):
+                return [q, via, goal]
+        return None
+
+    def _is_clear(
+        self, start: FloatArray, end: FloatArray, base: Pose, ignored: Collection[str]
+    ) -> bool:
+        count = max(2, int(np.ceil(np.abs(end - start).max() / _STEP)))
+        return all(
+            self._touch.first(base, start + (end - start) * k / count, ignored) is None
+            for k in range(1, count + 1)
+        )
+
+    def _timed(
+        self, corners: list[FloatArray], joints: tuple[str, ...], speed: float
+    ) -> Trajectory:
+        """From rest to rest between corners, within the joints' speeds."""
+        places = self._robot.indices(joints)
+        # Out of its range it is 1, as in MoveIt.
+        share = speed if 0 < speed <= 1 else 1.0
+        times, points, speeds = [0.0], [corners[0][places]], [np.zeros(len(places))]
+        for a, b in itertools.pairwise(corners):
+            way = b[places] - a[places]
+            span = max(float((1.5 * np.abs(way) / (self._robot.speed[places] * share)).max()), 0.2)
+            count = max(2, int(np.ceil(span / _POINT_S)))
+            began = times[-1]
+            for k in range(1, count + 1):
+                u = k / count
+                times.append(began + u * span)
+                points.append(a[places] + way * (3 * u**2 - 2 * u**3))
+                speeds.append(way * 6 * u * (1 - u) / span)
+        return Trajectory(joints, np.array(times), np.array(points), np.array(speeds))

@@ -1,0 +1,148 @@
+"""One goal of MoveGroup at a time: it is planned in a thread of its own and then carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from planner.world.geometry import FloatArray
+from sim_bridge.ros.emulator.joint_control import Ended, Status, Trajectory
+from sim_bridge.ros.emulator.motion_planning import (
+    CONTROL_FAILED,
+    PREEMPTED,
+    SUCCESS,
+    MotionFault,
+    MotionPlanner,
+    MotionRequest,
+)
+from sim_bridge.ros.emulator.pictures import StillScene, Touch
+from sim_bridge.ros.emulator.simulation import CONTROLLERS, Simulation
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """The end of a goal: MoveItErrorCodes' code, words, and what was planned."""
+
+    status: Status
+    code: int
+    text: str = ""
+    trajectory: Trajectory | None = None
+    planning_s: float = 0.0
+
+
+class MoveGroup:
+    """Plans and executes; `done` of each goal is called once, from any thread."""
+
+    def __init__(self, simulation: Simulation, seed: int) -> None:
+        self._simulation = simulation
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="move-group")
+        self._scene = StillScene(simulation.house, simulation.robot)
+        self._planner = MotionPlanner(simulation.robot, Touch(self._scene), seed)
+        # Counts goals, so that the end of an old one is not taken for that of the newest.
+        self._number = 0
+        self._done: Callable[[Motion], None] | None = None
+        self._running: set[str] = set()
+
+    def begin(
+        self,
+        request: MotionRequest,
+        start: FloatArray | None,
+        *,
+        plan_only: bool,
+        done: Callable[[Motion], None],
+    ) -> None:
+        """Takes a goal instead of the running one. `start`: all joints; None: where they are."""
+        with self._simulation.lock:
+            self.cancel()
+            self._number += 1
+            number, self._done = self._number, done
+        planning = self._pool.submit(self.plan, request, start)
+        planning.add_done_callback(lambda f: self._planned(number, f, plan_only))
+
+    def plan(self, request: MotionRequest, start: FloatArray | None) -> Motion:
+        """Plans, in the thread that calls; never from two at once."""
+        began_s = self._simulation.now_s
+        fault = self._planner.fault(request)
+        if fault is not None:
+            return Motion(Status.ABORTED, fault.code, fault.text)
+        with self._simulation.lock:
+            q = self._simulation.q.copy() if start is None else start
+            base, ignored = self._simulation.base.pose, self._simulation.touchable()
+            self._scene.take(base, q)
+        found = self._planner.plan(request, q, base, ignored)
+        took_s = self._simulation.now_s - began_s
+        if isinstance(found, MotionFault):
+            return Motion(Status.ABORTED, found.code, found.text, None, took_s)
+        return Motion(Status.SUCCEEDED, SUCCESS, "", found, took_s)
+
+    def solve(self, request: MotionRequest, start: FloatArray) -> FloatArray | MotionFault | None:
+        """Inverse kinematics alone, in the planning thread; waits."""
+        fault = self._planner.fault(request)
+        return fault or self._pool.submit(self._planner.solve, request, start).result()
+
+    def cancel(self) -> None:
+        """Stops the arm and gives up the goal."""
+        with self._simulation.lock:
+            running, self._running = self._running, set()
+            for name in running:
+                self._simulation.hold(name)
+            self._end(Motion(Status.CANCELED, PREEMPTED, "the goal was preempted"))
+
+    def close(self) -> None:
+        """Ends its thread."""
+        self.cancel()
+        self._pool.shutdown(cancel_futures=True)
+
+    def _planned(self, number: int, planning: Future[Motion], plan_only: bool) -> None:
+        if planning.cancelled():
+            return
+        motion = planning.result()
+        with self._simulation.lock:
+            if number != self._number or self._done is None:
+                return
+            if motion.trajectory is None or plan_only:
+                self._end(motion)
+                return
+            parts = _by_controller(motion.trajectory)
+            self._running = set(parts)
+            for name, part in parts.items():
+                done = partial(self._followed, number, name, motion)
+                self._simulation.follow(name, part, done)
+
+    def _followed(self, number: int, name: str, motion: Motion, ended: Ended) -> None:
+        if number != self._number or name not in self._running:
+            return
+        self._running.discard(name)
+        if ended.status is not Status.SUCCEEDED:
+            rest, self._running = self._running, set()
+            for other in rest:
+                self._simulation.hold(other)
+            text = ended.text or "the controller gave up"
+            self._end(replace(motion, status=Status.ABORTED, code=CONTROL_FAILED, text=text))
+        elif not self._running:
+            self._end(motion)
+
+    def _end(self, motion: Motion) -> None:
+        done, self._done = self._done, None
+        if done is not None:
+            done(motion)
+
+
+def _by_controller(trajectory: Trajectory) -> dict[str, Trajectory]:
+    """What each controller has to follow."""
+    parts: dict[str, Trajectory] = {}
+    for name, joints in CONTROLLERS.items():
+        places = [i for i, joint in enumerate(trajectory.joints) if joint in joints]
+        if places:
+            speeds = trajectory.velocities
+            parts[name] = Trajectory(
+                tuple(np.array(trajectory.joints)[places].tolist()),
+                trajectory.times_s,
+                trajectory.positions[:, places],
+                None if speeds is None else speeds[:, places],
+            )
+    return parts

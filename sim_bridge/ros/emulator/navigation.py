@@ -1,0 +1,202 @@
+"""What Nav2's servers do: a planner on the map, a controller, and the navigator above both."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planner.world.geometry import Pose, wrap_angle_rad
+from sim_bridge.embedded.house_ground import HouseGround
+from sim_bridge.ros.emulator.base import RADIUS_M, SPEED_M_S, TURN_RAD_S
+from sim_bridge.ros.emulator.joint_control import Ended, Status
+
+Point = tuple[float, float]
+
+# Codes of nav2_msgs/ComputePathToPose, which NavigateToPose passes on.
+INVALID_PLANNER, TF_ERROR, START_OUTSIDE_MAP, GOAL_OUTSIDE_MAP = 201, 202, 203, 204
+START_OCCUPIED, GOAL_OCCUPIED, NO_VALID_PATH = 205, 206, 208
+# Of FollowPath, passed on likewise; and NavigateToPose's own.
+FAILED_TO_MAKE_PROGRESS, NAVIGATE_TF_ERROR = 105, 9002
+# A start beside free floor is moved onto it, up to here.
+_START_SLACK_M = 0.3
+_REPLAN_S = 1.0
+# As nav2_controller's progress checker.
+_PROGRESS_M, _PROGRESS_RAD, _PROGRESS_S = 0.5, 0.5, 10.0
+_MAX_RECOVERIES, _RECOVERY_S = 2, 1.0
+_CORNER_M = 0.08
+_BRAKING_M_S2 = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFault:
+    """Why there is no path, in ComputePathToPose's code and words."""
+
+    code: int
+    text: str
+
+
+class PathPlanner:
+    """Shortest paths over the floor where the base fits."""
+
+    def __init__(self, ground: HouseGround) -> None:
+        self._ground = ground
+
+    def plan(self, start: Pose, goal: Pose) -> list[Point] | PlanFault:
+        """The corners of a path, with its start and its end, in the map."""
+        grid = self._ground.grid(RADIUS_M)
+        (x, y), (gx, gy) = start.position_m[:2], goal.position_m[:2]
+        if grid.cell(x, y) is None:
+            return PlanFault(START_OUTSIDE_MAP, f"the start ({x:.2f}, {y:.2f}) is off the map")
+        target = grid.cell(gx, gy)
+        if target is None:
+            return PlanFault(GOAL_OUTSIDE_MAP, f"the goal ({gx:.2f}, {gy:.2f}) is off the map")
+        if not grid.free.flat[target]:
+            return PlanFault(GOAL_OCCUPIED, f"the goal ({gx:.2f}, {gy:.2f}) is in an obstacle")
+        if grid.nearest_free(x, y, _START_SLACK_M) is None:
+            return PlanFault(START_OCCUPIED, f"the start ({x:.2f}, {y:.2f}) is in an obstacle")
+        way = self._ground.way(RADIUS_M, (x, y), target)
+        if not math.isfinite(way.length_m):
+            return PlanFault(NO_VALID_PATH, f"no path leads to ({gx:.2f}, {gy:.2f})")
+        return [(x, y), *way.corners[:-1], (gx, gy)]
+
+
+def path_length_m(points: Sequence[Point]) -> float:
+    """The length of a line through points."""
+    return sum(math.dist(a, b) for a, b in itertools.pairwise(points))
+
+
+def path_poses(points: Sequence[Point], goal: Pose, step_m: float = 0.05) -> list[Pose]:
+    """Poses along a path, each towards the next, the last as the goal."""
+    poses = []
+    for (x0, y0), (x1, y1) in itertools.pairwise(points):
+        count = max(1, math.ceil(math.dist((x0, y0), (x1, y1)) / step_m))
+        yaw = math.atan2(y1 - y0, x1 - x0)
+        poses += [
+            Pose.planar(x0 + (x1 - x0) * k / count, y0 + (y1 - y0) * k / count, yaw)
+            for k in range(count)
+        ]
+    return [*poses, goal.on_ground()]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What feedback tells. Of the poses that are left, the first is being approached."""
+
+    since_s: float
+    distance_m: float
+    remaining_s: float
+    recoveries: int
+    poses_left: int
+
+
+class Navigator:
+    """One navigation at a time. Poses are in the map, times in seconds of any one clock."""
+
+    def __init__(
+        self, planner: PathPlanner, goal_tolerance_m: float, goal_tolerance_rad: float
+    ) -> None:
+        self._planner = planner
+        self._tolerance = (goal_tolerance_m, goal_tolerance_rad)
+        self._goals: list[Pose] = []
+        self.path: list[Point] = []
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it is navigating."""
+        return bool(self._goals)
+
+    def begin(self, goals: Sequence[Pose], now_s: float) -> None:
+        """Navigates to the last pose by way of the others, instead of what it did."""
+        self._goals, self.path = list(goals), []
+        self._began_s = self._planned_s = now_s
+        self._recoveries, self._waits_until_s = 0, now_s
+        self._seen: tuple[Pose, float] | None = None
+        self._arrived = False
+
+    def stop(self) -> None:
+        """Gives up what it did."""
+        self._goals, self.path = [], []
+
+    def progress(self, here: Pose, now_s: float) -> Progress:
+        """For feedback."""
+        way = [here.position_m[:2], *self.path] if self.path else []
+        way += [goal.position_m[:2] for goal in self._goals[1:]]
+        left_m = path_length_m(way)
+        return Progress(
+            now_s - self._began_s, left_m, left_m / SPEED_M_S, self._recoveries, len(self._goals)
+        )
+
+    def step(self, here: Pose, now_s: float) -> tuple[float, float] | Ended:
+        """The velocity to send now, or the end. `here`: by the localiser."""
+        if now_s < self._waits_until_s:
+            return 0.0, 0.0
+        if not self.path or now_s - self._planned_s >= _REPLAN_S:
+            found = self._planner.plan(here, self._goals[0])
+            if isinstance(found, PlanFault):
+                if self._may_recover(found.code, now_s):
+                    return 0.0, 0.0
+                self.stop()
+                return Ended(Status.ABORTED, found.code, found.text)
+            self.path, self._planned_s = found[1:], now_s
+        if not self._moves(here, now_s):
+            if self._may_recover(FAILED_TO_MAKE_PROGRESS, now_s):
+                return 0.0, 0.0
+            self.stop()
+            return Ended(Status.ABORTED, FAILED_TO_MAKE_PROGRESS, "the robot makes no progress")
+        command = self._follow(here)
+        if command is not None:
+            return command
+        self._goals.pop(0)
+        self.path, self._arrived = [], False
+        if self._goals:
+            return 0.0, 0.0
+        return Ended(Status.SUCCEEDED)
+
+    def _may_recover(self, code: int, now_s: float) -> bool:
+        """Whether to wait and try again: not for what no recovery helps."""
+        helps = code in (NO_VALID_PATH, FAILED_TO_MAKE_PROGRESS)
+        if not helps or self._recoveries >= _MAX_RECOVERIES:
+            return False
+        self._recoveries += 1
+        self._waits_until_s, self._seen = now_s + _RECOVERY_S, None
+        return True
+
+    def _moves(self, here: Pose, now_s: float) -> bool:
+        if self._seen is not None:
+            was, at_s = self._seen
+            way = math.dist(here.position_m[:2], was.position_m[:2])
+            turn = abs(wrap_angle_rad(here.yaw_rad - was.yaw_rad))
+            if way < _PROGRESS_M and turn < _PROGRESS_RAD:
+                return now_s - at_s < _PROGRESS_S
+        self._seen = (here, now_s)
+        return True
+
+    def _follow(self, here: Pose) -> tuple[float, float] | None:
+        """The velocity along the path; None at the goal. The position counts once it is reached."""
+        x, y, _ = here.position_m
+        while len(self.path) > 1 and math.dist((x, y), self.path[0]) < _CORNER_M:
+            self.path.pop(0)
+        goal, (tx, ty) = self._goals[0], self.path[0]
+        gap = math.dist((x, y), self.path[0])
+        through = len(self._goals) > 1
+        if len(self.path) == 1 and gap <= self._tolerance[0]:
+            self._arrived = True
+        if self._arrived:
+            off = wrap_angle_rad(goal.yaw_rad - here.yaw_rad)
+            if through or abs(off) <= self._tolerance[1]:
+                return None
+            return 0.0, _turn(off)
+        off = wrap_angle_rad(math.atan2(ty - y, tx - x) - here.yaw_rad)
+        if abs(off) > 0.6:
+            return 0.0, _turn(off)
+        left = gap + path_length_m(self.path)
+        speed = min(SPEED_M_S, math.sqrt(2 * _BRAKING_M_S2 * left)) * max(0.0, math.cos(off)) ** 2
+        return max(speed, 0.05), _turn(off)
+
+
+def _turn(off_rad: float) -> float:
+    turn = min(max(2.0 * off_rad, -TURN_RAD_S), TURN_RAD_S)
+    # Below this the last degrees would take for ever.
+    return math.copysign(max(abs(turn), 0.15), off_rad)

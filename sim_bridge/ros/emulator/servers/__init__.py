@@ -1,0 +1,1 @@
+"""The action servers of the emulated robot."""
