@@ -43,6 +43,8 @@ _NO_MOTION = (
     "the backend 'external' observes a robot that other software drives and sends it no motion; "
     "use backend:=spot to drive it"
 )
+# A stamp that was shifted to our clock and back is not exactly what it was.
+_SAME_S = 1e-4
 # Joint names of spot_ros2: the claw, 0 closed and -1.57 rad wide open.
 _CLAW = "arm_f1x"
 
@@ -161,7 +163,8 @@ class ExternalBackend:
         self._check_agent(agent)
         self._check_camera(agent, camera)
         readings = self._listener.readings()
-        found = posed_picture(readings, self._names, camera, stamp_s - readings.shift_s)
+        after_s = stamp_s - readings.shift_s + _SAME_S
+        found = posed_picture(readings, self._names, camera, after_s)
         if found is None:
             return None
         picture, moment = found

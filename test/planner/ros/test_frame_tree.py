@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import Counter
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from planner.ros.conversions import transform_message
 from planner.ros.frame_tree import FrameTree
 from planner.ros.truth_input import TruthInput
 from planner.ros.world_messages import StateMessages
+from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.state import WorldState
 from planner.world.state_updates import StateUpdate
@@ -135,3 +137,51 @@ def test_a_memory_begins_once_in_a_new_world_whose_frames_come_before_its_state(
     state("third", 0.0)
     topics.hear["/tf"](links(0.0, 0.0))
     assert began[2:] == [("third", pytest.approx(0.0))]
+
+
+def test_frames_of_a_late_picture_are_no_other_world_and_hide_no_others() -> None:
+    topics = Topics()
+    tree = FrameTree(topics, lambda: None)
+    day_s = 1.8e9
+    for stamp_s in (0.0, 0.5, 1.0, 1.5, -0.3, 1.6, 0.1):
+        topics.hear["/tf"](links(day_s + stamp_s, stamp_s))
+        assert not tree.went_back
+    for stamp_s in (1.5, -0.3, 1.6, 0.1, 1.0):
+        pose = tree.pose("agent_0/base_link", day_s + stamp_s)
+        assert pose is not None
+        assert pose.position_m[0] == pytest.approx(stamp_s)
+    topics.hear["/tf"](links(day_s - 20.0, 0.0))
+    assert tree.went_back, "a clock that was set back"
+    tree.forget()
+    for stamp_s in (5.0, 4.0):
+        topics.hear["/tf"](links(stamp_s, 0.0))
+    assert tree.went_back, "a simulator that began again"
+
+
+def test_a_late_picture_waits_for_frames_that_come_after_it() -> None:
+    topics = Topics()
+    looked: list[float] = []
+    node = SimpleNamespace(_pending={}, _begin=lambda: None, _truth=None, _lockstep=None)
+    node._memory = SimpleNamespace(stamp_s=0.0, due=lambda _agent, _stamp_s: True)
+    node._frames = FrameTree(topics, lambda: MemoryNode._on_frames(node))  # type: ignore[arg-type]
+
+    def observation(_agent: str, exposure: Any) -> None:
+        if node._frames.pose("agent_0/base_link", exposure.stamp_s) is not None:
+            looked.append(exposure.stamp_s)
+            # Enough is known: the rest of a look is not what is tested here.
+            raise PlannerError("seen")
+
+    node._observation, node._unreadable = observation, Counter[str]()
+    node._have_done = lambda *_: None
+    node._look = lambda *given: MemoryNode._look(node, *given)  # type: ignore[arg-type]
+    day_s = 1.8e9
+    topics.hear["/tf"](links(day_s + 2.0, 0.0))
+    late = SimpleNamespace(stamp_s=day_s + 0.5)
+    node._look("agent_0", late)
+    topics.hear["/tf"](links(day_s + 2.1, 0.0))
+    assert looked == []
+    topics.hear["/tf"](links(day_s + 0.5, 0.0))
+    assert looked == [day_s + 0.5]
+    node._look("agent_0", SimpleNamespace(stamp_s=day_s + 0.9))
+    topics.hear["/tf"](links(day_s + 2.7, 0.0))
+    assert node._pending == {}, "frames that stay away are not awaited for ever"

@@ -203,3 +203,113 @@ def test_frames_that_make_a_ring_are_no_way() -> None:
     ring = FrameHistory({"a": ("b", BODY), "b": ("a", BODY)})
     assert ring.pose_in("a", "c") is None
     assert ring.pose_in("a", "b") is not None
+
+
+def turning(rate_rad_s: float = 0.5, until_s: float = 100.0) -> RobotReadings:
+    """A body that has been turning for four seconds, at yaw 0 at 100 s."""
+    bodies = PoseHistory()
+    for stamp_s in np.arange(96.0, until_s + 1e-9, 0.1):
+        bodies.add(float(stamp_s), Pose.planar(0.0, 0.0, rate_rad_s * (stamp_s - 100.0), 0.5))
+    frames = FrameHistory({name: FRAMES[name] for name in ("spot/hand", CAMERA)})
+    return replace(HEARD, bodies=bodies, frames=frames, stamp_s=until_s)
+
+
+def test_a_picture_has_the_stamp_and_the_pose_of_the_moment_at_which_it_was_taken(
+    opened: Opened,
+) -> None:
+    backend, ear = observed(opened, replace(turning(), cameras=seen_by(picture(99.45))))
+    seen = backend.picture_after(ROBOT, "hand", -math.inf)
+    assert seen is not None
+    assert seen.stamp_s == pytest.approx(99.45)
+    assert seen.base.yaw_rad == pytest.approx(math.pi / 2 - 0.5 * 0.55)
+    assert seen.odometry.yaw_rad == pytest.approx(-0.5 * 0.55)
+    assert seen.cameras["hand"].pose == seen.base.compose(seen.optical["hand"])
+    now = backend.observe(ROBOT, ("hand",))
+    assert now.stamp_s == pytest.approx(100.0)
+    assert now.base.yaw_rad == pytest.approx(math.pi / 2)
+    assert now.cameras["hand"].pose == seen.cameras["hand"].pose
+    assert backend.picture_after(ROBOT, "hand", seen.stamp_s) is None, "each picture once"
+    ear.said = replace(ear.said, cameras=seen_by(picture(99.45), picture(99.9)))
+    newer = backend.picture_after(ROBOT, "hand", seen.stamp_s)
+    assert newer is not None
+    assert newer.stamp_s == pytest.approx(99.9)
+
+
+def test_stamps_are_of_our_clock_whatever_the_robots_says(opened: Opened) -> None:
+    readings = replace(turning(), shift_s=3600.0, cameras=seen_by(picture(99.45)))
+    backend, _ = observed(opened, readings)
+    seen = backend.picture_after(ROBOT, "hand", 3600.0 + 99.0)
+    assert seen is not None
+    assert seen.stamp_s == pytest.approx(3699.45)
+    assert backend.picture_after(ROBOT, "hand", seen.stamp_s) is None
+    assert backend.observe(ROBOT, ()).stamp_s == pytest.approx(3700.0)
+
+
+def test_a_picture_waits_for_the_odometry_of_its_time(opened: Opened) -> None:
+    pictures = seen_by(picture(99.98), picture(100.05))
+    backend, ear = observed(opened, replace(turning(), cameras=pictures))
+    seen = backend.picture_after(ROBOT, "hand", -math.inf)
+    assert seen is not None
+    assert seen.stamp_s == pytest.approx(99.98)
+    ear.said = replace(turning(until_s=100.1), cameras=pictures)
+    seen = backend.picture_after(ROBOT, "hand", seen.stamp_s)
+    assert seen is not None
+    assert seen.stamp_s == pytest.approx(100.05)
+    assert seen.odometry.yaw_rad == pytest.approx(0.025)
+
+
+def test_a_map_that_is_corrected_rarely_holds_for_a_while(opened: Opened) -> None:
+    frames = FrameHistory({name: FRAMES[name] for name in ("spot/hand", CAMERA)})
+    frames.move("map", "spot/odom", 99.0, Pose((5.0, 0.0, 0.0)))
+    readings = replace(turning(), frames=frames)
+    options = OPTIONS.model_copy(update={"map_frame": "map"})
+    backend, ear = observed(opened, replace(readings, cameras=seen_by(picture(99.95))), options)
+    assert backend.picture_after(ROBOT, "hand", -math.inf) is None, "it may still come"
+    ear.said = replace(readings, cameras=seen_by(picture(99.8)))
+    seen = backend.picture_after(ROBOT, "hand", -math.inf)
+    assert seen is not None
+    assert seen.base.position_m[0] == pytest.approx(5.0)
+    frames.move("map", "spot/odom", 98.0, Pose((5.0, 0.0, 0.0)))
+    frames = FrameHistory({name: FRAMES[name] for name in ("spot/hand", CAMERA)})
+    frames.move("map", "spot/odom", 98.0, Pose((5.0, 0.0, 0.0)))
+    ear.said = replace(ear.said, frames=frames)
+    assert backend.picture_after(ROBOT, "hand", -math.inf) is None, "a second is too old"
+
+
+def test_a_camera_that_stops_is_named(opened: Opened) -> None:
+    backend, ear = observed(opened, replace(turning(), cameras=seen_by(picture(99.9), at_s=0.5)))
+    assert backend.picture_fault(ROBOT) == ""
+    ear.time_s = 1.3
+    assert "external: the camera hand stopped: no new pictures on" in backend.picture_fault(ROBOT)
+    with pytest.raises(PlannerError, match="the camera hand stopped"):
+        backend.observe(ROBOT, ("hand",))
+    ear.said = replace(ear.said, cameras=seen_by(picture(99.95), at_s=1.3))
+    assert backend.picture_fault(ROBOT) == ""
+
+
+def test_why_pictures_cannot_be_used_is_said_when_none_could_be_for_a_while(
+    opened: Opened,
+) -> None:
+    news = CameraNews((picture(99.9),), good_s=0.5, heard_s=0.9, problem="/c: they come late")
+    backend, ear = observed(opened, replace(turning(), cameras={"hand": news}))
+    ear.time_s = 0.9
+    assert backend.picture_fault(ROBOT) == "", "one picture that is late is no fault"
+    ear.time_s = 1.4
+    assert backend.picture_fault(ROBOT) == "external: /c: they come late"
+    ear.time_s = 2.0
+    ear.said = replace(turning(), cameras=seen_by(picture(99.9, frame="elsewhere"), at_s=2.0))
+    assert "/tf does not connect 'spot/body' to 'elsewhere'" in backend.picture_fault(ROBOT)
+    ear.said = replace(turning(), cameras=seen_by(picture(90.0), at_s=2.0))
+    assert "/spot/odometry and /tf do not tell where" in backend.picture_fault(ROBOT)
+
+
+def test_a_picture_that_cannot_be_read_is_a_fault_and_not_an_end(opened: Opened) -> None:
+    def unreadable() -> Pixels:
+        raise PlannerError("/c: pictures in 'yuv422' are not read")
+
+    wrong = RobotPicture(99.9, CAMERA, unreadable)
+    backend, _ = observed(opened, replace(turning(), cameras=seen_by(wrong)))
+    assert backend.picture_after(ROBOT, "hand", -math.inf) is None
+    assert backend.picture_fault(ROBOT) == "external: /c: pictures in 'yuv422' are not read"
+    with pytest.raises(PlannerError, match="no camera 'back'"):
+        backend.picture_after(ROBOT, "back", -math.inf)
