@@ -28,7 +28,7 @@ from sim_bridge.embedded.placing import (
     nearest_support,
 )
 from sim_bridge.embedded.scene import Scene, house_spec
-from sim_bridge.embedded.walking import FLOOR_HEIGHT_M, Stand, place_to_stand
+from sim_bridge.embedded.walking import FLOOR_HEIGHT_M, Stand, place_to_stand, reachable_from
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.safety.options import SafetyOptions
 
@@ -40,6 +40,8 @@ AT_FURNITURE_M = 0.15
 REACH_TO_SPARE_M = 0.1
 # A place to stand this near to one that the robot cannot get to is not tried.
 APART_M = 0.35
+# How much farther from the best distance a place may be that faces a handle straight.
+ASKEW_M = 0.3
 
 
 class _GuardedGround(HouseGround):
@@ -49,8 +51,8 @@ class _GuardedGround(HouseGround):
         super().__init__(house)
         self._safety = safety
         self._kept: dict[float, FloorGrid] = {}
-        # Places where the robot cannot stand, as it has found.
-        self.avoided: tuple[tuple[float, float], ...] = ()
+        # Where the robot is not to stand: x, y, and how near to that.
+        self.avoided: tuple[tuple[float, float, float], ...] = ()
 
     def grid(self, radius_m: float) -> FloorGrid:
         """The free floor for agents of this radius, where the robot may stand."""
@@ -58,8 +60,8 @@ class _GuardedGround(HouseGround):
         if not self.avoided:
             return grid
         free = grid.free.copy()
-        for x, y in self.avoided:
-            free.flat[grid.free_within(x, y, APART_M)] = False
+        for x, y, near_m in self.avoided:
+            free.flat[grid.free_within(x, y, near_m)] = False
         return FloorGrid(free, grid.origin_m, grid.cell_m)
 
     def _outside_zones(self, radius_m: float) -> FloorGrid:
@@ -134,6 +136,7 @@ class MapModel:
         target_m: Vec3,
         standoff_m: float,
         avoided: Sequence[tuple[float, float]] = (),
+        apart_m: float = 0.0,
     ) -> tuple[float, float] | PrimitiveResult:
         """Where to stand within reach of a target, or why nowhere.
 
@@ -142,9 +145,12 @@ class MapModel:
             target_m: in `map`.
             standoff_m: as of `Primitive`.
             avoided: places that it cannot get to; none near them is returned.
+            apart_m: from the target at least.
         """
         agent = self.agent_at(base)
-        self._ground.avoided = tuple(avoided)
+        self._ground.avoided = tuple((x, y, APART_M) for x, y in avoided)
+        if apart_m > 0:
+            self._ground.avoided += ((*target_m[:2], apart_m),)
         try:
             stand = self._stand(agent, target_m, standoff_m)
             if stand.cell is None:
@@ -152,6 +158,32 @@ class MapModel:
             return stand.end_m or self._ground.grid(agent.body.radius_m).point(stand.cell)
         finally:
             self._ground.avoided = ()
+
+    def stand_along(
+        self, base: Pose, way: Sequence[Vec3], inwards: Vec3, best_m: float
+    ) -> tuple[float, float] | None:
+        """Where to stand to take a handle along its way; None where no floor is near enough.
+
+        Args:
+            base: where the robot is.
+            way: the handle's positions in the map, the first one where it is now.
+            inwards: the direction in which the gripper comes to it, length 1.
+            best_m: the distance at which the arm works best, from each of them.
+        """
+        agent = self.agent_at(base)
+        grid = self._ground.grid(agent.body.radius_m)
+        x, y, _ = way[0]
+        cells = grid.free_within(x, y, agent.body.reach_m)
+        cells = cells[grid.components.flat[cells] == reachable_from(grid, agent)]
+        if not len(cells):
+            return None
+        points = np.array([grid.point(int(cell)) for cell in cells])
+        gaps = np.array([np.hypot(*(points - np.array(spot[:2])).T) for spot in way])
+        to_handle = (np.array(way[0][:2]) - points) / np.maximum(gaps[0], 1e-6)[:, None]
+        straight = to_handle @ np.array(inwards[:2])
+        cost = np.abs(gaps - best_m).max(axis=0) + ASKEW_M * (1 - straight)
+        best = int(np.argmin(cost))
+        return (float(points[best, 0]), float(points[best, 1]))
 
     def _stand(self, agent: Agent, target_m: Vec3, standoff_m: float) -> Stand:
         """The cell of the floor to stand on."""

@@ -12,6 +12,7 @@ SHIMS = Path(__file__).parents[1] / "shims"
 UPSTREAM = {
     "nav2_msgs/msg/WaypointStatus.msg": "a6ab877612b3",
     "nav2_msgs/msg/SpeedLimit.msg": "386ac3142be8",
+    "nav2_msgs/action/BackUp.action": "bdca5eedc199",
     "nav2_msgs/action/ComputePathToPose.action": "32ed63c6b650",
     "nav2_msgs/action/NavigateToPose.action": "c79d78ed923f",
     "nav2_msgs/action/NavigateThroughPoses.action": "13bafa748f40",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import math
+from collections.abc import Generator, Mapping, Sequence
 
 from planner.world.geometry import Pose
 from planner.world.primitive import PrimitiveCode
@@ -10,15 +12,53 @@ from sim_bridge.ros.answers import does_not_get_there, explain
 from sim_bridge.ros.options import ArmMethod
 from sim_bridge.ros.port import Waypoint
 from sim_bridge.ros.robot import Robot, finish, finish_all, wait
-from sim_bridge.routine import Check, Ended, Motion
+from sim_bridge.routine import Check, Ended, Motion, Stage
 
 # The turn that does not matter where only the place does.
 LOOSE_RAD = 0.6
+# How far and how fast the base backs away from what the arm is entangled with.
+BACK_M, BACK_M_S = 0.35, 0.1
 
 
 def carry(robot: Robot) -> Motion:
-    """Folds the arm for driving."""
-    yield from posture(robot, robot.options.arm.carry, "stowing")
+    """Folds the arm for driving.
+
+    Where it finds no way the base backs up first, and then it goes by its ready posture.
+    """
+    arm, back_up = robot.options.arm, robot.options.navigation.back_up
+    try:
+        yield from posture(robot, arm.carry, "stowing")
+    except Ended as end:
+        if end.result.code is not PrimitiveCode.TOO_FAR:
+            raise
+    else:
+        return
+    if back_up:
+        errand = robot.port.back_up(BACK_M, BACK_M_S)
+        # Something may stand behind it; then the arm may still find a way.
+        yield from finish(robot, errand, "backing up", 2 * BACK_M / BACK_M_S + 5.0)
+    try:
+        yield from posture(robot, arm.carry, "stowing")
+    except Ended as end:
+        if end.result.code is not PrimitiveCode.TOO_FAR:
+            raise
+        yield from posture(robot, arm.ready, "stowing")
+        yield from posture(robot, arm.carry, "stowing")
+
+
+def withdraw(robot: Robot, back: Pose) -> Generator[Stage, None, dict[str, str]]:
+    """Moves the gripper away from what it did and folds the arm.
+
+    What was done stays done where that fails: the trouble is evidence, and the next drive folds the
+    arm again.
+    """
+    try:
+        yield from straight(robot, back, "withdrawing", LOOSE_RAD)
+        yield from carry(robot)
+    except Ended as end:
+        robot.port.recall()
+        return {"arm": f"not folded: {end.result.text}"}
+    return {}
 
 
 def posture(robot: Robot, joints: Mapping[str, float], phase: str) -> Motion:
@@ -54,23 +94,38 @@ def arm_now(robot: Robot) -> dict[str, float]:
 
 
 def _follow(robot: Robot, way: Sequence[Mapping[str, float]], phase: str) -> Motion:
-    """Moves all controllers of the arm through positions, each as fast as the slowest allows."""
-    before, due_s = arm_now(robot), 0.0
-    timed: list[Waypoint] = []
-    for joints in way:
-        slowest = max(
-            abs(joints[name] - before[name]) / each.speed
-            for each in robot.options.arm.controllers
-            for name in each.joints
-        )
-        due_s += max(0.2, slowest)
-        timed.append((joints, due_s))
-        before = dict(joints)
+    """Moves all controllers of the arm through positions, within their speed and the hand's."""
+    start = arm_now(robot)
+    timed = yield from robot.compute(lambda: _timed(robot, start, way))
     errands = [
         robot.port.follow(each, [({n: j[n] for n in each.joints}, at_s) for j, at_s in timed])
         for each in robot.options.arm.controllers
     ]
-    yield from finish_all(robot, errands, phase, due_s + 10.0)
+    yield from finish_all(robot, errands, phase, timed[-1][1] + 10.0)
+
+
+def _timed(
+    robot: Robot, start: Mapping[str, float], way: Sequence[Mapping[str, float]]
+) -> list[Waypoint]:
+    """When each position is due: as soon as the slowest joint and the hand (rule 12) allow."""
+    before, due_s = start, 0.0
+    timed: list[Waypoint] = []
+    for joints in way:
+        slowest_s = max(
+            abs(joints[name] - before[name]) / each.speed
+            for each in robot.options.arm.controllers
+            for name in each.joints
+        )
+        places = [
+            robot.model.tool({n: before[n] + (joints[n] - before[n]) * share / 4 for n in joints})
+            for share in range(5)
+        ]
+        steps_m = (math.dist(a.position_m, b.position_m) for a, b in itertools.pairwise(places))
+        hand_s = 4 * max(steps_m) / robot.safety.motion.hand_speed_m_s
+        due_s += max(0.2, slowest_s, hand_s)
+        timed.append((joints, due_s))
+        before = joints
+    return timed
 
 
 def reach(robot: Robot, tool: Pose, phase: str, turn_rad: float = 0.05) -> Check:

@@ -376,7 +376,7 @@ class RosBackend:
         """Bounds the base's speed: Nav2 is told, and what it does is measured."""
         self._check_agent(agent)
         if limit.linear_m_s != self._limit.linear_m_s or self._speeding_s is None:
-            self.port.limit(limit.linear_m_s)
+            self.port.limit(limit.linear_m_s, self.safety.motion.hand_speed_m_s)
         self._limit = limit
 
     def _watch_speed(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
+from functools import partial
 
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3, wrap_angle_rad
@@ -35,25 +36,41 @@ def navigate(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
     first: PrimitiveResult | None = None
     for _ in range(PLACES_TRIED):
         stand = yield from robot.compute(
-            lambda: robot.map.stand(
-                robot.senses.base, target_m, primitive.standoff_m, tuple(avoided)
-            )
+            partial(_stand, robot, target_m, primitive.standoff_m, tuple(avoided))
         )
         if isinstance(stand, PrimitiveResult):
             return first or stand
         heading = primitive.heading_rad
         if math.isnan(heading):
             heading = _bearing(stand, target_m, robot.senses.base.yaw_rad)
-        goal = Pose.planar(*stand, heading)
-        refusal = yield from _way(robot, goal)
-        if refusal is None:
-            refusal = yield from _go(robot, goal)
+        x, y = stand
+        refusal = yield from drive_to(robot, Pose.planar(x, y, heading))
         if refusal is None:
             gap = math.dist(robot.senses.base.position_m[:2], target_m[:2])
             return success("arrived", distance_m=f"{gap:.2f}")
         first = first or refusal
         avoided.append(stand)
     return first or PrimitiveResult(PrimitiveCode.UNREACHABLE, "there is no way to the target")
+
+
+def _stand(
+    robot: Robot, target_m: Vec3, standoff_m: float, avoided: tuple[tuple[float, float], ...]
+) -> tuple[float, float] | PrimitiveResult:
+    """Where to stand; with room for the arm, if there is such a place."""
+    base, stand = robot.senses.base, robot.map.stand
+    apart_m = robot.options.size.stand_m if math.isnan(standoff_m) else 0.0
+    found = stand(base, target_m, standoff_m, avoided, apart_m)
+    return (
+        found
+        if not isinstance(found, PrimitiveResult) or apart_m == 0
+        else stand(base, target_m, standoff_m, avoided)
+    )
+
+
+def drive_to(robot: Robot, goal: Pose) -> Generator[Stage, None, PrimitiveResult | None]:
+    """Drives to a pose of the house's map, if Nav2 knows a way; why it is not there, or None."""
+    refusal = yield from _way(robot, goal)
+    return refusal or (yield from _go(robot, goal))
 
 
 def _bearing(stand: tuple[float, float], target_m: Vec3, otherwise_rad: float) -> float:

@@ -23,7 +23,7 @@ from moveit_msgs.msg import (
     PositionConstraint,
 )
 from moveit_msgs.srv import GraspPlanning
-from nav2_msgs.action import ComputePathToPose, NavigateToPose
+from nav2_msgs.action import BackUp, ComputePathToPose, NavigateToPose
 from nav2_msgs.msg import SpeedLimit
 from nav_msgs.msg import OccupancyGrid
 from rclpy.action.client import ActionClient
@@ -86,6 +86,7 @@ class RosPort(RobotEar):
         self._running: dict[int, tuple[Errand, Any]] = {}
         self._zero_until_s = self._zero_from_s = -math.inf
         self._limit_m_s: float | None = None
+        self._hand_m_s = 0.0
         self._description = ""
         self._dead_man = DeadMan(options)
         super().__init__(topics_of(options))
@@ -107,6 +108,8 @@ class RosPort(RobotEar):
         kinds: dict[str, type] = {options.navigation.navigate: NavigateToPose}
         if options.navigation.path:
             kinds[options.navigation.path] = ComputePathToPose
+        if options.navigation.back_up:
+            kinds[options.navigation.back_up] = BackUp
         if options.arm.method == "moveit":
             kinds[options.arm.move_action] = MoveGroup
         else:
@@ -295,6 +298,14 @@ class RosPort(RobotEar):
         message = ComputePathToPose.Goal(goal=self._in_map(goal))
         return self._send(Interface.PATH, self.options.navigation.path, message, result)
 
+    def back_up(self, distance_m: float, speed_m_s: float) -> Errand:
+        """Has Nav2 drive straight backwards."""
+        message = BackUp.Goal(speed=speed_m_s)
+        # The sign does not matter to Nav2, which backs up by what the action is called.
+        message.target.x = distance_m
+        message.time_allowance.sec = math.ceil(2 * distance_m / speed_m_s) + 1
+        return self._send(Interface.BACK_UP, self.options.navigation.back_up, message, _nav_result)
+
     def _in_map(self, pose: Pose) -> PoseStamped:
         frame = self.options.frames.map
         return PoseStamped(header=self._head(frame), pose=pose_message(pose))
@@ -354,6 +365,9 @@ class RosPort(RobotEar):
         request.num_planning_attempts, request.allowed_planning_time = 3, arm.plan_s
         request.max_velocity_scaling_factor = arm.velocity_scaling
         request.max_acceleration_scaling_factor = arm.velocity_scaling
+        # Obeyed where MoveIt's adapter for it is loaded.
+        request.cartesian_speed_limited_link = arm.tip
+        request.max_cartesian_speed = self._hand_m_s
         request.start_state.is_diff = True
         message.planning_options.planning_scene_diff.is_diff = True
         message.planning_options.planning_scene_diff.robot_state.is_diff = True
@@ -421,8 +435,9 @@ class RosPort(RobotEar):
 
     # Stopping
 
-    def limit(self, speed_m_s: float) -> None:
-        """Tells Nav2 the greatest speed, now and again and again."""
+    def limit(self, speed_m_s: float, hand_m_s: float) -> None:
+        """Tells Nav2 the greatest speed now and again and again, and MoveIt with each goal."""
+        self._hand_m_s = hand_m_s
         if speed_m_s != self._limit_m_s:
             self._limit_m_s = speed_m_s
             self._do(self._look_for_servers)

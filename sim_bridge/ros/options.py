@@ -50,7 +50,15 @@ class Size(FileModel):
     radius_m: Metres
     height_m: Metres
     reach_m: Metres
+    # How far from what it handles the base stands best: nearer, the arm has no room.
+    stand_m: Metres
     reach_height_m: tuple[float, float]
+
+    @model_validator(mode="after")
+    def _stands_within_reach(self) -> Self:
+        if not self.radius_m < self.stand_m < self.reach_m:
+            raise ValueError("stand_m must be between radius_m and reach_m")
+        return self
 
 
 class Navigation(FileModel):
@@ -58,6 +66,8 @@ class Navigation(FileModel):
 
     navigate: RosName = "/navigate_to_pose"
     path: MaybeName = "/compute_path_to_pose"
+    # nav2_msgs/BackUp: backs away from furniture, where the arm finds no way to fold.
+    back_up: MaybeName = "/backup"
     speed_limit: MaybeName = "/speed_limit"
     velocity: RosName = "/cmd_vel"
     # Whether that is geometry_msgs/TwistStamped, as Nav2 sends by default from Kilted on.
@@ -153,11 +163,15 @@ class Gripper(FileModel):
 
     kind: GripperKind = GripperKind.GRIPPER_COMMAND
     action: RosName
-    # The joint of /joint_states that tells how far it is open.
-    joint: str
+    # What is commanded to open and to close it: some controllers take their joint's position, some
+    # the gap between the fingers.
     open: float
     closed: float
-    # Distance of the fingers where it is open; 0 where it is closed, and in proportion between.
+    # The joint of /joint_states that tells how far it is open, and its positions then.
+    joint: str
+    joint_open: float
+    joint_closed: float
+    # Distance of the fingers where it is open; 0 where it is closed, in proportion in between.
     width_m: Metres
     # Fingers closer than this have caught nothing.
     empty_m: Annotated[float, Field(gt=0, le=0.1)] = 0.006
@@ -165,13 +179,14 @@ class Gripper(FileModel):
 
     @model_validator(mode="after")
     def _opens(self) -> Self:
-        if abs(self.open - self.closed) < 1e-6:
-            raise ValueError("open and closed must be different positions")
+        for what in ("", "joint_"):
+            if abs(getattr(self, f"{what}open") - getattr(self, f"{what}closed")) < 1e-6:
+                raise ValueError(f"{what}open and {what}closed must be different positions")
         return self
 
     def opening_m(self, position: float) -> float:
         """The distance of the fingers at a position of the joint."""
-        share = (position - self.closed) / (self.open - self.closed)
+        share = (position - self.joint_closed) / (self.joint_open - self.joint_closed)
         return self.width_m * min(1.0, max(0.0, share))
 
 
@@ -239,7 +254,7 @@ class RosOptions(FileModel):
     def body(self) -> Body:
         """The robot's dimensions, as the skills know bodies."""
         usual = default_bodies()[self.agent_kind]
-        size = {name: getattr(self.size, name) for name in Size.model_fields}
+        size = {name: getattr(self.size, name) for name in Size.model_fields if name != "stand_m"}
         hand: Vec3 = (self.size.radius_m + 0.1, 0.0, self.size.height_m / 2)
         return usual.model_copy(update={**size, "hand_m": hand})
 

@@ -35,6 +35,7 @@ class Interface(StrEnum):
 
     NAVIGATE = "nav2_msgs/action/NavigateToPose"
     PATH = "nav2_msgs/action/ComputePathToPose"
+    BACK_UP = "nav2_msgs/action/BackUp"
     MOVEIT = "moveit_msgs/action/MoveGroup"
     TRAJECTORY = "control_msgs/action/FollowJointTrajectory"
     GRIPPER = "control_msgs/action/GripperCommand or ParallelGripperCommand"
@@ -139,6 +140,9 @@ class RobotPort(Protocol):
     def plan_way(self, goal: Pose) -> Errand:
         """Asks Nav2 for a way to a pose of the robot's map."""
 
+    def back_up(self, distance_m: float, speed_m_s: float) -> Errand:
+        """Has Nav2 drive straight backwards."""
+
     def follow(self, controller: Controller, way: Sequence[Waypoint]) -> Errand:
         """Has a controller of joints move through positions."""
 
@@ -154,8 +158,8 @@ class RobotPort(Protocol):
     def plan_grasps(self, thing: Standing) -> Errand:
         """Asks the service `grasping.service` for grasps of what stands somewhere."""
 
-    def limit(self, speed_m_s: float) -> None:
-        """Tells Nav2 the greatest speed."""
+    def limit(self, speed_m_s: float, hand_m_s: float) -> None:
+        """Tells Nav2 the greatest speed of the base, and MoveIt that of the gripper."""
 
     def recall(self) -> None:
         """Cancels all goals and commands zero velocity until the base stands."""

@@ -186,7 +186,7 @@ class Senses:
         self, agent: str, moment: Moment, frames: dict[str, CameraFrame], *, holding: bool
     ) -> Observation:
         gripper, heard = self.options.gripper, self.heard
-        opening = gripper.opening_m(heard.joints.get(gripper.joint, gripper.closed))
+        opening = gripper.opening_m(heard.joints.get(gripper.joint, gripper.joint_closed))
         return Observation(
             stamp_s=moment.stamp_s + heard.shift_s,
             agent=agent,

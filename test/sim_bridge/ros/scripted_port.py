@@ -44,7 +44,7 @@ class ScriptedPort:
         self.base = Pose.planar(0.0, 0.0)
         self.joints = {
             **options.arm.carry,
-            options.gripper.joint: options.gripper.open,
+            options.gripper.joint: options.gripper.joint_open,
             "head_pan_joint": 0.0,
             "head_tilt_joint": 0.0,
         }
@@ -57,7 +57,7 @@ class ScriptedPort:
         self.limits: list[float] = []
         self.running: list[Errand] = []
         # Where the fingers end when they close, as a position of their joint.
-        self.closes_at = options.gripper.closed
+        self.closes_at = options.gripper.joint_closed
 
     def now_s(self) -> float:
         return self.time_s
@@ -102,6 +102,9 @@ class ScriptedPort:
     def plan_way(self, goal: Pose) -> Errand:
         return self._send(Interface.PATH, goal, lambda: None)
 
+    def back_up(self, distance_m: float, speed_m_s: float) -> Errand:
+        return self._send(Interface.BACK_UP, distance_m, lambda: None)
+
     def follow(self, controller: Controller, way: Sequence[Waypoint]) -> Errand:
         return self._send(Interface.TRAJECTORY, way, lambda: self.joints.update(way[-1][0]))
 
@@ -113,7 +116,7 @@ class ScriptedPort:
 
     def grip(self, position: float) -> Errand:
         gripper = self.options.gripper
-        ends = self.closes_at if position == gripper.closed else position
+        ends = self.closes_at if position == gripper.closed else gripper.joint_open
         return self._send(
             Interface.GRIPPER, position, lambda: self.joints.update({gripper.joint: ends})
         )
@@ -121,7 +124,7 @@ class ScriptedPort:
     def plan_grasps(self, thing: Standing) -> Errand:
         return self._send(Interface.GRASPS, thing, lambda: None)
 
-    def limit(self, speed_m_s: float) -> None:
+    def limit(self, speed_m_s: float, hand_m_s: float) -> None:
         self.limits.append(speed_m_s)
 
     def recall(self) -> None:

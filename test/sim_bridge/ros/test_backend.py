@@ -288,7 +288,7 @@ def test_the_hand_is_what_the_fingers_measure() -> None:
     assert finish(backend, port, place).code is PrimitiveCode.HAND_EMPTY
     assert not backend.observe(AGENT, ()).holding
     assert backend.observe(AGENT, ()).gripper_opening == pytest.approx(1.0)
-    port.joints[OPTIONS.gripper.joint] = OPTIONS.gripper.closed
+    port.joints[OPTIONS.gripper.joint] = OPTIONS.gripper.joint_closed
     assert backend.observe(AGENT, ()).gripper_opening == 0.0
 
 

@@ -61,8 +61,8 @@ def test_a_wrong_setting_is_named(field: str, value: object, says: str, tmp_path
 
 def test_fingers_are_as_far_apart_as_their_joint_says() -> None:
     gripper = default_ros().gripper
-    assert gripper.opening_m(gripper.open) == pytest.approx(gripper.width_m)
-    assert gripper.opening_m(gripper.closed) == 0.0
-    middle = (gripper.open + gripper.closed) / 2
+    assert gripper.opening_m(gripper.joint_open) == pytest.approx(gripper.width_m)
+    assert gripper.opening_m(gripper.joint_closed) == 0.0
+    middle = (gripper.joint_open + gripper.joint_closed) / 2
     assert gripper.opening_m(middle) == pytest.approx(gripper.width_m / 2)
     assert gripper.opening_m(10.0) == pytest.approx(gripper.width_m)
