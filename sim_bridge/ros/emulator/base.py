@@ -11,9 +11,10 @@ from sim_bridge.embedded.house_ground import HouseGround
 
 RADIUS_M = 0.28
 # A little less than what paths keep off, or a base beside its path would be stuck.
-_SOLID_M = 0.24
+_SOLID_M = 0.2
 SPEED_M_S, TURN_RAD_S = 0.5, 1.2
-ACCELERATION_M_S2, TURN_ACCELERATION_RAD_S2 = 1.0, 3.0
+ACCELERATION_M_S2, BRAKING_M_S2 = 1.0, 2.5
+TURN_ACCELERATION_RAD_S2, TURN_BRAKING_RAD_S2 = 3.0, 6.0
 # Without a command for this long a base controller stops.
 COMMAND_TIMEOUT_S = 0.5
 # As amcl's parameters update_min_d and update_min_a.
@@ -65,8 +66,9 @@ class Base:
         """Moves for `dt_s`, up to walls and furniture; whether it moved."""
         stale = now_s - self._command_s > COMMAND_TIMEOUT_S
         speed, turn = (0.0, 0.0) if stale else self._command
-        self.speed_m_s = _towards(self.speed_m_s, speed, ACCELERATION_M_S2 * dt_s)
-        self.turn_rad_s = _towards(self.turn_rad_s, turn, TURN_ACCELERATION_RAD_S2 * dt_s)
+        rates = (ACCELERATION_M_S2, BRAKING_M_S2), (TURN_ACCELERATION_RAD_S2, TURN_BRAKING_RAD_S2)
+        self.speed_m_s = _towards(self.speed_m_s, speed, rates[0], dt_s)
+        self.turn_rad_s = _towards(self.turn_rad_s, turn, rates[1], dt_s)
         if self.speed_m_s == 0.0 and self.turn_rad_s == 0.0:
             return False
         there = _moved(self.pose, self.speed_m_s * dt_s, self.turn_rad_s * dt_s)
@@ -82,7 +84,8 @@ class Base:
         return True
 
 
-def _towards(value: float, goal: float, most: float) -> float:
+def _towards(value: float, goal: float, rates: tuple[float, float], dt_s: float) -> float:
+    most = rates[abs(goal) < abs(value) or goal * value < 0] * dt_s
     return value + min(max(goal - value, -most), most)
 
 

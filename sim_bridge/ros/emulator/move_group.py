@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -65,7 +66,7 @@ class MoveGroup:
 
     def plan(self, request: MotionRequest, start: FloatArray | None) -> Motion:
         """Plans, in the thread that calls; never from two at once."""
-        began_s = self._simulation.now_s
+        began_s = time.monotonic()
         fault = self._planner.fault(request)
         if fault is not None:
             return Motion(Status.ABORTED, fault.code, fault.text)
@@ -74,7 +75,7 @@ class MoveGroup:
             base, ignored = self._simulation.base.pose, self._simulation.touchable()
             self._scene.take(base, q)
         found = self._planner.plan(request, q, base, ignored)
-        took_s = self._simulation.now_s - began_s
+        took_s = time.monotonic() - began_s
         if isinstance(found, MotionFault):
             return Motion(Status.ABORTED, found.code, found.text, None, took_s)
         return Motion(Status.SUCCEEDED, SUCCESS, "", found, took_s)
@@ -83,6 +84,10 @@ class MoveGroup:
         """Inverse kinematics alone, in the planning thread; waits."""
         fault = self._planner.fault(request)
         return fault or self._pool.submit(self._planner.solve, request, start).result()
+
+    def wait(self, limit_s: float) -> None:
+        """Waits until what was asked so far is planned."""
+        self._pool.submit(int).result(limit_s)
 
     def cancel(self) -> None:
         """Stops the arm and gives up the goal."""
@@ -93,8 +98,10 @@ class MoveGroup:
             self._end(Motion(Status.CANCELED, PREEMPTED, "the goal was preempted"))
 
     def close(self) -> None:
-        """Ends its thread."""
-        self.cancel()
+        """Ends its thread; what a controller follows already goes on."""
+        with self._simulation.lock:
+            self._number += 1
+            self._done = None
         self._pool.shutdown(cancel_futures=True)
 
     def _planned(self, number: int, planning: Future[Motion], plan_only: bool) -> None:

@@ -68,6 +68,8 @@ class Simulation:
         )
         self.now_s = 0.0
         self._control_s = 0.0
+        # Whether a navigation that was stopped has yet to send its zero.
+        self._brakes = False
         self._done: dict[str, Done] = {}
         self._place()
 
@@ -114,6 +116,9 @@ class Simulation:
         self.house.follow(self.base.pose, self.base.pose.compose(self.kinematics.pose(GRASP)))
 
     def _navigate(self) -> tuple[float, float] | None:
+        if self._brakes:
+            self._brakes = False
+            return 0.0, 0.0
         if not self.navigator.is_active or self.now_s - self._control_s < CONTROL_PERIOD_S - 1e-3:
             return None
         self._control_s = self.now_s
@@ -157,12 +162,19 @@ class Simulation:
         """Stops a controller, the gripper or the navigation where it is; its goal is canceled."""
         with self.lock:
             if name == "navigation":
+                self._brakes = self.navigator.is_active
                 self.navigator.stop()
             elif name == "gripper":
                 self.gripper.hold()
             else:
                 self.followers[name].hold()
             self._end(name, Ended(Status.CANCELED))
+
+    def crash_navigation(self) -> None:
+        """Ends the navigation as if its process were killed: nothing stops the base but time."""
+        with self.lock:
+            self.hold("navigation")
+            self._brakes = False
 
     def _end(self, name: str, ended: Ended | None) -> None:
         if ended is not None:

@@ -88,7 +88,6 @@ class OneGoalServer(ActionServer[Any, Any, Any]):
     def die(self) -> None:
         """Goes without a word, as a process that was killed."""
         self._is_dead = True
-        self._stop()
         self.destroy()
 
     def _take(self, goal: Any) -> None:
@@ -277,6 +276,7 @@ class Nav2:
         """Takes all of it down, without answers to its goals."""
         for server in (self._to, self._through, self._path):
             server.die()
+        self._simulation.crash_navigation()
         for service in self._states:
             self._node.destroy_service(service)
 
@@ -391,7 +391,7 @@ class MoveIt:
         self._service = node.create_service(GetPositionIK, "compute_ik", self._compute_ik)
 
     def die(self) -> None:
-        """Takes it down, without an answer to its goal."""
+        """Takes it down, without an answer to its goal; controllers go on with what they have."""
         self._server.die()
         self._node.destroy_service(self._service)
         self._group.close()
