@@ -49,7 +49,9 @@ class Base:
         return self.map_to_odom.compose(self.odom)
 
     def localise(self, pose: Pose, now_s: float) -> None:
-        """Takes a pose for that of the base."""
+        """Takes a pose for that of the base; one that is not finite is none."""
+        if not all(map(math.isfinite, (*pose.position_m, pose.yaw_rad))):
+            return
         self.map_to_odom = pose.compose(self.odom.inverse())
         self.localised_s, self._localised_at = now_s, self.odom
 

@@ -20,13 +20,21 @@ class Status(Enum):
     CANCELED = "canceled"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ended:
     """The end of a goal: its action's own code and words."""
 
     status: Status
     code: int = 0
     text: str = ""
+
+
+class GoalError(Exception):
+    """Why a goal fails, in its action's own code and words."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.ended = Ended(Status.ABORTED, code, text)
 
 
 # Codes of control_msgs/FollowJointTrajectory.
@@ -55,31 +63,38 @@ class Trajectory:
     goal_tolerance: Mapping[str, float] = field(default_factory=dict)
     goal_time_s: float = 0.0
 
-    def fault(self, joints: Sequence[str], robot: RobotModel) -> tuple[int, str] | None:
-        """Why a controller of these joints cannot follow it: a code and a sentence, or None."""
+    def check(self, joints: Sequence[str], robot: RobotModel) -> None:
+        """Refuses what a controller of these joints cannot follow.
+
+        Raises:
+            GoalError: with the reason.
+        """
         if sorted(self.joints) != sorted(joints):
-            return INVALID_JOINTS, f"expected the joints {list(joints)}, got {list(self.joints)}"
-        if not len(self.times_s):
-            return INVALID_GOAL, "the trajectory has no points"
-        if self.positions.shape != (len(self.times_s), len(joints)):
-            return INVALID_GOAL, "a point has not one position for each joint"
-        if self.velocities is not None and self.velocities.shape != self.positions.shape:
-            return INVALID_GOAL, "a point has velocities, but not one for each joint"
-        if not np.isfinite(self.positions).all():
-            return INVALID_GOAL, "a position is not finite"
-        if self.times_s[0] < 0 or (np.diff(self.times_s) <= 0).any():
-            return INVALID_GOAL, "time_from_start does not increase from point to point"
+            text = f"expected the joints {list(joints)}, got {list(self.joints)}"
+            raise GoalError(INVALID_JOINTS, text)
         places = robot.indices(self.joints)
-        off = (self.positions < robot.lower[places] - 1e-3) | (
-            self.positions > robot.upper[places] + 1e-3
-        )
-        if off.any():
-            point, joint = np.argwhere(off)[0]
-            return INVALID_GOAL, (
-                f"point {point}: {self.joints[joint]} at {self.positions[point, joint]:.3f} is "
-                "beyond its limits"
-            )
-        return None
+        shape = (len(self.times_s), len(joints))
+        for is_wrong, text in (
+            (not len(self.times_s), "the trajectory has no points"),
+            (self.positions.shape != shape, "a point has not one position for each joint"),
+            (
+                self.velocities is not None and self.velocities.shape != shape,
+                "a point has velocities, but not one for each joint",
+            ),
+            (not np.isfinite(self.positions).all(), "a position is not finite"),
+            (
+                (np.diff(self.times_s, prepend=-1e-9) <= 0).any(),
+                "time_from_start does not increase",
+            ),
+        ):
+            if is_wrong:
+                raise GoalError(INVALID_GOAL, text)
+        low, high = robot.lower[places] - 1e-3, robot.upper[places] + 1e-3
+        for joint, values, least, most in zip(
+            self.joints, self.positions.T, low, high, strict=True
+        ):
+            if values.min() < least or values.max() > most:
+                raise GoalError(INVALID_GOAL, f"{joint} is to go beyond its limits")
 
     def at(self, time_s: float, start: FloatArray) -> FloatArray:
         """(joints,) positions at a time; before the first point on the way from `start`."""

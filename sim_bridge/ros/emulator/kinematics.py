@@ -149,11 +149,7 @@ class Kinematics:
 
         start = np.clip(q[free], low + 1e-6, high - 1e-6)
         found, _ = mujoco.minimize.least_squares(
-            start,
-            at,
-            bounds=(low, high),
-            max_iter=60,
-            verbose=mujoco.minimize.Verbosity.SILENT,
+            start, at, bounds=(low, high), max_iter=60, verbose=mujoco.minimize.Verbosity.SILENT
         )
         q[free] = np.clip(found, low, high)
         self.set(q)

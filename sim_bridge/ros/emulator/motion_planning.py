@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner.world.geometry import FloatArray, Pose, Vec3
-from sim_bridge.ros.emulator.joint_control import Trajectory
+from sim_bridge.ros.emulator.joint_control import GoalError, Trajectory
 from sim_bridge.ros.emulator.kinematics import (
     ARM,
     TORSO,
@@ -69,14 +69,6 @@ class MotionRequest:
     allowed_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class MotionFault:
-    """Why there is no motion, in MoveItErrorCodes' code and words."""
-
-    code: int
-    text: str
-
-
 class MotionPlanner:
     """Plans for one thread. Random choices repeat with the seed."""
 
@@ -85,44 +77,54 @@ class MotionPlanner:
         self._kinematics = Kinematics(robot)
         self._rng = np.random.default_rng([seed, 9])
 
-    def fault(self, request: MotionRequest) -> MotionFault | None:
-        """What is wrong with a request before any planning."""
+    def check(self, request: MotionRequest) -> None:
+        """Refuses what is wrong before any planning.
+
+        Raises:
+            GoalError: with MoveItErrorCodes' code.
+        """
+        robot, link = self._robot, request.link
         joints = GROUPS.get(request.group)
         if joints is None:
             known = ", ".join(GROUPS)
-            return MotionFault(INVALID_GROUP_NAME, f"no group {request.group!r}; there are {known}")
-        if not request.joints and request.link is None:
-            return MotionFault(INVALID_GOAL_CONSTRAINTS, "the goal names neither joints nor a link")
-        strange = [name for name in request.joints if name not in joints]
-        if strange:
-            text = f"{', '.join(strange)}: not in the group {request.group}"
-            return MotionFault(INVALID_GOAL_CONSTRAINTS, text)
+            raise GoalError(INVALID_GROUP_NAME, f"no group {request.group!r}; there are {known}")
+        if not request.joints and link is None:
+            raise GoalError(INVALID_GOAL_CONSTRAINTS, "the goal names neither joints nor a link")
         for name, (value, below, above) in request.joints.items():
-            i = self._robot.index[name]
-            if not self._robot.lower[i] - below <= value <= self._robot.upper[i] + above:
-                return MotionFault(INVALID_GOAL_CONSTRAINTS, f"{name}: {value:.3f} is off limits")
-        if request.link is not None and request.link.link not in self._robot.links:
-            return MotionFault(INVALID_LINK_NAME, f"no link {request.link.link!r}")
-        return None
+            i = robot.index.get(name, 0)
+            if name not in joints or not robot.lower[i] - below <= value <= robot.upper[i] + above:
+                text = f"{name} at {value:.3f}: not of {request.group}, or off limits"
+                raise GoalError(INVALID_GOAL_CONSTRAINTS, text)
+        if link is not None and link.link not in robot.links:
+            raise GoalError(INVALID_LINK_NAME, f"no link {link.link!r}")
+        if (
+            link is not None
+            and link.region is not None
+            and not np.isfinite((*link.region.position_m, *link.offset_m)).all()
+        ):
+            raise GoalError(INVALID_GOAL_CONSTRAINTS, "the region is not finite")
 
     def plan(
         self, request: MotionRequest, q: FloatArray, base: Pose, ignored: Collection[str] = ()
-    ) -> Trajectory | MotionFault:
+    ) -> Trajectory:
         """A motion of the group from these positions of all joints to the goal.
 
         Args:
-            request: has no `fault`.
+            request: what is wanted.
             q: of all joints, where it begins.
             base: `base_footprint` in the map, for what could be touched.
             ignored: furniture that may be touched; so may what is touched at the beginning.
+
+        Raises:
+            GoalError: with MoveItErrorCodes' code.
         """
+        self.check(request)
         ends_s = time.monotonic() + (request.allowed_s or _DEFAULT_TIME_S)
         joints = GROUPS[request.group]
         touched = self._touch.first(base, q, ignored)
         free = {*ignored, touched} if touched is not None else set(ignored)
-        any_reached, in_the_way, late = False, "", False
+        in_the_way, late = "", False
         for goal in self._goals(request, q, joints, ends_s):
-            any_reached = True
             hit = self._touch.first(base, goal, free)
             if hit is not None:
                 in_the_way = in_the_way or f"the goal touches {hit}"
@@ -132,15 +134,22 @@ class MotionPlanner:
                 return self._timed(way, joints, request.speed)
             late = True
         if late:
-            return MotionFault(PLANNING_FAILED, "no path to the goal touches nothing")
-        if any_reached:
-            return MotionFault(GOAL_IN_COLLISION, in_the_way)
-        return MotionFault(NO_IK_SOLUTION, "no joint positions put the link there")
+            raise GoalError(PLANNING_FAILED, "no path to the goal touches nothing")
+        if in_the_way:
+            raise GoalError(GOAL_IN_COLLISION, in_the_way)
+        raise GoalError(NO_IK_SOLUTION, "no joint positions put the link there")
 
-    def solve(self, request: MotionRequest, q: FloatArray) -> FloatArray | None:
-        """The first joint positions that meet the goal, whatever they touch."""
+    def solve(self, request: MotionRequest, q: FloatArray) -> FloatArray:
+        """The first joint positions that meet the goal, whatever they touch.
+
+        Raises:
+            GoalError: with MoveItErrorCodes' code.
+        """
+        self.check(request)
         ends_s = time.monotonic() + (request.allowed_s or _DEFAULT_TIME_S)
-        return next(self._goals(request, q, GROUPS[request.group], ends_s), None)
+        for found in self._goals(request, q, GROUPS[request.group], ends_s):
+            return found
+        raise GoalError(NO_IK_SOLUTION, "no joint positions put the link there")
 
     # Details
 

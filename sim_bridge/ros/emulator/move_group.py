@@ -11,12 +11,11 @@ from functools import partial
 import numpy as np
 
 from planner.world.geometry import FloatArray
-from sim_bridge.ros.emulator.joint_control import Ended, Status, Trajectory
+from sim_bridge.ros.emulator.joint_control import Ended, GoalError, Status, Trajectory
 from sim_bridge.ros.emulator.motion_planning import (
     CONTROL_FAILED,
     PREEMPTED,
     SUCCESS,
-    MotionFault,
     MotionPlanner,
     MotionRequest,
 )
@@ -24,13 +23,10 @@ from sim_bridge.ros.emulator.pictures import StillScene, Touch
 from sim_bridge.ros.emulator.simulation import CONTROLLERS, Simulation
 
 
-@dataclass(frozen=True, slots=True)
-class Motion:
-    """The end of a goal: MoveItErrorCodes' code, words, and what was planned."""
+@dataclass(frozen=True)
+class Motion(Ended):
+    """The end of a goal with MoveItErrorCodes' code, and what was planned."""
 
-    status: Status
-    code: int
-    text: str = ""
     trajectory: Trajectory | None = None
     planning_s: float = 0.0
 
@@ -67,23 +63,23 @@ class MoveGroup:
     def plan(self, request: MotionRequest, start: FloatArray | None) -> Motion:
         """Plans, in the thread that calls; never from two at once."""
         began_s = time.monotonic()
-        fault = self._planner.fault(request)
-        if fault is not None:
-            return Motion(Status.ABORTED, fault.code, fault.text)
         with self._simulation.lock:
             q = self._simulation.q.copy() if start is None else start
             base, ignored = self._simulation.base.pose, self._simulation.touchable()
             self._scene.take(base, q)
-        found = self._planner.plan(request, q, base, ignored)
-        took_s = time.monotonic() - began_s
-        if isinstance(found, MotionFault):
-            return Motion(Status.ABORTED, found.code, found.text, None, took_s)
-        return Motion(Status.SUCCEEDED, SUCCESS, "", found, took_s)
+        try:
+            found = self._planner.plan(request, q, base, ignored)
+        except GoalError as error:
+            return Motion(Status.ABORTED, error.ended.code, error.ended.text)
+        return Motion(Status.SUCCEEDED, SUCCESS, "", found, time.monotonic() - began_s)
 
-    def solve(self, request: MotionRequest, start: FloatArray) -> FloatArray | MotionFault | None:
-        """Inverse kinematics alone, in the planning thread; waits."""
-        fault = self._planner.fault(request)
-        return fault or self._pool.submit(self._planner.solve, request, start).result()
+    def solve(self, request: MotionRequest, start: FloatArray) -> FloatArray:
+        """Inverse kinematics alone, in the planning thread; waits.
+
+        Raises:
+            GoalError: if there is no solution.
+        """
+        return self._pool.submit(self._planner.solve, request, start).result()
 
     def wait(self, limit_s: float) -> None:
         """Waits until what was asked so far is planned."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from planner.world.geometry import Pose, wrap_angle_rad
 from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.ros.emulator.base import RADIUS_M, SPEED_M_S, TURN_RAD_S
-from sim_bridge.ros.emulator.joint_control import Ended, Status
+from sim_bridge.ros.emulator.joint_control import Ended, GoalError, Status
 
 Point = tuple[float, float]
 
@@ -29,36 +29,32 @@ _CORNER_M = 0.08
 _BRAKING_M_S2 = 0.4
 
 
-@dataclass(frozen=True, slots=True)
-class PlanFault:
-    """Why there is no path, in ComputePathToPose's code and words."""
-
-    code: int
-    text: str
-
-
 class PathPlanner:
     """Shortest paths over the floor where the base fits."""
 
     def __init__(self, ground: HouseGround) -> None:
         self._ground = ground
 
-    def plan(self, start: Pose, goal: Pose) -> list[Point] | PlanFault:
-        """The corners of a path, with its start and its end, in the map."""
+    def plan(self, start: Pose, goal: Pose) -> list[Point]:
+        """The corners of a path, with its start and its end, in the map.
+
+        Raises:
+            GoalError: if there is none, with ComputePathToPose's code.
+        """
         grid = self._ground.grid(RADIUS_M)
         (x, y), (gx, gy) = start.position_m[:2], goal.position_m[:2]
         if grid.cell(x, y) is None:
-            return PlanFault(START_OUTSIDE_MAP, f"the start ({x:.2f}, {y:.2f}) is off the map")
+            raise GoalError(START_OUTSIDE_MAP, f"the start ({x:.2f}, {y:.2f}) is off the map")
         target = grid.cell(gx, gy)
         if target is None:
-            return PlanFault(GOAL_OUTSIDE_MAP, f"the goal ({gx:.2f}, {gy:.2f}) is off the map")
+            raise GoalError(GOAL_OUTSIDE_MAP, f"the goal ({gx:.2f}, {gy:.2f}) is off the map")
         if not grid.free.flat[target]:
-            return PlanFault(GOAL_OCCUPIED, f"the goal ({gx:.2f}, {gy:.2f}) is in an obstacle")
+            raise GoalError(GOAL_OCCUPIED, f"the goal ({gx:.2f}, {gy:.2f}) is in an obstacle")
         if grid.nearest_free(x, y, _START_SLACK_M) is None:
-            return PlanFault(START_OCCUPIED, f"the start ({x:.2f}, {y:.2f}) is in an obstacle")
+            raise GoalError(START_OCCUPIED, f"the start ({x:.2f}, {y:.2f}) is in an obstacle")
         way = self._ground.way(RADIUS_M, (x, y), target)
         if not math.isfinite(way.length_m):
-            return PlanFault(NO_VALID_PATH, f"no path leads to ({gx:.2f}, {gy:.2f})")
+            raise GoalError(NO_VALID_PATH, f"no path leads to ({gx:.2f}, {gy:.2f})")
         return [(x, y), *way.corners[:-1], (gx, gy)]
 
 
@@ -133,18 +129,14 @@ class Navigator:
         if now_s < self._waits_until_s:
             return 0.0, 0.0
         if not self.path or now_s - self._planned_s >= _REPLAN_S:
-            found = self._planner.plan(here, self._goals[0])
-            if isinstance(found, PlanFault):
-                if self._may_recover(found.code, now_s):
-                    return 0.0, 0.0
-                self.stop()
-                return Ended(Status.ABORTED, found.code, found.text)
-            self.path, self._planned_s = found[1:], now_s
+            try:
+                self.path = self._planner.plan(here, self._goals[0])[1:]
+            except GoalError as error:
+                return self._recovered(error.ended, now_s)
+            self._planned_s = now_s
         if not self._moves(here, now_s):
-            if self._may_recover(FAILED_TO_MAKE_PROGRESS, now_s):
-                return 0.0, 0.0
-            self.stop()
-            return Ended(Status.ABORTED, FAILED_TO_MAKE_PROGRESS, "the robot makes no progress")
+            stuck = Ended(Status.ABORTED, FAILED_TO_MAKE_PROGRESS, "the robot makes no progress")
+            return self._recovered(stuck, now_s)
         command = self._follow(here)
         if command is not None:
             return command
@@ -154,14 +146,15 @@ class Navigator:
             return 0.0, 0.0
         return Ended(Status.SUCCEEDED)
 
-    def _may_recover(self, code: int, now_s: float) -> bool:
-        """Whether to wait and try again: not for what no recovery helps."""
-        helps = code in (NO_VALID_PATH, FAILED_TO_MAKE_PROGRESS)
+    def _recovered(self, ended: Ended, now_s: float) -> tuple[float, float] | Ended:
+        """Waits to try again, or gives up: at once where no recovery helps."""
+        helps = ended.code in (NO_VALID_PATH, FAILED_TO_MAKE_PROGRESS)
         if not helps or self._recoveries >= _MAX_RECOVERIES:
-            return False
+            self.stop()
+            return ended
         self._recoveries += 1
         self._waits_until_s, self._seen = now_s + _RECOVERY_S, None
-        return True
+        return 0.0, 0.0
 
     def _moves(self, here: Pose, now_s: float) -> bool:
         if self._seen is not None:

@@ -5,6 +5,7 @@ Every method takes the lock; all but `move_group.py`'s planning is a matter of m
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from sim_bridge.ros.emulator.joint_control import (
     INVALID_GOAL,
     Ended,
     Follower,
+    GoalError,
     Gripper,
     Status,
     Trajectory,
@@ -144,7 +146,13 @@ class Simulation:
             self._done[controller] = done
 
     def grip(self, gap_m: float, max_effort_n: float, speed_m_s: float, done: Done) -> None:
-        """Moves the fingers to a width between them."""
+        """Moves the fingers to a width between them.
+
+        Raises:
+            GoalError: if that is not finite.
+        """
+        if not math.isfinite(gap_m):
+            raise GoalError(0, "the position is not finite")
         with self.lock:
             self._end("gripper", Ended(Status.ABORTED, 0, "another command replaced it"))
             speed = speed_m_s if speed_m_s > 0 else _GRIPPER_SPEED_M_S

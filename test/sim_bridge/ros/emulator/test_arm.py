@@ -8,7 +8,7 @@ from robot_stage import DOWN, Stage
 
 from planner.world.geometry import Pose
 from sim_bridge.ros.emulator import joint_control, motion_planning
-from sim_bridge.ros.emulator.joint_control import Ended, Status, Trajectory
+from sim_bridge.ros.emulator.joint_control import Ended, GoalError, Status, Trajectory
 from sim_bridge.ros.emulator.kinematics import (
     ARM,
     CAMERA,
@@ -87,10 +87,9 @@ def test_a_canceled_trajectory_holds_its_place(stage: Stage) -> None:
 def test_what_a_controller_refuses(
     stage: Stage, trajectory: Trajectory, code: int, says: str
 ) -> None:
-    fault = trajectory.fault(("head_pan_joint", "head_tilt_joint"), stage.sim.robot)
-    assert fault is not None
-    assert fault[0] == code
-    assert says in fault[1]
+    with pytest.raises(GoalError, match=says) as told:
+        trajectory.check(("head_pan_joint", "head_tilt_joint"), stage.sim.robot)
+    assert told.value.ended.code == code
 
 
 def test_a_motion_brings_the_link_into_its_region(stage: Stage) -> None:
