@@ -19,6 +19,10 @@ INVALID_PLANNER, TF_ERROR, START_OUTSIDE_MAP, GOAL_OUTSIDE_MAP = 201, 202, 203, 
 START_OCCUPIED, GOAL_OCCUPIED, NO_VALID_PATH = 205, 206, 208
 # Of FollowPath, passed on likewise; and NavigateToPose's own.
 FAILED_TO_MAKE_PROGRESS, NAVIGATE_TF_ERROR = 105, 9002
+# Of BackUp.
+BACK_UP_TIMEOUT, BACK_UP_INVALID, BACK_UP_COLLISION = 711, 713, 714
+# How far behind it BackUp looks for obstacles.
+_BEHIND_M = 0.1
 # A start beside free floor is moved onto it, up to here.
 _START_SLACK_M = 0.3
 _REPLAN_S = 1.0
@@ -57,6 +61,11 @@ class PathPlanner:
             raise GoalError(NO_VALID_PATH, f"no path leads to ({gx:.2f}, {gy:.2f})")
         return [(x, y), *way.corners[:-1], (gx, gy)]
 
+    def is_occupied(self, pose: Pose) -> bool:
+        """Whether the base does not fit somewhere."""
+        x, y, _ = pose.position_m
+        return not self._ground.grid(RADIUS_M).is_free(x, y)
+
 
 def path_length_m(points: Sequence[Point]) -> float:
     """The length of a line through points."""
@@ -87,8 +96,21 @@ class Progress:
     poses_left: int
 
 
+@dataclass(frozen=True, slots=True)
+class BackingUp:
+    """Nav2's behaviour: where it began, how far and fast, and until when."""
+
+    start: Pose
+    distance_m: float
+    speed_m_s: float
+    ends_s: float
+
+
 class Navigator:
-    """One navigation at a time. Poses are in the map, times in seconds of any one clock."""
+    """One navigation at a time. Poses are in the map, times in seconds of any one clock.
+
+    `limit_m_s`: the greatest speed, by Nav2's `speed_limit`.
+    """
 
     def __init__(
         self, planner: PathPlanner, goal_tolerance_m: float, goal_tolerance_rad: float
@@ -97,15 +119,38 @@ class Navigator:
         self._tolerance = (goal_tolerance_m, goal_tolerance_rad)
         self._goals: list[Pose] = []
         self.path: list[Point] = []
+        self._backing: BackingUp | None = None
+        self.limit_m_s = SPEED_M_S
 
     @property
     def is_active(self) -> bool:
-        """Whether it is navigating."""
-        return bool(self._goals)
+        """Whether it is navigating or backing up."""
+        return bool(self._goals) or self._backing is not None
+
+    def back_up(self, backing: BackingUp) -> None:
+        """Drives straight backwards instead of what it did."""
+        self.stop()
+        self._backing = backing
+
+    def _back(self, backing: BackingUp, here: Pose, now_s: float) -> tuple[float, float] | Ended:
+        behind = here.compose(Pose((-_BEHIND_M, 0.0, 0.0)))
+        gone_m = math.dist(here.position_m[:2], backing.start.position_m[:2])
+        ended = None
+        if gone_m >= backing.distance_m:
+            ended = Ended(Status.SUCCEEDED)
+        elif now_s > backing.ends_s:
+            ended = Ended(Status.ABORTED, BACK_UP_TIMEOUT, "exceeded the time allowance")
+        elif self._planner.is_occupied(behind) and not self._planner.is_occupied(here):
+            ended = Ended(Status.ABORTED, BACK_UP_COLLISION, "a collision is ahead")
+        if ended is None:
+            return -min(backing.speed_m_s, self.limit_m_s), 0.0
+        self.stop()
+        return ended
 
     def begin(self, goals: Sequence[Pose], now_s: float) -> None:
         """Navigates to the last pose by way of the others, instead of what it did."""
-        self._goals, self.path = list(goals), []
+        self.stop()
+        self._goals = list(goals)
         self._began_s = self._planned_s = now_s
         self._recoveries, self._waits_until_s = 0, now_s
         self._seen: tuple[Pose, float] | None = None
@@ -113,7 +158,7 @@ class Navigator:
 
     def stop(self) -> None:
         """Gives up what it did."""
-        self._goals, self.path = [], []
+        self._goals, self.path, self._backing = [], [], None
 
     def progress(self, here: Pose, now_s: float) -> Progress:
         """For feedback."""
@@ -126,6 +171,8 @@ class Navigator:
 
     def step(self, here: Pose, now_s: float) -> tuple[float, float] | Ended:
         """The velocity to send now, or the end. `here`: by the localiser."""
+        if self._backing is not None:
+            return self._back(self._backing, here, now_s)
         if now_s < self._waits_until_s:
             return 0.0, 0.0
         if not self.path or now_s - self._planned_s >= _REPLAN_S:
@@ -185,8 +232,10 @@ class Navigator:
         if abs(off) > 0.6:
             return 0.0, _turn(off)
         left = gap + path_length_m(self.path)
-        speed = min(SPEED_M_S, math.sqrt(2 * _BRAKING_M_S2 * left)) * max(0.0, math.cos(off)) ** 2
-        return max(speed, 0.05), _turn(off)
+        speed = (
+            min(self.limit_m_s, math.sqrt(2 * _BRAKING_M_S2 * left)) * max(0.0, math.cos(off)) ** 2
+        )
+        return max(speed, min(0.05, self.limit_m_s)), _turn(off)
 
 
 def _turn(off_rad: float) -> float:

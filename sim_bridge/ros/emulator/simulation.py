@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from planner.world.geometry import Pose
 from planner.world.state import WorldState
-from sim_bridge.ros.emulator.base import Base
+from sim_bridge.ros.emulator.base import SPEED_M_S, Base
 from sim_bridge.ros.emulator.house import RobotHouse
 from sim_bridge.ros.emulator.joint_control import (
     INVALID_GOAL,
@@ -33,7 +33,12 @@ from sim_bridge.ros.emulator.kinematics import (
     Kinematics,
     RobotModel,
 )
-from sim_bridge.ros.emulator.navigation import Navigator, PathPlanner
+from sim_bridge.ros.emulator.navigation import (
+    BACK_UP_INVALID,
+    BackingUp,
+    Navigator,
+    PathPlanner,
+)
 
 Done = Callable[[Ended], None]
 CONTROLLERS = {"arm_controller": ARM, "torso_controller": TORSO, "head_controller": HEAD}
@@ -165,6 +170,27 @@ class Simulation:
             self._end("navigation", Ended(Status.ABORTED))
             self.navigator.begin(goals, self.now_s)
             self._done["navigation"] = done
+
+    def back_up(self, distance_m: float, speed_m_s: float, allowance_s: float, done: Done) -> None:
+        """Drives straight backwards.
+
+        Raises:
+            GoalError: for a distance, speed or time that is not above 0.
+        """
+        numbers = (abs(distance_m), abs(speed_m_s), allowance_s)
+        if not all(math.isfinite(number) and number > 0 for number in numbers):
+            raise GoalError(BACK_UP_INVALID, "distance, speed and time must be above 0")
+        with self.lock:
+            self._end("navigation", Ended(Status.ABORTED))
+            start, ends_s = self.base.estimate, self.now_s + allowance_s
+            self.navigator.back_up(BackingUp(start, abs(distance_m), abs(speed_m_s), ends_s))
+            self._done["navigation"] = done
+
+    def limit_speed(self, speed_m_s: float) -> None:
+        """Bounds the navigation's speed; 0: no more."""
+        with self.lock:
+            most = SPEED_M_S if speed_m_s <= 0 else min(speed_m_s, SPEED_M_S)
+            self.navigator.limit_m_s = most
 
     def hold(self, name: str) -> None:
         """Stops a controller, the gripper or the navigation where it is; its goal is canceled."""

@@ -19,8 +19,8 @@ from lifecycle_msgs.srv import GetState
 from moveit_msgs.action import MoveGroup as MoveGroupAction
 from moveit_msgs.msg import Constraints, MoveItErrorCodes, RobotState
 from moveit_msgs.srv import GetPositionIK
-from nav2_msgs.action import ComputePathToPose, NavigateThroughPoses, NavigateToPose
-from nav2_msgs.msg import WaypointStatus
+from nav2_msgs.action import BackUp, ComputePathToPose, NavigateThroughPoses, NavigateToPose
+from nav2_msgs.msg import SpeedLimit, WaypointStatus
 from rclpy.action.server import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -31,6 +31,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from planner.ros.conversions import header, point_m, stamped_pose
 from planner.world.geometry import IDENTITY, FloatArray, Pose, Quaternion
 from sim_bridge.ros.emulator import joint_control, motion_planning, navigation
+from sim_bridge.ros.emulator.base import SPEED_M_S
 from sim_bridge.ros.emulator.joint_control import Ended, GoalError, Status, Trajectory
 from sim_bridge.ros.emulator.kinematics import FINGERS, GRASP, ROOT
 from sim_bridge.ros.emulator.motion_planning import LinkGoal, MotionRequest
@@ -236,6 +237,16 @@ class Nav2:
         self._path = OneGoalServer(
             node, ComputePathToPose, "compute_path_to_pose", self._plan, lambda: None, self._planned
         )
+        self._back = OneGoalServer(
+            node,
+            BackUp,
+            "backup",
+            self._back_up,
+            partial(simulation.hold, "navigation"),
+            lambda _, ended: BackUp.Result(error_code=ended.code, error_msg=ended.text),
+            lambda: self._to.current is None and self._through.current is None,
+        )
+        self._limits = node.create_subscription(SpeedLimit, "speed_limit", self._limit, 10)
         self._states = [
             node.create_service(GetState, f"{name}/get_state", _active)
             for name in ("bt_navigator", "amcl", "planner_server", "controller_server")
@@ -243,8 +254,9 @@ class Nav2:
 
     def die(self) -> None:
         """Takes all of it down, without answers to its goals."""
-        for server in (self._to, self._through, self._path):
+        for server in (self._to, self._through, self._path, self._back):
             server.die()
+        self._node.destroy_subscription(self._limits)
         self._simulation.crash_navigation()
         for service in self._states:
             self._node.destroy_service(service)
@@ -279,6 +291,14 @@ class Nav2:
         if not stamped:
             raise GoalError(codes.UNKNOWN, "no poses were given")
         self._simulation.navigate([self._in_map(p, codes.TF_ERROR) for p in stamped], done)
+
+    def _back_up(self, goal: Any, done: Done) -> None:
+        allowance_s = _seconds(goal.time_allowance)
+        self._simulation.back_up(float(goal.target.x), float(goal.speed), allowance_s, done)
+
+    def _limit(self, message: SpeedLimit) -> None:
+        share = SPEED_M_S / 100 if message.percentage else 1.0
+        self._simulation.limit_speed(float(message.speed_limit) * share)
 
     def _went(self, result: Any, goal: Any, ended: Ended) -> Any:
         message = result(error_code=ended.code, error_msg=ended.text)
