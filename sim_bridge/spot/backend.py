@@ -422,6 +422,7 @@ class SpotBackend:
             # Ground truth of the same moment, emulator only.
             with self.emulator.calls.lock:
                 instances = self.emulator.world.shoot(camera).images.instances
+                instances = np.ascontiguousarray(np.rot90(instances, picture.turns))
                 missed = self.emulator.overlooked()
             if missed:
                 instances = np.where(np.isin(instances, list(missed)), 0, instances)

@@ -34,6 +34,8 @@ class BodyState:
         hand: the hand in `base_link`.
         battery: state of charge, 0 to 1.
         docked: whether the dock powers it.
+        powered, off: motor power; while it comes or goes, neither: the robot is not yet safe to
+            approach.
     """
 
     odometry: Pose
@@ -45,6 +47,7 @@ class BodyState:
     gripper_opening: float
     holding: bool
     powered: bool
+    off: bool
     standing: bool
     estopped: bool
     battery: float | None
@@ -100,9 +103,11 @@ def read_state(state: Any) -> BodyState:
         joints={joint.name: joint.position.value for joint in kinematic.joint_states},
         gripper_opening=min(1.0, max(0.0, arm.gripper_open_percentage / 100.0)),
         holding=bool(arm.is_gripper_holding_item),
-        powered=power.motor_power_state == robot_state_pb2.PowerState.STATE_ON,
+        powered=power.motor_power_state == robot_state_pb2.PowerState.MOTOR_POWER_STATE_ON,
+        off=power.motor_power_state == robot_state_pb2.PowerState.MOTOR_POWER_STATE_OFF,
         standing=state.behavior_state.state in _STANDING,
-        estopped=any(stop.state == stops.STATE_ESTOPPED for stop in state.estop_states),
+        # All of them must be known to be released before the robot runs.
+        estopped=any(stop.state != stops.STATE_NOT_ESTOPPED for stop in state.estop_states),
         docked=power.shore_power_state == robot_state_pb2.PowerState.STATE_ON_SHORE_POWER,
         battery=power.locomotion_charge_percentage.value / 100.0 if charged else None,
         faults=tuple(faults),

@@ -46,7 +46,8 @@ class Cameras:
             raise PlannerError(f"spot: no pictures: {explain(error)}") from error
         self._report("")
         return {
-            camera: read_picture(answers[2 * index], answers[2 * index + 1])
+            # The hand's stays as it is: grasps are requested at its pixels, and its wrist turns.
+            camera: read_picture(answers[2 * index], answers[2 * index + 1], upright=camera != HAND)
             for index, camera in enumerate(cameras)
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cv2
@@ -16,11 +16,27 @@ from planner.world.observation import DepthImage, Intrinsics, RgbImage
 from sim_bridge.spot.convert import pose_in, seconds_of
 
 INVALID_DEPTHS = (0, 65535)
+# Bytes a pixel of raw pictures that are shown.
+_CHANNELS = {
+    image_pb2.Image.PIXEL_FORMAT_GREYSCALE_U8: 1,
+    image_pb2.Image.PIXEL_FORMAT_RGB_U8: 3,
+    image_pb2.Image.PIXEL_FORMAT_RGBA_U8: 4,
+}
+# A camera that looks nearly straight up or down has no upright picture.
+_NO_UP = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Colour and depth of one moment; `in_odom` is the optical frame, `taken_s` robot time."""
+    """Colour and depth of one moment.
+
+    Attributes:
+        rgb, depth_m: pixels, in the order of the turned picture.
+        intrinsics, in_odom: the pinhole and the optical frame of the turned picture.
+        taken_s: robot time.
+        turns: quarter turns, counterclockwise, by which it was turned; 0 for `color`.
+        color: the robot's answer, unchanged.
+    """
 
     rgb: RgbImage
     depth_m: DepthImage
@@ -28,6 +44,7 @@ class Picture:
     in_odom: Pose
     taken_s: float
     color: Any
+    turns: int = 0
 
     def pixel_of(self, point_m: Vec3) -> tuple[float, float] | None:
         """The pixel of a point of the odometry frame; None if outside."""
@@ -50,11 +67,16 @@ class Picture:
         return self.in_odom.apply((x, y, depth))
 
 
-def read_picture(color: Any, depth: Any) -> Picture:
+def read_picture(color: Any, depth: Any, *, upright: bool = False) -> Picture:
     """Reads the responses of a colour and of a depth source that share one frame.
 
+    Args:
+        color: the one response.
+        depth: the other, of the same moment.
+        upright: turn by quarters, so that up is up for a camera that the body carries rolled.
+
     Raises:
-        PlannerError: if a source failed, or the two do not match.
+        PlannerError: if a source failed, is no pinhole, or the two do not match.
     """
     for answer in (color, depth):
         if answer.status != image_pb2.ImageResponse.STATUS_OK:
@@ -67,11 +89,16 @@ def read_picture(color: Any, depth: Any) -> Picture:
             f"{color.source.name} has {rgb.shape[:2]} pixels and {depth.source.name} "
             f"{metres.shape}; configure a depth source that is registered to the colour one"
         )
+    model = color.source.WhichOneof("camera_models")
+    if model not in (None, "pinhole"):
+        raise PlannerError(
+            f"picture {color.source.name!r}: its camera model is {model}; only pinhole is supported"
+        )
     pinhole = color.source.pinhole.intrinsics
     if pinhole.focal_length.x <= 0 or pinhole.focal_length.y <= 0:
         raise PlannerError(f"picture {color.source.name!r}: no calibration")
     shot = color.shot
-    return Picture(
+    found = Picture(
         rgb=rgb,
         depth_m=metres,
         intrinsics=Intrinsics(
@@ -86,16 +113,62 @@ def read_picture(color: Any, depth: Any) -> Picture:
         taken_s=seconds_of(shot.acquisition_time),
         color=color,
     )
+    if not upright:
+        return found
+    on_body = pose_in(shot.transforms_snapshot, "body", shot.frame_name_image_sensor)
+    return turned(found, quarter_turns(on_body))
+
+
+def quarter_turns(on_body: Pose) -> int:
+    """Counterclockwise quarter turns, 0 to 3, by which a camera's pictures are nearest to upright.
+
+    Args:
+        on_body: the optical frame in the body's, whose z points up.
+    """
+    right, down, _ = on_body.rotation()[2]
+    if math.hypot(right, down) < _NO_UP:
+        return 0
+    # How far up is from the picture's top, counterclockwise.
+    rolled = math.atan2(-right, -down)
+    return -round(rolled / (math.pi / 2)) % 4
+
+
+def turned(picture: Picture, turns: int) -> Picture:
+    """The picture turned counterclockwise by quarters, with its pinhole and frame."""
+    lens, pose = picture.intrinsics, picture.in_odom
+    for _ in range(turns):
+        lens = Intrinsics(
+            width_px=lens.height_px,
+            height_px=lens.width_px,
+            fx_px=lens.fy_px,
+            fy_px=lens.fx_px,
+            cx_px=lens.cy_px,
+            cy_px=lens.width_px - 1 - lens.cx_px,
+        )
+        pose = pose.compose(Pose.planar(0.0, 0.0, math.pi / 2))
+    return replace(
+        picture,
+        rgb=np.ascontiguousarray(np.rot90(picture.rgb, turns)),
+        depth_m=np.ascontiguousarray(np.rot90(picture.depth_m, turns)),
+        intrinsics=lens,
+        in_odom=pose,
+        turns=turns,
+    )
 
 
 def _rgb(answer: Any) -> RgbImage:
     image = answer.shot.image
     raw = np.frombuffer(image.data, np.uint8)
     if image.format == image_pb2.Image.FORMAT_RAW:
-        if image.pixel_format != image_pb2.Image.PIXEL_FORMAT_RGB_U8:
-            grey = raw.reshape(image.rows, image.cols)
-            return np.repeat(grey[:, :, None], 3, axis=2)
-        return raw.reshape(image.rows, image.cols, 3)
+        channels = _CHANNELS.get(image.pixel_format)
+        if channels is None or raw.size != image.rows * image.cols * channels:
+            kind = image_pb2.Image.PixelFormat.Name(image.pixel_format)
+            raise PlannerError(
+                f"picture {answer.source.name!r}: {raw.size} bytes are no colour or grey picture "
+                f"of {image.cols} x {image.rows} pixels ({kind})"
+            )
+        pixels = raw.reshape(image.rows, image.cols, channels)
+        return np.repeat(pixels, 3, axis=2) if channels == 1 else pixels[:, :, :3]
     decoded = cv2.imdecode(raw, cv2.IMREAD_COLOR)
     if decoded is None:
         raise PlannerError(f"picture {answer.source.name!r}: cannot be decoded")
@@ -106,6 +179,11 @@ def _metres(answer: Any) -> DepthImage:
     image, scale = answer.shot.image, answer.source.depth_scale
     if image.pixel_format != image_pb2.Image.PIXEL_FORMAT_DEPTH_U16 or scale <= 0:
         raise PlannerError(f"picture {answer.source.name!r}: is not a depth picture")
+    if image.format != image_pb2.Image.FORMAT_RAW or len(image.data) != 2 * image.rows * image.cols:
+        raise PlannerError(
+            f"picture {answer.source.name!r}: {len(image.data)} bytes are no raw depth picture of "
+            f"{image.cols} x {image.rows} pixels"
+        )
     raw = np.frombuffer(image.data, "<u2").reshape(image.rows, image.cols)
     metres = raw.astype(np.float32) / np.float32(scale)
     metres[np.isin(raw, INVALID_DEPTHS)] = 0.0

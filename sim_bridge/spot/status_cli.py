@@ -48,12 +48,13 @@ def run(args: argparse.Namespace) -> int:
         link.close()
     faults = ", ".join(f"{fault.name} ({fault.cause})" for fault in state.faults)
     battery = "unknown" if state.battery is None else f"{state.battery:.0%}"
+    motors = "on" if state.powered else "off" if state.off else "neither on nor off"
     seen = ", ".join(map(str, tags))
     stop = "engaged: release it where it was pressed" if state.estopped else "free"
     print(
         f"connected to {where.address}:{where.port}, its clock {link.skew_s:+.2f} s from ours\n"
         f"battery         {battery}\n"
-        f"motors          {'on' if state.powered else 'off'}\n"
+        f"motors          {motors}\n"
         f"emergency stop  {stop}\n"
         f"lease           {f'{owner} has it; have it released there' if owner else 'free'}\n"
         f"faults          {faults or 'none'}\n"

@@ -331,7 +331,7 @@ class Supervision:
         return self.state.powered
 
     def _is_off(self) -> bool:
-        return not self.state.powered
+        return self.state.off
 
     def _claim(self) -> None:
         """Acquires the lease and uploads the map, which only the owner may do.

@@ -12,7 +12,7 @@ from planner.world.geometry import FloatArray, Pose, Vec3
 JOINTS = ("sh0", "sh1", "el0", "el1", "wr0", "wr1")
 # The arm's root in the body frame, and its links, in metres; from the arm's published drawing.
 ROOT_M: Vec3 = (0.292, 0.0, 0.188)
-UPPER_M, FOREARM_M, WRIST_TO_HAND_M = 0.3385, 0.4033, 0.195
+UPPER_M, FOREARM_M, WRIST_TO_HAND_M = 0.3385, 0.4033, 0.19557
 # Joint limits from the SDK's documentation.
 _LOWEST = np.array([-2.618, -3.142, 0.0, -2.793, -1.833, -2.880])
 _HIGHEST = np.array([3.142, 0.524, 3.142, 2.793, 1.833, 2.880])

@@ -1,7 +1,9 @@
 """The emulated robot's cameras, and the SDK's image sources.
 
 The hand's and the front left camera are those of the agent's body (config/agents.yaml); the other
-four of the body have the intrinsics and tilt of the front left one. All are pinholes and upright.
+four of the body have the intrinsics and tilt of the front left one. All are pinholes. Three of them
+are mounted rolled, as the SDK's program that shows their pictures undoes it (`get_image.py`,
+`ROTATION_ANGLE`).
 """
 
 from __future__ import annotations
@@ -48,6 +50,12 @@ _PLACES: dict[str, tuple[Vec3, float]] = {
     "right": ((-0.1, -0.11, 0.6), -math.pi / 2),
     "back": ((-0.4, 0.0, 0.6), math.pi),
 }
+# How far each is turned clockwise about the direction that it looks in.
+_ROLLED_RAD = {
+    FRONT_LEFT: math.radians(78.0),
+    "frontright": math.radians(102.0),
+    "right": math.radians(180.0),
+}
 _BODY = {"frontleft": FRONT_LEFT, **{name: name for name in _PLACES}}
 _IN_COLOR, _IN_DEPTH = "hand_color_image_sensor", "hand_depth_sensor"
 # Frame names of the SDK, with the camera at each.
@@ -86,7 +94,9 @@ def mount_of(agent: Agent, camera: str) -> CameraMount:
 def on_base(agent: Agent, camera: str) -> Pose:
     """A camera's optical frame in `base_link`."""
     mount = mount_of(agent, camera)
-    if camera not in _PLACES:
-        return camera_on_base(agent, camera, mount)
-    rotation = optical_rotation(_PLACES[camera][1], mount.tilt_rad)
-    return Pose.from_matrix(np.array(mount.position_m), rotation)
+    if camera in _PLACES:
+        rotation = optical_rotation(_PLACES[camera][1], mount.tilt_rad)
+        upright = Pose.from_matrix(np.array(mount.position_m), rotation)
+    else:
+        upright = camera_on_base(agent, camera, mount)
+    return upright.compose(Pose.planar(0.0, 0.0, _ROLLED_RAD.get(camera, 0.0)))

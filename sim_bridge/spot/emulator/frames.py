@@ -6,6 +6,7 @@ from typing import Any
 
 from planner.world.geometry import Pose
 from sim_bridge.spot.convert import fill_tree
+from sim_bridge.spot.emulator.arm_geometry import WRIST_TO_HAND_M
 from sim_bridge.spot.emulator.cameras import SENSORS
 from sim_bridge.spot.emulator.house_world import BODY_HEIGHT_M, LYING_HEIGHT_M
 from sim_bridge.spot.emulator.machine import Machine, Posture
@@ -14,7 +15,7 @@ ODOM, VISION, BODY, HAND = "odom", "vision", "body", "hand"
 FLAT_BODY, GROUND, FEET = "flat_body", "gpe", "feet_center"
 WRIST = "link_wr1"
 # The wrist's last joint relative to the hand frame.
-WRIST_IN_HAND = Pose((-0.195, 0.0, 0.0))
+WRIST_IN_HAND = Pose((-WRIST_TO_HAND_M, 0.0, 0.0))
 # Both frames begin at the body where the robot was switched on and drift apart; a program that
 # takes one for the other must not get away with it.
 VISION_IN_ODOM = Pose.planar(0.3, -0.2, 0.4, 0.05)

@@ -13,7 +13,13 @@ from sim_bridge.spot.emulator.arm_geometry import JOINTS
 from sim_bridge.spot.emulator.machine import Machine, Motors, Posture
 from sim_bridge.spot.emulator.service import Handler
 
-_LEGS = tuple(f"{leg}.{joint}" for leg in ("fl", "fr", "hl", "hr") for joint in ("hx", "hy", "kn"))
+# Front and hind, left and right: hip about x, hip about y, knee, in radians, standing and lying. A
+# bent knee is negative.
+_LEGS = ("fl", "fr", "hl", "hr")
+_STANDING_RAD = {"hx": 0.0, "hy": 0.8, "kn": -1.6}
+_LYING_RAD = {"hx": 0.0, "hy": 1.3, "kn": -2.7}
+# The claw's joint at full opening (robot_command.py, _CLAW_GRIPPER_OPEN_ANGLE).
+CLAW_OPEN_RAD = -1.5708
 # Each foot relative to the body's centre.
 HIP_M = (0.3, 0.17)
 _MOTORS = {
@@ -48,17 +54,16 @@ def _state(machine: Machine, _request: Any, response: Any) -> None:
     )
     battery = state.battery_states.add()
     set_stamp(battery.timestamp, stamp_s)
-    battery.identifier, battery.voltage.value, battery.current.value = "emulated", 52.0, -4.0
+    battery.identifier, battery.voltage.value = "emulated", 52.0
+    # Into the battery is positive.
+    battery.current.value = 4.0 if machine.docked else -4.0
     battery.charge_percentage.value = machine.battery_percent
     battery.status = (
         robot_state_pb2.BatteryState.STATUS_CHARGING
         if machine.docked
         else robot_state_pb2.BatteryState.STATUS_DISCHARGING
     )
-    stop = state.estop_states.add()
-    stop.name, stop.type = "software_estop", robot_state_pb2.EStopState.TYPE_SOFTWARE
-    kinds = robot_state_pb2.EStopState
-    stop.state = kinds.STATE_ESTOPPED if machine.estopped else kinds.STATE_NOT_ESTOPPED
+    _stops(machine, state, stamp_s)
     _kinematics(machine, state.kinematic_state, stamp_s)
     for number, cause in machine.behavior_faults.items():
         fault = state.behavior_fault_state.faults.add()
@@ -75,6 +80,20 @@ def _state(machine: Machine, _request: Any, response: Any) -> None:
     }.get(machine.posture, behavior.STATE_TRANSITION)
 
 
+def _stops(machine: Machine, state: Any, stamp_s: float) -> None:
+    """The three stops of a robot; the software's is that of the clients' endpoints."""
+    kinds = robot_state_pb2.EStopState
+    for name, kind in (
+        ("hardware_estop", kinds.TYPE_HARDWARE),
+        ("payload_estop", kinds.TYPE_HARDWARE),
+        ("software_estop", kinds.TYPE_SOFTWARE),
+    ):
+        stop = state.estop_states.add(name=name, type=kind, state=kinds.STATE_NOT_ESTOPPED)
+        set_stamp(stop.timestamp, stamp_s)
+        if kind == kinds.TYPE_SOFTWARE and machine.estopped:
+            stop.state = kinds.STATE_ESTOPPED
+
+
 def _kinematics(machine: Machine, kinematic: Any, stamp_s: float) -> None:
     set_stamp(kinematic.acquisition_timestamp, stamp_s)
     frames.fill(kinematic.transforms_snapshot, machine)
@@ -88,11 +107,14 @@ def _kinematics(machine: Machine, kinematic: Any, stamp_s: float) -> None:
         velocity.linear.x = agent.linear_m_s * math.cos(heading)
         velocity.linear.y = agent.linear_m_s * math.sin(heading)
         velocity.angular.z = agent.angular_rad_s
-    values = dict.fromkeys((*_LEGS, *(f"arm0.{name}" for name in (*JOINTS, "f1x"))), 0.0)
+    standing = machine.posture in (Posture.STANDING, Posture.SITTING_DOWN)
+    bent = _STANDING_RAD if standing else _LYING_RAD
+    values = {f"{leg}.{joint}": angle for leg in _LEGS for joint, angle in bent.items()}
+    values |= dict.fromkeys((f"arm0.{name}" for name in (*JOINTS, "f1x")), 0.0)
     values["arm0.sh0"], values["arm0.wr0"] = agent.pan_rad, agent.tilt_rad
     if machine.arm_joints_rad is not None:
         values.update(zip((f"arm0.{name}" for name in JOINTS), machine.arm_joints_rad, strict=True))
-    values["arm0.f1x"] = -1.5 * machine.gripper
+    values["arm0.f1x"] = CLAW_OPEN_RAD * machine.gripper
     for name, value in values.items():
         joint = kinematic.joint_states.add()
         joint.name, joint.position.value = name, value

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("bosdyn.client", reason="the extra `spot` is not installed")
 pytest.importorskip("cryptography", reason="the extra `spot` is not installed")
 
-from bosdyn.api import world_object_pb2
+from bosdyn.api import robot_state_pb2, world_object_pb2
 from bosdyn.client.frame_helpers import (
     BODY_FRAME_NAME,
     GROUND_PLANE_FRAME_NAME,
@@ -20,6 +20,8 @@ from bosdyn.client.frame_helpers import (
     VISION_FRAME_NAME,
     get_a_tform_b,
 )
+from bosdyn.client.image import ImageClient
+from bosdyn.client.robot_command import RobotCommandBuilder
 from bosdyn.client.robot_state import RobotStateClient
 from bosdyn.client.world_object import WorldObjectClient
 from emulated_robot import connected, emulated
@@ -43,9 +45,12 @@ def robot(emulator: SpotEmulator) -> Iterator[Any]:
         yield made
 
 
+def state_of(robot: Any) -> Any:
+    return robot.ensure_client(RobotStateClient.default_service_name).get_robot_state()
+
+
 def tree_of(robot: Any) -> Any:
-    client = robot.ensure_client(RobotStateClient.default_service_name)
-    return client.get_robot_state().kinematic_state.transforms_snapshot
+    return state_of(robot).kinematic_state.transforms_snapshot
 
 
 def markers(robot: Any) -> list[Any]:
@@ -109,3 +114,67 @@ def test_vision_and_odometry_are_two_frames(robot: Any) -> None:
     apart = get_a_tform_b(tree_of(robot), ODOM_FRAME_NAME, VISION_FRAME_NAME)
     assert math.hypot(apart.x, apart.y) > 0.1
     assert abs(apart.rot.to_yaw()) > 0.1
+
+
+def test_velocities_are_those_of_their_frame(emulator: SpotEmulator, robot: Any) -> None:
+    """The same motion, expressed in odometry and in vision (robot_state.proto, KinematicState)."""
+    agent = emulator.world.agent
+    agent.linear_m_s = 0.4
+    state = state_of(robot).kinematic_state
+    agent.linear_m_s = 0.0
+    odom, vision = state.velocity_of_body_in_odom.linear, state.velocity_of_body_in_vision.linear
+    vision_tform_odom = get_a_tform_b(state.transforms_snapshot, VISION_FRAME_NAME, ODOM_FRAME_NAME)
+    turned = vision_tform_odom.rot.transform_point(odom.x, odom.y, 0.0)
+    assert turned[:2] == pytest.approx((vision.x, vision.y))
+    assert math.hypot(odom.x, odom.y) == pytest.approx(0.4)
+
+
+def test_the_hand_is_0_196_m_before_the_wrist_and_not_turned_to_it(robot: Any) -> None:
+    """arm_concepts.md, "Hand frame"."""
+    apart = get_a_tform_b(tree_of(robot), "arm0.link_wr1", "hand")
+    assert (apart.x, apart.y, apart.z) == pytest.approx((0.19557, 0.0, 0.0), abs=1e-6)
+    assert apart.rot.w == pytest.approx(1.0)
+
+
+def test_joints_have_the_sdks_names_and_signs(emulator: SpotEmulator, robot: Any) -> None:
+    """spot_constants.proto has the order; knees bend to negative angles, the claw opens to them."""
+    legs = [f"{leg}.{joint}" for leg in ("fl", "fr", "hl", "hr") for joint in ("hx", "hy", "kn")]
+    arm = [f"arm0.{joint}" for joint in ("sh0", "sh1", "el0", "el1", "wr0", "wr1", "f1x")]
+    machine = emulator.machine
+    machine.gripper = machine.gripper_goal = 1.0
+    state = state_of(robot)
+    machine.gripper = machine.gripper_goal = 0.0
+    joints = {joint.name: joint.position.value for joint in state.kinematic_state.joint_states}
+    assert list(joints) == legs + arm
+    assert all(joints[name] < 0 for name in legs if name.endswith("kn"))
+    command = RobotCommandBuilder.claw_gripper_open_command().synchronized_command
+    trajectory = command.gripper_command.claw_gripper_command.trajectory
+    assert joints["arm0.f1x"] == pytest.approx(trajectory.points[-1].point)
+    assert state.manipulator_state.gripper_open_percentage == pytest.approx(100.0)
+
+
+def test_there_are_three_stops_and_the_software_one_is_the_endpoints(robot: Any) -> None:
+    """As in a recorded state: all must be released before the robot runs (robot_state.proto)."""
+    kinds = robot_state_pb2.EStopState
+    stops = {stop.name: stop for stop in state_of(robot).estop_states}
+    assert set(stops) == {"hardware_estop", "payload_estop", "software_estop"}
+    assert stops["hardware_estop"].type == stops["payload_estop"].type == kinds.TYPE_HARDWARE
+    assert stops["software_estop"].type == kinds.TYPE_SOFTWARE
+    assert all(stop.HasField("timestamp") for stop in stops.values())
+
+
+# How far the SDK's get_image.py turns each camera's picture to show it, counterclockwise.
+ROTATION_DEG = {"back": 0, "frontleft": -78, "frontright": -102, "left": 0, "right": 180}
+
+
+@pytest.mark.parametrize(("camera", "turn_deg"), ROTATION_DEG.items())
+def test_a_body_cameras_picture_is_upright_once_it_is_turned_as_the_sdk_does(
+    robot: Any, camera: str, turn_deg: int
+) -> None:
+    images = robot.ensure_client(ImageClient.default_service_name)
+    (found,) = images.get_image_from_sources([f"{camera}_fisheye_image"], timeout=60)
+    shot = found.shot
+    frame = get_a_tform_b(shot.transforms_snapshot, shot.frame_name_image_sensor, BODY_FRAME_NAME)
+    right, down, _ = frame.rot.transform_point(0.0, 0.0, 1.0)
+    up_deg = math.degrees(math.atan2(-right, -down))
+    assert math.remainder(up_deg + turn_deg, 360.0) == pytest.approx(0.0, abs=0.1)

@@ -51,7 +51,9 @@ def test_the_documented_frames_are_in_the_state_and_where_they_should_be(
     body = get_odom_tform_body(tree)
     ground = get_a_tform_b(tree, "odom", "gpe")
     flat = get_a_tform_b(tree, "odom", "flat_body")
-    assert ground.z == pytest.approx(0.0, abs=1e-6)
+    # Odometry begins at the body of the lying robot.
+    assert ground.z == pytest.approx(body.z - 0.2, abs=1e-6)
+    assert ground.z == pytest.approx(-0.2, abs=1e-6)
     assert (flat.x, flat.y, flat.z) == pytest.approx((body.x, body.y, body.z))
     assert get_a_tform_b(tree, "hand", "link_wr1").x < 0.0
 
