@@ -52,7 +52,7 @@ COMMANDS: Mapping[str, Command] = {
     "houses": Command("planner.commands.houses", "generate, check, draw, list, export houses"),
     "instruct": Command("planner.instruct.cli", "send running robots an instruction"),
     "keystore": Command("planner.security.cli", "keys and permissions for a network, SROS 2"),
-    "layout": Command("sim_bridge.spot.layout_cli", "check the layout of a real house"),
+    "layout": Command("planner.commands.layout", "check or draw the layout of a real house"),
     "memory": Command("planner.memory.cli", "query what the robots remember, and correct it"),
     "operate": Command("planner.operate.cli", "claim, power on, stand, stop: an operator's part"),
     "programs": Command("planner.commands.programs", "what robots were taught to do"),

@@ -56,6 +56,7 @@ RUN: Mapping[str, Says] = {
     "planner houses export habitat train_0 -o /tmp/train_0_habitat": Says("30 pieces"),
     "planner houses export mujoco train_0 -o /tmp/train_0_mujoco": Says("MJCF"),
     "planner layout check FILE": Says("sound, 4 rooms", {"FILE": LAYOUT}),
+    "planner layout draw FILE -o /tmp/layout.png": Says("592 x 1178 pixels", {"FILE": LAYOUT}),
     "planner layout house FILE -o /tmp/house.json": Says("house train_0", {"FILE": LAYOUT}),
     "planner serve org/Model-8B-Instruct --gpu-memory 24 --gpus 1 --dry-run": Says("vllm serve"),
     'planner check skill Close --call "Close[fridge_0]" --before "Navigate[fridge_0]" '

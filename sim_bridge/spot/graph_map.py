@@ -41,6 +41,22 @@ class GraphMap:
         best = min(gaps, key=lambda name: (gaps[name], name))
         return best, gaps[best]
 
+    @property
+    def markers(self) -> dict[str, Pose]:
+        """The frames of its markers in the map, by their names."""
+        return {
+            each.id: self.seed_in_map.compose(pose_of(each.seed_tform_object))
+            for each in self.graph.anchoring.objects
+        }
+
+    @property
+    def edges_m(self) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+        """The ends of each edge on the ground of the map."""
+        place = {name: pose.position_m[:2] for name, pose in self.waypoints.items()}
+        return [
+            (place[edge.id.from_waypoint], place[edge.id.to_waypoint]) for edge in self.graph.edges
+        ]
+
     def snapshots(self) -> Iterator[tuple[str, Any]]:
         """Each snapshot with its kind, waypoint or edge.
 

@@ -1,7 +1,8 @@
-"""`planner layout`: hand-annotated houses, sound and broken. Needs no SDK."""
+"""Hand-annotated houses, sound and broken. Needs no SDK."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.cli import main
 from planner.world.errors import FileError
 from planner.world.house_checks import load_house
 from planner.world.share import config_dir
-from sim_bridge.spot.layout import blind_poses, check_layout, parse_layout, read_annotated
+from sim_bridge.spot.layout import Fiducial, blind_poses, check_layout, parse_layout, read_annotated
 
 SHIPPED = config_dir() / "spot_scenarios" / "train_0_layout.yaml"
 ROOM = {"name": "hall_0", "class_name": "hallway", "polygon_m": [[0, 0], [6, 0], [6, 5], [0, 5]]}
@@ -50,6 +50,25 @@ def test_the_shipped_layout_is_sound_and_as_the_house_is_to_some_centimetres() -
         assert abs(measured.y_m - true.y_m) < 0.02
         assert [s.name for s in measured.surfaces] == [s.name for s in true.surfaces]
     assert annotated.poses["table_0"]
+
+
+def test_a_markers_yaw_is_where_the_page_faces() -> None:
+    """Of any yaw: x up, z out of the page, y to the left of who looks at it."""
+    for yaw_rad in (-2.5, 0.0, 0.7, 3.0):
+        marker = Fiducial(tag=1, position_m=(1.0, 2.0, 0.5), yaw_rad=yaw_rad)
+        up, left, out = marker.in_map.rotation().T
+        assert up == pytest.approx((0.0, 0.0, 1.0))
+        assert out == pytest.approx((math.cos(yaw_rad), math.sin(yaw_rad), 0.0))
+        assert left == pytest.approx((math.sin(yaw_rad), -math.cos(yaw_rad), 0.0))
+        assert marker.in_map.position_m == (1.0, 2.0, 0.5)
+
+
+def test_the_shipped_markers_page_faces_into_the_house() -> None:
+    annotated = read_annotated(SHIPPED)
+    (marker,) = annotated.fiducials
+    x, y, _ = marker.in_map.apply((0.0, 0.1, 0.3))
+    assert annotated.house.room_at(x, abs(y)) is not None
+    assert marker.yaw_rad == 0.0
 
 
 def test_a_small_layout_is_sound(tmp_path: Path) -> None:
@@ -130,23 +149,3 @@ def test_any_document_is_a_layout_or_one_error(document: object) -> None:
         path = written(Path(folder), layout(furniture=document))
         with pytest.raises(FileError):
             parse_layout(path)
-
-
-def test_the_command_checks_and_writes_a_house_that_the_nodes_take(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["layout", "check", str(SHIPPED)]) == 0
-    said = capsys.readouterr().out
-    assert "sound, 4 rooms, 30 pieces of furniture, 7 poses" in said
-    assert "no marker near, so odometry alone is trusted there" in said
-    house = tmp_path / "house.json"
-    assert main(["layout", "house", str(SHIPPED), "-o", str(house)]) == 0
-    assert load_house(house).name == "train_0"
-    broken = written(tmp_path, layout(fiducials=[], furniture=[TABLE | {"poses": [[9, 9, 0]]}]))
-    capsys.readouterr()
-    assert main(["layout", "check", str(SHIPPED), str(broken)]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert f"{broken}: fiducials: there is none" in " ".join(lines)
-    assert f"{broken}: furniture.0.poses.0: (9.0, 9.0) lies outside" in " ".join(lines)
-    assert main(["layout", "house", str(SHIPPED), "-o", str(tmp_path / "no" / "x.json")]) == 2
-    assert "--output" in capsys.readouterr().err

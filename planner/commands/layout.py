@@ -1,10 +1,14 @@
-"""`planner layout`: checks a hand-annotated house, and converts it to a house file."""
+"""`planner layout`: checks and draws a hand-annotated house, and converts it to a house file."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+from planner.houses.drawing import draw_floor_plan
+from planner.houses.map_frame import MapFrame
+from planner.houses.reporting import write_or_refuse
+from planner.houses.surveyed import PlanMarker, RecordedMap, draw_surveyed
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import write_house
 from sim_bridge.spot.layout import Annotated, blind_poses, check_layout, parse_layout
@@ -18,10 +22,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     house = actions.add_parser("house", help="write the house file for the nodes")
     house.add_argument("layout", type=Path, metavar="FILE")
     house.add_argument("-o", "--output", type=Path, required=True, metavar="JSON")
+    draw = actions.add_parser("draw", help="draw the floor plan with the markers")
+    draw.add_argument("layout", type=Path, metavar="FILE")
+    draw.add_argument(
+        "--graph", type=Path, metavar="FOLDER", help="a recorded map (GraphNav), drawn over it"
+    )
+    draw.add_argument("-o", "--output", type=Path, metavar="PNG", help="default: NAME.png")
+    draw.add_argument("--scale", type=float, default=80.0, metavar="PX", help="pixels per metre")
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs one action and returns the exit status."""
+    if args.action == "draw":
+        return _draw(args)
     return _house(args) if args.action == "house" else _check(args.layouts)
 
 
@@ -67,3 +80,47 @@ def _house(args: argparse.Namespace) -> int:
         raise PlannerError(f"--output: {args.output} cannot be written: {error.strerror}") from None
     print(f"{args.output}: house {annotated.house.name}")
     return 0
+
+
+def _draw(args: argparse.Namespace) -> int:
+    if not 10 <= args.scale <= 400:
+        raise PlannerError(f"--scale {args.scale}: from 10 to 400 pixels per metre")
+    # Defects are drawn, not refused: a picture is how they are found.
+    annotated = parse_layout(args.layout)
+    house = annotated.house
+    markers = [
+        PlanMarker(marker.tag, marker.position_m[:2], marker.yaw_rad)
+        for marker in annotated.fiducials
+    ]
+    recorded = None if args.graph is None else _recorded(args.graph, annotated)
+    picture = draw_surveyed(
+        draw_floor_plan(house, pixels_per_m=args.scale),
+        MapFrame.of(house, args.scale),
+        markers,
+        recorded,
+    )
+    output = args.output or Path(f"{house.name}.png")
+    write_or_refuse(output, lambda path: picture.save(path, format="PNG"))
+    print(f"{output}: {picture.width} x {picture.height} pixels")
+    return 0
+
+
+def _recorded(folder: Path, annotated: Annotated) -> RecordedMap:
+    """The map as the bridge would align it.
+
+    Raises:
+        FileError: if the bridge would refuse it.
+        PlannerError: without the SDK.
+    """
+    try:
+        from sim_bridge.spot.graph_map import read_graph
+    except ImportError as error:
+        raise PlannerError(
+            "--graph needs the Spot SDK: pip install -e '.[spot]' (see its licence)"
+        ) from error
+    found = read_graph(folder, annotated.fiducials, (), 0.0)
+    return RecordedMap(
+        [place.position_m[:2] for place in found.waypoints.values()],
+        found.edges_m,
+        {name: place.position_m[:2] for name, place in found.markers.items()},
+    )
