@@ -6,6 +6,7 @@ They are not ours and not in this repository: the variable SPOT_SDK_EXAMPLES nam
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import pty
@@ -29,7 +30,7 @@ from planner.world.files import FileModel, read_model
 from planner.world.geometry import Vec3
 from sim_bridge.embedded.views import intrinsics_of
 from sim_bridge.opening import default_house, open_world
-from sim_bridge.spot.emulator.cameras import mount_of
+from sim_bridge.spot.emulator.cameras import FRONT_LEFT, mount_of
 from sim_bridge.spot.emulator.clock import WallClock
 from sim_bridge.spot.emulator.house_world import Handle, HouseWorld
 from sim_bridge.spot.emulator.machine import Motors, Posture
@@ -42,7 +43,7 @@ SEED = 7
 DOCK = 520
 # Beside the robot's first place, so that a program which docks finds it.
 DOCK_AHEAD_M = 0.8
-THING_AHEAD_M, ROBOT_RADIUS_M = 0.9, 0.3
+THING_AHEAD_M, DOOR_AHEAD_M, ROBOT_RADIUS_M = 0.9, 1.5, 0.3
 
 
 class Program(FileModel):
@@ -58,9 +59,9 @@ class Program(FileModel):
     calls: tuple[str, ...] = ()
     # Programs that only Ctrl-C ends do not all say how they ended; some end with 1 in any case.
     exit: Literal["ok", "any"] = "ok"
-    # In front of what it begins: anywhere, a thing that it sees and can take, or a handle that the
-    # gripper already holds, with the motors on.
-    begins: Literal["anywhere", "thing", "handle"] = "anywhere"
+    # In front of what it begins: anywhere, a thing that it sees and can take, a handle that the
+    # gripper already holds, with the motors on, or a door whose handle a front camera sees.
+    begins: Literal["anywhere", "thing", "handle", "door"] = "anywhere"
 
     @property
     def name(self) -> str:
@@ -174,6 +175,8 @@ def _begin(emulator: SpotEmulator, program: Program) -> tuple[float, float] | No
         machine.held_handle = Handle(piece, piece.record.joints[0])
     if program.begins == "thing":
         return put_before_thing(world)[0]
+    if program.begins == "door":
+        return put_before_door(world)
     return program.click
 
 
@@ -194,6 +197,39 @@ def put_before_thing(world: HouseWorld) -> tuple[tuple[float, float], Vec3]:
             if shares and world.between(camera.position_m, target)[0] == thing.instance_id:
                 return shares, target
     raise AssertionError("the house has nothing to take")
+
+
+def put_before_door(world: HouseWorld) -> tuple[float, float]:
+    """Puts the robot before a closed handle that its front left camera sees.
+
+    Returns:
+        Where it is, as shares of the two front pictures side by side, right one first, both turned
+        clockwise by a quarter.
+    """
+    lens = intrinsics_of(mount_of(world.agent, FRONT_LEFT))
+    grid = world.world.ground.grid(ROBOT_RADIUS_M)
+    for piece, turn in itertools.product(world.world.pieces.values(), range(32)):
+        yaw = turn * math.pi / 16
+        for joint in piece.record.joints:
+            handle = piece.handle(joint)
+            x, y = (handle[i] - DOOR_AHEAD_M * (math.cos(yaw), math.sin(yaw))[i] for i in range(2))
+            if not grid.is_free(x, y):
+                continue
+            world.world.move_agent(world.agent, x, y, yaw)
+            world.boot_here()
+            camera = world.base.compose(world.camera(FRONT_LEFT))
+            right, down, ahead = camera.inverse().apply(handle)
+            if ahead <= 0:
+                continue
+            column = lens.fx_px * right / ahead + lens.cx_px
+            row = lens.fy_px * down / ahead + lens.cy_px
+            inside = 20 < column < lens.width_px - 20 and 20 < row < lens.height_px - 20
+            instance, point = world.hit(camera, (right / ahead, down / ahead, 1.0))
+            found = None if point is None else world.handle_at(instance, point)
+            if inside and found is not None and found.joint == joint:
+                across = lens.height_px + lens.height_px - 1 - row
+                return across / (2 * lens.height_px), column / lens.width_px
+    raise AssertionError("the house has nothing to open")
 
 
 def _seen_at(world: HouseWorld, target: Vec3) -> tuple[float, float] | None:
