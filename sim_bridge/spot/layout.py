@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
+from shapely.geometry import Point
 
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.errors import FileError, from_validation
@@ -33,6 +34,8 @@ _OTHER_M = 2.0
 # At this distance, at an angle, a Spot still detects a marker of 15 cm.
 SEEN_FROM_M = 4.0
 _MARKER_HEIGHT_M = (0.1, 2.0)
+# This far before a page there is a room, apart from errors of measuring along a wall.
+_BEFORE_PAGE_M, _WALL_M = 0.4, 0.1
 
 
 class Fiducial(FileModel):
@@ -224,6 +227,14 @@ def _marker_findings(annotated: Annotated, reach: Reach) -> Iterator[Finding]:
             yield Finding(field, f"{z} m is not a height that the cameras see, {low} to {high} m")
         elif reach.gap_m(x, y) > SEEN_FROM_M - 0.5:
             yield Finding(field, f"no floor to stand on is within {SEEN_FROM_M:g} m of it")
+        elif not _faces_a_room(annotated.house, marker):
+            text = "the page faces out of the rooms; it is where the printed side looks, 0 along +x"
+            yield Finding(f"fiducials.{index}.yaw_rad", text)
+
+
+def _faces_a_room(house: House, marker: Fiducial) -> bool:
+    x, y, _ = marker.in_map.apply((0.0, 0.0, _BEFORE_PAGE_M))
+    return any(room.shape.distance(Point(x, y)) <= _WALL_M for room in house.rooms)
 
 
 def blind_poses(annotated: Annotated) -> list[str]:

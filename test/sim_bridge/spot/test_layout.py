@@ -103,6 +103,8 @@ def with_table(**changes: Any) -> dict[str, Any]:
         (layout(fiducials=[MARKER, MARKER]), "", "a tag is used twice"),
         (layout(fiducials=[MARKER | {"position_m": [0, 2, 3]}]), "fiducials.0", "not a height"),
         (layout(fiducials=[MARKER | {"position_m": [30, 2, 1]}]), "fiducials.0", "no floor"),
+        (layout(fiducials=[MARKER | {"yaw_rad": 3.14}]), "fiducials.0.yaw_rad", "faces out of the"),
+        (layout(fiducials=[MARKER | {"yaw_rad": -2.0}]), "fiducials.0.yaw_rad", "faces out of the"),
         (layout(furniture=[TABLE, TABLE]), "", "'table_0' is used twice"),
         (layout(colour="red"), "colour", "Extra"),
         ([], "", "valid dictionary"),
