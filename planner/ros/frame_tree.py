@@ -11,7 +11,7 @@ from tf2_msgs.msg import TFMessage
 
 from planner.ros import qos
 from planner.world import topics
-from planner.world.frame_links import FrameLinks
+from planner.world.frame_links import FrameLinks, is_ours
 from planner.world.serialized import first_stamp_of
 
 
@@ -27,7 +27,7 @@ class FrameTree(FrameLinks):
 
     def _on_links(self, data: bytes) -> None:
         stamp_s = first_stamp_of(data)
-        if stamp_s is not None:
+        if stamp_s is not None and is_ours(data):
             self.add(stamp_s, data)
             self._on_change()
 

@@ -32,8 +32,8 @@ PAIR_S = 0.1
 _WAITING = 4
 # Pictures that are kept until the frames of their time are known.
 _KEPT = 8
-# Seconds by which a stamp may be ahead: robots' estimators publish a little in advance.
-_AHEAD_S = 0.1
+# Seconds by which a stamp may be ahead: clocks that count as alike differ by half of it.
+_AHEAD_S = 0.2
 # Between looks for publishers, which may come, go, or offer something else.
 _JOIN_S = 0.2
 _DEPTH_OF_QUEUE = 4

@@ -6,12 +6,14 @@ Messages are accessed by their fields, so the same code works with rclpy and wit
 from __future__ import annotations
 
 import math
+import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from planner.world.geometry import Pose
 from planner.world.memory_wire import stamp_seconds
+from planner.world.serialized import first_child_of
 
 ROOT = "map"
 # Messages, and links of each frame, that are kept: over four seconds at the bridge's 30 Hz.
@@ -21,6 +23,8 @@ TOLERANCE_S = 0.02
 # Maximum disorder of messages from several publishers.
 _MAX_DISORDER_S = 0.2
 _MAX_DEPTH = 16
+# The bridge's messages begin with a frame of an agent.
+_AGENTS = re.compile(r"agent_\d+/")
 _BACKWARDS_S = 0.5
 # A robot's stamps are the time of day, which does not start again; frames of the time of a picture
 # that comes late are a few seconds old. Only a clock that was set back by more is another world.
@@ -29,6 +33,17 @@ _SET_BACK_S = 10.0
 
 # Reads the transforms of a serialised tf2_msgs/TFMessage.
 ReadLinks = Callable[[bytes], Iterable[Any]]
+
+
+def is_ours(data: bytes | bytearray) -> bool:
+    """Whether a serialised message of /tf has frames of agents, not those of other software.
+
+    Those may be of another clock, and come so often that none of ours would be kept.
+
+    Raises:
+        ValueError: if the data are too short.
+    """
+    return _AGENTS.match(first_child_of(data)) is not None
 
 
 class FrameLinks:
@@ -79,7 +94,7 @@ class FrameLinks:
         self.newest_s, self._max_stamp_s, self._is_disordered = None, -math.inf, False
 
     def add(self, stamp_s: float, data: bytes) -> None:
-        """Adds a serialised message of /tf with the stamp of its first link."""
+        """Adds a serialised message of /tf with the stamp of its first link; see `is_ours`."""
         self._unread.append((stamp_s, data))
         self.newest_s = stamp_s
         self._is_disordered |= stamp_s < self._max_stamp_s - _MAX_DISORDER_S

@@ -35,14 +35,29 @@ def frame_of(data: bytes | bytearray) -> str:
     Raises:
         ValueError: if the data are too short, or no text.
     """
-    at = _BODY + 8
+    return _text(data, _BODY + 8)[0]
+
+
+def first_child_of(data: bytes | bytearray) -> str:
+    """The child_frame_id of the first transform of a serialised tf2_msgs/TFMessage that has one.
+
+    Raises:
+        ValueError: if the data are too short, or no text.
+    """
+    # After the number of transforms, the stamp and the frame_id.
+    _, ends = _text(data, _BODY + 12)
+    return _text(data, ends + (_BODY - ends) % 4)[0]
+
+
+def _text(data: bytes | bytearray, at: int) -> tuple[str, int]:
+    """The string at an offset, and where it ends."""
     if len(data) < at + 4:
         raise ValueError(f"a message of {len(data)} bytes has no header")
     (length,) = struct.unpack_from(f"{byte_order(data)}I", data, at)
     name = bytes(data[at + 4 : at + 4 + length])
     if len(name) < length:
         raise ValueError(f"a message of {len(data)} bytes has no header")
-    return name.rstrip(b"\0").decode()
+    return name.rstrip(b"\0").decode(), at + 4 + length
 
 
 def byte_order(data: bytes | bytearray) -> str:

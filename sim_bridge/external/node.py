@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import rclpy
-from geometry_msgs.msg import TransformStamped
+from geometry_msgs.msg import Quaternion, TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.context import Context
 from rclpy.exceptions import NotInitializedException
@@ -25,10 +25,11 @@ from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
 from planner.ros import qos
-from planner.ros.conversions import point_m, pose_record
+from planner.ros.conversions import point_m
 from planner.ros.message_bounds import bounds_of
 from planner.ros.robot_camera import CameraSource, RobotCamera
-from planner.world.geometry import Pose
+from planner.world.errors import PlannerError
+from planner.world.geometry import Pose, Vec3
 from planner.world.memory_wire import stamp_seconds
 from planner.world.robot_picture import CameraNews
 from sim_bridge.clock_shift import ClockShift
@@ -185,11 +186,17 @@ class RobotEar:
         if stamp_s <= 0:
             self._update(wrong=f"{topics.odometry} has no stamps; it is not used")
             return
+        place = message.pose.pose
+        try:
+            body = unit_pose(point_m(place.position), place.orientation)
+        except PlannerError as error:
+            self._update(wrong=f"{topics.odometry} is not used: {error}")
+            return
         self._clock.hear(stamp_s, at_s)
         # Poses in one frame say nothing of those in another.
         same = readings.odometry_frame in ("", frame)
         bodies = readings.bodies if same else PoseHistory()
-        bodies.add(stamp_s, pose_record(message.pose.pose))
+        bodies.add(stamp_s, body)
         twist = message.twist.twist
         self._update(
             at_s=at_s,
@@ -210,16 +217,29 @@ class RobotEar:
     def _on_frames(self, message: TFMessage) -> None:
         if self._refuses(message, "/tf"):
             return
+        frames = self.readings().frames
         for link in message.transforms:
-            stamp_s = stamp_seconds(link.header.stamp)
-            frames = self.readings().frames
-            frames.move(link.header.frame_id, link.child_frame_id, stamp_s, _pose(link))
+            pose = self._pose_of(link, "/tf")
+            if pose is not None:
+                stamp_s = stamp_seconds(link.header.stamp)
+                frames.move(link.header.frame_id, link.child_frame_id, stamp_s, pose)
 
     def _on_static_frames(self, message: TFMessage) -> None:
         if self._refuses(message, "/tf_static"):
             return
         for link in message.transforms:
-            self.readings().frames.fix(link.header.frame_id, link.child_frame_id, _pose(link))
+            pose = self._pose_of(link, "/tf_static")
+            if pose is not None:
+                self.readings().frames.fix(link.header.frame_id, link.child_frame_id, pose)
+
+    def _pose_of(self, link: TransformStamped, topic: str) -> Pose | None:
+        """The pose of a link; None for one that is none, which is reported."""
+        moved = link.transform
+        try:
+            return unit_pose(point_m(moved.translation), moved.rotation)
+        except PlannerError as error:
+            self._update(wrong=f"{link.child_frame_id} on {topic} is not used: {error}")
+            return None
 
     def _on_news(self, camera: str, news: CameraNews) -> None:
         self._update(cameras={**self.readings().cameras, camera: news})
@@ -233,9 +253,17 @@ class RobotEar:
             self._node.destroy_node()
 
 
-def _pose(link: TransformStamped) -> Pose:
-    turned = link.transform.rotation
-    return Pose(point_m(link.transform.translation), (turned.x, turned.y, turned.z, turned.w))
+def unit_pose(position_m: Vec3, turn: Quaternion) -> Pose:
+    """A pose whose quaternion, rounded by its sender, has length 1.
+
+    Raises:
+        PlannerError: if its length is far from 1: it is no rotation.
+    """
+    x, y, z, w = turn.x, turn.y, turn.z, turn.w
+    length = math.hypot(x, y, z, w)
+    if not 0.9 < length < 1.1:
+        raise PlannerError(f"its rotation ({x:g}, {y:g}, {z:g}, {w:g}) is not of length 1")
+    return Pose(position_m, (x / length, y / length, z / length, w / length))
 
 
 class Ros2Listener(RobotEar):

@@ -16,6 +16,7 @@ from planner.world.belief import Belief
 from planner.world.entity import Entity, MemoryChange
 from planner.world.episode import MAX_AGENTS
 from planner.world.errors import FileError, PlannerError
+from planner.world.frame_links import is_ours
 from planner.world.memory_wire import change_record, entity_record, stamp_seconds
 from planner.world.serialized import first_stamp_of, stamp_of
 from planner.world.skill import SkillCall, SkillResult
@@ -340,7 +341,9 @@ def _state_event(reader: StateReader) -> Callable[[RawMessage], Event | None]:
 
 def _links(raw: RawMessage) -> Event | None:
     stamp_s = first_stamp_of(raw.data)
-    return None if stamp_s is None else TransformsReceived(raw.received_ns, stamp_s, raw.data)
+    if stamp_s is None or not is_ours(raw.data):
+        return None
+    return TransformsReceived(raw.received_ns, stamp_s, raw.data)
 
 
 def _fixed_links(raw: RawMessage) -> Event:

@@ -185,3 +185,15 @@ def test_a_late_picture_waits_for_frames_that_come_after_it() -> None:
     node._look("agent_0", SimpleNamespace(stamp_s=day_s + 0.9))
     topics.hear["/tf"](links(day_s + 2.7, 0.0))
     assert node._pending == {}, "frames that stay away are not awaited for ever"
+
+
+def test_frames_of_other_software_are_no_moments_of_ours() -> None:
+    topics = Topics()
+    tree = FrameTree(topics, lambda: None)
+    topics.hear["/tf"](links(1000.0, 1.0))
+    for number in range(500):
+        link = transform_message(5.0 + number, "map", "spot/odom", Pose((0.0, 0.0, 0.0)))
+        topics.hear["/tf"](serialize_message(TFMessage(transforms=[link])))
+    assert tree.newest_s == pytest.approx(1000.0)
+    assert not tree.went_back
+    assert tree.pose("agent_0/base_link", 1000.0) is not None

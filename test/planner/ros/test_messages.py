@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import CameraInfo
+from tf2_msgs.msg import TFMessage
 
 from planner.ros import images
-from planner.ros.conversions import header, pose_message, pose_record, time_message
+from planner.ros.conversions import (
+    header,
+    pose_message,
+    pose_record,
+    time_message,
+    transform_message,
+)
 from planner.ros.primitive_messages import goal_message, result_message, result_record
 from planner.ros.world_messages import StateMessages
 from planner.world.episode import Episode
@@ -21,7 +28,7 @@ from planner.world.house import House
 from planner.world.memory_wire import stamp_seconds
 from planner.world.observation import Intrinsics
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
-from planner.world.serialized import stamp_of
+from planner.world.serialized import first_child_of, frame_of, stamp_of
 from planner.world.state_updates import StateUpdate, UpdateEncoder
 from planner.world.vocabulary import Relation
 from planner.world.wire import intrinsics_of, state_update
@@ -48,6 +55,17 @@ def test_the_stamp_of_a_serialised_picture() -> None:
     assert stamp_of(data) == 1.5
     with pytest.raises(ValueError, match="no header"):
         stamp_of(data[:11])
+
+
+@pytest.mark.parametrize("parent", ["map", "odom", "agent_0/odom", ""])
+def test_the_frames_of_serialised_messages(parent: str) -> None:
+    picture = images.rgb_message(header(1.5, parent), np.zeros((4, 6, 3), np.uint8))
+    assert frame_of(serialize_message(picture)) == parent
+    link = transform_message(1.5, parent, "agent_0/base_link", Pose((1.0, 2.0, 3.0)))
+    data = serialize_message(TFMessage(transforms=[link, link]))
+    assert first_child_of(data) == "agent_0/base_link"
+    with pytest.raises(ValueError, match="no header"):
+        first_child_of(data[:24])
 
 
 def test_colours() -> None:
