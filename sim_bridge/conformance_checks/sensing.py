@@ -13,7 +13,7 @@ from planner.world.observation import CameraFrame, Observation
 from planner.world.primitive import PrimitiveName
 from planner.world.state import EntityState
 from planner.world.vocabulary import EntityKind
-from sim_bridge.backend import SightingSource
+from sim_bridge.backend import PictureSource, SightingSource
 from sim_bridge.conformance_checks.trial import (
     Trial,
     UnsuitableError,
@@ -75,6 +75,29 @@ def cameras_give_frames(trial: Trial) -> None:
         if frame.instances is not None:
             expect(frame.instances.shape == shape, f"{name}: ids are {frame.instances.shape}")
             expect(frame.instances.dtype == np.int32, f"{name}: ids are {frame.instances.dtype}")
+    _check_own_pictures(trial, cameras)
+
+
+def _check_own_pictures(trial: Trial, cameras: tuple[str, ...]) -> None:
+    """Of a robot whose pictures come at their own times: each is of its moment, and new."""
+    backend = trial.backend
+    if not isinstance(backend, PictureSource):
+        return
+    fault = backend.picture_fault(trial.agent)
+    expect(not fault, f"pictures came, and are said to be missing: {fault}")
+    for name in cameras:
+        first = backend.picture_after(trial.agent, name, -math.inf)
+        if first is None:
+            raise UnsuitableError(f"no picture of {name} came")
+        expect(set(first.cameras) == {name}, f"{name}: its picture comes as {set(first.cameras)}")
+        expect(first.stamp_s <= backend.now_s(), f"{name}: a picture is from the future")
+        error_m = moved_m(first.base.compose(first.optical[name]), first.cameras[name].pose)
+        expect(error_m < 1e-3, f"{name}: a picture is {error_m:.3f} m off base x optical")
+        later = backend.picture_after(trial.agent, name, first.stamp_s)
+        expect(later is None or later.stamp_s > first.stamp_s, f"{name}: one picture comes twice")
+    raises_planner_error(
+        lambda: backend.picture_after(trial.agent, "third_eye", -math.inf), "an unknown camera"
+    )
 
 
 def pictures_are_not_blank(trial: Trial) -> None:
@@ -86,7 +109,12 @@ def pictures_are_not_blank(trial: Trial) -> None:
 
 
 def camera_hangs_on_the_body(trial: Trial) -> None:
-    """The pose in a frame is base composed with the optical frame, moving or not."""
+    """The pose in a frame is base composed with the optical frame, moving or not.
+
+    Pictures with times of their own are judged in `cameras_give_frames`.
+    """
+    if isinstance(trial.backend, PictureSource):
+        raise UnsuitableError("its pictures are of other times than its base")
     cameras = _cameras(trial)
     for views in ((), LOOK_ROUND[1:2], LOOK_ROUND[2:3]):
         if views:

@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from planner.parts.check import Verdict
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
-from planner.world.observation import Intrinsics
+from planner.world.observation import Intrinsics, Observation
 from planner.world.primitive import Primitive, PrimitiveCode, all_primitives
 from planner.world.robot_picture import CameraNews, Pixels, RobotPicture
+from sim_bridge.conformance import check_backend
 from sim_bridge.control import Command, Outcome
 from sim_bridge.external.backend import ExternalBackend
 from sim_bridge.external.options import ExternalOptions, default_external
@@ -313,3 +315,42 @@ def test_a_picture_that_cannot_be_read_is_a_fault_and_not_an_end(opened: Opened)
     assert backend.picture_fault(ROBOT) == "external: /c: pictures in 'yuv422' are not read"
     with pytest.raises(PlannerError, match="no camera 'back'"):
         backend.picture_after(ROBOT, "back", -math.inf)
+
+
+class Repeating(ExternalBackend):
+    """A defect: the newest picture again and again."""
+
+    def picture_after(self, agent: str, camera: str, stamp_s: float) -> Observation | None:
+        return super().picture_after(agent, camera, min(stamp_s, 90.0))
+
+
+class Restamped(ExternalBackend):
+    """A defect: the newest base for whatever time."""
+
+    def picture_after(self, agent: str, camera: str, stamp_s: float) -> Observation | None:
+        seen = super().picture_after(agent, camera, stamp_s)
+        return seen and replace(seen, base=self.observe(agent, ()).base)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (ExternalBackend, ""),
+        (Repeating, "hand: one picture comes twice"),
+        (Restamped, "m off base x optical"),
+    ],
+)
+def test_the_published_check_judges_pictures_with_times_of_their_own(
+    opened: Opened, kind: type[ExternalBackend], words: str
+) -> None:
+    ear = Records(replace(turning(), cameras=seen_by(picture(99.45), at_s=100.0)))
+    ear.time_s = 100.0
+    report = check_backend(
+        lambda: kind(ear, OPTIONS),
+        house=opened.house,
+        episode=opened.episode,
+        only=("cameras_give_frames",),
+    )
+    (finding,) = report.findings
+    assert finding.verdict is (Verdict.FAILED if words else Verdict.PASSED), finding
+    assert words in finding.text
