@@ -259,13 +259,23 @@ class MapModel:
             raise RefusalError(PrimitiveCode.NOTHING_THERE, f"no {what} is at the target")
         return support
 
-    def joint(self, base: Pose, name: str, point_m: Vec3) -> tuple[Piece, Joint]:
+    def joint(
+        self, base: Pose, name: str, point_m: Vec3, walks_m: float = 0.0
+    ) -> tuple[Piece, Joint]:
         """The door or drawer at a point.
+
+        `walks_m`: how far the robot may still go to reach it.
 
         Raises:
             RefusalError: if there is none, or it is out of reach or out of sight.
         """
-        return check_joint(self._world, self._scene, self.agent_at(base), name, point_m)
+        agent = self.agent_at(base)
+        body = agent.body
+        agent.body = body.model_copy(update={"reach_m": body.reach_m + walks_m})
+        try:
+            return check_joint(self._world, self._scene, agent, name, point_m)
+        finally:
+            agent.body = body
 
     def moved(self, piece: Piece, joint: Joint, opening: float) -> None:
         """Records that a joint was moved."""

@@ -33,6 +33,8 @@ DROP_M = 0.01
 # The share of a joint's way after which furniture counts as open (PARTNR's judge asks for half).
 OPEN_SHARE = 0.6
 ARC_POINTS = 6
+# How far it goes by itself to stand well before a handle.
+STEPS_UP_M = 0.6
 # So much nearer or farther than its best distance the arm still works well.
 WELL_M = 0.15
 OFF_HANDLE_M = 0.06
@@ -206,7 +208,7 @@ def _ways_to_put(at_m: Vec3, grasp: Grasp) -> list[Pose]:
 def _move_joint(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
     opens = primitive.name == PrimitiveName.OPEN
     piece, joint = yield from robot.compute(
-        lambda: robot.map.joint(robot.senses.base, primitive.name, target_m)
+        lambda: robot.map.joint(robot.senses.base, primitive.name, target_m, STEPS_UP_M)
     )
     where = {"furniture": piece.name, "joint": joint.name}
     goal = 1.0 if opens else 0.0
