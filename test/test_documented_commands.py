@@ -153,6 +153,9 @@ ELSEWHERE: Mapping[str, str] = {
         "test/sim_bridge/spot/test_relay.py"
         "::test_the_command_takes_the_link_from_its_options_over_the_file"
     ),
+    "planner robot-emulator --house train_0": (
+        "test/integration/test_robot_emulator.py::test_it_grasps_what_its_clients_see"
+    ),
     **dict.fromkeys(
         (f"ros2 lifecycle set /memory {name}" for name in ("deactivate", "activate", "shutdown")),
         "test/integration/test_lifecycle.py::test_an_inactive_memory_refuses_and_forgets_nothing",
