@@ -3,49 +3,35 @@
 from __future__ import annotations
 
 import argparse
+import os
+from dataclasses import fields
 from pathlib import Path
 
+from planner.environment import ros_environment
 from planner.world.errors import PlannerError
 from sim_bridge.opening import default_house, open_world
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("--house", default="", help="name or file; default: the first shipped")
-    parser.add_argument("--episode", default="", help="name or file; default: the bare house")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--urdf", default="", help="another file with the same joints and frames")
-    parser.add_argument("--namespace", default="", help="of all its names; /tf is /NAMESPACE/tf")
-    parser.add_argument(
-        "--image-encoding", default="rgb8", choices=("rgb8", "bgr8", "rgba8", "mono8")
-    )
-    parser.add_argument("--depth-encoding", default="16UC1", choices=("16UC1", "32FC1"))
-    parser.add_argument(
-        "--parallel-gripper",
-        action="store_true",
-        help="control_msgs/ParallelGripperCommand instead of GripperCommand",
-    )
-    parser.add_argument(
-        "--allow-stalling",
-        action="store_true",
-        help="a gripper that stalls succeeds; else it aborts, as by ros2_control's default",
-    )
-    parser.add_argument(
-        "--stamped-cmd-vel", action="store_true", help="geometry_msgs/TwistStamped on cmd_vel"
-    )
-    parser.add_argument(
-        "--goal-tolerance", type=float, default=0.1, metavar="M", help="of Nav2's goal checker"
-    )
-    parser.add_argument("--goal-tolerance-yaw", type=float, default=0.1, metavar="RAD")
-    parser.add_argument(
-        "--fail-grasps", type=float, default=0.0, metavar="SHARE", help="share of grasps that slip"
-    )
-    parser.add_argument(
-        "--truth", action="store_true", help="publish /world/state, as a simulator's referee"
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=0.0, help="stop after this time; 0 = never"
-    )
+    add = parser.add_argument
+    add("--house", default="", help="name or file; default: the first shipped")
+    add("--episode", default="", help="name or file; default: the bare house")
+    add("--seed", type=int, default=0)
+    add("--urdf", default="", help="another file with the same joints and frames")
+    add("--namespace", default="", help="of all its names; /tf is /NAMESPACE/tf")
+    add("--image-encoding", default="rgb8", choices=("rgb8", "bgr8", "rgba8", "mono8"))
+    add("--depth-encoding", default="16UC1", choices=("16UC1", "32FC1"))
+    parallel = "control_msgs/ParallelGripperCommand instead of GripperCommand"
+    add("--parallel-gripper", action="store_true", help=parallel)
+    stalling = "a gripper that stalls succeeds; else it aborts, as by ros2_control's default"
+    add("--allow-stalling", action="store_true", help=stalling)
+    add("--stamped-cmd-vel", action="store_true", help="geometry_msgs/TwistStamped on cmd_vel")
+    add("--goal-tolerance", type=float, default=0.1, metavar="M", help="of Nav2's goal checker")
+    add("--goal-tolerance-yaw", type=float, default=0.1, metavar="RAD", help="likewise")
+    add("--fail-grasps", type=float, default=0.0, metavar="SHARE", help="of grasps that slip")
+    add("--truth", action="store_true", help="publish /world/state, as a simulator's referee")
+    add("--seconds", type=float, default=0.0, help="stop after this time; 0 = never")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,10 +40,13 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         PlannerError: for an invalid argument, or if the interfaces are not installed.
     """
-    if not 0 <= args.fail_grasps <= 1:
-        raise PlannerError(f"--fail-grasps: expected 0 to 1, got {args.fail_grasps}")
+    for name, most in (("fail_grasps", 1.0), ("goal_tolerance", 2.0), ("goal_tolerance_yaw", 3.2)):
+        if not 0 <= getattr(args, name) <= most:
+            option = name.replace("_", "-")
+            raise PlannerError(f"--{option}: expected 0 to {most:g}, got {getattr(args, name)}")
+    os.environ.update(ros_environment(os.environ))
     try:
-        from sim_bridge.ros.emulator.node import Topics, serve
+        from sim_bridge.ros.emulator.node import serve
     except ImportError as error:
         raise PlannerError(
             f"the emulator needs the interfaces of Nav2, MoveIt and ros2_control ({error}): "
@@ -65,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         ) from error
     from sim_bridge.ros.emulator.house import RobotHouse
     from sim_bridge.ros.emulator.kinematics import RobotModel, shipped_urdf
-    from sim_bridge.ros.emulator.simulation import Behaviour, Simulation
+    from sim_bridge.ros.emulator.simulation import Settings, Simulation
 
     house = args.house or ("" if args.episode else default_house())
     opened = open_world(house, args.episode, args.seed, 1)
@@ -73,17 +62,8 @@ def run(args: argparse.Namespace) -> int:
         urdf = Path(args.urdf).read_text(encoding="utf-8") if args.urdf else shipped_urdf()
     except OSError as error:
         raise PlannerError(f"--urdf: {error}") from error
-    behaviour = Behaviour(args.goal_tolerance, args.goal_tolerance_yaw, args.allow_stalling)
+    args.seed = opened.seed
+    settings = Settings(**{each.name: getattr(args, each.name) for each in fields(Settings)})
     place = RobotHouse(opened.house, opened.episode, opened.seed, args.fail_grasps)
-    simulation = Simulation(place, RobotModel(urdf), opened.seed, behaviour)
-    topics = Topics(
-        args.namespace,
-        opened.seed,
-        args.image_encoding,
-        args.depth_encoding,
-        args.parallel_gripper,
-        args.stamped_cmd_vel,
-        args.truth,
-    )
-    serve(simulation, urdf, topics, args.seconds)
+    serve(Simulation(place, RobotModel(urdf), settings), urdf, args.seconds)
     return 0

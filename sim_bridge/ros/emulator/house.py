@@ -19,7 +19,7 @@ from planner.world.house import House, Joint
 from planner.world.vocabulary import Relation, floor_name
 from sim_bridge.embedded.entities import Agent, Piece, Thing
 from sim_bridge.embedded.house_ground import HouseGround
-from sim_bridge.embedded.options import WorldOptions, default_options
+from sim_bridge.embedded.options import default_options
 from sim_bridge.embedded.placing import (
     FLOOR_PART,
     Support,
@@ -88,7 +88,6 @@ class RobotHouse:
         episode: Episode,
         seed: int,
         fail_grasps: float = 0.0,
-        options: WorldOptions | None = None,
     ) -> None:
         """Loads an episode with exactly one agent.
 
@@ -100,8 +99,7 @@ class RobotHouse:
                 f"{episode.title}: one robot is one agent, not {len(episode.agents)}"
             )
         self.ground = HouseGround(house)
-        catalogue = default_catalogue()
-        self.world = GripWorld(self.ground, episode, seed, catalogue, options or default_options())
+        self.world = GripWorld(self.ground, episode, seed, default_catalogue(), default_options())
         self.agent = next(iter(self.world.agents.values()))
         self._rng, self._fail_grasps = np.random.default_rng([seed, 8]), fail_grasps
         # What slipped stays where it is until the gripper opens again.

@@ -139,18 +139,6 @@ class MotionPlanner:
             raise GoalError(GOAL_IN_COLLISION, in_the_way)
         raise GoalError(NO_IK_SOLUTION, "no joint positions put the link there")
 
-    def solve(self, request: MotionRequest, q: FloatArray) -> FloatArray:
-        """The first joint positions that meet the goal, whatever they touch.
-
-        Raises:
-            GoalError: with MoveItErrorCodes' code.
-        """
-        self.check(request)
-        ends_s = time.monotonic() + (request.allowed_s or _DEFAULT_TIME_S)
-        for found in self._goals(request, q, GROUPS[request.group], ends_s):
-            return found
-        raise GoalError(NO_IK_SOLUTION, "no joint positions put the link there")
-
     # Details
 
     def _goals(

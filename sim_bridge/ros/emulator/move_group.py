@@ -22,6 +22,9 @@ from sim_bridge.ros.emulator.motion_planning import (
 from sim_bridge.ros.emulator.pictures import StillScene, Touch
 from sim_bridge.ros.emulator.simulation import CONTROLLERS, Simulation
 
+# As MoveIt's parameter allowed_start_tolerance.
+_START_TOLERANCE = 0.01
+
 
 @dataclass(frozen=True)
 class Motion(Ended):
@@ -73,14 +76,6 @@ class MoveGroup:
             return Motion(Status.ABORTED, error.ended.code, error.ended.text)
         return Motion(Status.SUCCEEDED, SUCCESS, "", found, time.monotonic() - began_s)
 
-    def solve(self, request: MotionRequest, start: FloatArray) -> FloatArray:
-        """Inverse kinematics alone, in the planning thread; waits.
-
-        Raises:
-            GoalError: if there is no solution.
-        """
-        return self._pool.submit(self._planner.solve, request, start).result()
-
     def wait(self, limit_s: float) -> None:
         """Waits until what was asked so far is planned."""
         self._pool.submit(int).result(limit_s)
@@ -110,7 +105,13 @@ class MoveGroup:
             if motion.trajectory is None or plan_only:
                 self._end(motion)
                 return
-            parts = _by_controller(motion.trajectory)
+            trajectory = motion.trajectory
+            here = self._simulation.q[self._simulation.robot.indices(trajectory.joints)]
+            if np.abs(trajectory.positions[0] - here).max() > _START_TOLERANCE:
+                text = "the trajectory does not begin where the robot is"
+                self._end(replace(motion, status=Status.ABORTED, code=CONTROL_FAILED, text=text))
+                return
+            parts = _by_controller(trajectory)
             self._running = set(parts)
             for name, part in parts.items():
                 done = partial(self._followed, number, name, motion)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 import rclpy
@@ -35,26 +34,13 @@ LOCALISER_AHEAD_S = 1.0
 _VARIANCE = 0.0025
 
 
-@dataclass(frozen=True, slots=True)
-class Topics:
-    """How the robot's interfaces are set."""
-
-    namespace: str = ""
-    seed: int = 0
-    image_encoding: str = "rgb8"
-    depth_encoding: str = "16UC1"
-    parallel_gripper: bool = False
-    stamped_cmd_vel: bool = False
-    truth: bool = False
-
-
 class RobotNode(Node):
     """Steps the simulation in real time and publishes what a robot does."""
 
-    def __init__(self, simulation: Simulation, urdf: str, topics: Topics) -> None:
-        super().__init__("robot_emulator", namespace=topics.namespace)
-        self._simulation, self._topics = simulation, topics
-        self._stamped = topics.stamped_cmd_vel
+    def __init__(self, simulation: Simulation, urdf: str) -> None:
+        settings = simulation.settings
+        super().__init__("robot_emulator", namespace=settings.namespace)
+        self._simulation, self._stamped = simulation, settings.stamped_cmd_vel
         self._tf = self.create_publisher(TFMessage, "tf", qos.TF)
         self._static = self.create_publisher(TFMessage, "tf_static", qos.TF_STATIC)
         self._joints = self.create_publisher(JointState, "joint_states", qos.STATE)
@@ -71,22 +57,22 @@ class RobotNode(Node):
             self._latch(String, "robot_description_semantic", String(data=srdf())),
             self._latch(OccupancyGrid, "map", self._map()),
         ]
-        self._controllers = Controllers(self, simulation, parallel_gripper=topics.parallel_gripper)
+        self._controllers = Controllers(self, simulation)
         self._nav2: Nav2 | None = Nav2(self, simulation)
-        self._moveit: MoveIt | None = MoveIt(self, simulation, topics.seed)
+        self._moveit: MoveIt | None = MoveIt(self, simulation)
         self.create_service(SetBool, "emulator/nav2", self._set_nav2)
         self.create_service(SetBool, "emulator/moveit", self._set_moveit)
         self._truth: WorldStateTopic | None = None
-        if topics.truth:
+        if settings.truth:
             # Only its `world_state` is asked for.
             source: Any = simulation
             self._truth = WorldStateTopic(self, source, Counter())
             self._truth.begin()
         fixed = sorted(simulation.robot.fixed)
         self._static.publish(TFMessage(transforms=[self._link(name, 0.0) for name in fixed]))
-        self._localised_s = -1.0
+        self._localised_s, self._was = -1.0, simulation.q.copy()
         self._due: dict[str, float] = {}
-        self._camera = CameraTopics(self, simulation, topics.image_encoding, topics.depth_encoding)
+        self._camera = CameraTopics(self, simulation)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="simulation")
         self._thread.start()
@@ -135,7 +121,7 @@ class RobotNode(Node):
         self._tf.publish(TFMessage(transforms=frames))
         state = JointState(name=list(robot.joints), position=q.tolist())
         state.header.stamp = time_message(stamp_s)
-        state.velocity = ((q - getattr(self, "_was", q)) / STEP_S).tolist()
+        state.velocity = ((q - self._was) / STEP_S).tolist()
         state.effort = [0.0] * len(q)
         self._was = q
         self._joints.publish(state)
@@ -206,7 +192,7 @@ class RobotNode(Node):
             self._moveit.die()
             self._moveit = None
         elif self._moveit is None and request.data:
-            self._moveit = MoveIt(self, self._simulation, self._topics.seed)
+            self._moveit = MoveIt(self, self._simulation)
         response.success = True
         return response
 
@@ -246,10 +232,10 @@ def srdf() -> str:
     return f'<?xml version="1.0"?>\n<robot name="emulated">{"".join(groups)}</robot>\n'
 
 
-def serve(simulation: Simulation, urdf: str, topics: Topics, seconds: float) -> None:
+def serve(simulation: Simulation, urdf: str, seconds: float) -> None:
     """Serves until it is interrupted, or for a time; 0: for ever."""
     rclpy.init()
-    node = RobotNode(simulation, urdf, topics)
+    node = RobotNode(simulation, urdf)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     print(f"A robot in {simulation.house.world.house.name}: {node.get_namespace()}", flush=True)

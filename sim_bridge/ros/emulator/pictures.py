@@ -28,7 +28,6 @@ INTRINSICS = Intrinsics(
     cx_px=(WIDTH_PX - 1) / 2,
     cy_px=(HEIGHT_PX - 1) / 2,
 )
-_FINGERS = ("gripper_left_finger_link", "gripper_right_finger_link")
 # The shapes that the arm must not touch on the robot itself, and which of its own may.
 _TRUNK = ("base_link", "torso_lift_link", "head_tilt_link")
 _FORE = (

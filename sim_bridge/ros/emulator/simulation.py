@@ -48,30 +48,35 @@ _EMPTY_AFTER_S = 4 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Behaviour:
-    """How the emulated servers are configured."""
+class Settings:
+    """How the robot's servers and topics are set, by the names of the command's options."""
 
-    goal_tolerance_m: float = 0.1
-    goal_tolerance_rad: float = 0.1
+    seed: int = 0
+    namespace: str = ""
+    image_encoding: str = "rgb8"
+    depth_encoding: str = "16UC1"
+    parallel_gripper: bool = False
     allow_stalling: bool = False
+    stamped_cmd_vel: bool = False
+    goal_tolerance: float = 0.1
+    goal_tolerance_yaw: float = 0.1
+    truth: bool = False
 
 
 class Simulation:
     """One robot in one house."""
 
-    def __init__(
-        self, house: RobotHouse, robot: RobotModel, seed: int, behaviour: Behaviour
-    ) -> None:
+    def __init__(self, house: RobotHouse, robot: RobotModel, settings: Settings) -> None:
         self.lock = threading.RLock()
-        self.house, self.robot, self.behaviour = house, robot, behaviour
-        self.base = Base(house.ground, house.start, seed)
+        self.house, self.robot, self.settings = house, robot, settings
+        self.base = Base(house.ground, house.start, settings.seed)
         self.q = robot.zeros(TUCKED)
         self.gripper = Gripper()
         self.followers = {n: Follower(robot, joints, self.q) for n, joints in CONTROLLERS.items()}
         self.kinematics = Kinematics(robot)
         self.planner = PathPlanner(house.ground)
         self.navigator = Navigator(
-            self.planner, behaviour.goal_tolerance_m, behaviour.goal_tolerance_rad
+            self.planner, settings.goal_tolerance, settings.goal_tolerance_yaw
         )
         self.now_s = 0.0
         self._control_s = 0.0
@@ -108,7 +113,7 @@ class Simulation:
         gripper, house = self.gripper, self.house
         was = gripper.gap_m
         floor = house.obstacle_m(was) if gripper.is_closing else 0.0
-        stalling = self.behaviour.allow_stalling
+        stalling = self.settings.allow_stalling
         ended = gripper.step(self.now_s, dt_s, floor, allow_stalling=stalling)
         if gripper.gap_m > was:
             house.opened(gripper.gap_m)

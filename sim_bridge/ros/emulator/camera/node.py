@@ -27,15 +27,15 @@ _CONVERSIONS = {
     "rgba8": cv2.COLOR_RGB2RGBA,
     "mono8": cv2.COLOR_RGB2GRAY,
 }
-ENCODINGS = tuple(_CONVERSIONS)
 
 
 class CameraTopics:
     """Draws and publishes in a thread of its own."""
 
-    def __init__(self, node: Node, simulation: Simulation, encoding: str, depth: str) -> None:
+    def __init__(self, node: Node, simulation: Simulation) -> None:
         self._simulation, self._node = simulation, node
-        self._encoding, self._depth_encoding = encoding, depth
+        self._encoding = simulation.settings.image_encoding
+        self._depth_encoding = simulation.settings.depth_encoding
 
         def topic(kind: Any, name: str) -> Any:
             return node.create_publisher(kind, f"head_camera/{name}", qos.IMAGE)

@@ -18,7 +18,6 @@ from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
 from moveit_msgs.action import MoveGroup as MoveGroupAction
 from moveit_msgs.msg import Constraints, MoveItErrorCodes, RobotState
-from moveit_msgs.srv import GetPositionIK
 from nav2_msgs.action import BackUp, ComputePathToPose, NavigateThroughPoses, NavigateToPose
 from nav2_msgs.msg import SpeedLimit, WaypointStatus
 from rclpy.action.server import ActionServer, CancelResponse, GoalResponse
@@ -124,9 +123,9 @@ class OneGoalServer(ActionServer[Any, Any, Any]):
 class Controllers:
     """ros2_control: the joint trajectory controllers and the gripper's."""
 
-    def __init__(self, node: Node, simulation: Simulation, *, parallel_gripper: bool) -> None:
+    def __init__(self, node: Node, simulation: Simulation) -> None:
         self._simulation, self._node = simulation, node
-        self._is_parallel = parallel_gripper
+        self._is_parallel = simulation.settings.parallel_gripper
         self._followers = {
             name: OneGoalServer(
                 node,
@@ -140,7 +139,7 @@ class Controllers:
         }
         self._gripper = OneGoalServer(
             node,
-            ParallelGripperCommand if parallel_gripper else GripperCommand,
+            ParallelGripperCommand if self._is_parallel else GripperCommand,
             "gripper_controller/gripper_cmd",
             self._grip,
             partial(simulation.hold, "gripper"),
@@ -338,20 +337,18 @@ class Nav2:
 
 
 class MoveIt:
-    """move_group: its action, and inverse kinematics alone."""
+    """move_group's action."""
 
-    def __init__(self, node: Node, simulation: Simulation, seed: int) -> None:
-        self._simulation, self._node = simulation, node
-        self._group = MoveGroup(simulation, seed)
+    def __init__(self, node: Node, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._group = MoveGroup(simulation, simulation.settings.seed)
         self._server = OneGoalServer(
             node, MoveGroupAction, "move_action", self._move, self._group.cancel, self._moved
         )
-        self._service = node.create_service(GetPositionIK, "compute_ik", self._compute_ik)
 
     def die(self) -> None:
         """Takes it down, without an answer to its goal; controllers go on with what they have."""
         self._server.die()
-        self._node.destroy_service(self._service)
         self._group.close()
 
     def _move(self, goal: Any, done: Done) -> None:
@@ -438,22 +435,6 @@ class MoveIt:
         q = self._simulation.q.copy()
         q[self._simulation.robot.indices(names)] = places
         return q
-
-    def _compute_ik(self, request: Any, response: Any) -> Any:
-        asked = request.ik_request
-        try:
-            pose = self._frame(asked.pose_stamped.header).compose(_pose(asked.pose_stamped.pose))
-            link = LinkGoal(asked.ik_link_name or GRASP, region=pose, rotation=pose.rotation())
-            wanted = MotionRequest(asked.group_name, {}, link, 1.0, _seconds(asked.timeout))
-            start = self._start(asked.robot_state)
-            found = self._group.solve(wanted, self._simulation.q.copy() if start is None else start)
-        except GoalError as error:
-            response.error_code = _code(error.ended)
-            return response
-        response.error_code = _code(Ended(Status.SUCCEEDED, motion_planning.SUCCESS))
-        names = list(self._simulation.robot.joints)
-        response.solution.joint_state = JointState(name=names, position=found.tolist())
-        return response
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sim_bridge.ros.emulator.joint_control import Ended
 from sim_bridge.ros.emulator.kinematics import GRASP, RobotModel, shipped_urdf
 from sim_bridge.ros.emulator.motion_planning import LinkGoal, MotionRequest
 from sim_bridge.ros.emulator.move_group import Motion, MoveGroup
-from sim_bridge.ros.emulator.simulation import Behaviour, Simulation
+from sim_bridge.ros.emulator.simulation import Settings, Simulation
 
 # In front of the chest of drawers, which faces it; on the chest is a candle.
 BY_CHEST = (5.15, 0.77, 0.0)
@@ -22,13 +22,13 @@ BY_CHEST = (5.15, 0.77, 0.0)
 class Stage:
     """A simulation with what tests do to it."""
 
-    def __init__(self, start: Vec3, fail_grasps: float = 0.0, **behaviour: bool) -> None:
+    def __init__(self, start: Vec3, fail_grasps: float = 0.0, **settings: bool) -> None:
         opened = open_world(default_house(), "", 0, 1)
         agents = tuple(a.model_copy(update={"start": start}) for a in opened.episode.agents)
         episode = opened.episode.model_copy(update={"agents": agents})
         house = RobotHouse(opened.house, episode, 0, fail_grasps)
         robot = RobotModel(shipped_urdf())
-        self.sim = Simulation(house, robot, 0, Behaviour(**behaviour))
+        self.sim = Simulation(house, robot, Settings(**settings))
         self.group = MoveGroup(self.sim, 0)
         self.sent: list[tuple[float, float]] = []
 
