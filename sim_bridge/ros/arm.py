@@ -9,15 +9,18 @@ from collections.abc import Generator, Mapping, Sequence
 from planner.world.geometry import Pose
 from planner.world.primitive import PrimitiveCode
 from sim_bridge.ros.answers import does_not_get_there, explain
-from sim_bridge.ros.options import ArmMethod
+from sim_bridge.ros.options import ArmMethod, Controller
 from sim_bridge.ros.port import Waypoint
 from sim_bridge.ros.robot import Robot, finish, finish_all, wait
 from sim_bridge.routine import Check, Ended, Motion, Stage
+from sim_bridge.safety.watch import zone_at
 
 # The turn that does not matter where only the place does.
 LOOSE_RAD = 0.6
 # How far and how fast the base backs away from what the arm is entangled with.
 BACK_M, BACK_M_S = 0.35, 0.1
+# What the arm makes up for by turning its wrist; until odometry tells of a slide.
+SLIDE_LEAST_M, SETTLE_S = 0.01, 0.3
 
 
 def carry(robot: Robot) -> Motion:
@@ -167,6 +170,34 @@ def straight(robot: Robot, tool: Pose, phase: str, turn_rad: float = 0.05) -> Ch
     if way is None:
         return (yield from reach(robot, tool, phase, turn_rad))
     yield from _follow(robot, way, phase)
+    return True
+
+
+def aside(robot: Robot, tools: Sequence[Pose]) -> Check:
+    """Slides the base to where the arm gets to one of some poses in the base; whether it moved.
+
+    Once it has, poses in the base are stale, and have to be looked for again.
+
+    Raises:
+        Ended: if that would take it into a keep-out zone, or it does not get there.
+    """
+    slide, start = robot.options.arm.slide, arm_now(robot)
+    if slide is None:
+        return False
+    way_m = yield from robot.compute(lambda: robot.model.aside(tools, start))
+    if way_m is None or abs(way_m) < SLIDE_LEAST_M:
+        return False
+    end = robot.senses.base.apply((way_m, 0.0, 0.0))
+    zone = zone_at(end, robot.safety.keep_out.zones)
+    if zone is not None:
+        text = f"the base would have to move into the keep-out zone {zone.name}"
+        raise Ended(PrimitiveCode.UNREACHABLE, text, zone=zone.name)
+    action = robot.options.arm.controllers[0].action
+    controller = Controller(action=action, joints=(slide.joint,), speed=slide.speed)
+    due_s = max(1.0, abs(way_m) / slide.speed)
+    errand = robot.port.follow(controller, [({slide.joint: way_m}, due_s)])
+    yield from finish_all(robot, [errand], "stepping aside", due_s + 10.0)
+    yield from wait(robot, SETTLE_S, "stepping aside")
     return True
 
 

@@ -43,6 +43,7 @@ def navigate(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
         heading = primitive.heading_rad
         if math.isnan(heading):
             heading = _bearing(stand, target_m, robot.senses.base.yaw_rad)
+            heading = wrap_angle_rad(heading - robot.options.arm.side_rad)
         x, y = stand
         refusal = yield from drive_to(robot, Pose.planar(x, y, heading))
         if refusal is None:
@@ -174,7 +175,7 @@ def gaze(robot: Robot, point_m: Vec3) -> Motion:
     """Turns the camera, and where it has no neck the base, towards a point of the house's map."""
     head = robot.options.head
     if head is None:
-        yield from _face(robot, point_m)
+        yield from face(robot, point_m)
         return
     joints = dict(robot.senses.heard.joints)
     local = robot.senses.base.inverse().apply(point_m)
@@ -183,7 +184,7 @@ def gaze(robot: Robot, point_m: Vec3) -> Motion:
     x, y, z = seen.inverse().apply(local)
     if z <= 0 or math.hypot(x, y) / z > 0.35:
         # Further than the neck turns.
-        yield from _face(robot, point_m)
+        yield from face(robot, point_m)
         joints, local = dict(robot.senses.heard.joints), robot.senses.base.inverse().apply(point_m)
         wanted = yield from robot.compute(lambda: robot.model.gaze(local, joints))
     controller = robot.options.controllers[-1]
@@ -194,15 +195,21 @@ def gaze(robot: Robot, point_m: Vec3) -> Motion:
     yield from finish_all(robot, [errand], "looking", 15.0)
 
 
-def _face(robot: Robot, point_m: Vec3) -> Motion:
-    """Turns the base towards a point."""
+def face(robot: Robot, point_m: Vec3, side_rad: float = 0.0) -> Motion:
+    """Turns the base so that a point lies in a direction of it, ahead by default."""
     base = robot.senses.base
-    heading = _bearing(base.position_m[:2], point_m, base.yaw_rad)
+    heading = wrap_angle_rad(_bearing(base.position_m[:2], point_m, base.yaw_rad) - side_rad)
     if abs(wrap_angle_rad(heading - base.yaw_rad)) < robot.options.navigation.near_rad:
         return
     refusal = yield from _go(robot, Pose.planar(*base.position_m[:2], heading))
     if refusal is not None:
         raise Ended(refusal.code, refusal.text, **refusal.evidence)
+
+
+def beside(robot: Robot, point_m: Vec3) -> Motion:
+    """Turns the side on which the arm is to a point; nothing for an arm that reaches ahead."""
+    if robot.options.arm.side_rad:
+        yield from face(robot, point_m, robot.options.arm.side_rad)
 
 
 def picture(robot: Robot) -> Generator[Stage, None, Shot]:

@@ -15,6 +15,7 @@ from sim_bridge.ros.answers import explain
 from sim_bridge.ros.arm import (
     LOOSE_RAD,
     arm_now,
+    aside,
     carry,
     grip,
     let_go,
@@ -23,7 +24,7 @@ from sim_bridge.ros.arm import (
     straight,
     withdraw,
 )
-from sim_bridge.ros.driving import drive_to, gaze, look, navigate, picture
+from sim_bridge.ros.driving import beside, drive_to, gaze, look, navigate, picture
 from sim_bridge.ros.grasps import Grasp, Standing, grasps_for, standing_at, towards
 from sim_bridge.ros.robot import Held, Robot, finish
 from sim_bridge.routine import Ended, Motion, Routine, Stage, success
@@ -69,10 +70,14 @@ def _pick(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
     if shut:
         text = "it is inside closed furniture"
         return PrimitiveResult(PrimitiveCode.CLOSED, text, {"inside": shut})
+    yield from beside(robot, target_m)
     why = "no grasp is within reach"
     for _ in range(robot.options.grasping.tries):
         thing = yield from _see(robot, target_m, primitive.tolerance_m)
         grasps = yield from _grasps(robot, thing, target_m)
+        if (yield from aside(robot, [grasp.tool for grasp in grasps])):
+            thing = yield from _see(robot, target_m, primitive.tolerance_m)
+            grasps = yield from _grasps(robot, thing, target_m)
         yield from let_go(robot)
         taken = None
         for grasp in grasps:
@@ -170,7 +175,11 @@ def _place(robot: Robot, primitive: Primitive, target_m: Vec3, reference_m: Vec3
     _check_reach(robot, (x, y, z))
     grasp = held.grasp
     within = primitive.relation is Relation.WITHIN
-    local = robot.senses.base.inverse().apply((x, y, z + grasp.above_m + DROP_M))
+    yield from beside(robot, (x, y, z))
+    at_m = (x, y, z + grasp.above_m + DROP_M)
+    local = robot.senses.base.inverse().apply(at_m)
+    if (yield from aside(robot, _ways_to_put(local, grasp))):
+        local = robot.senses.base.inverse().apply(at_m)
     for tool in _ways_to_put(local, grasp):
         before = _above(tool, ABOVE_M / 2 if within else ABOVE_M)
         if not (yield from reach(robot, before, "placing")):
@@ -222,14 +231,11 @@ def _move_joint(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
     way = robot.map.handle_way(piece, joint, goal * OPEN_SHARE if opens else goal, ARC_POINTS)
     yield from _stand_before(robot, [handle, *way], inwards)
     _check_reach(robot, handle)
-    to_base = robot.senses.base.inverse()
-    approach = Pose((0.0, 0.0, 0.0), to_base.orientation).apply(inwards)
-    length = math.hypot(approach[0], approach[1]) or 1.0
-    approach = (approach[0] / length, approach[1] / length, 0.0)
+    yield from beside(robot, handle)
+    yield from aside(robot, _ways_to_hold(robot, handle, inwards))
     yield from let_go(robot)
     tool, caught = None, False
-    for closing in ((0.0, 0.0, 1.0), (-approach[1], approach[0], 0.0)):
-        tool = towards(to_base.apply(handle), approach, closing)
+    for tool in _ways_to_hold(robot, handle, inwards):
         before = tool.compose(Pose((-robot.options.grasping.before_m, 0.0, 0.0)))
         if not (yield from reach(robot, before, "reaching")):
             continue
@@ -266,10 +272,20 @@ def _stand_before(robot: Robot, way: Sequence[Vec3], inwards: Vec3) -> Motion:
     if stand is None:
         return
     middle = way[len(way) // 2]
-    heading = math.atan2(middle[1] - stand[1], middle[0] - stand[0])
+    heading = math.atan2(middle[1] - stand[1], middle[0] - stand[0]) - robot.options.arm.side_rad
     yield from carry(robot)
     # Where there is no way it is tried from here.
     yield from drive_to(robot, Pose.planar(*stand, heading))
+
+
+def _ways_to_hold(robot: Robot, handle: Vec3, inwards: Vec3) -> list[Pose]:
+    """Poses of the tool around a handle, in the base as it stands, straight onto the front."""
+    to_base = robot.senses.base.inverse()
+    turned = Pose((0.0, 0.0, 0.0), to_base.orientation).apply(inwards)
+    length = math.hypot(turned[0], turned[1]) or 1.0
+    approach = (turned[0] / length, turned[1] / length, 0.0)
+    closings = ((0.0, 0.0, 1.0), (-approach[1], approach[0], 0.0))
+    return [towards(to_base.apply(handle), approach, closing) for closing in closings]
 
 
 def _tool_now(robot: Robot) -> Generator[Stage, None, Pose]:

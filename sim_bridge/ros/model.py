@@ -15,7 +15,10 @@ from planner.world.geometry import FloatArray, Pose, Vec3
 from sim_bridge.ros.options import RosOptions
 
 # What is drawn or simulated is not needed, and its files are often elsewhere.
-_UNUSED = ("visual", "collision", "transmission", "gazebo", "material", "ros2_control", "sensor")
+_UNUSED = (
+    *("inertial", "visual", "collision", "material", "transmission", "gazebo", "ros2_control"),
+    "sensor",
+)
 MAX_DESCRIPTION = 10_000_000
 POSITION_M, ANGLE_RAD = 0.004, 0.05
 # An error of a radian counts as much as one of this many metres.
@@ -42,6 +45,7 @@ class Model:
             PlannerError: naming the field of the settings, the name and the reason.
         """
         self.options = options
+        self._grip = options.arm.grip_in_tip
         self._model = _compiled(urdf)
         self._data = mujoco.MjData(self._model)
         self._root = _root_of(urdf)
@@ -97,6 +101,34 @@ class Model:
         axes = self._axes[joint]
         return sum(axis.low for axis in axes), sum(axis.high for axis in axes)
 
+    @property
+    def wrong_axes(self) -> str:
+        """What of `arm.approach` and `arm.closing` contradicts the description; empty for nothing.
+
+        The fingers lie beyond the wrist along `approach`, and what the gripper's joint moves it
+        moves along `closing`: a joint that slides lies along it, one that turns across it.
+        """
+        arm, gripper = self.options.arm, self.options.gripper
+        tool = self.tool(arm.ready)
+        out, closing = tool.rotation()[:, 0], tool.rotation()[:, 1]
+        wrist = self._model.joint(arm.parts(arm.joints[-1])[-1])
+        at_m = np.array(self._in_base(int(wrist.bodyid[0])).position_m)
+        beyond = np.array(tool.position_m) - at_m
+        if np.linalg.norm(beyond) > 0.02 and beyond @ out < 0.5 * np.linalg.norm(beyond):
+            return f"arm.approach: {arm.approach} of {arm.tip!r} does not point out of the gripper"
+        finger = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_JOINT, gripper.joint)
+        if finger < 0:
+            return ""
+        base = self._data.xmat[self._base].reshape(3, 3)
+        along = abs(float((base.T @ self._data.xaxis[finger]) @ closing))
+        slides = self._model.jnt_type[finger] == mujoco.mjtJoint.mjJNT_SLIDE
+        if along < 0.8 if slides else along > 0.5:
+            return (
+                f"arm.closing: {arm.closing} of {arm.tip!r} is not the direction in which "
+                f"{gripper.joint!r} moves the finger"
+            )
+        return ""
+
     # Forward
 
     def tool(self, joints: Mapping[str, float]) -> Pose:
@@ -105,7 +137,7 @@ class Model:
         `joints` has the arm's; others are as last set, or 0.
         """
         self._set(joints)
-        return self._in_base(self._tip).compose(self.options.arm.grip_in_tip)
+        return self._in_base(self._tip).compose(self._grip)
 
     def optical(self, joints: Mapping[str, float]) -> Pose:
         """The camera's optical frame in the base."""
@@ -144,36 +176,68 @@ class Model:
             turn_rad: how far it may be turned from the pose's orientation.
             anew: whether other beginnings are tried, too, from which the arm would swing far.
         """
+        found = self._search(tool, start, turn_rad, anew=anew)
+        return None if found is None else dict(zip(self.options.arm.joints, found, strict=False))
+
+    def aside(self, tools: Sequence[Pose], start: Mapping[str, float]) -> float | None:
+        """How far the base has to slide along its x so that the arm gets to one of some poses, m.
+
+        Returns:
+            0 where it need not, or cannot slide; None where no pose is within reach anyway.
+        """
+        slide = self.options.arm.slide
+        if slide is None or any(self.solve(tool, start) is not None for tool in tools):
+            return 0.0
+        for tool in tools:
+            found = self._search(tool, start, ANGLE_RAD, slide_m=slide.range_m)
+            if found is not None:
+                return found[-1]
+        return None
+
+    def _search(
+        self,
+        tool: Pose,
+        start: Mapping[str, float],
+        turn_rad: float,
+        *,
+        anew: bool = True,
+        slide_m: float = 0.0,
+    ) -> list[float] | None:
+        """Joints of the arm that bring the gripper to a pose, and last how far it slides."""
         names = self.options.arm.joints
-        low, high = (np.array(v) for v in zip(*(self.bounds(n) for n in names), strict=True))
+        bounds = [self.bounds(name) for name in names]
+        if slide_m:
+            bounds.append((-slide_m, slide_m))
+        low, high = (np.array(v) for v in zip(*bounds, strict=True))
         want_m, want = np.array(tool.position_m), tool.rotation()
         weight = _RADIAN_M * min(1.0, ANGLE_RAD / turn_rad)
 
+        def reached(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+            now = self.tool(dict(zip(names, values, strict=False)))
+            turned = Pose.from_matrix(np.zeros(3), want.T @ now.rotation()).orientation
+            gap = np.array(now.position_m) - want_m
+            gap[0] += values[-1] if slide_m else 0.0
+            return gap, np.array(turned[:3])
+
         def error(values: FloatArray) -> FloatArray:
-            now = self.tool(dict(zip(names, values, strict=True)))
-            off = Pose.from_matrix(np.zeros(3), want.T @ now.rotation()).orientation
-            return np.array(
-                [*(np.array(now.position_m) - want_m), *(2 * weight * v for v in off[:3])]
-            )
+            gap, turned = reached(values)
+            return np.concatenate([gap, 2 * weight * turned])
 
         rng = np.random.default_rng(7)
-        starts = [np.array([start[n] for n in names])]
+        rest = [0.0] * (len(bounds) - len(names))
+        starts = [np.array([*(start[n] for n in names), *rest])]
         if anew:
-            starts += [
-                np.array([getattr(self.options.arm, w)[n] for n in names]) for w in ("ready",)
-            ]
+            starts.append(np.array([*(self.options.arm.ready[n] for n in names), *rest]))
             starts += [rng.uniform(low, high) for _ in range(_RANDOM_TRIES)]
         for first in starts:
             margin = 1e-6
             found = least_squares(
                 error, np.clip(first, low + margin, high - margin), bounds=(low, high), max_nfev=60
             )
-            now = self.tool(dict(zip(names, found.x, strict=True)))
-            turned = Pose.from_matrix(np.zeros(3), want.T @ now.rotation()).orientation
-            angle = 2 * float(np.arcsin(min(1.0, float(np.linalg.norm(turned[:3])))))
-            gap = float(np.linalg.norm(np.array(now.position_m) - want_m))
-            if gap <= POSITION_M and angle <= turn_rad + ANGLE_RAD:
-                return {name: float(v) for name, v in zip(names, found.x, strict=True)}
+            gap, turned = reached(found.x)
+            angle = 2 * float(np.arcsin(min(1.0, float(np.linalg.norm(turned)))))
+            if np.linalg.norm(gap) <= POSITION_M and angle <= turn_rad + ANGLE_RAD:
+                return [float(v) for v in found.x]
         return None
 
     def gaze(self, point_m: Vec3, joints: Mapping[str, float]) -> dict[str, float]:
@@ -230,6 +294,10 @@ def _compiled(urdf: str) -> mujoco.MjModel:
         for child in list(parent):
             if child.tag in _UNUSED:
                 parent.remove(child)
+    for joint in robot.findall("joint"):
+        limit = joint.find("limit")
+        if limit is not None and limit.get("lower", "0") == limit.get("upper", "0"):
+            joint.remove(limit)  # of fingers that are drawn only; MuJoCo would warn
     # Frames of fixed joints are needed as well; masses are not, and often missing.
     ET.SubElement(
         ET.SubElement(robot, "mujoco"),

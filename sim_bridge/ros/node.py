@@ -30,6 +30,7 @@ from rclpy.action.client import ActionClient
 from sensor_msgs.msg import BatteryState
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import Header, String
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planner.ros import qos
@@ -48,6 +49,7 @@ from sim_bridge.ros.port import Errand, FloorMap, Interface, RobotState, State, 
 ZERO_S, ZERO_LEAST_S, ZERO_HZ = 2.0, 0.3, 20.0
 LOOK_HZ = 5.0
 REACHED_M = 0.01
+DRIVES = (Interface.NAVIGATE, Interface.BACK_UP)
 _ENDS = {
     GoalStatus.STATUS_SUCCEEDED: State.SUCCEEDED,
     GoalStatus.STATUS_CANCELED: State.CANCELED,
@@ -87,7 +89,7 @@ class RosPort(RobotEar):
         self._zero_until_s = self._zero_from_s = -math.inf
         self._limit_m_s: float | None = None
         self._hand_m_s = 0.0
-        self._description = ""
+        self._mode = ""
         self._dead_man = DeadMan(options)
         super().__init__(topics_of(options))
 
@@ -127,6 +129,9 @@ class RosPort(RobotEar):
         self._hear(servers=dict.fromkeys(self._clients, False))
         service = options.grasping.service
         self._grasp_planner: Any = node.create_client(GraspPlanning, service) if service else None
+        modes = options.modes
+        names = () if modes is None else (modes.drive, modes.move)
+        self._modes: dict[str, Any] = {name: node.create_client(Trigger, name) for name in names}
         nav = options.navigation
         self._velocity = node.create_publisher(
             TwistStamped if nav.stamped else Twist, nav.velocity, 1
@@ -158,7 +163,7 @@ class RosPort(RobotEar):
         self._state = replace(self._state, **news)
 
     def _on_description(self, message: String) -> None:
-        self._description = str(message.data)
+        self._hear(description=str(message.data))
 
     def _on_map(self, message: OccupancyGrid) -> None:
         info, topic = message.info, self.options.navigation.map
@@ -189,7 +194,7 @@ class RosPort(RobotEar):
         while True:
             lacking = self._lacking()
             if not lacking:
-                return self._description
+                return self.state().description
             if self.now_s() > until_s:
                 raise PlannerError(f"{options.name}: {lacking}")
             self.alive()
@@ -212,7 +217,7 @@ class RosPort(RobotEar):
         missing = [name for name in (*told, options.gripper.joint) if name not in heard.joints]
         if missing:
             return f"{options.joint_states} does not tell of the joint {missing[0]!r}{why}"
-        if not self._description:
+        if not state.description:
             return f"nothing was received on {options.description}"
         if options.navigation.map and state.map is None:
             return f"no map was received on {options.navigation.map}{why}"
@@ -236,6 +241,8 @@ class RosPort(RobotEar):
         def send() -> None:
             if errand.recalled:
                 errand.state = State.CANCELED
+            elif (mode := self._mode_of(interface)) != self._mode:
+                self._switch(mode, errand, send)
             elif not client.server_is_ready():
                 errand.state, errand.text = State.DEAD, "no action server of that name"
             else:
@@ -271,11 +278,40 @@ class RosPort(RobotEar):
             if read is not None:
                 read(errand, answer.result)
             errand.state = _ENDS.get(answer.status, State.ABORTED)
+            if errand.state is not State.SUCCEEDED:
+                self._mode = ""  # somebody else may have changed it
 
         with self._lock:
             self._running[id(errand)] = (errand, None)
         self._do(send)
         return errand
+
+    def _mode_of(self, interface: Interface) -> str:
+        """The service that has to be asked before a goal; empty where none has to."""
+        modes = self.options.modes
+        if modes is None:
+            return ""
+        if interface in (Interface.PATH, Interface.GRASPS):
+            return self._mode
+        return modes.drive if interface in DRIVES else modes.move
+
+    def _switch(self, mode: str, errand: Errand, then: Callable[[], None]) -> None:
+        """Asks a driver for a mode."""
+        client = self._modes[mode]
+        if not client.service_is_ready():
+            errand.state, errand.text = State.DEAD, f"no service {mode} (modes)"
+            return
+
+        def answered(future: Any) -> None:
+            answer = future.result()
+            errand.heard_s = self.now_s()
+            if answer.success:
+                self._mode = mode
+                then()
+            else:
+                errand.state, errand.text = State.REJECTED, f"{mode}: {answer.message}"
+
+        client.call_async(Trigger.Request()).add_done_callback(answered)
 
     def navigate(self, goal: Pose) -> Errand:
         """Sends Nav2 to a pose of the robot's map."""
@@ -381,8 +417,9 @@ class RosPort(RobotEar):
         """Moves the gripper's joint."""
         gripper = self.options.gripper
         if gripper.kind is GripperKind.TRAJECTORY:
-            way = [({gripper.joint: position}, 1.0)]
-            message = FollowJointTrajectory.Goal(trajectory=_trajectory((gripper.joint,), way))
+            fingers = (gripper.joint, *gripper.others)
+            way = [(dict.fromkeys(fingers, position), 1.0)]
+            message = FollowJointTrajectory.Goal(trajectory=_trajectory(fingers, way))
             return self._send(Interface.GRIPPER, gripper.action, message, _control_result)
         if gripper.kind is GripperKind.PARALLEL:
             wanted = ParallelGripperCommand.Goal()
@@ -473,13 +510,17 @@ class RosPort(RobotEar):
         head = self._head(self.options.frames.base)
         self._velocity.publish(TwistStamped(header=head) if stamped else Twist())
 
+    def leave(self) -> None:
+        """Stops listening without a word to the robot; safe to call twice."""
+        self._dead_man.close()
+        super().close()
+
     def close(self) -> None:
         """Recalls everything, gives that a moment, and stops listening; safe to call twice."""
         if self._context.ok():
             self.recall()
             time.sleep(ZERO_LEAST_S)
-        self._dead_man.close()
-        super().close()
+        self.leave()
 
 
 def _trajectory(joints: Sequence[str], way: Sequence[Waypoint]) -> JointTrajectory:

@@ -87,6 +87,27 @@ class Controller(FileModel):
     speed: Speed = 0.5
 
 
+class Modes(FileModel):
+    """Services (`std_srvs/Trigger`) of a driver that takes either velocities or joint goals."""
+
+    # Asked before a goal of Nav2, and before a goal of arm, gripper or head.
+    drive: RosName
+    move: RosName
+
+
+class Slide(FileModel):
+    """A joint of the arm's first controller that moves the base along its own x, forwards positive.
+
+    Its goal is relative to where the base stands, and the description does not have it. The base
+    does so without Nav2, so what lies in its way is not looked for.
+    """
+
+    joint: str
+    # At most so far, either way.
+    range_m: Annotated[float, Field(gt=0, le=0.5)]
+    speed: Speed = 0.05
+
+
 class ArmMethod(StrEnum):
     """Who plans the arm's motions."""
 
@@ -110,6 +131,9 @@ class Arm(FileModel):
     # From the tip's origin along `approach` to the middle between the fingertips.
     tool_m: Annotated[float, Field(ge=0, le=1)] = 0.0
     controllers: tuple[Controller, ...] = Field(min_length=1)
+    # The direction in the base in which the arm reaches; the base stands so that a target is there.
+    side_rad: Annotated[float, Field(ge=-3.2, le=3.2)] = 0.0
+    slide: Slide | None = None
     # A joint of a controller that stands for several of the description, which share its value
     # (a telescope, two fingers).
     shared: dict[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -171,6 +195,8 @@ class Gripper(FileModel):
     joint: str
     joint_open: float
     joint_closed: float
+    # Joints that a goal of the kind `trajectory` has to name as well; they get the same position.
+    others: tuple[str, ...] = ()
     # Distance of the fingers where it is open; 0 where it is closed, in proportion in between.
     width_m: Metres
     # Fingers closer than this have caught nothing.
@@ -182,6 +208,8 @@ class Gripper(FileModel):
         for what in ("", "joint_"):
             if abs(getattr(self, f"{what}open") - getattr(self, f"{what}closed")) < 1e-6:
                 raise ValueError(f"{what}open and {what}closed must be different positions")
+        if self.others and self.kind is not GripperKind.TRAJECTORY:
+            raise ValueError(f"others are only for the kind {GripperKind.TRAJECTORY}")
         return self
 
     def opening_m(self, position: float) -> float:
@@ -239,6 +267,7 @@ class RosOptions(FileModel):
     arm: Arm
     gripper: Gripper
     head: Head | None = None
+    modes: Modes | None = None
     camera: Camera
     odometry: RosName = "/odom"
     joint_states: RosName = "/joint_states"

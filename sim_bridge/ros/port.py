@@ -95,12 +95,14 @@ class RobotState:
         map: the newest floor map; None = none.
         servers: whether each action server that the settings name is there, by name.
         wrong: the last unusable message, and why; empty for none.
+        description: its URDF; empty before it came.
     """
 
     battery: float | None = None
     map: FloorMap | None = None
     servers: Mapping[str, bool] = field(default_factory=dict)
     wrong: str = ""
+    description: str = ""
 
     @property
     def missing(self) -> list[str]:
@@ -163,6 +165,9 @@ class RobotPort(Protocol):
 
     def recall(self) -> None:
         """Cancels all goals and commands zero velocity until the base stands."""
+
+    def leave(self) -> None:
+        """Stops listening without a word to the robot, for who has sent it nothing."""
 
     def close(self) -> None:
         """Recalls everything and stops listening; safe to call twice."""

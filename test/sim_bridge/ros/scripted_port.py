@@ -133,6 +133,9 @@ class ScriptedPort:
             if errand.runs:
                 errand.recalled, errand.state = True, State.CANCELED
 
+    def leave(self) -> None:
+        pass
+
     def close(self) -> None:
         self.recall()
 

@@ -94,6 +94,30 @@ def test_settings_that_do_not_fit_the_robot_are_named(options: RosOptions, says:
     assert says in str(caught.value)
 
 
+def test_masses_that_cannot_be_do_not_matter() -> None:
+    # As public descriptions have them: an inertia with a negative eigenvalue.
+    wrong = URDF.replace('ixy="0"', 'ixy="0.1"')
+    assert wrong != URDF
+    posture = OPTIONS.arm.ready
+    assert Model(wrong, OPTIONS).tool(posture) == MODEL.tool(posture)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"approach": "z"}, "arm.approach: z of 'gripper_grasping_frame' does not point out of"),
+        ({"closing": "z"}, "arm.closing: z of 'gripper_grasping_frame' is not the direction"),
+        ({}, ""),
+    ],
+)
+def test_axes_of_the_gripper_that_contradict_the_description(
+    changes: dict[str, str], says: str
+) -> None:
+    found = Model(URDF, with_arm(**changes)).wrong_axes
+    assert found.startswith(says)
+    assert bool(found) == bool(says)
+
+
 @pytest.mark.parametrize(
     ("urdf", "says"),
     [

@@ -42,6 +42,9 @@ def changed(field: str, value: object, folder: Path) -> Path:
         ("arm.controllers", [], "arm.controllers"),
         ("navigation.navigate", "navigate", "navigation.navigate"),
         ("gripper.open", 0.0, "open and closed must be different"),
+        ("gripper.others", ["gripper_right_finger_joint"], "others are only for the kind"),
+        ("arm.slide", {"joint": "ahead", "range_m": 2.0}, "arm.slide.range_m"),
+        ("modes", {"drive": "/drive"}, "modes.move"),
         ("gripper.width_m", -0.1, "gripper.width_m"),
         ("head.joints", ["a", "b", "c"], "head.joints"),
         ("camera.transport", "theora", "camera.transport"),
@@ -66,3 +69,12 @@ def test_fingers_are_as_far_apart_as_their_joint_says() -> None:
     middle = (gripper.joint_open + gripper.joint_closed) / 2
     assert gripper.opening_m(middle) == pytest.approx(gripper.width_m / 2)
     assert gripper.opening_m(10.0) == pytest.approx(gripper.width_m)
+
+
+@pytest.mark.parametrize("name", ["tiago", "stretch"])
+def test_the_settings_of_public_robots_are_sound_and_say_where_they_are_from(name: str) -> None:
+    file = config_dir() / "robots" / f"{name}.yaml"
+    assert read_model(file, RosOptions).name == name
+    text = file.read_text()
+    assert "measure" in text
+    assert "It has not been tried on" in text
