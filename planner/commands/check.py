@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from pathlib import Path
 
 from planner.app.memory_check import check_memory
 from planner.app.metric_check import check_metric
@@ -71,12 +72,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     backend = kinds.add_parser("backend", help="in a house, with an episode or without")
     conformance.add_arguments(backend)
     backend.set_defaults(check=conformance.run)
+    robot = kinds.add_parser(
+        "robot", help="whether settings of the backend ros fit a robot; sends it nothing"
+    )
+    robot.add_argument("file", type=Path, metavar="FILE", help="the robot's settings")
+    robot.add_argument(
+        "--urdf", type=Path, help="against this description; default: the running robot"
+    )
+    robot.add_argument(
+        "--no-reach", action="store_true", help="leave out where the arm gets to, which takes long"
+    )
+    robot.set_defaults(check=_check_robot)
 
 
 def run(args: argparse.Namespace) -> int:
     """0 where nothing failed, else 1."""
     status: int = args.check(args)
     return status
+
+
+def _check_robot(args: argparse.Namespace) -> int:
+    # Kinematics take a second to load.
+    from sim_bridge.ros.check import check_robot
+
+    report = check_robot(args.file, args.urdf, reach=not args.no_reach)
+    print(report.table())
+    return 0 if report.conforms else 1
 
 
 def _check_planner(args: argparse.Namespace) -> int:
