@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from dataclasses import fields
-from pathlib import Path
 
 from planner.environment import ros_environment
 from planner.world.errors import PlannerError
@@ -18,7 +18,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--house", default="", help="name or file; default: the first shipped")
     add("--episode", default="", help="name or file; default: the bare house")
     add("--seed", type=int, default=0)
-    add("--urdf", default="", help="another file with the same joints and frames")
     add("--namespace", default="", help="of all its names; /tf is /NAMESPACE/tf")
     add("--image-encoding", default="rgb8", choices=("rgb8", "bgr8", "rgba8", "mono8"))
     add("--depth-encoding", default="16UC1", choices=("16UC1", "32FC1"))
@@ -44,6 +43,10 @@ def run(args: argparse.Namespace) -> int:
         if not 0 <= getattr(args, name) <= most:
             option = name.replace("_", "-")
             raise PlannerError(f"--{option}: expected 0 to {most:g}, got {getattr(args, name)}")
+    if not re.fullmatch(r"(/?[A-Za-z_]\w*)*/?", args.namespace, re.ASCII):
+        raise PlannerError(f"--namespace: {args.namespace!r} is no name in ROS")
+    house = args.house or ("" if args.episode else default_house())
+    opened = open_world(house, args.episode, args.seed, 1)
     os.environ.update(ros_environment(os.environ))
     try:
         from sim_bridge.ros.emulator.node import serve
@@ -56,14 +59,8 @@ def run(args: argparse.Namespace) -> int:
     from sim_bridge.ros.emulator.kinematics import RobotModel, shipped_urdf
     from sim_bridge.ros.emulator.simulation import Settings, Simulation
 
-    house = args.house or ("" if args.episode else default_house())
-    opened = open_world(house, args.episode, args.seed, 1)
-    try:
-        urdf = Path(args.urdf).read_text(encoding="utf-8") if args.urdf else shipped_urdf()
-    except OSError as error:
-        raise PlannerError(f"--urdf: {error}") from error
     args.seed = opened.seed
     settings = Settings(**{each.name: getattr(args, each.name) for each in fields(Settings)})
     place = RobotHouse(opened.house, opened.episode, opened.seed, args.fail_grasps)
-    serve(Simulation(place, RobotModel(urdf), settings), urdf, args.seconds)
+    serve(Simulation(place, RobotModel(shipped_urdf()), settings), args.seconds)
     return 0

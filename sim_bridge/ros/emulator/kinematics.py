@@ -12,7 +12,6 @@ import mujoco
 import mujoco.minimize
 import numpy as np
 
-from planner.world.errors import PlannerError
 from planner.world.geometry import FloatArray, Pose, quaternion_from_matrix
 from planner.world.share import config_dir
 
@@ -41,19 +40,12 @@ class RobotModel:
     """What never changes: names, limits, and which frame hangs on which."""
 
     def __init__(self, urdf: str) -> None:
-        """Reads a URDF of primitive shapes.
-
-        Raises:
-            PlannerError: if MuJoCo cannot read it.
-        """
-        try:
-            spec = mujoco.MjSpec.from_string(urdf)
-            # Frames without mass are frames all the same.
-            spec.compiler.fusestatic = False
-            spec.compiler.discardvisual = False
-            self.model = spec.compile()
-        except ValueError as error:
-            raise PlannerError(f"the robot's URDF: {error}") from error
+        """Reads a URDF of primitive shapes."""
+        spec = mujoco.MjSpec.from_string(urdf)
+        # Frames without mass are frames all the same.
+        spec.compiler.fusestatic = False
+        spec.compiler.discardvisual = False
+        self.model = spec.compile()
         model = self.model
         self.joints: tuple[str, ...] = tuple(model.joint(i).name for i in range(model.njnt))
         self.index = {name: i for i, name in enumerate(self.joints)}
@@ -61,7 +53,7 @@ class RobotModel:
         # MuJoCo has no velocity limits.
         speeds = {
             str(joint.get("name")): float(limit.get("velocity", "0"))
-            for joint in ET.fromstring(urdf).iter("joint")  # noqa: S314 - shipped, or the operator's
+            for joint in ET.fromstring(urdf).iter("joint")  # noqa: S314 - our own file
             if (limit := joint.find("limit")) is not None
         }
         self.speed = np.array([speeds[name] for name in self.joints])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections import Counter
@@ -10,8 +11,9 @@ from typing import Any
 import rclpy
 from geometry_msgs.msg import PoseWithCovarianceStamped, Twist, TwistStamped
 from nav_msgs.msg import OccupancyGrid, Odometry
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
@@ -22,7 +24,7 @@ from planner.ros.conversions import pose_message, pose_record, time_message, tra
 from planner.world.geometry import Pose
 from sim_bridge.ros.emulator.camera.node import CameraTopics
 from sim_bridge.ros.emulator.house import MAP_CELL_M, occupancy
-from sim_bridge.ros.emulator.kinematics import ROOT
+from sim_bridge.ros.emulator.kinematics import ROOT, shipped_urdf
 from sim_bridge.ros.emulator.motion_planning import GROUPS
 from sim_bridge.ros.emulator.servers.node import Controllers, MoveIt, Nav2
 from sim_bridge.ros.emulator.simulation import Simulation
@@ -37,7 +39,7 @@ _VARIANCE = 0.0025
 class RobotNode(Node):
     """Steps the simulation in real time and publishes what a robot does."""
 
-    def __init__(self, simulation: Simulation, urdf: str) -> None:
+    def __init__(self, simulation: Simulation) -> None:
         settings = simulation.settings
         super().__init__("robot_emulator", namespace=settings.namespace)
         self._simulation, self._stamped = simulation, settings.stamped_cmd_vel
@@ -53,7 +55,7 @@ class RobotNode(Node):
         self.create_subscription(twist, "cmd_vel", self._drive, 10)
         self.create_subscription(PoseWithCovarianceStamped, "initialpose", self._localise, 10)
         self._latched = [
-            self._latch(String, "robot_description", String(data=urdf)),
+            self._latch(String, "robot_description", String(data=shipped_urdf())),
             self._latch(String, "robot_description_semantic", String(data=srdf())),
             self._latch(OccupancyGrid, "map", self._map()),
         ]
@@ -232,10 +234,12 @@ def srdf() -> str:
     return f'<?xml version="1.0"?>\n<robot name="emulated">{"".join(groups)}</robot>\n'
 
 
-def serve(simulation: Simulation, urdf: str, seconds: float) -> None:
+def serve(simulation: Simulation, seconds: float) -> None:
     """Serves until it is interrupted, or for a time; 0: for ever."""
-    rclpy.init()
-    node = RobotNode(simulation, urdf)
+    # The threads end before the context does: rclpy's own handlers would end that first.
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    node = RobotNode(simulation)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     print(f"A robot in {simulation.house.world.house.name}: {node.get_namespace()}", flush=True)
@@ -243,7 +247,7 @@ def serve(simulation: Simulation, urdf: str, seconds: float) -> None:
     try:
         while time.monotonic() < ends_s:
             executor.spin_once(timeout_sec=0.1)
-    except (KeyboardInterrupt, ExternalShutdownException):
+    except KeyboardInterrupt:
         pass
     finally:
         node.close()

@@ -237,8 +237,8 @@ class Simulation:
         """A pose in a frame as a pose in the map, by /tf; None for an unknown frame."""
         with self.lock:
             on_base = self.in_base(frame)
-            if on_base is None:
-                return None
+            if frame == "map" or on_base is None:
+                return pose if frame == "map" else None
             return self.base.estimate.compose(on_base).compose(pose)
 
     def touchable(self) -> frozenset[str]:
