@@ -22,8 +22,7 @@ from sim_bridge.ros.emulator.kinematics import (
 from sim_bridge.ros.emulator.pictures import Touch
 
 # moveit_msgs/MoveItErrorCodes.
-SUCCESS, PLANNING_FAILED, INVALID_MOTION_PLAN, CONTROL_FAILED = 1, -1, -2, -4
-TIMED_OUT, PREEMPTED, START_STATE_INVALID = -6, -7, -26
+SUCCESS, PLANNING_FAILED, CONTROL_FAILED, TIMED_OUT, PREEMPTED = 1, -1, -4, -6, -7
 GOAL_IN_COLLISION, INVALID_GROUP_NAME, INVALID_GOAL_CONSTRAINTS = -12, -15, -16
 INVALID_ROBOT_STATE, INVALID_LINK_NAME, FRAME_TRANSFORM_FAILURE = -17, -18, -21
 NO_IK_SOLUTION = -31
@@ -133,6 +132,8 @@ class MotionPlanner:
             if way is not None:
                 return self._timed(way, joints, request.speed)
             late = True
+        if late and time.monotonic() > ends_s:
+            raise GoalError(TIMED_OUT, "no path was found in the allowed time")
         if late:
             raise GoalError(PLANNING_FAILED, "no path to the goal touches nothing")
         if in_the_way:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from robot_stage import BY_CHEST, Stage
+from robot_stage import BY_CHEST, DOWN, Stage
 
 from planner.world.geometry import Pose
 from planner.world.vocabulary import Relation
@@ -109,3 +109,47 @@ def test_a_gripper_that_leaves_the_handles_path_loses_it(stage: Stage) -> None:
     x, y, z = stage.grip_pose.position_m
     stage.move_grip(Pose.planar(x - 0.02, y, 0.0, z + 0.2))
     assert stage.sim.house.handle is None
+
+
+def test_a_gripped_door_follows_the_gripper_on_its_arc_and_keeps_its_place(stage: Stage) -> None:
+    house = stage.sim.house
+    piece = house.world.pieces["cabinet_0"]
+    joint = piece.record.joint("left_door")
+    base = stage.sim.base.pose
+    house.follow(base, Pose(piece.handle(joint)))
+    assert house.obstacle_m(0.11) == pytest.approx(0.02)
+    house.closed(0.02)
+    for opening in (0.2, 0.5, 0.9, 1.0, 0.6):
+        at = piece.moved(joint.handle, joint)
+        piece_at = piece.to_map(joint.moved(joint.handle, opening))
+        for share in (0.25, 0.5, 0.75, 1.0):
+            way = tuple(a + (b - a) * share for a, b in zip(at, piece_at, strict=True))
+            house.follow(base, Pose((way[0], way[1], way[2])))
+        assert piece.opening["left_door"] == pytest.approx(opening, abs=0.02)
+    house.opened(0.11)
+    house.follow(base, Pose((0.0, 0.0, 1.0)))
+    assert piece.opening["left_door"] == pytest.approx(0.6, abs=0.02)
+
+
+def test_a_bowl_is_too_wide_but_for_its_rim(stage: Stage) -> None:
+    house = stage.sim.house
+    bowl, table = house.world.things["bowl_0"], house.world.pieces["table_2"]
+    bowl.parent, bowl.relation, bowl.part = "table_2", Relation.ON, "top"
+    x, y, z = table.to_map((0.0, 0.3, 0.74))
+    bowl.x_m, bowl.y_m, bowl.z_m, bowl.yaw_rad = x, y, z, 0.0
+    assert bowl.size_m[1] > 0.11
+    down = DOWN.orientation
+    top_m = z + bowl.size_m[2]
+    house.follow(stage.sim.base.pose, Pose((x, y, top_m - 0.02), down))
+    assert house.obstacle_m(0.11) == 0.0
+    rim = Pose((x, y + bowl.size_m[1] / 2, top_m - 0.012), down)
+    house.follow(stage.sim.base.pose, rim)
+    assert 0.0 < house.obstacle_m(0.11) < 0.05
+
+
+def test_what_is_behind_a_closed_door_is_not_caught(stage: Stage) -> None:
+    house = stage.sim.house
+    bowl = house.world.things["bowl_0"]
+    rim = Pose((bowl.x_m, bowl.y_m + bowl.size_m[1] / 2, bowl.z_m + 0.05), DOWN.orientation)
+    house.follow(stage.sim.base.pose, rim)
+    assert house.obstacle_m(0.11) == 0.0
