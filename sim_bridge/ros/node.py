@@ -259,6 +259,7 @@ class RosPort(RobotEar):
             errand.heard_s = self.now_s()
             if not handle.accepted:
                 errand.state = State.REJECTED
+                self._mode = ""  # somebody else may have changed it
                 return
             with self._lock:
                 self._running[id(errand)] = (errand, handle)
@@ -279,7 +280,7 @@ class RosPort(RobotEar):
                 read(errand, answer.result)
             errand.state = _ENDS.get(answer.status, State.ABORTED)
             if errand.state is not State.SUCCEEDED:
-                self._mode = ""  # somebody else may have changed it
+                self._mode = ""
 
         with self._lock:
             self._running[id(errand)] = (errand, None)
