@@ -127,6 +127,7 @@ class RosBackend:
         known = MapModel(house, episode, seed, self.safety, body=self.body)
         if self._model is None:
             self._model = Model(self.port.open(), self.options)
+            self.senses.arm_links = self._model.arm_links
         self.senses.look()
         check_map(self.senses.state.map, house, self.options)
         self.senses.begun_s = self.port.now_s()

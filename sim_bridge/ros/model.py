@@ -96,6 +96,14 @@ class Model:
             )
         return number
 
+    @property
+    def arm_links(self) -> tuple[str, ...]:
+        """The links that the arm's joints move, from the shoulder to the tip."""
+        places = {axis.index for name in self.options.arm.joints for axis in self._axes[name]}
+        joints = map(self._model.joint, range(self._model.njnt))
+        moved = {int(joint.bodyid[0]) for joint in joints if int(joint.qposadr[0]) in places}
+        return tuple(self._model.body(number).name for number in sorted({*moved, self._tip}))
+
     def bounds(self, joint: str) -> tuple[float, float]:
         """The limits of a joint of a controller, rad or m."""
         axes = self._axes[joint]

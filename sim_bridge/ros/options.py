@@ -130,6 +130,8 @@ class Arm(FileModel):
     closing: Literal["x", "y", "z"] = "y"
     # From the tip's origin along `approach` to the middle between the fingertips.
     tool_m: Annotated[float, Field(ge=0, le=1)] = 0.0
+    # What is so near to the lines between its joints is the arm itself, in pictures of depth.
+    thick_m: Annotated[float, Field(ge=0, le=0.5)] = 0.1
     controllers: tuple[Controller, ...] = Field(min_length=1)
     # The direction in the base in which the arm reaches; the base stands so that a target is there.
     side_rad: Annotated[float, Field(ge=-3.2, le=3.2)] = 0.0

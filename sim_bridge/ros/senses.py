@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,6 +31,9 @@ LOCALISED_S = 1.0
 # The share of the layout's walls that the robot's map must show, this near.
 MAP_SHARE, MAP_REACH_M = 0.65, 0.15
 _OCCUPIED = 50
+# The arm is looked for in each such pixel of depth, in each direction.
+COARSE_PX = 4
+ARM_HOLD_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,8 @@ class Senses:
         frames = options.frames
         self._names = FrameNames(frames.map, frames.base, options.arm.tip, Pose((0.0, 0.0, 0.0)))
         self._unreadable = ""
+        # The links of the arm, in their order; pictures show it, and it is nothing to remember.
+        self.arm_links: tuple[str, ...] = ()
         self.begun_s = -math.inf
         self.heard, self.state = RobotReadings(), RobotState()
         self._moment: Moment | None = None
@@ -115,7 +121,7 @@ class Senses:
         if found is None:
             return None
         picture, moment = found
-        return Shot(picture.stamp_s + shift_s, moment.base, _frame(picture, moment))
+        return Shot(picture.stamp_s + shift_s, moment.base, self._frame(picture, moment))
 
     def observe(self, agent: str, *, cameras: Sequence[str], holding: bool) -> Observation:
         """The newest readings, and the newest picture.
@@ -140,7 +146,7 @@ class Senses:
             return None
         picture, moment = found
         try:
-            frames = {CAMERA: self._placed(moment.base, _frame(picture, moment))}
+            frames = {CAMERA: self._placed(moment.base, self._frame(picture, moment))}
         except PlannerError as error:
             self._unreadable = str(error)
             return None
@@ -169,6 +175,17 @@ class Senses:
                 f"{camera.depth} for more than {SILENT_S:g} s"
             )
         return f"{name}: {self._unreadable}" if self._unreadable else ""
+
+    def _frame(self, picture: RobotPicture, moment: Moment) -> CameraFrame:
+        """A picture posed in the base, without the robot's own arm."""
+        pixels, optical = picture.pixels(), moment.optical[CAMERA]
+        frame = CameraFrame(pixels.rgb, pixels.depth_m, None, pixels.intrinsics, optical)
+        links = (
+            self.heard.frames.pose_in(picture.frame, link, picture.stamp_s, ARM_HOLD_S)
+            for link in self.arm_links
+        )
+        joints_m = [link.position_m for link in links if link is not None]
+        return without_arm(frame, joints_m, self.options.arm.thick_m)
 
     def _why_unposed(self) -> str:
         news = self.heard.cameras.get(CAMERA, CameraNews())
@@ -203,11 +220,36 @@ class Senses:
         )
 
 
-def _frame(picture: RobotPicture, moment: Moment) -> CameraFrame:
-    """A picture posed in the base."""
-    pixels = picture.pixels()
-    pose = moment.optical[CAMERA]
-    return CameraFrame(pixels.rgb, pixels.depth_m, None, pixels.intrinsics, pose)
+def without_arm(frame: CameraFrame, joints_m: Sequence[Vec3], thick_m: float) -> CameraFrame:
+    """A picture without depth where the robot's own arm is.
+
+    Args:
+        frame: the picture; its pose is not used.
+        joints_m: the arm's joints in the optical frame, in their order.
+        thick_m: what is so near to the lines between them is the arm.
+    """
+    depth, lens = frame.depth_m, frame.intrinsics
+    rows, columns = (np.arange(0, extent, COARSE_PX) for extent in depth.shape)
+    ahead = depth[np.ix_(rows, columns)].astype(np.float64)
+    rays = np.stack(
+        np.broadcast_arrays(
+            (columns - lens.cx_px) / lens.fx_px, ((rows - lens.cy_px) / lens.fy_px)[:, None], 1.0
+        ),
+        axis=-1,
+    )
+    points = rays * ahead[..., None]
+    is_arm = np.zeros(ahead.shape, bool)
+    for one, other in itertools.pairwise(np.array(joint) for joint in joints_m):
+        way = other - one
+        share = np.clip((points - one) @ way / max(float(way @ way), 1e-12), 0.0, 1.0)
+        gaps = np.linalg.norm(points - (one + share[..., None] * way), axis=-1)
+        is_arm |= gaps < thick_m
+    is_arm &= ahead > 0
+    if not is_arm.any():
+        return frame
+    height, width = depth.shape
+    mask = np.repeat(np.repeat(is_arm, COARSE_PX, 0), COARSE_PX, 1)[:height, :width]
+    return replace(frame, depth_m=np.where(mask, np.float32(0), depth))
 
 
 def check_map(seen: FloorMap | None, house: House, options: RosOptions) -> None:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from scripted_port import ScriptedPort, fails, map_of, silent
 
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.house_checks import load_house
+from planner.world.observation import CameraFrame, Intrinsics
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult
 from planner.world.share import config_dir
 from sim_bridge.backend import PictureSource
 from sim_bridge.control import Command
 from sim_bridge.opening import bare_episode
 from sim_bridge.ros.backend import RosBackend
+from sim_bridge.ros.model import Model
 from sim_bridge.ros.options import default_ros
 from sim_bridge.ros.port import Errand, Interface, RobotState, State
+from sim_bridge.ros.senses import without_arm
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import SpeedLimit, Supervised
 from sim_bridge.safety.options import KeepOut, SafetyOptions, Zone
@@ -308,3 +312,27 @@ def test_what_nobody_hears_is_named_before_anything_moves() -> None:
     with pytest.raises(PlannerError, match="there is no agent 'agent_3'"):
         backend.observe("agent_3", ())
     assert RobotState(servers={"/a": False, "/b": True}).missing == ["/a"]
+
+
+def test_the_robots_own_arm_is_nothing_that_it_sees() -> None:
+    lens = Intrinsics(64, 48, 60.0, 60.0, 32.0, 24.0)
+    depth_m = np.full((48, 64), 2.0, np.float32)
+    # An arm half a metre before the camera, across the middle of the picture.
+    depth_m[20:28, :40] = 0.5
+    frame = CameraFrame(np.zeros((48, 64, 3), np.uint8), depth_m, None, lens, Pose((0.0, 0.0, 0.0)))
+    shoulder, wrist = (-0.4, 0.0, 0.5), (0.06, 0.0, 0.5)
+    seen = without_arm(frame, [shoulder, wrist], 0.1).depth_m
+    assert np.all(seen[20:28, :40] == 0.0)
+    assert np.all(seen[:16] == 2.0)
+    assert np.all(seen[32:] == 2.0)
+    # What lies behind the arm's line, and not on it, stays.
+    assert np.all(without_arm(frame, [(0.0, 0.0, 1.0), (0.1, 0.0, 1.0)], 0.1).depth_m == depth_m)
+    assert without_arm(frame, [], 0.1) is frame
+
+
+def test_the_arms_links_are_those_that_its_joints_move() -> None:
+    links = Model(URDF, OPTIONS).arm_links
+    assert links[0] == "torso_lift_link"
+    assert links[-1] == OPTIONS.arm.tip
+    assert "head_pan_link" not in links
+    assert "wrist_roll_link" in links
