@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from planner.bringup import NodeSpec, node_list
-from planner.bringup_arguments import ARGUMENTS, Arguments
+from planner.bringup_arguments import ARGUMENTS, UNRECORDED, Arguments
 from planner.demo_answers import TypedAnswers
 from planner.demo_log import story_writer
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED
@@ -146,6 +146,7 @@ def run(args: argparse.Namespace) -> int:
     given |= {"model": args.model, "model_url": args.model_url}
     if stand_in is not None:
         given |= {"agents": "1", "memory": stand_in.memory, "pace": "1"}
+        given["record_exclude"] = f"{UNRECORDED}|{stand_in.unrecorded}"
         given["safety_config"] = str(_without_approvals(output))
     if args.no_pictures:
         given["record_images"] = "none"

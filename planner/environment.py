@@ -23,12 +23,14 @@ _SEARCH_PATHS = (
 )
 
 
-def ros_environment(base: Mapping[str, str], prefix: Path = Path(sys.prefix)) -> dict[str, str]:
+def ros_environment(
+    base: Mapping[str, str], prefix: Path = Path(sys.prefix), *, large_messages: bool = False
+) -> dict[str, str]:
     """Return `base` adapted for nodes in the Python environment at `prefix`.
 
     ROS stays on the loopback unless `base` requests otherwise, see `planner.network`. If `prefix`
     has ROS itself (the PyPI wheels), any other ROS sourced in `base` is removed: two of them in one
-    process do not work.
+    process do not work. `large_messages`: whether the process itself sends pictures.
 
     Raises:
         PlannerError: as `planner.network.confine`.
@@ -38,7 +40,7 @@ def ros_environment(base: Mapping[str, str], prefix: Path = Path(sys.prefix)) ->
         "PYTHONUNBUFFERED": "1",
         **base,
     }
-    confine(environment)
+    confine(environment, large_messages=large_messages)
     if not _carries_ros(prefix):
         return environment
     sourced = [Path(p) for p in base.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]

@@ -33,12 +33,14 @@ class StandIn:
         command: of `planner`, which takes --house, --episode, --seed and --truth: it serves the
             robot's interfaces, and the true world on /world/state for the judge.
         task: the demo's default: one that a single robot can do.
+        unrecorded: topics of the robot's own that no bag needs, a regular expression.
         memory: the memory that reads its pictures; nobody but the judge knows the truth.
     """
 
     command: str
     task: str
     memory: str
+    unrecorded: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from planner.world.files import read_model
+from planner.world.share import config_dir
 from sim_bridge.backend import Backend
 from sim_bridge.part import BackendPart, StandIn
 
@@ -19,5 +20,11 @@ BACKEND = BackendPart(
     summary="one mobile manipulator with Nav2 and MoveIt or ros2_control",
     make=_make,
     simulated=False,
-    stand_in=StandIn("robot-emulator", "spot_1_cup_to_sink", "learned"),
+    stand_in=StandIn(
+        command="robot-emulator",
+        task=str(config_dir() / "spot_scenarios" / "spot_1_cup_to_sink.json"),
+        memory="learned",
+        # What the bridge publishes of it is recorded.
+        unrecorded=r"/(head_camera/.*|joint_states|odom|cmd_vel)",
+    ),
 )

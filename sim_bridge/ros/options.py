@@ -278,8 +278,8 @@ class RosOptions(FileModel):
     grasping: Grasping = Grasping()
     wait_s: Seconds = 20.0
     # A server that does not answer a goal in this time, or is silent during one, is dead.
-    answer_s: Seconds = 2.0
-    silent_s: Seconds = 3.0
+    answer_s: Seconds = 5.0
+    silent_s: Seconds = 5.0
 
     @property
     def body(self) -> Body:

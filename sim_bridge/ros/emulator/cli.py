@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         raise PlannerError(f"--namespace: {args.namespace!r} is no name in ROS")
     house = args.house or ("" if args.episode else default_house())
     opened = open_world(house, args.episode, args.seed, 1)
-    os.environ.update(ros_environment(os.environ))
+    os.environ.update(ros_environment(os.environ, large_messages=True))
     try:
         from sim_bridge.ros.emulator.node import serve
     except ImportError as error:
