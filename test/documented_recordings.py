@@ -43,6 +43,22 @@ RECORDINGS: Mapping[str, str] = {
     ),
 }
 TUTORIALS: Mapping[str, str] = {
+    "planner check robot my_robot.yaml --urdf my_robot.urdf": (
+        "test/sim_bridge/ros/test_check.py::test_settings_that_fit_are_listed"
+    ),
+    "planner check robot my_robot.yaml --no-reach": (
+        "test/integration/test_check_robot.py"
+        "::test_all_of_the_emulated_robot_is_found_and_it_is_sent_nothing"
+    ),
+    "planner check robot config/robots/tiago.yaml --urdf tiago.urdf": (
+        "test/sim_bridge/ros/test_check.py::test_the_share_of_places_within_reach"
+    ),
+    "planner operate agent_0 claim power_on stand": (
+        "test/integration/test_operate.py::test_claim_power_on_and_stand_let_a_robot_move"
+    ),
+    "planner attend agent_0": (
+        "test/integration/test_heartbeat.py::test_the_command_attends_until_it_is_ended"
+    ),
     "planner check planner NAME": (
         "test/test_tutorials.py::test_the_planner_is_found_by_its_entry_point_and_passes_its_check"
     ),
