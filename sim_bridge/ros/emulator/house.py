@@ -14,7 +14,7 @@ from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.floor_grid import WALL_THICKNESS_M, FloorGrid
-from planner.world.geometry import FloatArray, Pose, Vec3, wrap_angle_rad
+from planner.world.geometry import Pose, Vec3, wrap_angle_rad
 from planner.world.house import House, Joint
 from planner.world.vocabulary import Relation, floor_name
 from sim_bridge.embedded.entities import Agent, Piece, Thing
@@ -28,6 +28,7 @@ from sim_bridge.embedded.placing import (
     support_of_thing,
     supports_of,
 )
+from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.world import KinematicWorld
 
 MAP_CELL_M = 0.05
@@ -100,6 +101,9 @@ class RobotHouse:
             )
         self.ground = HouseGround(house)
         self.world = GripWorld(self.ground, episode, seed, default_catalogue(), default_options())
+        self._shapes = Scene(
+            self.world, house_spec(house, default_catalogue()), default_catalogue()
+        )
         self.agent = next(iter(self.world.agents.values()))
         self._rng, self._fail_grasps = np.random.default_rng([seed, 8]), fail_grasps
         # What slipped stays where it is until the gripper opens again.
@@ -179,13 +183,31 @@ class RobotHouse:
             reach = math.hypot(*thing.size_m) / 2 + 0.1
             if away > reach or thing.relation is Relation.HELD or world.is_enclosed(thing):
                 continue
-            pieces = [s for x in _PAD_X_M for z in _PAD_Z_M for s in _along(grip, thing, x, z)]
-            inner = [(a, b) for a, b in pieces if b > -gap_m / 2 and a < gap_m / 2]
-            low = min((a for a, _ in inner), default=-math.inf)
-            high = max((b for _, b in inner), default=math.inf)
-            if low > -gap_m / 2 - _SLACK_M and high < gap_m / 2 + _SLACK_M:
+            inner = [
+                piece
+                for x in _PAD_X_M
+                for z in _PAD_Z_M
+                if (piece := self._along(thing, gap_m, x, z)) is not None
+            ]
+            if inner:
+                low, high = min(a for a, _ in inner), max(b for _, b in inner)
                 found.append((away, Caught(thing, high - low, (low + high) / 2)))
         return min(found, key=lambda each: each[0])[1] if found else None
+
+    def _along(
+        self, thing: Thing, gap_m: float, x_m: float, z_m: float
+    ) -> tuple[float, float] | None:
+        """Where the fingers touch a thing on the line between them, metres on the grip's y.
+
+        By the shapes that are drawn, so a round thing is as wide from each side.
+        """
+        ends = [self.world.grip.apply((x_m, side * gap_m / 2, z_m)) for side in (-1.0, 1.0)]
+        (low, below_m), (high, above_m) = (
+            self._shapes.first_hit(a, b) for a, b in (ends, reversed(ends))
+        )
+        if {low, high} != {thing.instance_id} or below_m + above_m > gap_m - 1e-4:
+            return None
+        return below_m - gap_m / 2, gap_m / 2 - above_m
 
     # Doors and drawers
 
@@ -269,40 +291,6 @@ def _is_under(support: Support, center: Vec3, bottom_m: float) -> bool:
         and abs(y - cy) <= support.size[1] / 2
         and cz - 0.05 <= z <= cz + support.clearance_m
     )
-
-
-def _along(grip: Pose, thing: Thing, x_m: float, z_m: float) -> list[tuple[float, float]]:
-    """Where a line between the fingers is in a thing's box, and not in its hollow: metres on y."""
-    start = np.array(thing.to_local(grip.apply((x_m, 0.0, z_m))))
-    end = np.array(thing.to_local(grip.apply((x_m, 1.0, z_m))))
-    sx, sy, sz = thing.size_m
-    whole = _slab(start, end - start, np.array([0.0, 0.0, sz / 2]), np.array([sx, sy, sz]))
-    if whole is None:
-        return []
-    hollow = thing.shape.hollow
-    if hollow is not None:
-        center, size = np.array(hollow.center), np.array(hollow.size)
-        inside = _slab(start, end - start, center, size)
-        if inside is not None:
-            parts = [(whole[0], inside[0]), (inside[1], whole[1])]
-            return [(a, b) for a, b in parts if b > a]
-    return [whole]
-
-
-def _slab(
-    start: FloatArray, way: FloatArray, center: FloatArray, size: FloatArray
-) -> tuple[float, float] | None:
-    """The interval of a line in a box: shares of `way`."""
-    low, high = center - size / 2, center + size / 2
-    first, last = -math.inf, math.inf
-    for a, d, lo, hi in zip(start, way, low, high, strict=True):
-        if abs(d) < 1e-9:
-            if not lo <= a <= hi:
-                return None
-            continue
-        t0, t1 = sorted(((lo - a) / d, (hi - a) / d))
-        first, last = max(first, t0), min(last, t1)
-    return (float(first), float(last)) if first < last else None
 
 
 def occupancy(house: House) -> tuple[NDArray[np.int8], tuple[float, float]]:
