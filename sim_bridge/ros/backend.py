@@ -321,6 +321,7 @@ class RosBackend:
     def hold(self, held: Held | None) -> None:
         """Records what the gripper holds."""
         self.held = held
+        self.senses.holds = held is not None
 
     def compute(self, work: Callable[[], Value]) -> Generator[Stage, None, Value]:
         """Has a thread compute something, so that a stop is heard meanwhile."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import ndimage
 
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
@@ -34,6 +35,8 @@ _OCCUPIED = 50
 # The arm is looked for in each such pixel of depth, in each direction.
 COARSE_PX = 4
 ARM_HOLD_S = 0.3
+# What is held reaches about so far beyond the gripper.
+HELD_M = 0.12
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,8 @@ class Senses:
         self._unreadable = ""
         # The links of the arm, in their order; pictures show it, and it is nothing to remember.
         self.arm_links: tuple[str, ...] = ()
+        # What it holds moves with it.
+        self.holds = False
         self.begun_s = -math.inf
         self.heard, self.state = RobotReadings(), RobotState()
         self._moment: Moment | None = None
@@ -184,7 +189,11 @@ class Senses:
             self.heard.frames.pose_in(picture.frame, link, picture.stamp_s, ARM_HOLD_S)
             for link in self.arm_links
         )
-        joints_m = [link.position_m for link in links if link is not None]
+        known = [link for link in links if link is not None]
+        joints_m = [link.position_m for link in known]
+        if self.holds and known:
+            grip = known[-1].compose(self.options.arm.grip_in_tip)
+            joints_m.append(grip.apply((HELD_M, 0.0, 0.0)))
         return without_arm(frame, joints_m, self.options.arm.thick_m)
 
     def _why_unposed(self) -> str:
@@ -247,6 +256,8 @@ def without_arm(frame: CameraFrame, joints_m: Sequence[Vec3], thick_m: float) ->
     is_arm &= ahead > 0
     if not is_arm.any():
         return frame
+    # Between two looked at there may be its edge.
+    is_arm = ndimage.binary_dilation(is_arm, np.ones((3, 3), bool))
     height, width = depth.shape
     mask = np.repeat(np.repeat(is_arm, COARSE_PX, 0), COARSE_PX, 1)[:height, :width]
     return replace(frame, depth_m=np.where(mask, np.float32(0), depth))

@@ -323,8 +323,8 @@ def test_the_robots_own_arm_is_nothing_that_it_sees() -> None:
     shoulder, wrist = (-0.4, 0.0, 0.5), (0.06, 0.0, 0.5)
     seen = without_arm(frame, [shoulder, wrist], 0.1).depth_m
     assert np.all(seen[20:28, :40] == 0.0)
-    assert np.all(seen[:16] == 2.0)
-    assert np.all(seen[32:] == 2.0)
+    assert np.all(seen[:12] == 2.0)
+    assert np.all(seen[36:] == 2.0)
     # What lies behind the arm's line, and not on it, stays.
     assert np.all(without_arm(frame, [(0.0, 0.0, 1.0), (0.1, 0.0, 1.0)], 0.1).depth_m == depth_m)
     assert without_arm(frame, [], 0.1) is frame

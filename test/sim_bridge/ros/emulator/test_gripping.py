@@ -137,6 +137,7 @@ def test_a_bowl_is_too_wide_but_for_its_rim(stage: Stage) -> None:
     bowl.parent, bowl.relation, bowl.part = "table_2", Relation.ON, "top"
     x, y, z = table.to_map((0.0, 0.3, 0.74))
     bowl.x_m, bowl.y_m, bowl.z_m, bowl.yaw_rad = x, y, z, 0.0
+    house.world.touch(bowl.name)
     assert bowl.size_m[1] > 0.11
     down = DOWN.orientation
     top_m = z + bowl.size_m[2]
