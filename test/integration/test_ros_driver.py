@@ -7,9 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import rclpy
 from control_msgs.action import FollowJointTrajectory
+from moveit_msgs.msg import CollisionObject, Grasp, MoveItErrorCodes
+from moveit_msgs.srv import GraspPlanning
 from nav2_msgs.action import NavigateToPose
 from rclpy.action.server import ActionServer, GoalResponse
 from rclpy.context import Context
@@ -18,6 +21,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from planner.world.geometry import Pose
+from sim_bridge.ros.grasps import Standing
 from sim_bridge.ros.node import RosPort
 from sim_bridge.ros.options import (
     ArmMethod,
@@ -31,6 +35,7 @@ from sim_bridge.ros.port import Errand, State
 
 ARM = "/driver/follow_joint_trajectory"
 DRIVE, MOVE = "/switch_to_drive", "/switch_to_move"
+GRASPS = "/plan_grasps"
 
 
 def options() -> RosOptions:
@@ -47,6 +52,7 @@ def options() -> RosOptions:
             "ready": {"lift": 0.3},
         }
     )
+    changed["grasping"] = usual.grasping.model_copy(update={"service": GRASPS})
     return usual.model_copy(update={**changed, "arm": arm, "head": None, "battery": None})
 
 
@@ -60,6 +66,9 @@ class Driver(Node):
         self.moved: list[FollowJointTrajectory.Goal] = []
         for name in (DRIVE, MOVE):
             self.create_service(Trigger, name, self._switch(name))
+        self.targets: list[CollisionObject] = []
+        self.planned: list[Grasp] = []
+        self.create_service(GraspPlanning, GRASPS, self._plan_grasps)
         self._servers = [
             self._serve(FollowJointTrajectory, ARM, MOVE, self.moved.append),
             self._serve(NavigateToPose, "/navigate_to_pose", DRIVE, lambda goal: None),
@@ -75,6 +84,13 @@ class Driver(Node):
             return response
 
         return answer
+
+    def _plan_grasps(self, request: Any, response: Any) -> Any:
+        self.targets.append(request.target)
+        response.grasps = self.planned
+        good = MoveItErrorCodes.SUCCESS if self.planned else MoveItErrorCodes.PLANNING_FAILED
+        response.error_code.val = good
+        return response
 
     def _serve(self, kind: Any, name: str, mode: str, note: Callable[[Any], None]) -> Any:
         def run(handle: Any) -> Any:
@@ -150,3 +166,27 @@ def test_both_fingers_are_named_in_one_goal(driver: Driver, port: RosPort) -> No
     (goal,) = driver.moved
     assert goal.trajectory.joint_names == [options().gripper.joint, "right_finger"]
     assert list(goal.trajectory.points[0].positions) == [0.02, 0.02]
+
+
+def test_grasps_of_another_planner_come_in_the_base(driver: Driver, port: RosPort) -> None:
+    thing = Standing((0.7, 0.1, 0.8), (0.2, 0.08, 0.1), 0.4, 0.75, np.zeros((3, 2)))
+    none = port.plan_grasps(thing)
+    assert ended(none) is State.ABORTED
+    assert none.code == MoveItErrorCodes.PLANNING_FAILED
+    # It is asked for what the picture showed, in the frame of the base.
+    (target,) = driver.targets
+    assert target.header.frame_id == options().frames.base
+    assert list(target.primitives[0].dimensions) == pytest.approx([0.2, 0.08, 0.1])
+    place = target.primitive_poses[0].position
+    assert (place.x, place.y, place.z) == pytest.approx((0.7, 0.1, 0.8))
+    known, unknown = Grasp(id="best"), Grasp(id="elsewhere")
+    known.grasp_pose.header.frame_id = options().frames.base
+    known.grasp_pose.pose.position.z, known.grasp_pose.pose.orientation.w = 0.83, 1.0
+    unknown.grasp_pose.header.frame_id = "no_such_frame"
+    driver.planned = [known, unknown]
+    found = port.plan_grasps(thing)
+    assert ended(found) is State.SUCCEEDED
+    (grasp,) = found.grasps
+    assert grasp.kind == "service"
+    assert grasp.tool.position_m[2] == pytest.approx(0.83)
+    assert grasp.above_m == pytest.approx(0.08)
