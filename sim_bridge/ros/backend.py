@@ -148,6 +148,7 @@ class RosBackend:
         self.port.alive()
         self.senses.look()
         self._watch_speed()
+        self._watch_hand()
         self._follow_order()
         self._advance()
 
@@ -397,6 +398,15 @@ class RosBackend:
             )
             self._end(PrimitiveCode.BACKEND_FAULT, self._speeding, reason="SPEEDING")
             self._speeding_s = None
+
+    def _watch_hand(self) -> None:
+        """Forgets what the fingers do not hold any more, whoever took it."""
+        gripper = self.options.gripper
+        position = self.senses.heard.joints.get(gripper.joint)
+        if self.held is None or position is None:
+            return
+        if gripper.opening_m(position) <= gripper.empty_m:
+            self.hold(None)
 
     def clear_faults(self, agent: str, cause: str) -> None:
         """Clears what was found too fast; a claim asks for it."""

@@ -106,14 +106,16 @@ def _try_grasp(robot: Robot, grasp: Grasp) -> Generator[Stage, None, bool | None
         return None
     if not (yield from straight(robot, grasp.tool, "reaching")):
         return None
+    # From now on it may hold it, even if this is interrupted.
+    robot.hold(Held(grasp))
     yield from grip(robot, robot.options.gripper.closed)
     caught = opening_m(robot) > robot.options.gripper.empty_m
     if caught:
-        robot.hold(Held(grasp))
         x, y, z = grasp.tool.position_m
         lifted = Pose((x, y, z + settings.lift_m), grasp.tool.orientation)
         yield from straight(robot, lifted, "lifting", LOOSE_RAD)
     else:
+        robot.hold(None)
         yield from straight(robot, grasp.before(settings.before_m), "withdrawing", LOOSE_RAD)
     if caught and opening_m(robot) <= robot.options.gripper.empty_m:
         robot.hold(None)

@@ -19,9 +19,11 @@ from sim_bridge.backend import PictureSource
 from sim_bridge.control import Command
 from sim_bridge.opening import bare_episode
 from sim_bridge.ros.backend import RosBackend
+from sim_bridge.ros.grasps import Grasp
 from sim_bridge.ros.model import Model
 from sim_bridge.ros.options import default_ros
 from sim_bridge.ros.port import Errand, Interface, RobotState, State
+from sim_bridge.ros.robot import Held
 from sim_bridge.ros.senses import without_arm
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import SpeedLimit, Supervised
@@ -294,6 +296,17 @@ def test_the_hand_is_what_the_fingers_measure() -> None:
     assert backend.observe(AGENT, ()).gripper_opening == pytest.approx(1.0)
     port.joints[OPTIONS.gripper.joint] = OPTIONS.gripper.joint_closed
     assert backend.observe(AGENT, ()).gripper_opening == 0.0
+
+
+def test_what_is_taken_out_of_the_hand_is_not_held_any_more() -> None:
+    backend, port = started()
+    grasp = Grasp(Pose((0.7, 0.0, 0.8)), 0.05, 0.05, "top")
+    backend.hold(Held(grasp))
+    backend.step(0.03)
+    assert backend.observe(AGENT, ()).holding
+    port.joints[OPTIONS.gripper.joint] = OPTIONS.gripper.joint_closed
+    backend.step(0.03)
+    assert not backend.observe(AGENT, ()).holding
 
 
 def test_without_a_picture_nothing_is_taken() -> None:
