@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from planner.world.errors import PlannerError
 from planner.world.files import read_model
 from planner.world.share import config_dir
 from sim_bridge.backend import Backend
@@ -10,7 +11,13 @@ from sim_bridge.part import BackendPart, StandIn
 
 def _make(settings: Path | None) -> Backend:
     # ROS is loaded only if this backend is used.
-    from sim_bridge.ros.node import make_backend
+    try:
+        from sim_bridge.ros.node import make_backend
+    except ImportError as error:
+        raise PlannerError(
+            f"backend ros needs the messages of Nav2, MoveIt and ros2_control ({error}): "
+            "make robot-interfaces, or your distribution's packages"
+        ) from error
     from sim_bridge.ros.options import RosOptions
 
     return make_backend(None if settings is None else read_model(settings, RosOptions))
