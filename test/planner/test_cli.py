@@ -40,7 +40,7 @@ def test_a_users_mistake_is_reported_in_one_line(capsys: pytest.CaptureFixture[s
     assert shown.out == ""
     assert shown.err == (
         "error: argument backend: 'unity' is not one of "
-        "embedded, external, graph, habitat, rescue, spot, spot_emulator\n"
+        "embedded, external, graph, habitat, rescue, ros, spot, spot_emulator\n"
     )
 
 

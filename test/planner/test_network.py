@@ -91,8 +91,13 @@ def test_without_our_profile_nothing_starts(
 
 
 def test_whoever_joins_ros_confines_itself_first() -> None:
-    # Within the bridge; in a process that was started with `ros_environment`.
-    confined_already = {"sim_bridge/external/node.py", "planner/network_probe.py"}
+    # Within the bridge, or started by it; in a process that was started with `ros_environment`.
+    confined_already = {
+        "sim_bridge/external/node.py",
+        "sim_bridge/ros/dead_man/node.py",
+        "sim_bridge/ros/emulator/node.py",
+        "planner/network_probe.py",
+    }
     root = config_dir().parent
     joining = {
         path.relative_to(root).as_posix(): text
