@@ -46,6 +46,17 @@ def busy_processes(count: int) -> Iterator[None]:
             process.wait()
 
 
+def demo(*words: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "planner.cli", "demo", *words],
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+
+
 @pytest.mark.parametrize(
     ("pace", "busy"),
     [
@@ -61,16 +72,9 @@ def test_the_bag_says_what_was_said_live(
     episode = write_world(
         tmp_path, small_house, small_episode.model_copy(update={"evaluation": GOAL})
     )
-    words = ["demo", "--task", str(episode), "--agents", "2", pace, "-o", str(tmp_path / "run")]
+    words = ["--task", str(episode), "--agents", "2", pace, "-o", str(tmp_path / "run")]
     with busy_processes(busy):
-        done = subprocess.run(
-            [sys.executable, "-m", "planner.cli", *words],
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+        done = demo(*words, timeout_s=240)
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.match(
@@ -86,15 +90,7 @@ def test_the_bag_says_what_was_said_live(
 
 @pytest.mark.slow
 def test_before_a_robot_with_nav2_the_bag_says_the_same_as_the_judge_live(tmp_path: Path) -> None:
-    words = ["demo", "--backend", "ros", "-o", str(tmp_path / "run")]
-    done = subprocess.run(
-        [sys.executable, "-m", "planner.cli", *words],
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        capture_output=True,
-        text=True,
-        timeout=290,
-        check=False,
-    )
+    done = demo("--backend", "ros", "-o", str(tmp_path / "run"), timeout_s=290)
     lines = done.stdout.splitlines()
     # Whether it succeeds in time depends on how busy the machine is; ten runs of an idle one are in
     # docs/ros_robots.md. What was seen and said must agree in any case.
