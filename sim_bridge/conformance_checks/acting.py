@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from planner.world.geometry import Vec3
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, all_primitives
-from planner.world.state import EntityState
 from planner.world.vocabulary import Relation
 from sim_bridge.conformance_checks.trial import (
     ConformanceError,
@@ -30,7 +29,7 @@ def time_moves_only_in_step(trial: Trial) -> None:
     backend = trial.backend
     if not backend.simulated:
         raise UnsuitableError("real time passes by itself")
-    target = middle_m(_goal(trial))
+    target = middle_m(trial.far_thing())
     now_s = backend.now_s()
 
     def still(what: str) -> None:
@@ -62,9 +61,9 @@ def time_moves_only_in_step(trial: Trial) -> None:
 def stamps_and_revisions_grow(trial: Trial) -> None:
     """States are stamped with the current time; a change raises the revision."""
     before = trial.truth()
-    handle = trial.start(PrimitiveName.NAVIGATE, middle_m(_goal(trial)))
+    handle = trial.start(PrimitiveName.NAVIGATE, middle_m(trial.far_thing()))
     for _ in range(90):
-        trial.backend.step(TICK_S)
+        trial.tick()
         now = trial.truth()
         now_s = trial.backend.now_s()
         expect(now.stamp_s == now_s, f"a state is stamped {now.stamp_s} at {now_s}")
@@ -80,13 +79,13 @@ def stamps_and_revisions_grow(trial: Trial) -> None:
 
 def walking_takes_its_time(trial: Trial) -> None:
     """An agent gets to within reach of its target, through intermediate positions."""
-    thing = _goal(trial)
+    thing = trial.far_thing()
     target = middle_m(thing)
     start = trial.base()
     handle = trial.start(PrimitiveName.NAVIGATE, target)
     last, began_s = start, trial.backend.now_s()
     while not trial.backend.poll(handle).done:
-        trial.backend.step(TICK_S)
+        trial.tick()
         now = trial.base()
         jump_m = moved_m(last, now)
         # Twice the distance per tick, for localisation noise.
@@ -115,7 +114,7 @@ def stop_stops(trial: Trial) -> None:
 
 def one_thing_at_a_time(trial: Trial) -> None:
     """A second primitive ends as BUSY and does not affect the first."""
-    target = middle_m(_goal(trial))
+    target = middle_m(trial.far_thing())
     first = trial.start(PrimitiveName.NAVIGATE, target)
     trial.step(0.3)
     second = trial.start(PrimitiveName.LOOK, target)
@@ -128,7 +127,7 @@ def one_thing_at_a_time(trial: Trial) -> None:
 
 def timeout_ends(trial: Trial) -> None:
     """A primitive that takes longer than its timeout ends as TIMED_OUT."""
-    target = middle_m(_goal(trial))
+    target = middle_m(trial.far_thing())
     began_s = trial.backend.now_s()
     result = trial.do(PrimitiveName.NAVIGATE, target, timeout_s=0.5)
     expect(result.code is PrimitiveCode.TIMED_OUT, f"a timeout gives {result.code.name}")
@@ -172,18 +171,14 @@ def wrong_requests_are_refused(trial: Trial) -> None:
 
 def frames_mean_the_same_place(trial: Trial) -> None:
     """A target in odom or base_link is the same place as in the map."""
-    target = middle_m(_goal(trial))
-    seen = trial.backend.observe(trial.agent, ())
-    in_base = seen.base.inverse().apply(target)
-    in_odom = seen.odometry.apply(in_base)
+    target = middle_m(trial.far_thing())
     ends: list[tuple[str, Vec3]] = []
-    for frame, point in (
-        ("map", target),
-        (f"{trial.agent}/base_link", in_base),
-        (f"{trial.agent}/odom", in_odom),
-    ):
+    for frame in ("map", f"{trial.agent}/base_link", f"{trial.agent}/odom"):
         trial.reload()
-        result = trial.do(PrimitiveName.NAVIGATE, point, frame=frame)
+        seen = trial.backend.observe(trial.agent, ())
+        in_base = seen.base.inverse().apply(target)
+        points = {"map": target, f"{trial.agent}/odom": seen.odometry.apply(in_base)}
+        result = trial.do(PrimitiveName.NAVIGATE, points.get(frame, in_base), frame=frame)
         expect(result.succeeded, f"walking to a point in {frame} failed: {result.text}")
         ends.append((frame, trial.base().position_m))
     for frame, position in ends[1:]:
@@ -192,7 +187,7 @@ def frames_mean_the_same_place(trial: Trial) -> None:
 
 
 def _ends(trial: Trial, end: Callable[..., object], code: PrimitiveCode) -> None:
-    handle = trial.start(PrimitiveName.NAVIGATE, middle_m(_goal(trial)))
+    handle = trial.start(PrimitiveName.NAVIGATE, middle_m(trial.far_thing()))
     start = trial.base()
     while moved_m(start, trial.base()) < 0.2 and not trial.backend.poll(handle).done:
         trial.step(0.1)
@@ -220,15 +215,6 @@ def _true_place(trial: Trial) -> Vec3:
     state = trial.backend.world_state()
     pose = state.entities[trial.agent].pose if state is not None else trial.base()
     return pose.position_m
-
-
-def _goal(trial: Trial) -> EntityState:
-    """A thing far away: the farthest that can be walked to."""
-    base = trial.base()
-    things = sorted(trial.lying_open(), key=lambda e: (-moved_m(base, e.pose), e.name))
-    thing = trial.walk_to(things, "object")
-    trial.reload()
-    return thing
 
 
 CHECKS = (

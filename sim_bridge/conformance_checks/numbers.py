@@ -16,7 +16,6 @@ from planner.world.geometry import Vec3
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from planner.world.vocabulary import Relation
 from sim_bridge.conformance_checks.trial import ConformanceError, Trial, expect
-from sim_bridge.pacing import TICK_S
 
 INVALID_NUMBERS = (1e18, -1e18, 1e308, -1e308, math.nextafter(MAX_COORDINATE_M, math.inf))
 TINY = 5e-324
@@ -98,9 +97,9 @@ def _ends(trial: Trial, primitive: Primitive) -> None:
         for _ in range(TICKS):
             if backend.poll(handle).done:
                 break
-            backend.step(TICK_S)
+            trial.tick()
         backend.stop(trial.agent)
-        backend.step(TICK_S)
+        trial.tick()
     except Exception as error:
         raise ConformanceError(f"{primitive} raised {error!r}") from error
     result = backend.poll(handle).result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -136,7 +137,7 @@ class Trial:
                 self.backend.now_s() < deadline_s,
                 f"a primitive still runs after {TIMEOUT_S:.0f} s; its phase is {status.phase!r}",
             )
-            self.backend.step(TICK_S)
+            self.tick()
 
     def do(self, name: str, target_m: Vec3, agent: str = "", **more: object) -> PrimitiveResult:
         """Carries out a primitive of the first agent, or of the one that is named."""
@@ -154,9 +155,15 @@ class Trial:
         expect(result.code is code, f"{what} ended as {result.code.name}, not {code.name}")
 
     def step(self, seconds: float) -> None:
-        """Advances simulated time in ticks."""
+        """Advances time in ticks."""
         for _ in range(max(1, round(seconds / TICK_S))):
-            self.backend.step(TICK_S)
+            self.tick()
+
+    def tick(self) -> None:
+        """One step; of a real robot it takes as long as it says."""
+        self.backend.step(TICK_S)
+        if not self.backend.simulated:
+            time.sleep(TICK_S)
 
     # Candidates for checks
 
@@ -193,6 +200,23 @@ class Trial:
             if self.approach(entity) is not None:
                 return entity
         raise UnsuitableError(f"no {what} that {self.agent} can walk up to")
+
+    def far_thing(self) -> EntityState:
+        """A thing far away: the farthest that can be walked to, from where the agent then is.
+
+        Raises:
+            UnsuitableError: if no thing can be walked to.
+        """
+        thing = self.walk_to(self._from_afar(), "object")
+        self.reload()
+        if not self.backend.simulated:
+            # Nothing brings a real robot back: it walks as far away as it can.
+            self.walk_to(self._from_afar(), "object")
+        return thing
+
+    def _from_afar(self) -> list[EntityState]:
+        base = self.base()
+        return sorted(self.lying_open(), key=lambda e: (-moved_m(base, e.pose), e.name))
 
     def approach(self, entity: EntityState, agent: str = "") -> Vec3 | None:
         """Walks to an entity; returns the reached point of it, or None."""

@@ -248,8 +248,10 @@ class RobotEar:
         """Stops receiving; safe to call twice."""
         atexit.unregister(self.close)
         if self._context.ok():
-            rclpy.shutdown(context=self._context)
+            # The other way round, the thread may find itself waiting for a context that is gone.
+            self._executor.shutdown(timeout_sec=5.0)
             self._thread.join(5.0)
+            rclpy.shutdown(context=self._context)
             self._node.destroy_node()
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from planner.world.agents import Body
+from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
@@ -26,7 +27,10 @@ from planner.world.primitive import (
 from planner.world.state import WorldState
 from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
+from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.manipulation import RefusalError
+from sim_bridge.embedded.options import default_options
+from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.map_model import MapModel
 from sim_bridge.refusals import refusal_of
 from sim_bridge.ros.arm import carry
@@ -118,12 +122,14 @@ class RosBackend:
 
         Raises:
             PlannerError: if the robot is not heard, its description lacks a joint or link of the
-                settings, or its map does not show the house.
+                settings, its map does not show the house, or the episode is not of it.
         """
         if len(episode.agents) != 1:
             raise PlannerError(
                 f"{episode.title}: one robot is one agent, not {len(episode.agents)}"
             )
+        # As a simulator does it: this raises where the episode's things are not of this house.
+        KinematicWorld(HouseGround(house), episode, seed, default_catalogue(), default_options())
         known = MapModel(house, episode, seed, self.safety, body=self.body)
         if self._model is None:
             self._model = Model(self.port.open(), self.options)
