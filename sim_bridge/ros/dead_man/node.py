@@ -47,13 +47,15 @@ class Watchdog:
         """Stops everything, for as long as a controller may take to hear of it."""
         print("the bridge fell silent while the robot moved: its goals are canceled", flush=True)
         until_s = time.monotonic() + STOPS_S
-        for each in self._cancels:
-            # No goal id and no time: all goals (action_msgs/CancelGoal).
-            if each.service_is_ready():
-                each.call_async(CancelGoal.Request())
+        # A server that is not known yet, as after a start on a slow network, may be any moment.
+        untold = list(self._cancels)
         if self._events is not None:
             self._events.publish(String(data="stop"))
         while time.monotonic() < until_s:
+            for each in [client for client in untold if client.service_is_ready()]:
+                # No goal id and no time: all goals (action_msgs/CancelGoal).
+                each.call_async(CancelGoal.Request())
+                untold.remove(each)
             if self._options.navigation.stamped:
                 self._zero.header.stamp = self._node.get_clock().now().to_msg()
                 self._zero.header.frame_id = self._options.frames.base
