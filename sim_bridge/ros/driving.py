@@ -22,7 +22,7 @@ WALKING = "walking"
 PLACES_TRIED = 4
 # After a head has arrived the picture still shakes; a picture must be this much younger.
 STEADY_S = 0.3
-PICTURE_S = 3.0
+PICTURE_S = 5.0
 AT_REST_M_S, AT_REST_RAD_S = 0.03, 0.05
 SETTLE_S = 2.0
 # A goal checker may measure at another moment than we do.

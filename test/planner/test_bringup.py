@@ -223,7 +223,10 @@ def test_a_real_robots_task_waits_for_its_operator() -> None:
         (
             {"backend": "unity"},
             "backend",
-            "'unity' is not one of embedded, external, graph, habitat, rescue, ros, spot, spot_emulator",
+            (
+                "'unity' is not one of embedded, external, graph, habitat, rescue, ros, spot, "
+                "spot_emulator"
+            ),
         ),
         ({"seed": "-1"}, "seed", "'-1' is not a whole number of 0 or greater"),
         ({"seed": "1_0"}, "seed", "'1_0' is not a whole number"),
