@@ -198,7 +198,10 @@ class Senses:
 
     def _why_unposed(self) -> str:
         news = self.heard.cameras.get(CAMERA, CameraNews())
-        frame = news.pictures[-1].frame if news.pictures else ""
+        if not news.pictures:
+            camera = self.options.camera
+            return f"{self.options.name}: no pictures yet on {camera.image} and {camera.depth}"
+        frame = news.pictures[-1].frame
         return f"{self.options.name}: /tf does not tell where {frame!r} was when it took a picture"
 
     def _placed(self, base: Pose, frame: CameraFrame) -> CameraFrame:

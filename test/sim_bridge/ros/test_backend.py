@@ -311,6 +311,8 @@ def test_what_is_taken_out_of_the_hand_is_not_held_any_more() -> None:
 
 def test_without_a_picture_nothing_is_taken() -> None:
     backend, port = started()
+    with pytest.raises(PlannerError, match=r"no pictures yet on /head_camera/rgb/image_raw"):
+        backend.observe(AGENT)
     port.base = Pose.planar(*TABLE.box.center_m[:2])
     x, y, _ = TABLE.box.center_m
     result = finish(backend, port, Primitive("pick", (x + 0.3, y, 0.75)))
