@@ -141,8 +141,13 @@ class RobotEar:
             RobotCamera(self._node, source, self.now_s, self._age_s, partial(self._on_news, name))
 
     def _spin(self) -> None:
-        with contextlib.suppress(ExternalShutdownException):
-            self._executor.spin()
+        try:
+            with contextlib.suppress(ExternalShutdownException):
+                self._executor.spin()
+        except RCL_ERRORS:
+            # The signal handler shuts every context down, also between two waits.
+            if self._context.ok():
+                raise
 
     # Receiving
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import threading
+from typing import Any
 
 import pytest
 from geometry_msgs.msg import Quaternion
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.waitable import NumberOfEntities, Waitable
 
 from planner.world.errors import PlannerError
-from sim_bridge.external.node import topics_of, unit_pose
+from sim_bridge.external.node import RobotEar, topics_of, unit_pose
 from sim_bridge.external.options import ExternalOptions
 
 
@@ -34,3 +38,42 @@ def test_the_topics_are_those_of_spot_ros2() -> None:
         "/rex/depth_registered/hand/image",
         "compressedDepth",
     )
+
+
+class ShutDownBeforeWaiting(Waitable[None]):
+    """Shuts its context down when an executor that found it whole is about to wait."""
+
+    def __init__(self, context: Any) -> None:
+        super().__init__(ReentrantCallbackGroup())
+        self._shut_down = context
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
+    def get_num_entities(self) -> NumberOfEntities:
+        self._shut_down.try_shutdown()
+        return NumberOfEntities()
+
+    def add_to_wait_set(self, wait_set: Any) -> None:
+        pass
+
+    def is_ready(self, wait_set: Any) -> bool:
+        return False
+
+
+def test_a_signal_between_two_waits_ends_it_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    raised: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+    ear = RobotEar(topics_of(ExternalOptions()))
+    ear._node.add_waitable(ShutDownBeforeWaiting(ear._context))
+    # It notices a new waitable when it is woken.
+    ear._executor.wake()
+    ear._thread.join(20.0)
+    assert not ear._thread.is_alive()
+    assert [each.exc_value for each in raised] == []
+    ear.close()
