@@ -12,13 +12,14 @@ from planner.bad_day.outcome import Check, Outcome, Violation
 from planner.bad_day.permission import (
     LIMIT_S,
     SLACK_S,
+    Cause,
     ClockSetBack,
     Revocation,
     cut_off_s,
     permissions,
     unpermitted_motions,
 )
-from planner.bad_day.records import Request
+from planner.bad_day.records import GAVE_UP, Request
 from planner.bad_day.schedule import Schedule
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
 
@@ -35,6 +36,19 @@ _DISCOVERY_S = 3.0
 # Period at which a bridge polls the robot's state, and so its clock.
 _STATE_POLL_S = 0.05
 CHECKS = frozenset({Check.MOTION, Check.OUTCOMES, Check.ENDS})
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """The operator's attempt to make the robot ready once all faults have ended.
+
+    Attributes:
+        ready_s: when it was ready; a drive sent later has to succeed.
+        trouble: why it was not.
+    """
+
+    ready_s: float
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +73,9 @@ class Evidence:
     seconds: float
     # When the robot's clock was set back.
     set_back: Sequence[ClockSetBack] = ()
+    # How much longer motion may go on after the bridge fell silent.
+    silent_bridge_s: float = 0.0
+    recovery: Recovery | None = None
 
 
 def judge_run(seen: Evidence) -> Outcome:
@@ -72,11 +89,18 @@ def judge_run(seen: Evidence) -> Outcome:
     cut_offs = [cut_off_s(each, seen.revocations, limit_s) for each in seen.revocations]
     cut_off = [at_s for at_s in cut_offs if at_s is not None]
     beyond, longest = unpermitted_motions(
-        steps, granted, limit_s, seen.set_back, unknown_s, cut_off
+        steps,
+        granted,
+        limit_s,
+        seen.set_back,
+        unknown_s,
+        cut_off,
+        {Cause.BRIDGE_SILENT: seen.silent_bridge_s},
     )
     violations = [Violation(Check.MOTION, str(each)) for each in beyond]
     violations += _speed(seen)
     violations += _outcomes(seen)
+    violations += _recovered(seen)
     violations += _ends(seen)
     services = [one for one in seen.requests if one.name == "stop" and one.ended_s is not None]
     figures = {f"{kind}, s": value for kind, value in longest.items()}
@@ -108,7 +132,7 @@ def _outcomes(seen: Evidence) -> list[Violation]:
         if one.ended_s is not None:
             continue
         # A killed bridge answers nothing, and a killed client waits for nothing.
-        if any(one.sent_s <= back_s for back_s in _back_s(seen)):
+        if one.sent_s <= back_s(seen.bridge_died_s, seen.logs):
             continue
         if one.client in seen.killed_clients:
             continue
@@ -117,16 +141,42 @@ def _outcomes(seen: Evidence) -> list[Violation]:
     return found
 
 
-def _back_s(seen: Evidence) -> list[float]:
+def _recovered(seen: Evidence) -> list[Violation]:
+    """That a robot whose faults have ended drives, and that its bridge ended each goal itself."""
+    after = seen.recovery
+    if after is None:
+        return []
+    found = []
+    for one in seen.requests:
+        given_up = one.outcome == GAVE_UP
+        if given_up and not one.sent_s <= back_s(seen.bridge_died_s, seen.logs):
+            text = f"{one.client}: {one.name} was given up by its client, unanswered"
+            found.append(Violation(Check.OUTCOMES, text))
+    drives = [one for one in seen.requests if one.name == "navigate" and one.sent_s > after.ready_s]
+    if after.trouble:
+        text = f"after the faults the robot cannot be made ready: {after.trouble}"
+        found.append(Violation(Check.OUTCOMES, text))
+    elif not any(one.success for one in drives):
+        last = drives[-1].outcome or "no result" if drives else "none was sent"
+        text = f"after the faults none of {len(drives)} drives succeeded: {last}"
+        found.append(Violation(Check.OUTCOMES, text))
+    return found
+
+
+def back_s(bridge_died_s: Sequence[float], logs: Mapping[str, str]) -> float:
     """Until when calls may have gone to a killed bridge, which the graph lists for a while.
 
-    That is until `_DISCOVERY_S` after the next one was ready, or forever if none was.
+    That is until `_DISCOVERY_S` after the next one was ready: 0 if none was killed, infinite if
+    there is no next one yet.
     """
-    ready = [float(at) for log in seen.logs.values() for at in _READY.findall(log)]
-    return [
-        min((at_s for at_s in ready if at_s > died_s), default=math.inf) + _DISCOVERY_S
-        for died_s in seen.bridge_died_s
-    ]
+    ready = [float(at) for log in logs.values() for at in _READY.findall(log)]
+    return max(
+        (
+            min((at_s for at_s in ready if at_s > died_s), default=math.inf) + _DISCOVERY_S
+            for died_s in bridge_died_s
+        ),
+        default=0.0,
+    )
 
 
 def _ends(seen: Evidence) -> list[Violation]:

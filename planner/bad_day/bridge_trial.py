@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from planner.bad_day.base_trial import Assignment, BaseTrial
-from planner.bad_day.bridge_checks import Evidence, judge_run
+from planner.bad_day.bridge_checks import Evidence, Recovery, back_s, judge_run
 from planner.bad_day.calls.node import Operator
 from planner.bad_day.harness import ANSWER_S, READY_S, Faults, RobotHarness
 from planner.bad_day.motion import joined
@@ -30,8 +30,9 @@ _CLIENT = Path(__file__).parent / "client" / "node.py"
 # How long after the last fault remaining motion is observed.
 _SETTLE_S = 0.9
 _SHUTDOWN_TIMEOUT_S = 40.0
-_RESTART_S = 3.0
 _POLL_S = 0.5
+# Within this time a robot whose faults have ended has to arrive somewhere: two drives.
+_DRIVE_S = 25.0
 
 
 class BridgeTrial(BaseTrial):
@@ -55,6 +56,10 @@ class BridgeTrial(BaseTrial):
             from planner.bad_day.sim_harness import SimHarness
 
             harness = SimHarness(self._folder, self._safety, self._domain)
+        elif self.schedule.form is Form.ROS:
+            from planner.bad_day.ros_harness import RosHarness
+
+            harness = RosHarness(self.schedule, self._folder, self._safety, self._domain)
         else:
             from planner.bad_day.spot_harness import SpotHarness
 
@@ -69,7 +74,8 @@ class BridgeTrial(BaseTrial):
 
     def _run(self, robot: RobotHarness) -> Outcome:
         self._arguments = robot.arguments()
-        self._places = [f"{piece.x_m:.2f},{piece.y_m:.2f}" for piece in robot.house.furniture]
+        places = [f"{x:.2f},{y:.2f}" for x, y in robot.places]
+        self._goals = [str(robot.goal_timeout_s), *places]
         domain = {"ROS_DOMAIN_ID": str(self._domain)}
         self._environment = {**os.environ, **domain, **robot.environment}
         operator, faults = Operator(self._domain), robot.faults
@@ -82,6 +88,7 @@ class BridgeTrial(BaseTrial):
             inject = partial(self._inject, operator, faults)
             Timeline(self.schedule).run(inject, partial(self._clear, faults))
             self._clear_all(faults)
+            recovery = self._recover(operator, robot)
             requests = self._settle(operator, time.time())
             stopped_s = time.time()
             statuses = self._end()
@@ -89,6 +96,9 @@ class BridgeTrial(BaseTrial):
             operator.close()
         time.sleep(_SETTLE_S)
         robot.stand_still()
+        others = robot.programs()
+        statuses |= {name: status for name, status, _ in others}
+        logs = self._logs() | {name: output for name, _, output in others}
         known = [*requests, *faults.revocations, *self._revocations, *joined(robot.moving())]
         (self._folder / "evidence.log").write_text("".join(f"{each}\n" for each in known))
         return judge_run(
@@ -104,10 +114,12 @@ class BridgeTrial(BaseTrial):
                 bridge_died_s=self._killed_bridges,
                 killed_clients=frozenset(self._killed_clients),
                 statuses=statuses,
-                logs={f"{name} {each.pid}": each.output() for name, each in self._all},
+                logs=logs,
                 truth_delay_s=robot.truth_delay_s,
                 seconds=time.time() - began_s,
                 set_back=faults.set_back,
+                silent_bridge_s=robot.silent_bridge_s,
+                recovery=recovery,
             )
         )
 
@@ -134,7 +146,7 @@ class BridgeTrial(BaseTrial):
                 self._start_bridge("bridge")
 
     def _start_client(self, name: str, seed: int) -> None:
-        self._start(name, [str(_CLIENT), name, str(seed), *self._places])
+        self._start(name, [str(_CLIENT), name, str(seed), *self._goals])
 
     def _await_first_goal(self) -> None:
         client, until_s = self._programs["client"], time.monotonic() + READY_S
@@ -217,6 +229,41 @@ class BridgeTrial(BaseTrial):
             program.throttle(1.0)
             program.thaw(at_once=True)
 
+    def _recover(self, operator: Operator, robot: RobotHarness) -> Recovery | None:
+        """Makes the robot ready and waits for a drive; not where goals are too short for one."""
+        if self.schedule.form is not Form.ROS:
+            return None
+        try:
+            self._await_bridge()
+            robot.make_ready(operator)
+        except PlannerError as error:
+            return Recovery(time.time(), str(error))
+        ready_s = time.time()
+        while time.time() < ready_s + _DRIVE_S:
+            if any(
+                one.name == "navigate" and one.success and one.sent_s > ready_s
+                for one in self._requests(operator)
+            ):
+                break
+            time.sleep(0.1)
+        return Recovery(ready_s)
+
+    def _await_bridge(self) -> None:
+        """Waits until a bridge that was restarted serves, and its predecessor is forgotten.
+
+        Raises:
+            PlannerError: if that takes too long.
+        """
+        until_s = time.monotonic() + READY_S
+        while time.time() < back_s(self._killed_bridges, self._logs()):
+            if time.monotonic() > until_s:
+                said = self._programs["bridge"].output()[-300:]
+                raise PlannerError(f"the bridge did not start again: {said}")
+            time.sleep(0.1)
+
+    def _logs(self) -> dict[str, str]:
+        return {f"{name} {each.pid}": each.output() for name, each in self._all}
+
     def _requests(self, operator: Operator) -> list[Request]:
         clients = [p for name, p in self._all if "client" in name]
         return [*operator.records, *(one for p in clients for one in read_records(p.output()))]
@@ -231,7 +278,7 @@ class BridgeTrial(BaseTrial):
         while time.time() < cleared_s + ANSWER_S:
             requests = self._requests(operator)
             # Do not wait for calls to a killed bridge.
-            gone_s = max(self._killed_bridges, default=0.0) + _RESTART_S
+            gone_s = back_s(self._killed_bridges, self._logs())
             waits = [one for one in requests if one.kind == "service" and one.sent_s > gone_s]
             answered = all(one.ended_s is not None for one in waits)
             if answered and all(client.status is not None for client in clients):

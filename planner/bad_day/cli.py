@@ -22,6 +22,7 @@ DEFAULT_RUNS = 30
 # They take a minute each.
 DEFAULT_STACKS = 30
 _EVERY = 10
+_INTERFACES = "the messages of Nav2, MoveIt and ros2_control"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,6 +65,13 @@ def run(args: argparse.Namespace) -> int:
         if args.task in (Form.BRIDGE, Form.SPOT):
             raise PlannerError(f"{args.task} needs the Spot SDK: make spot (read its licence)")
         print("no runs on the emulated Spot: its SDK is not installed (make spot)", flush=True)
+    if not has_robot_interfaces():
+        if args.task == Form.ROS:
+            raise PlannerError(f"{args.task} needs {_INTERFACES}: make robot-interfaces")
+        if args.task == "mix":
+            print(
+                f"no runs of backend ros: without {_INTERFACES} (make robot-interfaces)", flush=True
+            )
     # Must happen before ROS is loaded.
     os.environ.update(ros_environment(os.environ))
     done: list[Outcome] = []
@@ -106,6 +114,9 @@ def chosen(args: argparse.Namespace) -> list[tuple[Form, int]]:
     sdk = has_sdk()
     small = Form.BRIDGE if sdk else Form.SIM
     kinds = (Form.DEMO, Form.SPOT, Form.TEAM) if sdk else (Form.DEMO, Form.TEAM)
+    if has_robot_interfaces():
+        # One at a time too: the robot is a process of its own that renders pictures.
+        kinds = (*kinds, Form.ROS)
     stacks = {
         seeds[index]: kinds[number % len(kinds)]
         for number, index in enumerate(range(_EVERY - 1, args.runs, _EVERY))
@@ -117,6 +128,11 @@ def chosen(args: argparse.Namespace) -> list[tuple[Form, int]]:
 def has_sdk() -> bool:
     """Whether the extra `spot` is installed."""
     return find_spec("bosdyn") is not None and find_spec("bosdyn.client") is not None
+
+
+def has_robot_interfaces() -> bool:
+    """Whether the messages of Nav2, MoveIt and ros2_control are installed."""
+    return all(find_spec(name) for name in ("nav2_msgs", "moveit_msgs", "control_msgs"))
 
 
 def _run_all(schedules: list[Schedule], jobs: int, keep: Path | None) -> Iterator[Outcome]:

@@ -3,16 +3,44 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, Self
 
 from planner.bad_day.calls.node import Operator
 from planner.bad_day.motion import Motion, Sample
 from planner.bad_day.permission import ClockSetBack, Revocation
-from planner.bad_day.schedule import Event
+from planner.bad_day.records import Request
+from planner.bad_day.schedule import ENABLING, RECOVERY, Event
+from planner.world.errors import PlannerError
 from planner.world.house import House
 
 READY_S, ANSWER_S = 40.0, 20.0
+# Of a client's goals, unless the robot is slower.
+GOAL_TIMEOUT_S = 5.0
+_TRIES = 4
+
+
+def enable(
+    operator: Operator, between: Callable[[Request], None] = lambda _: None, tries: int = _TRIES
+) -> None:
+    """Claims the robot, powers it on and makes it stand; `between` sees each refusal.
+
+    Raises:
+        PlannerError: if one of these fails.
+    """
+    if not operator.reaches("claim", READY_S):
+        raise PlannerError("the bridge did not start in time")
+    for name in ENABLING:
+        # On a busy machine a call may time out although nothing is wrong.
+        for _ in range(tries):
+            answer = operator.wait(operator.call(name), ANSWER_S)
+            if answer.success:
+                break
+            between(answer)
+        else:
+            raise PlannerError(f"{name}: {answer.outcome or 'no answer'}")
+    operator.prepare("stop", "sit", "release", "power_off", *RECOVERY)
+    operator.prepare("estop/gentle", "estop/hard")
 
 
 class Faults(ABC):
@@ -41,8 +69,17 @@ class RobotHarness(Protocol):
 
     faults: Faults
     house: House
-    # Delay of the ground truth.
-    truth_delay_s: float
+    # How much longer it may move after the bridge fell silent than in other cases.
+    silent_bridge_s: float
+    goal_timeout_s: float
+
+    @property
+    def truth_delay_s(self) -> float:
+        """Delay of the ground truth, once its time has stopped."""
+
+    @property
+    def places(self) -> Sequence[tuple[float, float]]:
+        """Where a client sends it: x and y in the frame `map`, metres."""
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -68,3 +105,6 @@ class RobotHarness(Protocol):
 
     def samples(self) -> Sequence[Sample]:
         """All steps, if a rule bounds their speed."""
+
+    def programs(self) -> Sequence[tuple[str, int | None, str]]:
+        """Its processes, once its time has stopped: name, exit status and output of each."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from types import MappingProxyType
 
 from planner.bad_day.motion import Motion, joined
 from planner.bad_day.records import Request
@@ -183,6 +184,7 @@ def unpermitted_motions(
     set_back: Sequence[ClockSetBack] = (),
     unknown_s: float = 0.0,
     cut_off: Sequence[float] = (),
+    longer_s: Mapping[Cause, float] = MappingProxyType({}),
 ) -> tuple[list[UnpermittedMotion], dict[str, float]]:
     """Motions beyond permission and limit, and the longest overrun of each kind, permitted or not.
 
@@ -193,6 +195,7 @@ def unpermitted_motions(
         set_back: when the robot's clock was set back.
         unknown_s: for how long after that the bridge cannot know of it.
         cut_off: see `cut_off_s`.
+        longer_s: added to the limit, by the cause that ended the permission.
     """
     longest: dict[str, float] = {}
     beyond: list[Motion] = []
@@ -201,7 +204,8 @@ def unpermitted_motions(
         if cause is not None and 0 < after_s < math.inf:
             kind = f"{'walks' if step.base else 'arm moves'} after: {cause}"
             longest[kind] = max(longest.get(kind, 0.0), after_s)
-        if after_s <= limit_s or (not step.base and _is_last_arm_command(step, granted, cut_off)):
+        allowed_s = limit_s + (0.0 if cause is None else longer_s.get(cause, 0.0))
+        if after_s <= allowed_s or (not step.base and _is_last_arm_command(step, granted, cut_off)):
             continue
         if not any(
             _is_walk_before_clock_step(step, granted, limit_s, each, unknown_s) for each in set_back

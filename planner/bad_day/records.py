@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, replace
 
 # Marks the lines of a client's log that are records.
 RECORD_PREFIX = "@record "
+# The outcome of a goal whose result never came.
+GAVE_UP = "client gave up"
 
 
 @dataclass(frozen=True, slots=True)

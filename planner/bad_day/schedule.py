@@ -15,10 +15,13 @@ class Form(StrEnum):
     DEMO = "demo"  # the whole stack with one agent, on the embedded simulator
     TEAM = "team"  # the same with two agents
     SPOT = "spot"  # the whole stack on the emulated Spot, as in demo-spot
+    ROS = "ros"  # the bridge node and a scripted client on the emulated robot with Nav2 and MoveIt
 
 
 # Several of these run in parallel.
 BRIDGE_FORMS = frozenset({Form.BRIDGE, Form.SIM})
+# Without the nodes above the bridge.
+CLIENT_FORMS = BRIDGE_FORMS | {Form.ROS}
 
 
 class Fault(StrEnum):
@@ -36,6 +39,7 @@ class Fault(StrEnum):
     TAKE_LEASE = "take_lease"  # by a client with the name `name`
     CLOCK_STEP = "clock_step"  # the robot's clock jumps by `value` seconds
     ESTOP = "estop"  # pressed on the robot, released after `seconds`
+    SERVER_DEAD = "server_dead"  # Nav2 or MoveIt, as `name` says, killed and back after `seconds`
     # The machine.
     CPU_SHARE = "cpu_share"  # of the process `name` down to `value`, for `seconds`
     BUSY = "busy"  # `value` busy processes compete for the CPU, for `seconds`
@@ -87,7 +91,14 @@ _OWNERS = ("tablet", "planner-bridge", "planner-bridge-elsewhere", "other")
 _CALLS = ("stop", "stop", "sit", "release", "estop/gentle", "estop/hard", "power_off")
 # Calls that bring a stopped robot back to its feet.
 RECOVERY = ("estop/release", "claim", "power_on", "stand")
+# What makes a robot ready that nobody has stopped.
+ENABLING = ("claim", "power_on", "stand")
 BRIDGE_S, STACK_S = 5.0, 20.0
+SERVERS = ("nav2", "moveit")
+# A goal of 10 s is answered within the 15 s after which a client gives it up.
+ROS_FREEZE_S = 4.0
+# From the death of a bridge until its successor serves; measured: 4 to 6 s.
+ROS_RESTART_S = 8.0
 SIM_KINDS = frozenset(
     {
         Fault.CPU_SHARE,
@@ -130,12 +141,18 @@ _STACK_FAULTS = (
 )
 _SIM_FAULTS = tuple((kind, weight) for kind, weight in _BRIDGE_FAULTS if kind in SIM_KINDS)
 _LINK_FAULTS = ((Fault.ROUND_TRIP, 3), (Fault.LOSS, 2), (Fault.STALL, 3), (Fault.CLOCK_STEP, 1))
+_ROS_FAULTS = (
+    (Fault.SERVER_DEAD, 4),
+    (Fault.FREEZE, 3),
+    (Fault.KILL, 3),
+    (Fault.CALL, 2),
+)
 _MODEL_FAULTS = ((Fault.MODEL_SLOW, 3), (Fault.MODEL_DEAD, 3))
 NODES = ("bridge", "memory", "skill_executor", "task_planner", "evaluator", "recorder")
 
 
 def make_schedule(form: Form, seed: int) -> Schedule:
-    """The schedule of a seed: two to five faults, and the operator's calls."""
+    """The schedule of a seed: two to five faults (`ros`: one to three), the operator's calls."""
     rng = random.Random(f"{form} {seed}")
     weights = {
         Form.BRIDGE: _BRIDGE_FAULTS,
@@ -143,14 +160,16 @@ def make_schedule(form: Form, seed: int) -> Schedule:
         Form.SPOT: (*_STACK_FAULTS, *_LINK_FAULTS),
         Form.DEMO: (*_STACK_FAULTS, *_MODEL_FAULTS),
         Form.TEAM: _STACK_FAULTS,
+        Form.ROS: _ROS_FAULTS,
     }[form]
     seconds = BRIDGE_S if form in BRIDGE_FORMS else STACK_S
-    kinds = rng.choices(
-        [kind for kind, _ in weights], [weight for _, weight in weights], k=rng.randint(2, 5)
-    )
+    number = rng.randint(1, 3) if form is Form.ROS else rng.randint(2, 5)
+    kinds = rng.choices([kind for kind, _ in weights], [weight for _, weight in weights], k=number)
     events = [_event(form, kind, rng, seconds) for kind in kinds]
     if form in BRIDGE_FORMS:
         events += _recovery(events, rng)
+    elif form is Form.ROS:
+        events += _enabling(events)
     return Schedule(form, seed, tuple(sorted(events, key=lambda each: each.at_s)), seconds)
 
 
@@ -160,7 +179,7 @@ def _event(form: Form, fault: Fault, rng: random.Random, seconds: float) -> Even
     def span(low: float, high: float) -> float:
         return round(rng.uniform(low, high), 2)
 
-    nodes = ("bridge", "client") if form in BRIDGE_FORMS else NODES
+    nodes = ("bridge", "client") if form in CLIENT_FORMS else NODES
     match fault:
         case Fault.ROUND_TRIP:
             # Often present from the start, as in a place with a bad network.
@@ -183,9 +202,12 @@ def _event(form: Form, fault: Fault, rng: random.Random, seconds: float) -> Even
         case Fault.BUSY:
             return Event(at_s, fault, span(1.0, seconds), rng.randint(1, 4))
         case Fault.FREEZE:
-            return Event(at_s, fault, span(0.2, seconds / 2), name=rng.choice(nodes))
+            longest_s = ROS_FREEZE_S if form is Form.ROS else seconds / 2
+            return Event(at_s, fault, span(0.2, longest_s), name=rng.choice(nodes))
         case Fault.KILL:
             return Event(at_s, fault, name=rng.choice(nodes))
+        case Fault.SERVER_DEAD:
+            return Event(at_s, fault, span(1.0, 6.0), name=rng.choice(SERVERS))
         case Fault.MODEL_SLOW:
             return Event(at_s, fault, span(2.0, seconds), span(1.0, 8.0))
         case Fault.MODEL_DEAD | Fault.FULL_DISK:
@@ -207,4 +229,22 @@ def _recovery(events: list[Event], rng: random.Random) -> list[Event]:
     return [
         Event(round(at_s + 0.3 * number, 2), Fault.CALL, name=name)
         for number, name in enumerate(RECOVERY)
+    ]
+
+
+def _enabling(events: list[Event]) -> list[Event]:
+    """What the operator calls after the death of a bridge, whose successor permits nothing yet.
+
+    Not after a late one: once all faults have ended, the operator makes the robot ready anyway.
+    """
+    last_s = STACK_S - ROS_RESTART_S - len(ENABLING)
+    died = [
+        event
+        for event in events
+        if event.fault is Fault.KILL and event.name == "bridge" and event.at_s < last_s
+    ]
+    return [
+        Event(round(event.at_s + ROS_RESTART_S + number, 2), Fault.CALL, name=name)
+        for event in died
+        for number, name in enumerate(ENABLING)
     ]

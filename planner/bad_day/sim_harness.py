@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.bad_day.calls.node import Operator
-from planner.bad_day.harness import READY_S, Faults
+from planner.bad_day.harness import GOAL_TIMEOUT_S, READY_S, Faults
 from planner.bad_day.motion import Motion, Sample
 from planner.bad_day.safety_rules import safety_rules
 from planner.bad_day.schedule import RECOVERY, Event
@@ -41,6 +41,8 @@ class SimHarness:
     """Subscribes to the simulator's ground truth; times are wall-clock time."""
 
     truth_delay_s = TRUTH_DELAY_S
+    silent_bridge_s = 0.0
+    goal_timeout_s = GOAL_TIMEOUT_S
 
     def __init__(self, folder: Path, rules: Mapping[str, Any], domain: int) -> None:
         self._folder, self._rules = folder, rules
@@ -54,6 +56,11 @@ class SimHarness:
 
     def __exit__(self, *_error: object) -> None:
         self._watcher.close()
+
+    @property
+    def places(self) -> list[tuple[float, float]]:
+        """The furniture."""
+        return [(piece.x_m, piece.y_m) for piece in self.house.furniture]
 
     def arguments(self) -> dict[str, str]:
         """The bridge's arguments."""
@@ -86,4 +93,8 @@ class SimHarness:
 
     def samples(self) -> list[Sample]:
         """None: no rule bounds the speed of simulated agents."""
+        return []
+
+    def programs(self) -> list[tuple[str, int | None, str]]:
+        """None: it is part of the bridge."""
         return []

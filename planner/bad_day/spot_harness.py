@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from planner.bad_day.calls.node import Operator
-from planner.bad_day.harness import ANSWER_S, READY_S, Faults
+from planner.bad_day.harness import GOAL_TIMEOUT_S, Faults, enable
 from planner.bad_day.motion import Motion, Sample
+from planner.bad_day.records import Request
 from planner.bad_day.robot_faults import RobotFaults
 from planner.bad_day.safety_rules import safety_rules
-from planner.bad_day.schedule import RECOVERY, Form, Schedule
+from planner.bad_day.schedule import Form, Schedule
 from planner.bad_day.truth import TruthLog
-from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
 from planner.world.share import config_dir
 from sim_bridge.opening import default_house, open_world
@@ -26,13 +26,14 @@ from sim_bridge.spot.emulator.server import SpotEmulator
 _TICK_S = 0.02
 _SCENARIOS = config_dir() / "spot_scenarios"
 SCENARIO = _SCENARIOS / "spot_1_cup_to_sink.json"
-_TRIES = 4
 
 
 class SpotHarness:
     """See `harness.RobotHarness`; its ground truth has no delay."""
 
     truth_delay_s = 0.0
+    silent_bridge_s = 0.0
+    goal_timeout_s = GOAL_TIMEOUT_S
 
     def __init__(self, schedule: Schedule, folder: Path, rules: Mapping[str, Any]) -> None:
         self._folder, self._rules = folder, rules
@@ -79,6 +80,11 @@ class SpotHarness:
             self.emulator.advance()
 
     @property
+    def places(self) -> list[tuple[float, float]]:
+        """The furniture."""
+        return [(piece.x_m, piece.y_m) for piece in self.house.furniture]
+
+    @property
     def environment(self) -> Mapping[str, str]:
         """The robot's credentials, as environment variables of the bridge."""
         return {
@@ -108,18 +114,13 @@ class SpotHarness:
         Raises:
             PlannerError: if one of these fails.
         """
-        if not operator.reaches("claim", READY_S):
-            raise PlannerError("the bridge did not start in time")
-        for name in ("claim", "power_on", "stand"):
-            # On a busy machine a call may time out although nothing is wrong.
-            for _ in range(_TRIES):
-                answer = operator.wait(operator.call(name), ANSWER_S)
-                if answer.success:
-                    break
-                if "holds the lease" in answer.outcome:
-                    # The answer to its own claim came too late: there is no other client yet.
-                    self.emulator.trouble(Trouble(kind=TroubleKind.RETURN_LEASE))
-            else:
-                raise PlannerError(f"{name}: {answer.outcome or 'no answer'}")
-        operator.prepare("stop", "sit", "release", "power_off", *RECOVERY)
-        operator.prepare("estop/gentle", "estop/hard")
+        enable(operator, self._return_lease)
+
+    def _return_lease(self, refused: Request) -> None:
+        if "holds the lease" in refused.outcome:
+            # The answer to its own claim came too late: there is no other client yet.
+            self.emulator.trouble(Trouble(kind=TroubleKind.RETURN_LEASE))
+
+    def programs(self) -> list[tuple[str, int | None, str]]:
+        """None: it is part of this process."""
+        return []

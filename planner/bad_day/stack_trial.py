@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from planner.bad_day.base_trial import Assignment, BaseTrial
 from planner.bad_day.calls.node import Operator
+from planner.bad_day.harness import GOAL_TIMEOUT_S
 from planner.bad_day.model_server import ModelServer
 from planner.bad_day.outcome import Outcome
 from planner.bad_day.permission import Cause, Revocation
@@ -261,7 +262,8 @@ class StackTrial(BaseTrial):
                 words = [str(find_executable("bridge")), "--ros-args", "-p", "house:=train_0"]
                 self._extra.append(self._start("second_bridge", words))
             case Fault.SECOND_CLIENT:
-                words = [str(_CLIENT), "second_client", str(self.schedule.seed), "2,2", "4,4"]
+                seed, timeout_s = str(self.schedule.seed), str(GOAL_TIMEOUT_S)
+                words = [str(_CLIENT), "second_client", seed, timeout_s, "2,2", "4,4"]
                 self._extra.append(self._start("second_client", words))
             case Fault.MODEL_SLOW:
                 model.delay_s = event.value

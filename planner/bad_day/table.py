@@ -14,6 +14,7 @@ KINDS = {
     Form.DEMO: "whole stack",
     Form.TEAM: "whole stack, 2 agents",
     Form.SPOT: "whole stack, real time",
+    Form.ROS: "bridge node, Nav2, MoveIt",
 }
 
 

@@ -16,7 +16,7 @@ from planner.bad_day.base_trial import Assignment
 from planner.bad_day.domains import reserve_domain
 from planner.bad_day.outcome import Outcome
 from planner.bad_day.processes import LEFTOVER_SEGMENTS, Spawner, serve_spawner
-from planner.bad_day.schedule import BRIDGE_FORMS, Schedule
+from planner.bad_day.schedule import CLIENT_FORMS, Schedule
 from planner.bad_day.shared_memory import unlink_unused
 
 # After this time the harness itself is considered stuck.
@@ -112,5 +112,5 @@ def _run(assignment: Assignment) -> Outcome:
     from planner.bad_day.bridge_trial import BridgeTrial
     from planner.bad_day.stack_trial import StackTrial
 
-    kind = BridgeTrial if assignment.schedule.form in BRIDGE_FORMS else StackTrial
+    kind = BridgeTrial if assignment.schedule.form in CLIENT_FORMS else StackTrial
     return kind(assignment).run()

@@ -1,6 +1,6 @@
 """A client that sends the robot one goal after the other, as skills do, and logs the results.
 
-    python planner/bad_day/client/node.py NAME SEED X,Y ...
+    python planner/bad_day/client/node.py NAME SEED TIMEOUT_S X,Y ...
 
 Points are positions on the map to go to. It prints requests and results as `records` has them.
 """
@@ -23,7 +23,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from planner.bad_day.records import Request, ended
+from planner.bad_day.records import GAVE_UP, Request, ended
 from planner.network import confine
 from planner.ros.goal_answers import why_no_result
 from planner.ros.heartbeat import HeartbeatPublisher, safety_topic
@@ -31,15 +31,17 @@ from planner.ros.heartbeat import HeartbeatPublisher, safety_topic
 AGENT = "agent_0"
 # After this time the client gives up on a goal.
 RESULT_TIMEOUT_S = 15.0
-GOAL_TIMEOUT_S = 5.0
 _PAUSE_S = 1.0
 
 
 class Client(Node):
     """Sends one goal at a time, forever."""
 
-    def __init__(self, name: str, seed: int, places: Sequence[tuple[float, float]]) -> None:
+    def __init__(
+        self, name: str, seed: int, timeout_s: float, places: Sequence[tuple[float, float]]
+    ) -> None:
         super().__init__(name)
+        self._timeout_s = timeout_s
         self._chance = random.Random(seed)
         self._places = places
         self._client: ActionClient[Any, Any, Any] = ActionClient(
@@ -65,7 +67,7 @@ class Client(Node):
         request = self._request
         if request is not None:
             if now_s - request.sent_s > RESULT_TIMEOUT_S:
-                self._end(request, "client gave up", success=False)
+                self._end(request, GAVE_UP, success=False)
             elif self.leaves and self._handle is not None:
                 self._handle.cancel_goal_async()
                 self._handle = None
@@ -119,7 +121,7 @@ class Client(Node):
     def _goal(self) -> ExecutePrimitive.Goal:
         goal = ExecutePrimitive.Goal()
         goal.heading_rad = goal.standoff_m = math.nan
-        goal.timeout_s = GOAL_TIMEOUT_S
+        goal.timeout_s = self._timeout_s
         goal.target.header.frame_id = "map"
         if self._chance.random() < 0.75:
             goal.name = "navigate"
@@ -134,11 +136,11 @@ class Client(Node):
 
 def main(words: Sequence[str]) -> int:
     """Runs until it is asked to end and its goal has an outcome."""
-    name, seed, *places = words
+    name, seed, timeout_s, *places = words
     confine(os.environ)
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     pairs = [tuple(float(part) for part in place.split(",")) for place in places]
-    node = Client(name, int(seed), [(x, y) for x, y in pairs])
+    node = Client(name, int(seed), float(timeout_s), [(x, y) for x, y in pairs])
 
     def leave(_number: int, _frame: object) -> None:
         node.leaves = True

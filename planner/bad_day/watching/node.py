@@ -1,18 +1,23 @@
-"""Subscribes to the ground truth of a simulated world and records when each agent moved."""
+"""Records when agents moved: in a simulated world, or a robot by its own odometry and joints."""
 
 from __future__ import annotations
 
 import math
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 import rclpy
+from nav_msgs.msg import Odometry
 from planner_msgs.msg import WorldState as WorldMessage
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
 
 from planner.bad_day.motion import Motion
 from planner.bad_day.world_time import WorldTime
@@ -25,6 +30,8 @@ from planner.world.wire import state_update
 
 _STILL_M, _STILL_RAD = 1e-3, 1e-3
 _MAX_STEP_S = 0.2
+# None of a robot's messages may be missed while this process gets no CPU time.
+_EVERY = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 
 
 class Watcher:
@@ -95,3 +102,78 @@ class Watcher:
         self._thread.join(2.0)
         self._node.destroy_node()
         rclpy.shutdown(context=self._context)
+
+
+class RobotWatcher:
+    """Listens to a robot in a thread of its own, and kills its servers.
+
+    Times are the robot's stamps: wall-clock time, as the emulated robot runs on this machine.
+    """
+
+    def __init__(self, domain: int, servers: Sequence[str]) -> None:
+        self._context = Context()
+        confine(os.environ)
+        rclpy.init(context=self._context, domain_id=domain)
+        self._node = rclpy.create_node("bad_day_watcher", context=self._context)
+        self._node.create_subscription(Odometry, "/odom", self._on_odometry, _EVERY)
+        self._node.create_subscription(JointState, "/joint_states", self._on_joints, _EVERY)
+        self._servers: dict[str, Any] = {
+            name: self._node.create_client(SetBool, f"/emulator/{name}") for name in servers
+        }
+        self._base: tuple[float, tuple[float, float, float]] | None = None
+        self._arm: tuple[float, dict[str, float]] | None = None
+        # In the order of receipt.
+        self.moving: list[Motion] = []
+        # The longest time between two stamps of its odometry: no motion of the base is seen in it.
+        self.longest_gap_s = 0.0
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._spin, name="watcher", daemon=True)
+        self._thread.start()
+
+    @property
+    def hears(self) -> bool:
+        """Whether the robot is there with all its servers."""
+        found = all(client.service_is_ready() for client in self._servers.values())
+        return found and self._base is not None and self._arm is not None
+
+    def set_server(self, name: str, *, runs: bool) -> None:
+        """Kills a server of the robot or starts it again; does nothing if that is so already."""
+        self._servers[name].call_async(SetBool.Request(data=runs))
+
+    def _on_odometry(self, message: Odometry) -> None:
+        pose, turn = message.pose.pose.position, message.pose.pose.orientation
+        yaw_rad = 2.0 * math.atan2(turn.z, turn.w)
+        at_s, place = _seconds(message.header.stamp), (pose.x, pose.y, yaw_rad)
+        before, self._base = self._base, (at_s, place)
+        if before is None:
+            return
+        self.longest_gap_s = max(self.longest_gap_s, at_s - before[0])
+        metres = math.dist(place[:2], before[1][:2])
+        turned = abs(math.remainder(yaw_rad - before[1][2], math.tau)) > _STILL_RAD
+        if metres > _STILL_M or turned:
+            self.moving.append(Motion(before[0], at_s, metres, True))
+
+    def _on_joints(self, message: JointState) -> None:
+        at_s = _seconds(message.header.stamp)
+        joints = dict(zip(message.name, message.position, strict=True))
+        before, self._arm = self._arm, (at_s, joints)
+        if before is None:
+            return
+        if any(abs(joints[name] - was) > _STILL_RAD for name, was in before[1].items()):
+            self.moving.append(Motion(before[0], at_s, 0.0, False))
+
+    def _spin(self) -> None:
+        with suppress(ExternalShutdownException):
+            self._executor.spin()
+
+    def close(self) -> None:
+        """Leaves the graph."""
+        self._executor.shutdown(timeout_sec=1.0)
+        self._thread.join(2.0)
+        self._node.destroy_node()
+        rclpy.shutdown(context=self._context)
+
+
+def _seconds(stamp: Any) -> float:
+    return float(stamp.sec + stamp.nanosec * 1e-9)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.bad_day.bridge_checks import Evidence, judge_run
+from planner.bad_day.bridge_checks import Evidence, Recovery, judge_run
 from planner.bad_day.motion import Motion, Sample, joined
 from planner.bad_day.outcome import Check
 from planner.bad_day.permission import (
@@ -18,7 +18,7 @@ from planner.bad_day.permission import (
     truncated,
     unpermitted_motions,
 )
-from planner.bad_day.records import Request, ended, read_records
+from planner.bad_day.records import GAVE_UP, Request, ended, read_records
 from planner.bad_day.schedule import Form, Schedule
 from planner.bad_day.table import line, repeat_command, table
 
@@ -246,3 +246,39 @@ def test_the_table_names_each_violation_with_the_command_that_repeats_it() -> No
     assert "1 VIOLATIONS" in text
     assert "interleavings with a violation: 1 of 1" in text
     assert "1/1" in text
+
+
+def test_a_silent_bridge_has_the_time_that_its_watchdog_waits_and_a_stop_has_not() -> None:
+    for until_s, good in ((103.5, True), (103.7, False)):
+        silent = [Revocation(102, math.inf, Cause.BRIDGE_SILENT, True)]
+        steps = walking(101.1, until_s)
+        run = seen(requests=[goal(101)], revocations=silent, steps=steps, silent_bridge_s=0.7)
+        assert (Check.MOTION not in violated(run)) == good
+    requests = [goal(101, 103), call("stop", 102, 102.1)]
+    stopped = seen(requests=requests, steps=walking(101.1, 103.0), silent_bridge_s=0.7)
+    assert Check.MOTION in violated(stopped)
+
+
+def test_after_the_faults_a_drive_has_to_succeed() -> None:
+    late = Recovery(110.0)
+    again = seen(requests=[goal(101, 103), goal(111, 115)], recovery=late)
+    assert violated(again) == []
+    found = judge_run(seen(requests=[goal(101, 112)], recovery=late)).violations
+    assert [each.text for each in found] == [
+        "after the faults none of 0 drives succeeded: none was sent"
+    ]
+    failed = Request("client", 5, "goal", "navigate", 111, 112, "9 lost", success=False)
+    found = judge_run(seen(requests=[failed], recovery=late)).violations
+    assert [each.text for each in found] == ["after the faults none of 1 drives succeeded: 9 lost"]
+    refused = seen(requests=[goal(111, 115)], recovery=Recovery(110.0, "stand: no answer"))
+    assert "cannot be made ready: stand: no answer" in judge_run(refused).violations[0].text
+
+
+def test_a_goal_that_its_client_gave_up_was_lost_with_a_bridge_or_is_a_violation() -> None:
+    lost = Request("client", 1, "goal", "navigate", 101, 116, GAVE_UP, success=False)
+    late = Recovery(110.0)
+    requests = [lost, goal(111, 115)]
+    assert violated(seen(requests=requests, recovery=late)) == [Check.OUTCOMES]
+    assert violated(seen(requests=requests)) == []
+    killed = seen(requests=requests, recovery=late, bridge_died_s=[103.0])
+    assert violated(killed) == []

@@ -35,6 +35,10 @@ def test_faults_are_as_bad_as_announced(form: Form) -> None:
         low, high = bounds.get(event.fault, (-10.0, 10.0))
         assert low <= event.value <= high, event
     kinds = {event.fault for event in events}
+    if form is Form.ROS:
+        # A robot without a link; its servers are what may be missing.
+        assert kinds == {Fault.SERVER_DEAD, Fault.FREEZE, Fault.KILL, Fault.CALL}
+        return
     everywhere = {Fault.CPU_SHARE, Fault.FREEZE, Fault.KILL, Fault.SECOND_CLIENT, Fault.CALL}
     assert kinds >= everywhere | {Fault.SECOND_BRIDGE}
     if form in (Form.BRIDGE, Form.SPOT):
@@ -55,6 +59,22 @@ def test_every_node_of_a_stack_is_frozen_and_killed_by_some_seed() -> None:
         assert found == nodes
 
 
+def test_backend_ros_loses_each_of_its_servers_and_is_enabled_after_deaths() -> None:
+    schedules = [make_schedule(Form.ROS, seed) for seed in SEEDS]
+    events = [event for schedule in schedules for event in schedule.events]
+    assert {e.name for e in events if e.fault is Fault.SERVER_DEAD} == {"nav2", "moveit"}
+    assert all(1 <= e.seconds <= 6 for e in events if e.fault is Fault.SERVER_DEAD)
+    assert all(0.2 <= e.seconds <= 4 for e in events if e.fault is Fault.FREEZE)
+    for schedule in schedules:
+        died = [e for e in schedule.events if (e.fault, e.name) == (Fault.KILL, "bridge")]
+        died = [e for e in died if e.at_s < 9]
+        calls = [e.name for e in schedule.events if e.fault is Fault.CALL]
+        others = [name for name in calls if name == "stop"]
+        assert sorted(calls) == sorted(others + ["claim", "power_on", "stand"] * len(died))
+        faults = len(schedule.events) - len(calls) + len(others)
+        assert 1 <= faults <= 3
+
+
 def arguments(*words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     cli.add_arguments(parser)
@@ -65,6 +85,7 @@ def test_a_mix_says_which_runs_are_whole_stacks_and_bounds_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cli, "has_sdk", lambda: True)
+    monkeypatch.setattr(cli, "has_robot_interfaces", lambda: False)
     chosen = cli.chosen(arguments("--runs", "1000", "--seed", "5"))
     assert [seed for _, seed in chosen] == list(range(5, 1005))
     forms = [form for form, _ in chosen]
@@ -80,11 +101,29 @@ def test_a_mix_says_which_runs_are_whole_stacks_and_bounds_them(
 
 def test_a_mix_without_the_sdk_has_no_spot(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "has_sdk", lambda: False)
+    monkeypatch.setattr(cli, "has_robot_interfaces", lambda: False)
     forms = [form for form, _ in cli.chosen(arguments())]
     assert (forms.count(Form.SIM), forms.count(Form.DEMO), forms.count(Form.TEAM)) == (27, 2, 1)
     assert len(forms) == 30
     with pytest.raises(PlannerError, match="make spot"):
         cli.run(arguments("--task", "spot"))
+
+
+def test_backend_ros_is_part_of_a_mix_where_its_messages_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "has_sdk", lambda: True)
+    monkeypatch.setattr(cli, "has_robot_interfaces", lambda: True)
+    forms = [form for form, _ in cli.chosen(arguments("--runs", "80"))]
+    assert forms.count(Form.ROS) == forms.count(Form.SPOT) == 2
+    monkeypatch.setattr(cli, "has_robot_interfaces", lambda: False)
+    assert Form.ROS not in {form for form, _ in cli.chosen(arguments("--runs", "80"))}
+    with pytest.raises(PlannerError, match=r"ros needs the messages of Nav2.*robot-interfaces"):
+        cli.run(arguments("--task", "ros"))
+    monkeypatch.setattr(cli, "_run_all", lambda *_: iter(()))
+    monkeypatch.setattr(cli, "ros_environment", lambda _: {})
+    assert cli.run(arguments()) == 0
+    assert "no runs of backend ros: without the messages of Nav2" in capsys.readouterr().out
 
 
 @pytest.mark.slow
