@@ -32,7 +32,7 @@ _SETTLE_S = 0.9
 _SHUTDOWN_TIMEOUT_S = 40.0
 _POLL_S = 0.5
 # Within this time a robot whose faults have ended has to arrive somewhere: two drives.
-_DRIVE_S = 25.0
+_DRIVE_S = 30.0
 
 
 class BridgeTrial(BaseTrial):

@@ -24,7 +24,7 @@ from sim_bridge.opening import bare_episode, default_house
 
 # In the passage beside the bedroom, and free floor around it: a client drives for a few seconds.
 _START = (4.6, 4.4, 0.0)
-_PLACES = ((4.75, 2.0), (2.0, 4.4), (4.75, 6.5), (4.6, 4.4))
+_PLACES = ((4.75, 2.6), (2.8, 4.4), (4.75, 6.0), (4.6, 4.4))
 # A robot left over by a harness that was killed ends by itself.
 _LIFE_S = 240.0
 _SHUTDOWN_TIMEOUT_S = 30.0
@@ -68,7 +68,7 @@ class RosHarness:
     # The process beside the bridge waits for so long, where others stop the robot at once.
     silent_bridge_s = 0.7
     # It folds its arm before it drives.
-    goal_timeout_s = 10.0
+    goal_timeout_s = 12.0
 
     def __init__(
         self, schedule: Schedule, folder: Path, rules: Mapping[str, Any], domain: int

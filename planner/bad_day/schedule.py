@@ -95,8 +95,8 @@ RECOVERY = ("estop/release", "claim", "power_on", "stand")
 ENABLING = ("claim", "power_on", "stand")
 BRIDGE_S, STACK_S = 5.0, 20.0
 SERVERS = ("nav2", "moveit")
-# A goal of 10 s is answered within the 15 s after which a client gives it up.
-ROS_FREEZE_S = 4.0
+# A goal of 12 s is answered within the 15 s after which a client gives it up.
+ROS_FREEZE_S = 2.5
 # From the death of a bridge until its successor serves; measured: 4 to 6 s.
 ROS_RESTART_S = 8.0
 SIM_KINDS = frozenset(
