@@ -25,14 +25,23 @@ EVERYTHING = Schedule(
     ),
     16.0,
 )
+# Whatever the client does first: it drives during one of these.
+HANGS = Schedule(
+    Form.ROS,
+    3,
+    tuple(Event(at_s, Fault.FREEZE, 2.5, name="client") for at_s in (2.0, 7.0)),
+    12.0,
+)
+
+
+@pytest.fixture(autouse=True)
+def ros(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in ros_environment(os.environ).items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.mark.slow
-def test_a_bad_day_of_a_robot_with_nav2_holds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in ros_environment(os.environ).items():
-        monkeypatch.setenv(name, value)
+def test_a_bad_day_of_a_robot_with_nav2_holds(tmp_path: Path) -> None:
     outcome = run_trial(EVERYTHING, tmp_path)
     assert outcome.trouble == ""
     assert outcome.checked == {Check.MOTION, Check.OUTCOMES, Check.ENDS}
@@ -40,3 +49,11 @@ def test_a_bad_day_of_a_robot_with_nav2_holds(
     # It drove before and after, and was told to stop.
     assert outcome.motions > 30
     assert "stop answered, s" in outcome.figures
+
+
+@pytest.mark.slow
+def test_a_client_that_hangs_is_found_where_rule_8_does_not_hold(tmp_path: Path) -> None:
+    outcome = run_trial(HANGS, tmp_path, {"executive": {"where": "never"}})
+    assert outcome.trouble == ""
+    assert [each.check for each in outcome.violations][:1] == [Check.MOTION], outcome
+    assert "client silent" in outcome.violations[0].text
