@@ -28,6 +28,10 @@ from sim_bridge.pacing import TICK_S
 # Longer than any reasonable primitive takes, to detect a backend that hangs.
 TIMEOUT_S = 300.0
 MAX_CANDIDATES = 16
+# What a reset leaves of a way, where it does not bring the agent back.
+STAYED_M = 0.3
+# Rounding of a sum of times.
+SAME_TIME_S = 1e-6
 # Age of a robot's last message on a busy machine.
 LATE_S = 1.0
 
@@ -160,10 +164,12 @@ class Trial:
             self.tick()
 
     def tick(self) -> None:
-        """One step; of a real robot it takes as long as it says."""
+        """One step; what `step` does not advance passes by itself, as with a real robot."""
+        due_s = self.backend.now_s() + TICK_S
         self.backend.step(TICK_S)
-        if not self.backend.simulated:
-            time.sleep(TICK_S)
+        left_s = due_s - self.backend.now_s()
+        if left_s > SAME_TIME_S:
+            time.sleep(left_s)
 
     # Candidates for checks
 
@@ -208,8 +214,9 @@ class Trial:
             UnsuitableError: if no thing can be walked to.
         """
         thing = self.walk_to(self._from_afar(), "object")
+        there = self.base()
         self.reload()
-        if not self.backend.simulated:
+        if moved_m(there, self.base()) < STAYED_M:
             # Nothing brings a real robot back: it walks as far away as it can.
             self.walk_to(self._from_afar(), "object")
         return thing

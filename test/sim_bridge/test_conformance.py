@@ -372,7 +372,6 @@ class Truthless(EmbeddedBackend):
         return replace(seen, cameras=frames)
 
 
-@pytest.mark.slow
 def test_what_cannot_be_judged_is_skipped_with_its_reason_not_failed() -> None:
     report = report_on(Truthless)
     assert report.failed == {}
