@@ -8,6 +8,7 @@ launch file it changes nothing for the nodes of that file: a failure ends only t
 
 import os
 import sys
+import time
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -36,10 +37,12 @@ from planner.security.enclave import (
     enclave_arguments,
     refuse_namespace_with_keys,
 )
+from planner.supervisor import RestartPolicy
 from planner.world.errors import PlannerError
 
 PACKAGE = "planner"
 RESPAWN_DELAY_S = 1.0
+RESTARTS = RestartPolicy(first_delay_s=RESPAWN_DELAY_S)
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -100,12 +103,14 @@ class Run:
         alone: whether they are the whole launch.
         environment: of their processes only.
         nodes: all that were started.
+        restarts: in a row, of each node by name, with when it was last started.
         is_over: whether they were told to end.
     """
 
     alone: bool = True
     environment: MutableMapping[str, str] = field(default_factory=lambda: dict(os.environ))
     nodes: list[Node] = field(default_factory=list)
+    restarts: dict[str, tuple[int, float]] = field(default_factory=dict)
     is_over: bool = False
 
     def fail(self, reason: str) -> list[Action]:
@@ -118,6 +123,15 @@ class Run:
     def finish(self, reason: str) -> list[Action]:
         """End the nodes after a good end."""
         return [Shutdown(reason=reason)] if self.alone else self.stop()
+
+    def pause_s(self, spec: NodeSpec) -> float:
+        """Return the time until a node that died is restarted; it grows for a passive one."""
+        now_s = time.monotonic()
+        count, started_s = self.restarts.get(spec.name, (0, now_s))
+        count = RESTARTS.after(count, now_s - started_s)
+        pause_s = RESTARTS.delay_s(count, passive=True) if spec.passive else RESPAWN_DELAY_S
+        self.restarts[spec.name] = (count + 1, now_s + pause_s)
+        return pause_s
 
     def stop(self) -> list[Action]:
         """Stop all of these nodes and no others."""
@@ -213,7 +227,8 @@ def after(
     def ended(event: ProcessExited, context: LaunchContext) -> list[Action]:
         if context.is_shutdown or run.is_over:
             return []
-        if event.returncode == EXIT_CONFIGURATION:
+        # One that was restarted has run as it is configured: the cause may be temporary.
+        if event.returncode == EXIT_CONFIGURATION and spec.name not in run.restarts:
             return run.fail(f"{spec.name} cannot run as configured")
         if event.returncode == EXIT_FAILED and spec.ends_run:
             return run.fail(f"{spec.name} ended without success")
@@ -221,7 +236,7 @@ def after(
             return run.fail(f"{spec.name} died, status {event.returncode}")
         if spec.respawn:
             # Not `respawn` of the launch system, which starts it with the same parameters.
-            return [TimerAction(period=RESPAWN_DELAY_S, actions=[action(restarted(spec), run)])]
+            return [TimerAction(period=run.pause_s(spec), actions=[action(restarted(spec), run)])]
         return run.finish(f"{spec.name} is done") if spec.ends_run else []
 
     return ended

@@ -47,6 +47,7 @@ class NodeSpec:
             one ends the run.
         ends_run: the whole run ends when this node ends well.
         stops_last: stopped after all others, under `planner up`.
+        passive: it watches, and the robots work without it: it is restarted however often it dies.
     """
 
     name: str
@@ -59,6 +60,7 @@ class NodeSpec:
     respawn: bool = True
     ends_run: bool = False
     stops_last: bool = False
+    passive: bool = False
 
 
 # For each managed node's executable, a topic that it publishes as soon as it is configured.
@@ -223,6 +225,7 @@ def _evaluator(args: Arguments) -> tuple[NodeSpec, ...]:
                 "world": world,
                 "store": _store(args, "evaluation"),
             },
+            passive=True,
         ),
     )
 
@@ -256,6 +259,7 @@ def _recorder(args: Arguments) -> tuple[NodeSpec, ...]:
             executable="recorder",
             parameters={"folder": f"{args.record}/{BAG_FOLDER}", **_recorded(args)},
             stops_last=True,
+            passive=True,
         ),
     )
 
@@ -311,6 +315,7 @@ def _console(args: Arguments) -> tuple[NodeSpec, ...]:
                 # What it shows has the world's time in it; a tick of the clock would only wake it.
                 "use_sim_time": False,
             },
+            passive=True,
         ),
     )
 

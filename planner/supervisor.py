@@ -25,6 +25,8 @@ from planner.warm_start import Fork
 
 _LONGEST_LINE_BYTES = 64 * 1024
 _LAST_READS = 16
+# A passive process may be restarted for days: beyond this, powers of two would overflow.
+_MOST_DOUBLINGS = 64
 _PR_SET_PDEATHSIG = 1
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Signals of a stop, the next one after each grace period.
@@ -45,6 +47,8 @@ class Command:
         ends_run: whether the whole run ends when this process ends with status 0.
         warm: whether it is a Python program of ours, started as a fork; see `planner.warm_start`.
         stops_last: whether it is stopped only after all others have ended, such as a recorder.
+        passive: whether the others do their work without it: however often it dies, it is restarted
+            and the others go on.
     """
 
     name: str
@@ -55,6 +59,7 @@ class Command:
     ends_run: bool = False
     warm: bool = False
     stops_last: bool = False
+    passive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +69,25 @@ class RestartPolicy:
     Attributes:
         first_delay_s: delay before the first restart; doubles with each further one.
         longest_delay_s: upper bound of the delay.
-        limit: restarts in a row before giving up.
+        limit: restarts in a row before giving up; a passive process is never given up.
+        longest_passive_delay_s: upper bound of the delay of a passive process.
         healthy_after_s: the count of restarts is reset after this uptime.
     """
 
     first_delay_s: float = 0.5
     longest_delay_s: float = 8.0
     limit: int = 5
+    longest_passive_delay_s: float = 60.0
     healthy_after_s: float = 30.0
 
-    def delay_s(self, restarts: int) -> float:
+    def delay_s(self, restarts: int, *, passive: bool = False) -> float:
         """Return the delay before restart number `restarts + 1`."""
-        return float(min(self.longest_delay_s, self.first_delay_s * 2.0**restarts))
+        longest_s = self.longest_passive_delay_s if passive else self.longest_delay_s
+        return min(longest_s, self.first_delay_s * 2.0 ** min(restarts, _MOST_DOUBLINGS))
+
+    def after(self, restarts: int, uptime_s: float) -> int:
+        """Return the count of restarts in a row, for a process that died after `uptime_s`."""
+        return 0 if uptime_s >= self.healthy_after_s else restarts
 
 
 class _Phase(Enum):
@@ -145,7 +157,7 @@ class Supervisor:
         Returns:
             `stopped_status` after SIGINT, SIGTERM or SIGHUP; 0 after a normal end;
                 `EXIT_CONFIGURATION` if a process exited with it at its first start; `EXIT_FAILED`
-                if one died too often.
+                if one that is not passive died too often.
         """
         waker, wakened = socket.socketpair()
         waker.setblocking(False)
@@ -326,25 +338,25 @@ class Supervisor:
 
     def _restart_later(self, child: _Child, how: str) -> None:
         now_s = time.monotonic()
-        if now_s - child.started_s >= self._policy.healthy_after_s:
-            child.restarts = 0
-        name = child.command.name
-        if child.restarts >= self._policy.limit:
+        child.restarts = self._policy.after(child.restarts, now_s - child.started_s)
+        name, passive = child.command.name, child.command.passive
+        if child.restarts >= self._policy.limit and not passive:
             self._log(
                 f"{name} died, {how}; giving up after {child.restarts} restarts, "
                 "stopping everything"
             )
             self._begin_stop(EXIT_FAILED)
             return
-        delay_s = self._policy.delay_s(child.restarts)
+        delay_s = self._policy.delay_s(child.restarts, passive=passive)
         child.restarts += 1
         words = child.command.restart_words or child.command.words
         child.command = replace(child.command, words=words)
         child.phase = _Phase.WAITING
         child.start_at_s = now_s + delay_s
-        self._log(
-            f"{name} died, {how}; restart {child.restarts} of {self._policy.limit} in {delay_s:g} s"
-        )
+        which = f"restart {child.restarts} of {self._policy.limit} in {delay_s:g} s"
+        if passive:
+            which = f"restart {child.restarts} in {delay_s:g} s, the others go on without it"
+        self._log(f"{name} died, {how}; {which}")
 
     # Stopping
 

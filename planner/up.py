@@ -218,6 +218,7 @@ def _command(
         ends_run=spec.ends_run,
         warm=warm and spec.executable not in LIGHT,
         stops_last=spec.stops_last,
+        passive=spec.passive,
     )
 
 

@@ -172,6 +172,13 @@ def test_a_memory_without_a_recording_has_a_store_of_this_run() -> None:
     assert first == again
 
 
+def test_only_nodes_that_the_robots_do_not_need_are_passive() -> None:
+    given = {"episode": "e1", "planner": "expert", "record": "/tmp/run", "console": "true"}
+    specs = node_list(Arguments.from_text(given))
+    assert {spec.name for spec in specs if spec.passive} == {"recorder", "evaluator", "console"}
+    assert {"bridge", "memory", "skill_executor", "task_planner"} <= {spec.name for spec in specs}
+
+
 def test_whoever_knows_the_true_world_has_a_judge() -> None:
     nodes = {node.name: node for node in node_list(Arguments.from_text({"episode": "e1"}))}
     assert nodes["evaluator"].respawn

@@ -18,6 +18,7 @@ import pytest
 
 from planner.bringup import node_list, restarted
 from planner.bringup_arguments import ARGUMENTS, Arguments, option_arguments
+from planner.exit_status import EXIT_CONFIGURATION
 from planner.network import PROFILES, RANGE
 from planner.world.errors import PlannerError
 
@@ -135,6 +136,26 @@ def test_a_node_that_died_is_started_again_and_waits_for_no_other(
     assert node.parameters == [dict(restarted(memory).parameters)]
     context.is_shutdown = True
     assert launch_file["after"](memory)(SimpleNamespace(returncode=-9), context) == []
+
+
+def test_a_passive_node_that_dies_again_and_again_is_restarted_after_growing_pauses(
+    launch_file: dict[str, Any],
+) -> None:
+    specs = node_list(Arguments.from_text({"planner": "expert"}))
+    evaluator, memory = (
+        next(spec for spec in specs if spec.name == name) for name in ("evaluator", "memory")
+    )
+    context, run = SimpleNamespace(is_shutdown=False), launch_file["Run"]()
+    pauses_s = []
+    # The last one ends as if it were configured wrongly, as when its port is still taken.
+    for status in (*[-9] * 7, EXIT_CONFIGURATION):
+        (timer,) = launch_file["after"](evaluator, run)(SimpleNamespace(returncode=status), context)
+        pauses_s.append(timer.period)
+        assert timer.actions[0].name == "evaluator"
+    assert pauses_s == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
+    (timer,) = launch_file["after"](memory, run)(SimpleNamespace(returncode=-9), context)
+    assert timer.period == 1.0
+    assert not run.is_over
 
 
 def test_a_pushed_namespace_counts_where_keys_are_used(

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
+from planner.supervisor import RestartPolicy
 
 DRIVER = """
 import json, os, pathlib, signal, sys
@@ -36,6 +37,7 @@ commands = [
         respawn=child.get("respawn", True),
         ends_run=child.get("ends_run", False),
         stops_last=child.get("stops_last", False),
+        passive=child.get("passive", False),
         warm=plan["warm"] and "words" not in child,
     )
     for child in plan["children"]
@@ -43,7 +45,12 @@ commands = [
 supervisor = Supervisor(
     commands,
     lambda name, text: print(f"{name}: {text}", flush=True),
-    policy=RestartPolicy(first_delay_s=0.01, longest_delay_s=0.05, limit=plan.get("limit", 3)),
+    policy=RestartPolicy(
+        first_delay_s=0.01,
+        longest_delay_s=0.05,
+        limit=plan.get("limit", 3),
+        longest_passive_delay_s=0.08,
+    ),
     stop_grace_s=plan.get("grace_s", 60.0),
     stopped_status=plan.get("stopped_status", 0),
 )
@@ -170,6 +177,29 @@ def test_a_wrong_setting_is_not_tried_again() -> None:
         assert run.end() == EXIT_CONFIGURATION
     assert "bridge: error: second bridge" in run.lines
     assert not any("restart" in line for line in run.lines)
+
+
+def test_a_passive_node_that_dies_again_and_again_never_ends_the_others() -> None:
+    passive = {"name": "evaluator", "code": DIES, "passive": True}
+    with supervised({"name": "bridge", "code": WAITS}, passive, limit=1) as run:
+        for restart, delay in enumerate(
+            ("0.01", "0.02", "0.04", "0.08", "0.08", "0.08", "0.08"), 1
+        ):
+            run.until(
+                f"evaluator died, status 3; restart {restart} in {delay} s, "
+                "the others go on without it"
+            )
+        run.send(signal.SIGINT)
+        assert run.end() == 0
+    assert len([line for line in run.lines if "bridge started" in line]) == 1
+
+
+def test_pauses_grow_to_their_bound_and_no_further() -> None:
+    policy = RestartPolicy()
+    assert [policy.delay_s(count) for count in (0, 1, 4, 9)] == [0.5, 1.0, 8.0, 8.0]
+    assert [policy.delay_s(count, passive=True) for count in (0, 4, 6, 7)] == [0.5, 8.0, 32.0, 60.0]
+    assert policy.delay_s(1_000_000, passive=True) == 60.0
+    assert (policy.after(7, 29.0), policy.after(7, 30.0)) == (7, 0)
 
 
 @pytest.mark.slow
