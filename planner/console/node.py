@@ -23,7 +23,6 @@ from planner_msgs.msg import (
     WorldInfo,
     WorldState,
 )
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
@@ -45,6 +44,7 @@ from planner.console.view import View
 from planner.console.visitor import Visitor
 from planner.models.price_table import read_prices
 from planner.ros import parameters, qos
+from planner.ros.guard import GuardedExecutor, guard_of
 from planner.ros.images import COLOUR_ENCODINGS, rgb_array
 from planner.ros.lifecycle import run_node
 from planner.ros.polled_subscription import PolledGroup, PolledSubscription
@@ -192,7 +192,7 @@ class ConsoleNode(Node):
         )
         self._server = Server(access, self._hub, self._make_show)
 
-    def begin(self, executor: SingleThreadedExecutor) -> None:
+    def begin(self, executor: GuardedExecutor) -> None:
         """Serves pages, and carries out orders in this executor."""
         self._orders.start(executor)
         self._server.start()
@@ -217,8 +217,6 @@ class ConsoleNode(Node):
 
     def _poll(self) -> None:
         """Takes what has come, in the server's loop: waking the executor costs far more."""
-        if self._failure is not None:
-            return
         try:
             now_s = time.monotonic()
             self._polls += 1
@@ -231,12 +229,13 @@ class ConsoleNode(Node):
                 if (data := camera.take(now_s)) is not None:
                     self._show_picture(agent, data)
         except Exception as error:
-            # Not to be lost in this loop: the executor's thread ends with it.
+            # Reported in the executor's thread, not to be lost in this loop, which goes on.
             self._failure = error
 
     def _watch(self) -> None:
-        if self._failure is not None:
-            raise self._failure
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            guard_of(self).contain(failure, "a message or a picture")
         self._orders.watch()
         if self._view.agents != self._agents:
             self._follow(self._view.agents)
@@ -340,8 +339,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         nodes.append(ConsoleNode())
         return nodes[0]
 
-    def make_executor() -> SingleThreadedExecutor:
-        executor = SingleThreadedExecutor()
+    def make_executor() -> GuardedExecutor:
+        executor = GuardedExecutor()
         nodes[0].begin(executor)
         return executor
 

@@ -32,6 +32,7 @@ from planner.parts.calls import acted_as, parse_call
 from planner.ros import parameters, qos
 from planner.ros.floor_maps import map_record
 from planner.ros.frame_tree import FrameTree
+from planner.ros.guard import essential
 from planner.ros.images import rgb_array
 from planner.ros.instruct_client import InstructClient, no_server_message
 from planner.ros.lifecycle import run_node
@@ -88,7 +89,7 @@ class NarratorNode(Node):
         self._answer_publisher = self.create_publisher(String, topics.INSTRUCT_ANSWER, qos.EVENTS)
         self._judge: Client[Any, Any] = self.create_client(Trigger, topics.FINISH_EVALUATION)
         # Wall clock: it must run before anybody publishes simulated time.
-        self._timer = self.create_timer(0.2, self._begin, clock=wall_clock())
+        self._timer = self.create_timer(0.2, essential(self._begin), clock=wall_clock())
         self._notice = WaitingNotice(self, self._missing)
 
     def _declare(self) -> bool:
@@ -257,7 +258,7 @@ class NarratorNode(Node):
             return
         self._timer.cancel()
         if self.executor is not None:
-            self.executor.create_task(self._run)
+            self.executor.create_task(essential(self._run))
 
     async def _run(self) -> None:
         self._log(f'task: "{one_line(self._words)}"')
@@ -271,7 +272,7 @@ class NarratorNode(Node):
         self._log(f"planner: {self._outcome}")
         self._done = result.code == InstructionCode.DONE
         self._ended_s = self._judged_s = time.monotonic()
-        self._timer = self.create_timer(0.1, self._finish, clock=wall_clock())
+        self._timer = self.create_timer(0.1, essential(self._finish), clock=wall_clock())
 
     def _on_lost(self, why: str, began_anew: bool) -> None:
         if began_anew:

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.topic_endpoint_info import TopicEndpointInfo
@@ -37,6 +37,7 @@ from planner.ros.compressed_pictures import (
 )
 from planner.ros.definitions import definition, message_class
 from planner.ros.diagnostics import own_statuses, status_name
+from planner.ros.guard import GuardedExecutor
 from planner.ros.lifecycle import run_node
 from planner.ros.node_parameters import ParameterCollector
 from planner.ros.polled_subscription import PolledGroup, PolledSubscription, ReceivedMessage
@@ -454,7 +455,7 @@ def _status(level: bytes, name: str, text: str, values: Mapping[str, str]) -> Di
     return DiagnosticStatus(level=level, name=name, message=text, hardware_id="", values=pairs)
 
 
-class RoundsExecutor(SingleThreadedExecutor):
+class RoundsExecutor(GuardedExecutor):
     """Drains the recorder in short rounds, and serves timers and services in longer ones.
 
     Waiting on sixty subscriptions takes as long as writing the messages of one round.

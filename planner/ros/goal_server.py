@@ -14,6 +14,7 @@ from service_msgs.msg import ServiceEventInfo
 
 from planner.ros import qos
 from planner.ros.action_peers import ActionPeers
+from planner.ros.guard import guard_of
 from planner.ros.message_bounds import bounds_of
 from planner.ros.presence import Peers
 from planner.world.bounds import OutOfBounds
@@ -89,7 +90,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
             cancel_service_qos_profile=qos.REQUESTS,
             result_timeout=result_lifetime_s,
         )
-        self._results_kept_s = result_lifetime_s
+        self._name, self._results_kept_s = name, result_lifetime_s
         self._on_goal, self._on_wrong, self._now_s = on_goal, on_wrong, now_s
         self._fault_code = fault_code
         self._on_cancel = on_cancel
@@ -157,11 +158,19 @@ class GoalServer(ActionServer[Any, Any, Any]):
     def _begin(self, goal: Goal) -> None:
         self._open.add(bytes(goal.goal_id.uuid))
         goal.execute()
-        problem = self._bounds.problem(goal.request, self._now_s())
-        if problem is not None:
-            self._on_wrong(goal, problem)
-        else:
-            self._on_goal(goal)
+        try:
+            problem = self._bounds.problem(goal.request, self._now_s())
+            if problem is not None:
+                self._on_wrong(goal, problem)
+            else:
+                self._on_goal(goal)
+        except Exception as error:
+            # A client would wait for its result for ever.
+            guard_of(self._node).contain(error, f"a goal of {self._name}")
+            if goal.is_active:
+                text = f"the goal cannot be carried out: {type(error).__name__}: {error}"
+                result = self.action_type.Result(code=self._fault_code, text=text)
+                self.conclude(goal, result, succeeded=False, canceled=False)
 
     async def _execute_goal_request(self, request_header_and_message: Any) -> None:
         """Repeats the answer for a known goal."""
@@ -202,7 +211,11 @@ class GoalServer(ActionServer[Any, Any, Any]):
             self._logger.warning("a result was not sent: its client is gone")
 
     def _cancel(self, goal: Goal) -> CancelResponse:
-        self._on_cancel(goal)
+        try:
+            self._on_cancel(goal)
+        except Exception as error:
+            guard_of(self._node).contain(error, f"a cancellation of {self._name}")
+            return CancelResponse.REJECT
         return CancelResponse.ACCEPT
 
 

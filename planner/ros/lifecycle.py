@@ -7,25 +7,25 @@ import time
 from collections.abc import Callable, Sequence
 
 import rclpy
-from rclpy.exceptions import InvalidHandle, ROSInterruptException
-from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.exceptions import ROSInterruptException
+from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.node import Node
 from rclpy.task import Future
 
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
 from planner.network import confine
+from planner.ros.guard import SHUTDOWN_ERRORS, SHUTDOWN_S, GuardedExecutor
 from planner.ros.managed_node import ManagedNode
 from planner.world.errors import PlannerError
 
-# Wall seconds: how long the thread that shuts ROS down may lag behind the signal, polling period.
-_SHUTDOWN_S, _POLL_PERIOD_S = 1.0, 0.02
+_POLL_PERIOD_S = 0.02  # wall seconds
 
 
 def run_node(
     make_node: Callable[[], Node],
     argv: Sequence[str] | None = None,
     *,
-    make_executor: Callable[[], Executor] = SingleThreadedExecutor,
+    make_executor: Callable[[], Executor] = GuardedExecutor,
     large_messages: bool = False,
 ) -> int:
     """Run one node until it is asked to stop, and return the process's exit status.
@@ -36,14 +36,14 @@ def run_node(
     Args:
         make_node: called once ROS is up; a `PlannerError` from it is a configuration error.
         argv: the process's arguments, program name first; default `sys.argv`.
-        make_executor: the single-threaded executor is the fastest by far; a node that needs another
-            one passes it here.
+        make_executor: a single-threaded executor is the fastest by far; a node that needs another
+            one passes it here. What callbacks raise does not end the node, see `planner.ros.guard`.
         large_messages: whether the node sends pictures.
 
     Returns:
         0 after SIGINT, SIGTERM or a shutdown of ROS; `EXIT_CONFIGURATION` (78) if ROS or the node
-            cannot run as configured; 1 after a `PlannerError` while running. These errors are
-            reported in one line. Any other exception is a defect and is passed on.
+            cannot run as configured; 1 after a `PlannerError` of an `essential` callback. These
+            errors are reported in one line. Any other exception is a defect and is passed on.
     """
     sys.unraisablehook = _report_unraisable
     try:
@@ -75,11 +75,7 @@ def run_node(
         return _report(str(error), EXIT_FAILED)
     except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
         return EXIT_OK
-    except (InvalidHandle, RuntimeError, TypeError, ValueError):
-        # The signal handler shuts ROS down at any moment, also within a callback that publishes (an
-        # RCLError, which is a RuntimeError), or while a message is taken or read (pybind11's
-        # RuntimeError and TypeError), or while a record is written (Pydantic's error, which is a
-        # ValueError), or an action client made (a ValueError of rclpy).
+    except SHUTDOWN_ERRORS:
         if not _is_shutting_down():
             raise
         return EXIT_OK
@@ -105,7 +101,7 @@ def _report_unraisable(report: "sys.UnraisableHookArgs") -> None:
 
 def _is_shutting_down() -> bool:
     """Whether ROS is shut down or will be: the signal's thread may lag a little behind."""
-    until_s = time.monotonic() + _SHUTDOWN_S
+    until_s = time.monotonic() + SHUTDOWN_S
     while rclpy.ok() and time.monotonic() < until_s:
         time.sleep(_POLL_PERIOD_S)
     return not bool(rclpy.ok())

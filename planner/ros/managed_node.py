@@ -15,6 +15,7 @@ from rclpy.timer import Timer
 
 from planner.ros import parameters, qos
 from planner.ros.diagnostics import status_name
+from planner.ros.guard import essential
 from planner.ros.safe_publisher import SafePublisher
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
@@ -88,7 +89,7 @@ class ManagedNode(LifecycleNode, ABC):
         elif self._start_after:
             WaitingNotice(self, self._missing_before)
             self._look_timer = self.create_timer(
-                LOOK_PERIOD_S, self._look_for_it, clock=wall_clock()
+                LOOK_PERIOD_S, essential(self._look_for_it), clock=wall_clock()
             )
         else:
             self._bring_up()

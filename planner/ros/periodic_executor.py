@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor, TimeoutObject
+from rclpy.executors import TimeoutObject
+
+from planner.ros.guard import GuardedExecutor
 
 
 @runtime_checkable
@@ -16,8 +18,12 @@ class PeriodicNode(Protocol):
         """Does the work that is due; returns the seconds until more is due."""
 
 
-class PeriodicExecutor(SingleThreadedExecutor):
-    """Calls `run_due` of its nodes and waits at most as long as they allow."""
+class PeriodicExecutor(GuardedExecutor):
+    """Calls `run_due` of its nodes and waits at most as long as they allow.
+
+    What `run_due` raises ends the node: a bridge whose world does not advance, or that follows no
+    order any more, is better gone.
+    """
 
     def __init__(self, *, context: Context | None = None) -> None:
         super().__init__(context=context)

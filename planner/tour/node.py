@@ -18,6 +18,7 @@ from sensor_msgs.msg import Image
 
 from planner.ros import parameters, qos
 from planner.ros.goals import run_goal
+from planner.ros.guard import essential
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.images import rgb_array
 from planner.ros.lifecycle import run_node
@@ -75,7 +76,7 @@ class TourNode(Node):
         if not house:
             self.create_subscription(WorldInfo, topics.WORLD_INFO, self._on_world, qos.LATCHED)
         self._waited_s = 0.0
-        self._timer = self.create_timer(0.1, self._begin, clock=wall_clock())
+        self._timer = self.create_timer(0.1, essential(self._begin), clock=wall_clock())
         self._notice = WaitingNotice(self, self._missing)
 
     def _on_world(self, info: WorldInfo) -> None:
@@ -112,7 +113,7 @@ class TourNode(Node):
         self._timer.cancel()
         self._heartbeat.attend([AGENT])
         if self.executor is not None:
-            self.executor.create_task(partial(self._tour, house))
+            self.executor.create_task(essential(partial(self._tour, house)))
 
     async def _tour(self, house: House) -> None:
         grid = FloorGrid.of(house, default_bodies()[AgentKind.ROBOT].radius_m)

@@ -17,7 +17,7 @@ from geometry_msgs.msg import Quaternion, TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.context import Context
 from rclpy.exceptions import NotInitializedException
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -26,6 +26,7 @@ from tf2_msgs.msg import TFMessage
 
 from planner.ros import qos
 from planner.ros.conversions import point_m
+from planner.ros.guard import GuardedExecutor
 from planner.ros.message_bounds import bounds_of
 from planner.ros.robot_camera import CameraSource, RobotCamera
 from planner.world.errors import PlannerError
@@ -124,7 +125,7 @@ class RobotEar:
         self._node = rclpy.create_node(
             "bridge_external", context=self._context, use_global_arguments=False
         )
-        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor = GuardedExecutor(context=self._context)
         self._executor.add_node(self._node)
         if listens:
             self._subscribe()

@@ -7,10 +7,20 @@ from pathlib import Path
 
 import pytest
 from bridge_harness import Client
+from diagnostic_msgs.msg import DiagnosticArray
 from node_processes import running
-from rcl_interfaces.msg import Parameter, ParameterDescriptor, ParameterType
-from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
+from rcl_interfaces.msg import Parameter, ParameterDescriptor, ParameterType, ParameterValue
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    ListParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
 from rclpy.parameter import parameter_value_to_python
+
+from planner.ros import qos
+from planner.world import topics
 
 # rclpy's own, which follow ROS's rules.
 RCLPY_OWN = {"use_sim_time", "start_type_description_service"}
@@ -81,6 +91,37 @@ def test_every_parameter_is_described_and_refuses_to_be_set(
                 ParameterType.PARAMETER_INTEGER if integer else ParameterType.PARAMETER_DOUBLE
             )
             assert parameter_value_to_python(values[name]) == float(value)
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_value_of_an_unknown_type_is_refused_and_ends_no_node(
+    client: Client, node: str, tmp_path: Path
+) -> None:
+    given = {**NODES[node]}
+    if node == "recorder":
+        given["folder"] = tmp_path / "bag"
+    heard = client.listen(DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS)
+    with running(node, **given) as process:
+        names = ["use_sim_time", *described(client, node), "nobody_declared_it", "", "a b\0c"]
+        wrong = [
+            Parameter(name=name, value=ParameterValue(type=kind))
+            for name in names
+            for kind in (10, 99, 255)
+        ]
+        one_by_one = client.call(SetParameters, f"/{node}/set_parameters", parameters=wrong)
+        whole = client.call(
+            SetParametersAtomically, f"/{node}/set_parameters_atomically", parameters=wrong
+        )
+        again = client.call(ListParameters, f"/{node}/list_parameters").result.names
+        name = f"{node}: callbacks"
+        client.wait(lambda: [s for message in heard for s in message.status if s.name == name])
+        assert process.poll() is None
+    assert len(one_by_one.results) == len(wrong)
+    for result in (*one_by_one.results, whole.result):
+        assert not result.successful
+        assert "is not a valid" in result.reason
+    assert set(names[:-3]) <= set(again)
+    assert "the node goes on" in process.log
 
 
 def test_descriptors_tell_bounds_and_choices(client: Client) -> None:
