@@ -27,6 +27,7 @@ from planner.approve.question import Answer, Place, Question, parse_answer
 from planner.exit_status import EXIT_FAILED, EXIT_OK
 from planner.network import confine
 from planner.ros import images, qos
+from planner.ros.checked_subscription import listen
 from planner.ros.client_node import client_node
 from planner.ros.conversions import header, point_m, point_message
 from planner.ros.world_clock import WorldClock
@@ -78,7 +79,8 @@ class _ApproveClient:
         self._question: ApprovalQuestion | None = None
         self._picture: Image | None = None
         self._clock = WorldClock(node)
-        node.create_subscription(
+        listen(
+            node,
             ApprovalQuestion,
             topics.of_agent(request.agent, topics.QUESTION),
             self._on_question,

@@ -44,6 +44,7 @@ from planner.console.view import View
 from planner.console.visitor import Visitor
 from planner.models.price_table import read_prices
 from planner.ros import parameters, qos
+from planner.ros.checked_subscription import checked
 from planner.ros.guard import GuardedExecutor, guard_of
 from planner.ros.images import COLOUR_ENCODINGS, rgb_array
 from planner.ros.lifecycle import run_node
@@ -102,9 +103,11 @@ class _Topic:
         self._due_s = 0.0
         self._number = 0
         self._messages = PolledSubscription(node, kind, name, profile, group, None)
+        ours = kind.__module__.startswith("planner_msgs")
+        self._in_bounds = checked(node, kind, name, lambda message: message) if ours else None
 
     def take(self, now_s: float, *, has_truth: bool) -> Any:
-        """The oldest message, or None, also where the next one is not due yet."""
+        """The oldest message, or None, also where it is out of bounds or the next is not due."""
         if now_s < self._due_s or (found := self._messages.take()) is None:
             return None
         if self._is_whole and (has_truth or self.name != topics.WORLD_GRAPH):
@@ -113,7 +116,8 @@ class _Topic:
         # Newer ones took the place of those between, which have come all the same.
         self.count += max(1, found.number - self._number) if self._number else 1
         self._number = found.number if self._is_whole else 0
-        return deserialize_message(found.data, self._kind)
+        message = deserialize_message(found.data, self._kind)
+        return message if self._in_bounds is None else self._in_bounds(message)
 
 
 class _Camera:

@@ -32,6 +32,7 @@ from planner.evaluation.progress import (
 from planner.evaluation.scene import MissingEntityError
 from planner.evaluation.task_start import TaskStart, task_steps
 from planner.ros import parameters, qos
+from planner.ros.checked_subscription import listen
 from planner.ros.conversions import header
 from planner.ros.lifecycle import run_node
 from planner.ros.managed_node import ManagedNode
@@ -125,17 +126,19 @@ class EvaluatorNode(ManagedNode):
             self, EvaluationMessage, topics.EVALUATION_RESULT, qos.LATCHED, self._losses
         )
         if self._variant is Variant.PERCEIVED:
-            self.create_subscription(WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
+            listen(self, WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
         else:
-            self.create_subscription(
+            listen(
+                self,
                 WorldMessage,
                 topics.WORLD_STATE,
                 self._on_world,
                 qos.TRUTH_INPUT,
             )
-            self.create_subscription(WorldInfo, topics.WORLD_INFO, self._on_info, qos.LATCHED)
+            listen(self, WorldInfo, topics.WORLD_INFO, self._on_info, qos.LATCHED)
             # From the first one on, so that a restarted evaluator learns the start of the task.
-            self.create_subscription(
+            listen(
+                self,
                 InstructStatus,
                 topics.INSTRUCT_STATUS,
                 self._on_status,

@@ -31,6 +31,7 @@ from planner.narrator.live.node import StorySubscriber
 from planner.narrator.story import Event, Kind
 from planner.network import SETTING, confine, is_loopback_only, requested_network
 from planner.ros import qos
+from planner.ros.checked_subscription import listen
 from planner.ros.client_node import client_node
 from planner.ros.instruct_client import InstructClient, no_server_message
 from planner.security.enclave import join_as
@@ -136,8 +137,8 @@ class _InstructClient:
         # Volatile: a latched verdict belongs to an earlier instruction.
         self._satisfied: list[bool] | None = None
         if request.simulated_person:
-            node.create_subscription(Evaluation, topics.EVALUATION, self._on_progress, qos.STATE)
-        node.create_subscription(Evaluation, topics.EVALUATION_RESULT, self._on_verdict, qos.EVENTS)
+            listen(node, Evaluation, topics.EVALUATION, self._on_progress, qos.STATE)
+        listen(node, Evaluation, topics.EVALUATION_RESULT, self._on_verdict, qos.EVENTS)
 
     def run(self) -> InstructionEnd:
         """Sends it, follows it to its end and reports that."""

@@ -35,6 +35,7 @@ from planner.ros.camera_input import (
     Exposure,
     camera_frame,
 )
+from planner.ros.checked_subscription import listen
 from planner.ros.conversions import time_message
 from planner.ros.diagnostics import status_name
 from planner.ros.frame_tree import FrameTree
@@ -106,7 +107,7 @@ class MemoryNode(ManagedNode):
         self._truth = TruthInput(self, self._on_world) if self._needs_truth else None
         self._worker: BackgroundUpdater | None = None
         self._made = self.create_guard_condition(self._take_proposals)
-        self.create_subscription(SkillReport, topics.SKILL_RESULTS, self._on_report, qos.EVENTS)
+        listen(self, SkillReport, topics.SKILL_RESULTS, self._on_report, qos.EVENTS)
         self._answers = MemoryServices(
             self, lambda: self._memory, self._publish_all, lambda: self.refusal
         )

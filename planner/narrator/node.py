@@ -30,6 +30,7 @@ from planner.narrator.paths import AgentPaths
 from planner.narrator.picture import Moment, draw_run, save
 from planner.parts.calls import acted_as, parse_call
 from planner.ros import parameters, qos
+from planner.ros.checked_subscription import listen
 from planner.ros.floor_maps import map_record
 from planner.ros.frame_tree import FrameTree
 from planner.ros.guard import essential
@@ -145,13 +146,14 @@ class NarratorNode(Node):
             self._watch(agent)
         if self._builds_map:
             self.create_subscription(OccupancyGrid, topics.MAP, self._on_map, qos.LATCHED)
-        self.create_subscription(SkillReport, topics.SKILL_RESULTS, self._on_skill, qos.EVENTS)
-        self.create_subscription(Evaluation, topics.EVALUATION_RESULT, self._on_result, qos.LATCHED)
+        listen(self, SkillReport, topics.SKILL_RESULTS, self._on_skill, qos.EVENTS)
+        listen(self, Evaluation, topics.EVALUATION_RESULT, self._on_result, qos.LATCHED)
 
     def _watch(self, agent: str) -> None:
         """Follows an agent's path, and its camera where pictures are wanted."""
         self._paths.follow(agent)
-        self.create_subscription(
+        listen(
+            self,
             Odometry,
             topics.of_agent(agent, topics.ODOMETRY),
             partial(self._on_odometry, agent),

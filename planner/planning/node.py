@@ -37,6 +37,7 @@ from planner.planning.status.instruction_status import InstructionStatus, accept
 from planner.planning.status.node import StatusPublisher
 from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
+from planner.ros.checked_subscription import listen
 from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.lifecycle import run_node
@@ -124,9 +125,9 @@ class TaskPlannerNode(ManagedNode):
             self, self._planner, model.name if model is not None else "", self._losses
         )
         self._judge: Client[Any, Any] = self.create_client(Trigger, topics.FINISH_EVALUATION)
-        self.create_subscription(WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
-        self.create_subscription(MemoryUpdate, topics.MEMORY_UPDATES, self._on_update, qos.EVENTS)
-        self.create_subscription(EntityList, topics.MEMORY_ENTITIES, self._on_list, qos.LATCHED)
+        listen(self, WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
+        listen(self, MemoryUpdate, topics.MEMORY_UPDATES, self._on_update, qos.EVENTS)
+        listen(self, EntityList, topics.MEMORY_ENTITIES, self._on_list, qos.LATCHED)
         self.create_subscription(String, ANSWER, self._on_answer, qos.EVENTS)
         self._server = GoalServer(
             self,

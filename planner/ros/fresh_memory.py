@@ -8,6 +8,7 @@ from planner_msgs.msg import WorldGraph, WorldGraphNode
 from rclpy.node import Node
 
 from planner.ros import qos
+from planner.ros.checked_subscription import listen
 from planner.ros.pause import pause
 from planner.world import topics
 from planner.world.errors import PlannerError
@@ -29,9 +30,7 @@ class FreshMemory:
         # Whether one has come since that begins anew: by the time that it has its agents, its clock
         # may be later than that of before again.
         self._has_begun = False
-        self._subscription = node.create_subscription(
-            WorldGraph, topics.WORLD_GRAPH, self._take, qos.LATCHED
-        )
+        self._subscription = listen(node, WorldGraph, topics.WORLD_GRAPH, self._take, qos.LATCHED)
 
     def destroy(self) -> None:
         """Removes the subscription."""

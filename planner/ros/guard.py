@@ -8,6 +8,7 @@ with a refusal, and goes on. What has to end the node is marked by `essential`.
 from __future__ import annotations
 
 import inspect
+import re
 import time
 import traceback
 from collections.abc import Callable
@@ -38,6 +39,7 @@ from rclpy.timer import Timer
 from planner.ros import qos
 from planner.ros.diagnostics import status_name
 from planner.world import topics
+from planner.world.bounds import OutOfBounds
 
 # The signal handler shuts ROS down at any moment, also within a callback that publishes (an
 # RCLError, which is a RuntimeError), or while a message is taken or read (pybind11's RuntimeError
@@ -50,6 +52,7 @@ SHUTDOWN_S = 1.0
 PUBLISH_PERIOD_S = 1.0
 # Places in the code whose traceback was logged; further ones are only counted.
 MAX_PLACES = 200
+_INDEX = re.compile(r"\[\d+\]")
 # Marks a service's callback that answers with a refusal where it fails.
 _ANSWERS = "answers_failures"
 _END = (ExternalShutdownException, ROSInterruptException)
@@ -82,17 +85,18 @@ def essential(callback: Callback) -> Callback:
 
 
 class CallbackGuard:
-    """Reports what the callbacks of one node raise.
+    """Reports what the callbacks of one node raise, and which messages it dropped.
 
     Attributes:
         count: of exceptions so far.
+        dropped: number of messages that were out of bounds.
     """
 
     def __init__(self, node: Node) -> None:
         """Creates nothing on the node until there is something to report."""
         # Not to keep a node that has ended: the middleware would say for long that it is there.
         self._node_ref = ref(node)
-        self.count = 0
+        self.count = self.dropped = 0
         self._last = ""
         self._places: set[tuple[str, str, int]] = set()
         # Reports that a shutdown may have caused, with the time from which on they are due.
@@ -132,9 +136,19 @@ class CallbackGuard:
         else:
             self._node.get_logger().error(text)
 
+    def drop(self, topic: str, problem: OutOfBounds) -> None:
+        """Counts a message that nobody read; logged once for each field of a topic."""
+        self.dropped += 1
+        self._last = f"{topic} is not read: {problem}"[:500]
+        self._publish_at_s = 0.0
+        place = (topic, _INDEX.sub("[]", problem.field), 0)
+        if place not in self._places and len(self._places) < MAX_PLACES:
+            self._places.add(place)
+            self._node.get_logger().error(f"{self._last}; this is reported once")
+
     def watch(self) -> None:
         """Reports what is due; to be called often, in the executor's thread."""
-        if not self.count:
+        if not self.count and not self.dropped:
             return
         now_s = time.monotonic()
         while self._held and self._held[0][0] <= now_s:
@@ -147,9 +161,12 @@ class CallbackGuard:
         status = DiagnosticStatus(
             level=DiagnosticStatus.WARN,
             name=status_name(self._node, f"{self._node.get_name()}: callbacks"),
-            message=f"{self.count} failed; the last one: {self._last}",
+            message=f"{self.count} failed, {self.dropped} messages dropped; last: {self._last}",
             hardware_id=self._node.get_name(),
-            values=[KeyValue(key="failed", value=str(self.count))],
+            values=[
+                KeyValue(key="failed", value=str(self.count)),
+                KeyValue(key="dropped", value=str(self.dropped)),
+            ],
         )
         message = DiagnosticArray(status=[status])
         message.header.stamp = self._node.get_clock().now().to_msg()

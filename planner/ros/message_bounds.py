@@ -1,4 +1,4 @@
-"""Checks messages from outside against the bounds of `planner.world.bounds`.
+"""Checks messages from outside and between nodes against the bounds of `planner.world.bounds`.
 
 The checks follow from the message's definition: a new field without a bound is an error when the
 checker is built.
@@ -7,13 +7,24 @@ checker is built.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from planner.world.bounds import Bound, Items, Number, OutOfBounds, Stamp, Text, Unbounded, bound_of
+from planner.world.bounds import (
+    RULES,
+    Bound,
+    Items,
+    Number,
+    OneOf,
+    OutOfBounds,
+    Stamp,
+    Text,
+    Unbounded,
+    bound_of,
+)
 from planner.world.memory_wire import stamp_seconds
 
 _TIME = "builtin_interfaces/Time"
@@ -22,17 +33,26 @@ _STRINGS = re.compile(r"w?string")
 # Placeholder field of an empty message.
 _FILLER = "structure_needs_at_least_one_member"
 Owners: TypeAlias = tuple[tuple[str, str], ...]
+Rule: TypeAlias = Callable[[Any], OutOfBounds | None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """The check of one field: an array's `count`, then each item's bound or fields."""
+    """The check of one field: an array's `count`, then each item's bound or fields and rule."""
 
     name: str
     is_array: bool
     count: Items | None
     bound: Bound | None
     fields: tuple[_Field, ...] = ()
+    rule: Rule | None = None
+
+    @property
+    def accepts_all(self) -> bool:
+        """Whether there is nothing to check."""
+        if self.count is not None or self.rule is not None:
+            return False
+        return isinstance(self.bound, Unbounded) or (self.bound is None and not self.fields)
 
 
 class MessageBounds:
@@ -49,6 +69,7 @@ class MessageBounds:
             UnboundedFieldError: naming a field that has no bound.
         """
         self._fields = _fields_of(message_type, ((name or type_name(message_type), ""),))
+        self._rule = RULES.get(name or type_name(message_type))
 
     def problem(self, message: Any, now_s: float) -> OutOfBounds | None:
         """The first field that is out of bounds and why; None if none is.
@@ -57,7 +78,7 @@ class MessageBounds:
             message: of the type.
             now_s: on the clock of the message's stamps.
         """
-        return _problem(message, self._fields, "", now_s)
+        return _problem(message, self._fields, self._rule, now_s)
 
 
 def bounds_of(message_type: Any, name: str = "") -> MessageBounds:
@@ -75,9 +96,11 @@ def type_name(message_type: Any) -> str:
 
 def _fields_of(message_type: Any, owners: Owners) -> tuple[_Field, ...]:
     types = message_type.get_fields_and_field_types()
-    return tuple(
+    fields = (
         _field(name, text, _within(owners, name)) for name, text in types.items() if name != _FILLER
     )
+    # Entities have many that are not worth a look, and some nodes check a hundred of them at once.
+    return tuple(field for field in fields if not field.accepts_all)
 
 
 def _within(owners: Owners, name: str) -> Owners:
@@ -95,9 +118,11 @@ def _field(name: str, text: str, owners: Owners) -> _Field:
     if "/" in text and text != _TIME:
         inner = _message_type(text)
         fields = _fields_of(inner, (*owners, (text, "")))
-        return _Field(name, array is not None, count, None, fields)
+        return _Field(name, array is not None, count, None, fields, RULES.get(text))
     bound = bound_of(owners)
-    allowed = (Text,) if _STRINGS.match(text) else (Stamp,) if text == _TIME else (Number,)
+    allowed: tuple[type, ...] = (Stamp,) if text == _TIME else (Number, OneOf)
+    if _STRINGS.match(text):
+        allowed = (Text, OneOf)
     if not isinstance(bound, (*allowed, Unbounded)):
         raise TypeError(f"{owners[0]}: expected a bound for {text}, got {bound}")
     return _Field(name, array is not None, count, bound)
@@ -114,42 +139,54 @@ def _message_type(name: str) -> Any:
     return getattr(import_module(f"{package}.msg"), kind)
 
 
-def _problem(message: Any, fields: Sequence[_Field], path: str, now_s: float) -> OutOfBounds | None:
+def _problem(
+    message: Any, fields: Sequence[_Field], rule: Rule | None, now_s: float
+) -> OutOfBounds | None:
+    # Paths are put together on the way back only: nearly every message is in bounds.
     for field in fields:
-        value, at = getattr(message, field.name), f"{path}{field.name}"
+        value = getattr(message, field.name)
         found = (
-            _array_problem(value, field, at, now_s)
+            _array_problem(value, field, now_s)
             if field.is_array
-            else _value_problem(value, field, at, now_s)
+            else _value_problem(value, field, now_s)
         )
         if found is not None:
-            return found
-    return None
+            return _within_field(field.name, found)
+    return None if rule is None else rule(message)
 
 
-def _array_problem(values: Any, field: _Field, at: str, now_s: float) -> OutOfBounds | None:
+def _within_field(name: str, found: OutOfBounds) -> OutOfBounds:
+    """What was found in a field or item, whose own path is empty or begins with `.` or `[`."""
+    return OutOfBounds(f"{name}{found.field}", found.reason)
+
+
+def _array_problem(values: Any, field: _Field, now_s: float) -> OutOfBounds | None:
     reason = "" if field.count is None else field.count.reason(len(values))
     if reason:
-        return OutOfBounds(at, reason)
+        return OutOfBounds("", reason)
     if isinstance(field.bound, Unbounded):
         return None
     if isinstance(field.bound, Number):
         index = field.bound.first_invalid(values)
         if index is None:
             return None
-        return OutOfBounds(f"{at}[{index}]", field.bound.reason(values[index]))
-    found = (_value_problem(v, field, f"{at}[{i}]", now_s) for i, v in enumerate(values))
-    return next(filter(None, found), None)
+        return OutOfBounds(f"[{index}]", field.bound.reason(values[index]))
+    for index, value in enumerate(values):
+        found = _value_problem(value, field, now_s)
+        if found is not None:
+            return _within_field(f"[{index}]", found)
+    return None
 
 
-def _value_problem(value: Any, field: _Field, at: str, now_s: float) -> OutOfBounds | None:
+def _value_problem(value: Any, field: _Field, now_s: float) -> OutOfBounds | None:
     bound = field.bound
     if bound is None:
-        return _problem(value, field.fields, f"{at}.", now_s)
+        found = _problem(value, field.fields, field.rule, now_s)
+        return None if found is None else _within_field(".", found)
     if isinstance(bound, Stamp):
         reason = bound.reason(stamp_seconds(value), now_s)
-    elif isinstance(bound, Number | Text):
+    elif isinstance(bound, Number | Text | OneOf):
         reason = bound.reason(value)
     else:
         reason = ""
-    return OutOfBounds(at, reason) if reason else None
+    return OutOfBounds("", reason) if reason else None

@@ -10,6 +10,7 @@ from planner_msgs.msg import Entity, EntityList
 from rclpy.node import Node
 
 from planner.ros import qos
+from planner.ros.checked_subscription import listen
 from planner.ros.conversions import header, point_message, time_message
 from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
@@ -92,7 +93,7 @@ class SightingsInput:
                 on_seen(Seen(stamp_s, sightings_record(message)))
 
         topic = topics.of_agent(agent, topics.SIGHTINGS)
-        self._subscription = node.create_subscription(EntityList, topic, receive, qos.IMAGE_INPUT)
+        self._subscription = listen(node, EntityList, topic, receive, qos.IMAGE_INPUT)
 
     def destroy(self) -> None:
         """Removes the subscription."""

@@ -11,6 +11,7 @@ from rclpy.node import Node
 from rclpy.subscription import MessageInfo, Subscription
 
 from planner.ros import qos
+from planner.ros.checked_subscription import listen
 from planner.ros.waiting import wall_clock
 from planner.world import topics
 from planner.world.state import WorldState
@@ -67,8 +68,8 @@ class TruthInput:
 
     def _subscribe(self) -> Subscription[WorldMessage]:
         self._subscribed_ns = time_ns()
-        return self._node.create_subscription(
-            WorldMessage, topics.WORLD_STATE, self._on_update, qos.TRUTH_INPUT
+        return listen(
+            self._node, WorldMessage, topics.WORLD_STATE, self._on_update, qos.TRUTH_INPUT
         )
 
     def _on_quiet(self) -> None:

@@ -13,6 +13,7 @@ from planner_msgs.msg import SkillReport, WorldGraph, WorldGraphNode, WorldInfo
 from planner.models.model_choice import ModelChoice, make_model
 from planner.parts.kinds import SKILLS
 from planner.ros import parameters, qos
+from planner.ros.checked_subscription import listen
 from planner.ros.floor_maps import map_record
 from planner.ros.heartbeat import HeartbeatRelay
 from planner.ros.lifecycle import run_node
@@ -112,8 +113,8 @@ class SkillExecutorNode(ManagedNode):
         self._lockstep = LockstepPublisher(self, LockstepChannel.SKILLS, Counter())
         self._trace = ModelTrace(self, topics.SKILLS_TRACE, Counter())
         self._reports = self.create_publisher(SkillReport, topics.SKILL_RESULTS, qos.EVENTS)
-        self.create_subscription(WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
-        self.create_subscription(WorldInfo, topics.WORLD_INFO, self._on_world, qos.LATCHED)
+        listen(self, WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
+        listen(self, WorldInfo, topics.WORLD_INFO, self._on_world, qos.LATCHED)
         # Steady clock: the watchdog must run while simulated time is paused.
         self._timer = self.create_timer(
             TIMER_PERIOD_S, self._on_timer, clock=wall_clock(), autostart=False

@@ -17,6 +17,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import Image
 
 from planner.ros import parameters, qos
+from planner.ros.checked_subscription import listen
 from planner.ros.goals import run_goal
 from planner.ros.guard import essential
 from planner.ros.heartbeat import HeartbeatPublisher
@@ -64,8 +65,12 @@ class TourNode(Node):
         self._client: ActionClient[Any, Any, Any] = ActionClient(
             self, ExecutePrimitive, topics.of_agent(AGENT, topics.PRIMITIVE)
         )
-        self.create_subscription(
-            Odometry, topics.of_agent(AGENT, topics.ODOMETRY), self._on_odometry, qos.STATE_INPUT
+        listen(
+            self,
+            Odometry,
+            topics.of_agent(AGENT, topics.ODOMETRY),
+            self._on_odometry,
+            qos.STATE_INPUT,
         )
         self.create_subscription(
             Image,
@@ -74,7 +79,7 @@ class TourNode(Node):
             qos.IMAGE_INPUT,
         )
         if not house:
-            self.create_subscription(WorldInfo, topics.WORLD_INFO, self._on_world, qos.LATCHED)
+            listen(self, WorldInfo, topics.WORLD_INFO, self._on_world, qos.LATCHED)
         self._waited_s = 0.0
         self._timer = self.create_timer(0.1, essential(self._begin), clock=wall_clock())
         self._notice = WaitingNotice(self, self._missing)

@@ -1,18 +1,23 @@
 """Bounds for the numbers, texts, lists and stamps of incoming messages.
 
 A finite number can be as harmful as NaN: 1e18 m overflows a grid's index. So each field of each
-goal, request and command has a bound here, by its path in the message or, if that has none, by its
-place in the message type around it. `planner.ros.message_bounds` applies the table.
+goal, request, command and message between nodes has a bound here, by its path in the message or, if
+that has none, by its place in the message type around it. `planner.ros.message_bounds` applies the
+table.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+
+from planner.world.skill import SkillCode
+from planner.world.vocabulary import Relation
 
 # Ten kilometres: far beyond any house, and far below values that break grids or rays.
 MAX_COORDINATE_M = 10_000.0
@@ -23,6 +28,15 @@ MAX_DURATION_S = 86_400.0
 MAX_NAME_LENGTH = 256
 MAX_TEXT_LENGTH = 10_000
 MAX_PATH_LENGTH = 4096
+# Of what models read and write, and of files within messages.
+MAX_LONG_TEXT_LENGTH = 16_000_000
+MAX_AGENTS = 64
+# Far more than any house; a graph's list is walked several times a second.
+MAX_THINGS = 50_000
+# Of things in or on each other.
+MAX_NESTING = 64
+_AGENT_KIND = 3
+_ROS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +69,37 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text with a maximum number of characters, without NUL, which is invalid in paths."""
+    """A text with a maximum number of characters, without NUL, which is invalid in paths.
+
+    With `names_topics` it is the name of an agent, below which there are topics.
+    """
 
     max_length: int
+    names_topics: bool = False
 
     def reason(self, value: str) -> str:
         """Why a value is refused; empty if it is not."""
         if len(value) > self.max_length:
             return f"{len(value)} characters, more than {self.max_length}"
-        return "a NUL character" if "\0" in value else ""
+        if "\0" in value:
+            return "a NUL character"
+        if self.names_topics and not _ROS_NAME.fullmatch(value):
+            return f"{value!r} cannot name an agent: expected letters, digits and _, as agent_0"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of some words or numbers."""
+
+    values: tuple[str | int, ...]
+
+    def reason(self, value: str | int) -> str:
+        """Why a value is refused; empty if it is not."""
+        if value in self.values:
+            return ""
+        words = ", ".join(repr(each) for each in self.values)
+        return f"{str(value)[:80]!r} is not one of {words}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +139,7 @@ class Unbounded:
     why: str
 
 
-Bound: TypeAlias = Number | Text | Items | Stamp | Unbounded
+Bound: TypeAlias = Number | Text | OneOf | Items | Stamp | Unbounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +174,17 @@ _NAME, _TEXT, _PATH = Text(MAX_NAME_LENGTH), Text(MAX_TEXT_LENGTH), Text(MAX_PAT
 COMMAND_STAMP = Stamp(max_age_s=10.0, max_ahead_s=1.0)
 # A person may answer a question up to a minute old.
 ANSWER_STAMP = Stamp(max_age_s=60.0, max_ahead_s=1.0)
+_LONG_TEXT = Text(MAX_LONG_TEXT_LENGTH)
+_AGENT = Text(64, names_topics=True)
+_LENGTH = Number(0.0, MAX_COORDINATE_M, "m")
+# The age of what was told before the clock began has no end.
+_AGE = Number(0.0, math.inf, "s")
+_KIND = OneOf((0, 1, 2, 3))
+_SOURCE = OneOf((0, 1, 2))
+_OPENNESS = Number(-1.0, 1.001)
+_WORLD_TIME = Unbounded("a time of the world, which may begin anew")
+_COUNT = Unbounded("a count")
+_SHOWN = Unbounded("it is only shown")
 _FLAG = Unbounded("a flag")
 _NOT_READ = Unbounded("nobody reads it")
 _AT_RECEIPT = Unbounded("the time of receipt counts")
@@ -162,6 +209,213 @@ _PARTS: dict[str, dict[str, Bound]] = {
         "seen_distance_m": Number(-1.0, MAX_COORDINATE_M, "m", free=True),
         "seen": _NOT_READ,
         "picked": _FLAG,
+    },
+}
+
+# For parts of messages between the nodes, by type.
+_PARTS_BETWEEN: dict[str, dict[str, Bound]] = {
+    "diagnostic_msgs/KeyValue": {"key": _TEXT, "value": _LONG_TEXT},
+    "planner_msgs/NamedState": {"name": _NAME, "value": _FLAG},
+    "planner_msgs/EntityState": {
+        "kind": _KIND,
+        "name": _NAME,
+        "class_name": _NAME,
+        "instance_id": Unbounded("a number like others"),
+        "parent": _NAME,
+        "relation": OneOf(("", *(str(relation) for relation in Relation))),
+        "room": _NAME,
+        "size.x": _LENGTH,
+        "size.y": _LENGTH,
+        "size.z": _LENGTH,
+        "affordances": Items(256),
+        "affordances[]": _NAME,
+        "states": Items(256),
+        "openness": _OPENNESS,
+        "holding": _NAME,
+        "hands": Items(16),
+        "hands[]": _NAME,
+    },
+    "planner_msgs/PropositionState": {
+        "index": _COUNT,
+        "text": _LONG_TEXT,
+        "holds": _FLAG,
+        "satisfied": _FLAG,
+        "first_step": _COUNT,
+        "reason": _TEXT,
+        "detail": _LONG_TEXT,
+    },
+    "planner_msgs/WorldGraphNode": {
+        "kind": _KIND,
+        "name": _NAME,
+        "class_name": _NAME,
+        "entity_id": Unbounded("a number like others"),
+        "description": _TEXT,
+        "room": _NAME,
+        "size.x": _LENGTH,
+        "size.y": _LENGTH,
+        "size.z": _LENGTH,
+        "affordances": Items(256),
+        "affordances[]": _NAME,
+        "states": Items(256),
+        "openness": _OPENNESS,
+        "holding": _NAME,
+        "hands": Items(16),
+        "hands[]": _NAME,
+        "source": _SOURCE,
+        "age_s": _AGE,
+    },
+    "planner_msgs/WorldGraphEdge": {
+        "child": _NAME,
+        "relation": OneOf(("in", "on", "within", "held_by")),
+        "parent": _NAME,
+        "source": _SOURCE,
+        "age_s": _AGE,
+    },
+}
+
+# Messages between the nodes.
+_BETWEEN: dict[str, dict[str, Bound]] = {
+    "planner_msgs/WorldState": {
+        "header.stamp": _WORLD_TIME,
+        "house": _PATH,
+        "episode_id": _PATH,
+        "revision": _COUNT,
+        "sim_step": _COUNT,
+        "keyframe": _FLAG,
+        "sequence": _COUNT,
+        "entities": Items(MAX_THINGS),
+        "removed": Items(MAX_THINGS),
+        "removed[]": _NAME,
+    },
+    "planner_msgs/WorldInfo": {
+        "header.stamp": _WORLD_TIME,
+        "backend": _NAME,
+        "simulated": _FLAG,
+        "house": _PATH,
+        "layout": _PATH,
+        "house_json": _LONG_TEXT,
+        "episode_id": _PATH,
+        "episode_json": _LONG_TEXT,
+        "agents": Items(MAX_AGENTS),
+        "agents[]": _AGENT,
+        "bodies": Items(MAX_AGENTS),
+        "bodies[]": _NAME,
+        "seed": _SHOWN,
+        "time_mode": _NAME,
+        "rate": _SHOWN,
+        "idle_time": _NAME,
+        "version": _NAME,
+    },
+    "planner_msgs/WorldGraph": {
+        "header.stamp": _WORLD_TIME,
+        "sequence": _COUNT,
+        "nodes": Items(MAX_THINGS),
+        "edges": Items(MAX_THINGS),
+    },
+    "planner_msgs/EntityList": {
+        "header.stamp": _WORLD_TIME,
+        "sequence": _COUNT,
+        "entities": Items(MAX_THINGS),
+    },
+    "planner_msgs/MemoryUpdate": {
+        "header.stamp": _WORLD_TIME,
+        "sequence": _COUNT,
+        "source": _NAME,
+        "operations": Items(MAX_THINGS),
+        "operations[].kind": OneOf((0, 1, 2)),
+    },
+    "planner_msgs/InstructStatus": {
+        "header.stamp": _WORLD_TIME,
+        "id": _NAME,
+        "instruction": _TEXT,
+        "agents": Items(MAX_AGENTS),
+        "agents[]": _AGENT,
+        "dialogue": Items(1000),
+        "dialogue[]": _TEXT,
+        "planner": _NAME,
+        "model": _PATH,
+        "house": _PATH,
+        "episode_id": _PATH,
+        "goal": _LONG_TEXT,
+        "state": OneOf((0, 1, 2, 3, 4, 5)),
+        "code": _SHOWN,
+        "text": _LONG_TEXT,
+        "question": _LONG_TEXT,
+        "cycle": _COUNT,
+        "plan": _LONG_TEXT,
+        "calls": Items(MAX_AGENTS),
+        "calls[]": _LONG_TEXT,
+        "evidence": Items(1000),
+    },
+    "planner_msgs/SkillReport": {
+        "header.stamp": _WORLD_TIME,
+        "agent": _AGENT,
+        "call": _LONG_TEXT,
+        "code": OneOf(tuple(int(code) for code in SkillCode)),
+        "text": _LONG_TEXT,
+        "has_position": _FLAG,
+        "has_holding": _FLAG,
+        "holding": _NAME,
+        "hands": Items(16),
+        "hands[]": _NAME,
+        "duration_s": Number(0.0, math.inf, "s", free=True),
+        "rule": _SHOWN,
+        "part_of": _LONG_TEXT,
+        "evidence": Items(1000),
+    },
+    "planner_msgs/Evaluation": {
+        "header.stamp": _WORLD_TIME,
+        "episode_id": _PATH,
+        "sim_step": _COUNT,
+        "status": OneOf((0, 1, 2)),
+        "scoring": _NAME,
+        "percent_complete": Number(0.0, 1.001),
+        "propositions": Items(10_000),
+        "explanation": _LONG_TEXT,
+        "variant": _NAME,
+        "seen_from_step": _COUNT,
+        "unseen_states": _COUNT,
+        "start_s": Number(-1e12, 1e12, "s", free=True),
+        "criteria": _NAME,
+        "criteria_explanation": _LONG_TEXT,
+    },
+    "planner_msgs/PlannerTrace": {
+        "header.stamp": _WORLD_TIME,
+        "planner": _NAME,
+        "model": _PATH,
+        "agents": Items(MAX_AGENTS),
+        "agents[]": _NAME,
+        "cycle": _COUNT,
+        "prompt": _LONG_TEXT,
+        "grammar": _LONG_TEXT,
+        "reply": _LONG_TEXT,
+        "calls": Items(MAX_AGENTS),
+        "calls[]": _LONG_TEXT,
+        "error": _LONG_TEXT,
+        "prompt_tokens": _COUNT,
+        "cached_tokens": _COUNT,
+        "reply_tokens": _COUNT,
+        "first_token_s": Number(0.0, math.inf, "s", free=True),
+        "latency_s": Number(0.0, math.inf, "s", free=True),
+        "parameters": Items(1000),
+        "role": _NAME,
+    },
+    "planner_msgs/ApprovalQuestion": {
+        "question_id": _NAME,
+        "agent": Text(64),
+        "primitive": _NAME,
+        "thing_class": _NAME,
+        "why": _TEXT,
+        "target.header.stamp": _WORLD_TIME,
+        "target.point.x": POSITION_OR_NONE,
+        "target.point.y": POSITION_OR_NONE,
+        "target.point.z": POSITION_OR_NONE,
+        "has_pixel": _FLAG,
+        "column": _SHOWN,
+        "row": _SHOWN,
+        "picture_frame": _NAME,
+        "issued": _WORLD_TIME,
+        "expires": _WORLD_TIME,
     },
 }
 
@@ -282,8 +536,56 @@ _WHOLE: dict[str, dict[str, Bound]] = {
     },
 }
 
-BOUNDS: Mapping[str, Mapping[str, Bound]] = {**_PARTS, **_WHOLE}
-WHOLE_MESSAGES = tuple(_WHOLE)
+BOUNDS: Mapping[str, Mapping[str, Bound]] = {
+    **_PARTS,
+    **_PARTS_BETWEEN,
+    **_BETWEEN,
+    **_WHOLE,
+}
+WHOLE_MESSAGES = (*_BETWEEN, *_WHOLE)
+
+
+def agent_name(message: Any) -> OutOfBounds | None:
+    """Why an entity that is an agent cannot be one; its topics have its name."""
+    if message.kind != _AGENT_KIND:
+        return None
+    reason = _AGENT.reason(message.name)
+    return OutOfBounds("name", reason) if reason else None
+
+
+def graph_parents(message: Any) -> OutOfBounds | None:
+    """Which thing of a graph is in or on itself: a walk upwards would never end."""
+    return _circle("edges", {str(edge.child): str(edge.parent) for edge in message.edges})
+
+
+def state_parents(message: Any) -> OutOfBounds | None:
+    """The same of a world's state."""
+    above = {str(each.name): str(each.parent) for each in message.entities if each.parent}
+    return _circle("entities", above)
+
+
+def _circle(field: str, above: Mapping[str, str]) -> OutOfBounds | None:
+    rooted: set[str] = set()
+    for name in above:
+        path: list[str] = []
+        while name in above and name not in rooted:
+            if name in path[-MAX_NESTING:]:
+                return OutOfBounds(field, f"{name!r} is in or on itself")
+            if len(path) >= MAX_NESTING:
+                return OutOfBounds(field, f"more than {MAX_NESTING} things in each other")
+            path.append(name)
+            name = above[name]
+        rooted.update(path)
+    return None
+
+
+# What holds between the fields of one message, by its type.
+RULES: Mapping[str, Callable[[Any], OutOfBounds | None]] = {
+    "planner_msgs/EntityState": agent_name,
+    "planner_msgs/WorldGraphNode": agent_name,
+    "planner_msgs/WorldGraph": graph_parents,
+    "planner_msgs/WorldState": state_parents,
+}
 
 
 def bound_of(owners: Sequence[tuple[str, str]]) -> Bound:

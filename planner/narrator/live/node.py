@@ -21,6 +21,7 @@ from planner.grounding.wording import request_words
 from planner.narrator import story
 from planner.narrator.story import Event, Kind
 from planner.ros import qos
+from planner.ros.checked_subscription import checked, listen
 from planner.world import topics
 from planner.world.instruct import InstructState
 from planner.world.memory_wire import stamp_seconds
@@ -42,15 +43,14 @@ class StorySubscriber:
         self._standing: InstructStatus | None = None
         self._calls: dict[str, str] = {}
         self._plan = ""
-        node.create_subscription(MemoryUpdate, topics.MEMORY_UPDATES, self._on_memory, qos.EVENTS)
+        listen(node, MemoryUpdate, topics.MEMORY_UPDATES, self._on_memory, qos.EVENTS)
+        self._take_graph = checked(node, WorldGraph, topics.WORLD_GRAPH, self._locate)
         node.create_subscription(
             WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.STATE_INPUT, raw=True
         )
-        node.create_subscription(SkillReport, topics.SKILL_RESULTS, self._on_skill, qos.EVENTS)
-        node.create_subscription(Evaluation, topics.EVALUATION, self._on_progress, qos.EVENTS)
-        node.create_subscription(
-            InstructStatus, topics.INSTRUCT_STATUS, self._on_status, qos.EVENTS_FROM_START
-        )
+        listen(node, SkillReport, topics.SKILL_RESULTS, self._on_skill, qos.EVENTS)
+        listen(node, Evaluation, topics.EVALUATION, self._on_progress, qos.EVENTS)
+        listen(node, InstructStatus, topics.INSTRUCT_STATUS, self._on_status, qos.EVENTS_FROM_START)
 
     @property
     def now_s(self) -> float:
@@ -94,7 +94,10 @@ class StorySubscriber:
         """Reports where new objects are; graphs are frequent and parsed only for that."""
         if not self._found:
             return
-        nodes = graph_record(deserialize_message(data, WorldGraph)).nodes
+        self._take_graph(deserialize_message(data, WorldGraph))
+
+    def _locate(self, message: WorldGraph) -> None:
+        nodes = graph_record(message).nodes
         known = {name: stamp_s for name, stamp_s in self._found.items() if name in nodes}
         sights = [story.Sighting.of(nodes[name], nodes) for name in known]
         for event in story.seen_events(self.at(max(known.values(), default=0.0)), sights):

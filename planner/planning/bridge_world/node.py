@@ -9,6 +9,7 @@ from planner_msgs.msg import WorldInfo
 
 from planner.planning.lockstep_wait import LOCKSTEP_TIME
 from planner.ros import parameters, qos
+from planner.ros.checked_subscription import listen
 from planner.ros.managed_node import ManagedNode
 from planner.world import topics
 from planner.world.episode import Episode
@@ -58,7 +59,7 @@ class BridgeWorld:
         """
         self.agents, self._time = (), None
         on_world = partial(self._on_world, on_house)
-        self._node.create_subscription(WorldInfo, topics.WORLD_INFO, on_world, qos.LATCHED)
+        listen(self._node, WorldInfo, topics.WORLD_INFO, on_world, qos.LATCHED)
 
     @property
     def house_name(self) -> str:

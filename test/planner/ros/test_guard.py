@@ -128,7 +128,9 @@ def test_failures_are_counted_on_diagnostics(pair: Pair) -> None:
     (status,) = heard[-1].status
     assert status.name == "guarded: callbacks"
     assert status.level == status.WARN
-    assert status.message == "3 failed; the last one: subscription /words: KeyError('thing')"
+    assert status.message == (
+        "3 failed, 0 messages dropped; last: subscription /words: KeyError('thing')"
+    )
 
 
 def test_a_message_that_cannot_even_be_taken_does_not_silence_its_topic(

@@ -13,7 +13,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nav_msgs.msg import Odometry
 from planner_msgs.action import ExecutePrimitive, FollowInstruction
-from planner_msgs.msg import Heartbeat, Operation
+from planner_msgs.msg import (
+    ApprovalQuestion,
+    EntityList,
+    EntityState,
+    Evaluation,
+    Heartbeat,
+    InstructStatus,
+    MemoryUpdate,
+    Operation,
+    PlannerTrace,
+    SkillReport,
+    WorldGraph,
+    WorldGraphEdge,
+    WorldGraphNode,
+    WorldInfo,
+    WorldState,
+)
 from planner_msgs.srv import EditMemory, LoadMemory
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header, String
@@ -52,6 +68,24 @@ TOPICS = {
     "sensor_msgs/JointState": JointState,
     "tf2_msgs/TFMessage": TFMessage,
 }
+BETWEEN = {
+    f"planner_msgs/{kind.__name__}": kind
+    for kind in (
+        ApprovalQuestion,
+        EntityList,
+        Evaluation,
+        InstructStatus,
+        MemoryUpdate,
+        PlannerTrace,
+        SkillReport,
+        WorldGraph,
+        WorldInfo,
+        WorldState,
+    )
+}
+TOPICS |= BETWEEN
+# What has no agent of its own is refused.
+FILLED: dict[str, dict[str, Any]] = {"planner_msgs/SkillReport": {"agent": "agent_0"}}
 
 
 @pytest.mark.parametrize("kind", INTERFACES, ids=type_name)
@@ -61,7 +95,8 @@ def test_every_field_of_a_goal_or_request_has_a_bound(kind: Any) -> None:
 
 @pytest.mark.parametrize("name", TOPICS)
 def test_every_field_of_a_command_has_a_bound(name: str) -> None:
-    assert MessageBounds(TOPICS[name], name).problem(TOPICS[name](), NOW_S) is None
+    message = TOPICS[name](**FILLED.get(name, {}))
+    assert MessageBounds(TOPICS[name], name).problem(message, NOW_S) is None
 
 
 def test_whatever_has_bounds_is_checked_by_this_test() -> None:
@@ -142,6 +177,64 @@ def test_texts_and_arrays(kind: Any, fields: dict[str, Any], says: str) -> None:
     for path, value in fields.items():
         set_field(message, path, value)
     assert str(bounds_of(kind).problem(message, NOW_S)).startswith(says)
+
+
+def node(name: str, **fields: Any) -> WorldGraphNode:
+    return WorldGraphNode(name=name, **fields)
+
+
+def edge(child: str, parent: str, relation: str = "on") -> WorldGraphEdge:
+    return WorldGraphEdge(child=child, parent=parent, relation=relation)
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        (
+            WorldState(entities=[EntityState(name="cup_1", relation="beside")]),
+            "entities[0].relation: 'beside' is not one of '', 'on', 'within', 'held'",
+        ),
+        (WorldState(entities=[EntityState(kind=9)]), "entities[0].kind: '9' is not one of 0, 1"),
+        (
+            WorldState(entities=[EntityState(openness=math.nan)]),
+            "entities[0].openness: not a number",
+        ),
+        (
+            WorldState(entities=[EntityState(), EntityState(kind=3, name="a/b")]),
+            "entities[1].name: 'a/b' cannot name an agent",
+        ),
+        (InstructStatus(state=255), "state: '255' is not one of 0, 1, 2, 3, 4, 5"),
+        (InstructStatus(agents=["agent 0"]), "agents[0]: 'agent 0' cannot name an agent"),
+        (
+            MemoryUpdate(operations=[Operation(), Operation(kind=3)]),
+            "operations[1].kind: '3' is not one of 0, 1, 2",
+        ),
+        (WorldInfo(agents=["agent_0", "../x"]), "agents[1]: '../x' cannot name an agent"),
+        (WorldInfo(agents=[""]), "agents[0]: '' cannot name an agent"),
+        (WorldInfo(agents=["a"] * 65), "agents: 65 items, more than 64"),
+        (SkillReport(agent="agent_0", code=9999), "code: '9999' is not one of 0, 1"),
+        (Evaluation(status=3), "status: '3' is not one of 0, 1, 2"),
+        (WorldGraph(nodes=[node("a", source=3)]), "nodes[0].source: '3' is not one of 0, 1, 2"),
+        (WorldGraph(nodes=[node("b c", kind=3)]), "nodes[0].name: 'b c' cannot name an agent"),
+        (WorldGraph(edges=[edge("a", "b", "by")]), "edges[0].relation: 'by' is not one of 'in'"),
+        (WorldGraph(edges=[edge("a", "a")]), "edges: 'a' is in or on itself"),
+        (
+            WorldGraph(edges=[edge("a", "b"), edge("b", "c"), edge("c", "b")]),
+            "edges: 'b' is in or on itself",
+        ),
+        (
+            WorldGraph(edges=[edge(f"t{i}", f"t{i + 1}") for i in range(100)]),
+            "edges: more than 64 things in each other",
+        ),
+    ],
+)
+def test_messages_between_nodes(message: Any, says: str) -> None:
+    assert str(bounds_of(type(message)).problem(message, 0.0)).startswith(says)
+
+
+def test_things_in_a_room_are_no_circle() -> None:
+    edges = [edge("cup", "table"), edge("table", "kitchen", "in"), edge("jug", "table")]
+    assert bounds_of(WorldGraph).problem(WorldGraph(edges=edges), 0.0) is None
 
 
 def test_a_field_of_an_item_is_named_with_its_place() -> None:
