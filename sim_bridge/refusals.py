@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from planner.world.bounds import (
+from planner.world.bounds import MAX_COORDINATE_M, Number
+from planner.world.field_bounds import (
     ANGLE,
     ANGLE_OR_NONE,
     DISTANCE,
     DISTANCE_OR_NONE,
     DURATION,
-    MAX_COORDINATE_M,
     POSITION,
-    Number,
 )
 from planner.world.primitive import (
     MAX_DRIVE_S,

@@ -36,7 +36,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
     the result is available.
 
     Every goal is accepted; errors are reported by the result's code and text. One out of the
-    bounds of `planner.world.bounds` goes to `on_wrong` instead of `on_goal`.
+    bounds of `planner.world.field_bounds` goes to `on_wrong` instead of `on_goal`.
 
     Sending a goal again under the same id, because no answer came, is safe: it gets the same
     answer and result; rclpy would refuse it. Another goal under a known id is refused.

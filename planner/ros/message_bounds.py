@@ -1,4 +1,4 @@
-"""Checks messages from outside and between nodes against the bounds of `planner.world.bounds`.
+"""Checks messages from outside and between nodes by the table of `planner.world.field_bounds`.
 
 The checks follow from the message's definition: a new field without a bound is an error when the
 checker is built.
@@ -14,7 +14,6 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from planner.world.bounds import (
-    RULES,
     Bound,
     Items,
     Number,
@@ -23,8 +22,8 @@ from planner.world.bounds import (
     Stamp,
     Text,
     Unbounded,
-    bound_of,
 )
+from planner.world.field_bounds import RULES, bound_of
 from planner.world.memory_wire import stamp_seconds
 
 _TIME = "builtin_interfaces/Time"

@@ -37,15 +37,8 @@ from tf2_msgs.msg import TFMessage
 
 from planner.ros.conversions import time_message
 from planner.ros.message_bounds import MessageBounds, bounds_of, type_name
-from planner.world.bounds import (
-    BOUNDS,
-    MAX_COORDINATE_M,
-    WHOLE_MESSAGES,
-    Bound,
-    Number,
-    UnboundedFieldError,
-    bound_of,
-)
+from planner.world.bounds import MAX_COORDINATE_M, Bound, Number, UnboundedFieldError
+from planner.world.field_bounds import BOUNDS, WHOLE_MESSAGES, bound_of
 
 NOW_S = 1000.0
 GOAL = ExecutePrimitive.Goal
