@@ -1,7 +1,8 @@
 """Checks messages from outside and between nodes by the table of `planner.world.field_bounds`.
 
 The checks follow from the message's definition: a new field without a bound is an error when the
-checker is built.
+checker is built. Lists of messages, such as the entities of a world, are checked field by field,
+all items at a time; only if one of them is out of bounds is each looked at, to say which.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import chain
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from planner.world.bounds import (
@@ -40,6 +43,8 @@ class _Field:
     """The check of one field: an array's `count`, then each item's bound or fields and rule."""
 
     name: str
+    # Its value, without the check of a property that rclpy makes of it.
+    read: Callable[[Any], Any]
     is_array: bool
     count: Items | None
     bound: Bound | None
@@ -96,7 +101,9 @@ def type_name(message_type: Any) -> str:
 def _fields_of(message_type: Any, owners: Owners) -> tuple[_Field, ...]:
     types = message_type.get_fields_and_field_types()
     fields = (
-        _field(name, text, _within(owners, name)) for name, text in types.items() if name != _FILLER
+        _field(name, attrgetter(f"_{name}"), text, _within(owners, name))
+        for name, text in types.items()
+        if name != _FILLER
     )
     # Entities have many that are not worth a look, and some nodes check a hundred of them at once.
     return tuple(field for field in fields if not field.accepts_all)
@@ -106,7 +113,7 @@ def _within(owners: Owners, name: str) -> Owners:
     return tuple((owner, f"{path}.{name}" if path else name) for owner, path in owners)
 
 
-def _field(name: str, text: str, owners: Owners) -> _Field:
+def _field(name: str, read: Callable[[Any], Any], text: str, owners: Owners) -> _Field:
     array = _ARRAY.match(text)
     count = None
     if array is not None:
@@ -117,14 +124,14 @@ def _field(name: str, text: str, owners: Owners) -> _Field:
     if "/" in text and text != _TIME:
         inner = _message_type(text)
         fields = _fields_of(inner, (*owners, (text, "")))
-        return _Field(name, array is not None, count, None, fields, RULES.get(text))
+        return _Field(name, read, array is not None, count, None, fields, RULES.get(text))
     bound = bound_of(owners)
     allowed: tuple[type, ...] = (Stamp,) if text == _TIME else (Number, OneOf)
     if _STRINGS.match(text):
         allowed = (Text, OneOf)
     if not isinstance(bound, (*allowed, Unbounded)):
         raise TypeError(f"{owners[0]}: expected a bound for {text}, got {bound}")
-    return _Field(name, array is not None, count, bound)
+    return _Field(name, read, array is not None, count, bound)
 
 
 def _as_items(bound: Bound, owners: Owners) -> Items:
@@ -143,7 +150,7 @@ def _problem(
 ) -> OutOfBounds | None:
     # Paths are put together on the way back only: nearly every message is in bounds.
     for field in fields:
-        value = getattr(message, field.name)
+        value = field.read(message)
         found = (
             _array_problem(value, field, now_s)
             if field.is_array
@@ -165,6 +172,8 @@ def _array_problem(values: Any, field: _Field, now_s: float) -> OutOfBounds | No
         return OutOfBounds("", reason)
     if isinstance(field.bound, Unbounded):
         return None
+    if field.bound is None and _accepts(values, field.fields, field.rule):
+        return None
     if isinstance(field.bound, Number):
         index = field.bound.first_invalid(values)
         if index is None:
@@ -175,6 +184,25 @@ def _array_problem(values: Any, field: _Field, now_s: float) -> OutOfBounds | No
         if found is not None:
             return _within_field(f"[{index}]", found)
     return None
+
+
+def _accepts(items: Sequence[Any], fields: Sequence[_Field], rule: Rule | None) -> bool:
+    """Whether all messages of a list are known to be in bounds, by one look at each field."""
+    for field in fields:
+        column = list(map(field.read, items))
+        if field.is_array:
+            if field.count is not None and max(map(len, column), default=0) > field.count.max_count:
+                return False
+            column = list(chain.from_iterable(column))
+        if not column or isinstance(field.bound, Unbounded):
+            continue
+        if isinstance(field.bound, Number | Text | OneOf):
+            accepted = field.bound.accepts(column)
+        else:
+            accepted = field.bound is None and _accepts(column, field.fields, field.rule)
+        if not accepted:
+            return False
+    return rule is None or not any(map(rule, items))
 
 
 def _value_problem(value: Any, field: _Field, now_s: float) -> OutOfBounds | None:

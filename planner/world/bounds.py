@@ -1,5 +1,6 @@
 """Kinds of bounds for the numbers, texts, lists and stamps of incoming messages, and their limits.
 
+Each can judge one value, or many at a time, which is far faster: `accepts`.
 `planner.world.field_bounds` gives each field of a message one of these.
 """
 
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -59,6 +60,14 @@ class Number:
         bad = np.flatnonzero(~good)
         return int(bad[0]) if len(bad) else None
 
+    def accepts(self, values: Sequence[float]) -> bool:
+        """Whether no value is refused; there is at least one."""
+        total = sum(values)
+        # Minimum and maximum say nothing where NaN is among the values.
+        if total != total or math.isinf(total):
+            return self.first_invalid(values) is None
+        return self.low <= min(values) and max(values) <= self.high
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -80,6 +89,12 @@ class Text:
             return f"{value!r} cannot name an agent: expected letters, digits and _, as agent_0"
         return ""
 
+    def accepts(self, values: Collection[str]) -> bool:
+        """Whether no value is refused; there is at least one."""
+        if max(map(len, values)) > self.max_length or "\0" in "".join(values):
+            return False
+        return not self.names_topics or all(map(_ROS_NAME.fullmatch, values))
+
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
@@ -93,6 +108,10 @@ class OneOf:
             return ""
         words = ", ".join(repr(each) for each in self.values)
         return f"{str(value)[:80]!r} is not one of {words}"
+
+    def accepts(self, values: Collection[str | int]) -> bool:
+        """Whether no value is refused."""
+        return set(values).issubset(self.values)
 
 
 @dataclass(frozen=True, slots=True)

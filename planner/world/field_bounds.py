@@ -63,6 +63,10 @@ _AGE = Number(0.0, math.inf, "s")
 _KIND = OneOf((0, 1, 2, 3))
 _SOURCE = OneOf((0, 1, 2))
 _OPENNESS = Number(-1.0, 1.001)
+_SHARE = Number(0.0, 1.001)
+_PIXELS = Number(0, 20_000)
+_CELLS = Number(1, 1_000_000)
+_CODE = Unbounded("an unknown code is a fault")
 _WORLD_TIME = Unbounded("a time of the world, which may begin anew")
 _COUNT = Unbounded("a count")
 _SHOWN = Unbounded("it is only shown")
@@ -250,7 +254,7 @@ _BETWEEN: dict[str, dict[str, Bound]] = {
         "sim_step": _COUNT,
         "status": OneOf((0, 1, 2)),
         "scoring": _NAME,
-        "percent_complete": Number(0.0, 1.001),
+        "percent_complete": _SHARE,
         "propositions": Items(10_000),
         "explanation": _LONG_TEXT,
         "variant": _NAME,
@@ -382,11 +386,40 @@ _WHOLE: dict[str, dict[str, Bound]] = {
         **{f"poses[].orientation.{axis}": _NOT_READ for axis in "xyzw"},
     },
     "/instruct/answer": {"data": _TEXT},
+    "/robot_description": {"data": _LONG_TEXT},
     # Of an agent.
     "/says": {"data": Text(500)},
     "/lockstep": {
         "stamp": Unbounded("a time of the world, or the end of all time"),
         "frame_id": _NAME,
+    },
+    # What action servers answer; a code that is not known counts as a fault.
+    "planner_msgs/ExecutePrimitive_Result": {
+        "code": _CODE,
+        "text": _LONG_TEXT,
+        "has_position": _FLAG,
+        "rule": _SHOWN,
+        "evidence": Items(1000),
+        "stamp": _WORLD_TIME,
+        "pose.header.stamp": _WORLD_TIME,
+    },
+    "planner_msgs/ExecutePrimitive_Feedback": {
+        "phase": _TEXT,
+        "progress": _SHARE,
+        "pose.header.stamp": _WORLD_TIME,
+    },
+    "planner_msgs/ExecuteSkill_Result": {
+        "code": _CODE,
+        "text": _LONG_TEXT,
+        "has_position": _FLAG,
+        "has_holding": _FLAG,
+        "holding": _NAME,
+        "hands": Items(16),
+        "hands[]": _NAME,
+        "duration_s": Number(0.0, math.inf, "s", free=True),
+        "rule": _SHOWN,
+        "evidence": Items(1000),
+        "stamp": _WORLD_TIME,
     },
     "nav_msgs/Odometry": {
         "header.stamp": _AT_RECEIPT,
@@ -410,6 +443,58 @@ _WHOLE: dict[str, dict[str, Bound]] = {
         "effort": Items(256),
         "effort[]": _NOT_READ,
     },
+    "sensor_msgs/CameraInfo": {
+        "header.stamp": _AT_RECEIPT,
+        "height": _PIXELS,
+        "width": _PIXELS,
+        "distortion_model": _NAME,
+        "d": Items(100),
+        **dict.fromkeys(("d[]", "k[]", "r[]", "p[]"), Number(-1e6, 1e6)),
+        **dict.fromkeys(("binning_x", "binning_y", "roi.do_rectify"), _NOT_READ),
+        **{f"roi.{name}": _NOT_READ for name in ("x_offset", "y_offset", "height", "width")},
+    },
+    "sensor_msgs/Image": {
+        "header.stamp": _AT_RECEIPT,
+        "height": _PIXELS,
+        "width": _PIXELS,
+        "encoding": _NAME,
+        "is_bigendian": _FLAG,
+        "step": _COUNT,
+        "data": Items(1_000_000_000),
+        "data[]": Unbounded("a byte"),
+    },
+    "nav_msgs/OccupancyGrid": {
+        "header.stamp": _WORLD_TIME,
+        "info.map_load_time": _WORLD_TIME,
+        "info.resolution": Number(0.001, 100.0, "m"),
+        "info.width": _CELLS,
+        "info.height": _CELLS,
+        "data": Items(64_000_000),
+        "data[]": Unbounded("free, occupied or unknown, by ranges"),
+    },
+    "sensor_msgs/BatteryState": {
+        "header.stamp": _AT_RECEIPT,
+        "percentage": Number(0.0, 100.0, free=True),
+        **dict.fromkeys(
+            ("voltage", "temperature", "current", "charge", "capacity", "design_capacity"),
+            _NOT_READ,
+        ),
+        **dict.fromkeys(("cell_voltage", "cell_temperature"), Items(10_000)),
+        **dict.fromkeys(("cell_voltage[]", "cell_temperature[]"), _NOT_READ),
+        **{f"power_supply_{name}": _NOT_READ for name in ("status", "health", "technology")},
+        "present": _FLAG,
+        "location": _NAME,
+        "serial_number": _NAME,
+    },
+    "std_msgs/Bool": {"data": _FLAG},
+    "diagnostic_msgs/DiagnosticStatus": {
+        "level": _SHOWN,
+        "name": _TEXT,
+        "message": _LONG_TEXT,
+        "hardware_id": _TEXT,
+        "values": Items(10_000),
+    },
+    "diagnostic_msgs/DiagnosticArray": {"header.stamp": _AT_RECEIPT, "status": Items(10_000)},
     "tf2_msgs/TFMessage": {
         "transforms": Items(1000),
         "transforms[].header.stamp": _AT_RECEIPT,
@@ -446,18 +531,18 @@ def state_parents(message: Any) -> OutOfBounds | None:
 
 
 def _circle(field: str, above: Mapping[str, str]) -> OutOfBounds | None:
-    rooted: set[str] = set()
-    for name in above:
-        path: list[str] = []
-        while name in above and name not in rooted:
-            if name in path[-MAX_NESTING:]:
-                return OutOfBounds(field, f"{name!r} is in or on itself")
-            if len(path) >= MAX_NESTING:
-                return OutOfBounds(field, f"more than {MAX_NESTING} things in each other")
-            path.append(name)
-            name = above[name]
-        rooted.update(path)
-    return None
+    """A thing that is in or on itself, or in too many others; None if there is none."""
+    height: set[str] = set(above)
+    for _ in range(MAX_NESTING):
+        height = {above[name] for name in height} & above.keys()
+        if not height:
+            return None
+    # All that are left are around a circle, or above too many.
+    name = min(height)
+    for _ in range(len(above)):
+        name = above.get(name, "")
+    reason = f"more than {MAX_NESTING} things in each other"
+    return OutOfBounds(field, f"{name!r} is in or on itself" if name else reason)
 
 
 # What holds between the fields of one message, by its type.

@@ -8,11 +8,12 @@ from typing import Any
 import planner_msgs.action
 import planner_msgs.srv
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseArray
 from hypothesis import given
 from hypothesis import strategies as st
-from nav_msgs.msg import Odometry
-from planner_msgs.action import ExecutePrimitive, FollowInstruction
+from nav_msgs.msg import MapMetaData, OccupancyGrid, Odometry
+from planner_msgs.action import ExecutePrimitive, ExecuteSkill, FollowInstruction
 from planner_msgs.msg import (
     ApprovalQuestion,
     EntityList,
@@ -31,13 +32,13 @@ from planner_msgs.msg import (
     WorldState,
 )
 from planner_msgs.srv import EditMemory, LoadMemory
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Header, String
+from sensor_msgs.msg import BatteryState, CameraInfo, Image, JointState
+from std_msgs.msg import Bool, Header, String
 from tf2_msgs.msg import TFMessage
 
 from planner.ros.conversions import time_message
 from planner.ros.message_bounds import MessageBounds, bounds_of, type_name
-from planner.world.bounds import MAX_COORDINATE_M, Bound, Number, UnboundedFieldError
+from planner.world.bounds import MAX_COORDINATE_M, Bound, Number, OneOf, Text, UnboundedFieldError
 from planner.world.field_bounds import BOUNDS, WHOLE_MESSAGES, bound_of
 
 NOW_S = 1000.0
@@ -55,8 +56,24 @@ TOPICS = {
     "planner_msgs/Heartbeat": Heartbeat,
     "/people": PoseArray,
     "/instruct/answer": String,
+    "/robot_description": String,
     "/says": String,
     "/lockstep": Header,
+    **{
+        type_name(kind): kind
+        for kind in (
+            BatteryState,
+            Bool,
+            CameraInfo,
+            DiagnosticArray,
+            DiagnosticStatus,
+            ExecutePrimitive.Feedback,
+            ExecutePrimitive.Result,
+            ExecuteSkill.Result,
+            Image,
+            OccupancyGrid,
+        )
+    },
     "nav_msgs/Odometry": Odometry,
     "sensor_msgs/JointState": JointState,
     "tf2_msgs/TFMessage": TFMessage,
@@ -78,7 +95,10 @@ BETWEEN = {
 }
 TOPICS |= BETWEEN
 # What has no agent of its own is refused.
-FILLED: dict[str, dict[str, Any]] = {"planner_msgs/SkillReport": {"agent": "agent_0"}}
+FILLED: dict[str, dict[str, Any]] = {
+    "planner_msgs/SkillReport": {"agent": "agent_0"},
+    "nav_msgs/OccupancyGrid": {"info": MapMetaData(resolution=0.05, width=1, height=1)},
+}
 
 
 @pytest.mark.parametrize("kind", INTERFACES, ids=type_name)
@@ -213,7 +233,7 @@ def edge(child: str, parent: str, relation: str = "on") -> WorldGraphEdge:
         (WorldGraph(edges=[edge("a", "a")]), "edges: 'a' is in or on itself"),
         (
             WorldGraph(edges=[edge("a", "b"), edge("b", "c"), edge("c", "b")]),
-            "edges: 'b' is in or on itself",
+            "edges: 'c' is in or on itself",
         ),
         (
             WorldGraph(edges=[edge(f"t{i}", f"t{i + 1}") for i in range(100)]),
@@ -223,6 +243,18 @@ def edge(child: str, parent: str, relation: str = "on") -> WorldGraphEdge:
 )
 def test_messages_between_nodes(message: Any, says: str) -> None:
     assert str(bounds_of(type(message)).problem(message, 0.0)).startswith(says)
+
+
+@given(st.lists(st.floats(allow_nan=True) | st.sampled_from([-1.0, 0.0, 1.0]), min_size=1))
+def test_many_numbers_at_a_time_are_judged_as_each_by_itself(values: list[float]) -> None:
+    for bound in (Number(-1.0, 1.0), Number(0.0, math.inf, free=True), Number(-1.0, 1e308)):
+        assert bound.accepts(values) == all(not bound.reason(value) for value in values)
+
+
+@given(st.lists(st.text("ab_0/\0", max_size=6), min_size=1))
+def test_many_texts_at_a_time_are_judged_as_each_by_itself(values: list[str]) -> None:
+    for bound in (Text(4), Text(4, names_topics=True), OneOf(("", "a"))):
+        assert bound.accepts(values) == all(not bound.reason(value) for value in values)
 
 
 def test_things_in_a_room_are_no_circle() -> None:
