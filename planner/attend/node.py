@@ -7,13 +7,13 @@ import re
 from collections.abc import Sequence
 
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from planner.exit_status import EXIT_OK
 from planner.interrupts import termination_requested
 from planner.network import confine
 from planner.ros.client_node import client_node
+from planner.ros.guard import GuardedExecutor
 from planner.ros.heartbeat import HeartbeatPublisher, safety_topic, skill_topic
 from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
@@ -45,7 +45,7 @@ def attend(agents: Sequence[str], *, through_skills: bool, namespace: str = "/")
     # Sending the goodbye needs a running ROS context.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = client_node(f"attend_{os.getpid()}", namespace)
-    executor = SingleThreadedExecutor()
+    executor = GuardedExecutor()
     executor.add_node(node)
     publisher = HeartbeatPublisher(node, through_skills=through_skills)
     try:

@@ -12,13 +12,13 @@ from typing import Any
 import rclpy
 from planner_msgs.action import FollowInstruction
 from planner_msgs.srv import QueryMemory
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 
 from planner.network import confine
 from planner.parts.calls import parse_call
 from planner.ros.client_node import client_node
+from planner.ros.guard import GuardedExecutor
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.instruct_client import InstructClient
 from planner.ros.skill_client import SkillClient
@@ -83,7 +83,7 @@ class Commander(ClosedOnExit):
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         self._wait_s = wait_s
         self._node = client_node(f"commander_{os.getpid()}", namespace)
-        self._executor = SingleThreadedExecutor()
+        self._executor = GuardedExecutor()
         self._executor.add_node(self._node)
         self._heartbeat = HeartbeatPublisher(self._node, through_skills=True)
         self._instruct: InstructClient | None = None
@@ -118,6 +118,8 @@ class Commander(ClosedOnExit):
                 self._end(Ended(done, code.name, result.text, result.question))
             except PlannerError as error:
                 self._end(error)
+            except ValueError:
+                self._end(PlannerError(f"the task planner answered with the code {result.code}"))
 
         self._executor.create_task(follow)
 

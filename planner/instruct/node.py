@@ -14,7 +14,6 @@ import rclpy
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation
 from rclpy.duration import Duration
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.signals import SignalHandlerOptions
@@ -33,6 +32,7 @@ from planner.network import SETTING, confine, is_loopback_only, requested_networ
 from planner.ros import qos
 from planner.ros.checked_subscription import listen
 from planner.ros.client_node import client_node
+from planner.ros.guard import GuardedExecutor, essential
 from planner.ros.instruct_client import InstructClient, no_server_message
 from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
@@ -66,7 +66,7 @@ def send_instruction(request: InstructRequest, show: Callable[[Event], None]) ->
     # Ctrl-C cancels the instruction, which needs a running ROS context.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = client_node(f"instruct_{os.getpid()}", request.namespace)
-    executor = SingleThreadedExecutor()
+    executor = GuardedExecutor()
     executor.add_node(node)
     try:
         with termination_requested() as stop_requested:
@@ -122,7 +122,7 @@ class _InstructClient:
         request: InstructRequest,
         show: Callable[[Event], None],
         node: Node,
-        executor: SingleThreadedExecutor,
+        executor: GuardedExecutor,
         stop_requested: Callable[[], bool],
     ) -> None:
         self._request, self._show = request, show
@@ -177,7 +177,7 @@ class _InstructClient:
             max_calls=self._request.max_calls,
         )
         task = self._executor.create_task(
-            self._client.follow, goal, self._request.wait_s, self._on_lost
+            essential(self._client.follow), goal, self._request.wait_s, self._on_lost
         )
         begun_s, stopped_s = time.monotonic(), 0.0
         while not task.done():

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 
 from planner.exit_status import EXIT_FAILED, EXIT_OK
 from planner.network import confine
 from planner.ros.client_node import client_node
+from planner.ros.guard import GuardedExecutor
 from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
 from planner.world import topics
@@ -39,7 +39,7 @@ def operate(agent: str, commands: Sequence[str], *, wait_s: float, namespace: st
     # Keeps Ctrl-C a KeyboardInterrupt.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = client_node(f"operate_{os.getpid()}", namespace)
-    executor = SingleThreadedExecutor()
+    executor = GuardedExecutor()
     executor.add_node(node)
     try:
         for command in commands:
@@ -55,7 +55,7 @@ def operate(agent: str, commands: Sequence[str], *, wait_s: float, namespace: st
         rclpy.try_shutdown()
 
 
-def _call(executor: SingleThreadedExecutor, client: Any, wait_s: float) -> tuple[bool, str]:
+def _call(executor: GuardedExecutor, client: Any, wait_s: float) -> tuple[bool, str]:
     """Whether a service said yes, and its words."""
     ends_s = time.monotonic() + wait_s
     while not client.service_is_ready():

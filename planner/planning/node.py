@@ -39,12 +39,12 @@ from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
 from planner.ros.checked_subscription import listen
 from planner.ros.goal_server import Goal, GoalServer
+from planner.ros.guard import guard_of
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.lifecycle import run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher, LockstepSubscriber
 from planner.ros.loop_thread import ExecutorQueue, LoopThread, set_from_thread
 from planner.ros.managed_node import ManagedNode
-from planner.ros.message_bounds import bounds_of
 from planner.ros.model_trace import key_values
 from planner.ros.newest_pictures import NewestPictures
 from planner.ros.skill_client import OnEnd, SkillClient
@@ -108,7 +108,7 @@ class TaskPlannerNode(ManagedNode):
         self._work: asyncio.Task[Outcome] | None = None
         self._status = NOTHING_YET
         self._queue = ExecutorQueue(self)
-        self._loop = LoopThread("task_planner")
+        self._loop = LoopThread("task_planner", self._on_loop_error)
         self._heartbeat = HeartbeatPublisher(
             self, through_skills=True, is_alive=self._loop.is_responsive
         )
@@ -128,7 +128,7 @@ class TaskPlannerNode(ManagedNode):
         listen(self, WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
         listen(self, MemoryUpdate, topics.MEMORY_UPDATES, self._on_update, qos.EVENTS)
         listen(self, EntityList, topics.MEMORY_ENTITIES, self._on_list, qos.LATCHED)
-        self.create_subscription(String, ANSWER, self._on_answer, qos.EVENTS)
+        listen(self, String, ANSWER, self._on_answer, qos.EVENTS, f"/{ANSWER}")
         self._server = GoalServer(
             self,
             FollowInstruction,
@@ -191,6 +191,9 @@ class TaskPlannerNode(ManagedNode):
                     self._talk.add(node.name)
         self._clock_of_world.update(stamp_seconds(message.header.stamp))
         self._loop.call(partial(self._inputs.set_graph, message))
+
+    def _on_loop_error(self, error: Exception) -> None:
+        guard_of(self).contain(error, "the planner's loop")
 
     def _on_said(self, agent: str, text: str) -> None:
         def hear() -> None:
@@ -458,11 +461,6 @@ class TaskPlannerNode(ManagedNode):
         return answer
 
     def _on_answer(self, message: String) -> None:
-        problem = bounds_of(String, f"/{ANSWER}").problem(message, 0.0)
-        if problem:
-            self.get_logger().warning(f"/{ANSWER} is not read: {problem}")
-            return
-
         def take() -> None:
             if not self._questions.answer(message.data):
                 self._log("ignored an answer without a question")

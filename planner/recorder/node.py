@@ -37,7 +37,7 @@ from planner.ros.compressed_pictures import (
 )
 from planner.ros.definitions import definition, message_class
 from planner.ros.diagnostics import own_statuses, status_name
-from planner.ros.guard import GuardedExecutor
+from planner.ros.guard import GuardedExecutor, guard_of
 from planner.ros.lifecycle import run_node
 from planner.ros.node_parameters import ParameterCollector
 from planner.ros.polled_subscription import PolledGroup, PolledSubscription, ReceivedMessage
@@ -246,8 +246,13 @@ class RecorderNode(Node):
         count = 0
         while self._waiting and (not count or time.monotonic() - begun_s < limit_s):
             available_ns, taken, source = self._waiting.popleft()
-            self._take(source, taken, available_ns)
             count += 1
+            try:
+                self._take(source, taken, available_ns)
+            except Exception as error:
+                # Such as a picture that is none; the other messages are not its fault.
+                source.counts.left_out += 1
+                guard_of(self).contain(error, f"recording {source.name}")
         return count
 
     def _take_all(self) -> None:

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 from rclpy.node import Node
 
+from planner.ros.guard import guard_of
+
 T = TypeVar("T")
 STOP_TIMEOUT_S = 5.0
 # Tasks are canceled several times, as one may swallow the first cancellation.
@@ -20,9 +22,19 @@ _CANCELS, _CANCEL_S = 3, 0.2
 class LoopThread:
     """A thread that runs one asyncio loop."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, on_error: Callable[[Exception], None]) -> None:
+        """Starts the thread; `on_error` gets, in it, what a function or a lost task raised."""
         self._loop = asyncio.new_event_loop()
         self._responded = True
+
+        def report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+            error = context.get("exception")
+            if isinstance(error, Exception):
+                on_error(error)
+            else:
+                loop.default_exception_handler(context)
+
+        self._loop.set_exception_handler(report)
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
         self._thread.start()
 
@@ -95,4 +107,8 @@ class ExecutorQueue:
                 function = self._work.get_nowait()
             except Empty:
                 return
-            function()
+            try:
+                function()
+            except Exception as error:
+                # Those after it are of others.
+                guard_of(self._node).contain(error, "work of another thread")

@@ -11,6 +11,8 @@ from planner.ros import qos
 from planner.ros.polled_subscription import PolledGroup, PolledSubscription
 from planner.world import topics
 
+_SIZE = 12
+
 
 class WorldClock:
     """`/clock` if a simulator publishes it, else the newest received stamp."""
@@ -27,6 +29,8 @@ class WorldClock:
     def now_s(self) -> float:
         """Seconds of the world's clock; 0 before the first message."""
         while (taken := self._ticks.take()) is not None:
+            if len(taken.data) < _SIZE:
+                continue
             # 4 bytes of encoding, then the time.
             seconds, nanoseconds = struct.unpack_from("<iI", taken.data, 4)
             self._now_s, self._has_ticks = seconds + nanoseconds * 1e-9, True

@@ -16,6 +16,7 @@ from planner.memory.wording import PLACED
 from planner.network import confine
 from planner.ros.client_node import client_node
 from planner.ros.conversions import point_message
+from planner.ros.guard import GuardedExecutor
 from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
 from planner.world import topics
@@ -38,6 +39,7 @@ class RemoteMemory:
             join_as(os.environ, OPERATOR, namespace)
             rclpy.init()
         self._node: Node = client_node("memory_client", namespace)
+        self._executor = GuardedExecutor()
 
     def query(self, text: str, room: str, limit: int) -> tuple[str, list[tuple[Entity, float]]]:
         """The answer in words, and its entities with their scores.
@@ -79,7 +81,7 @@ class RemoteMemory:
         if not client.wait_for_service(WAIT_S):
             raise PlannerError(f"no server for {name}; is a memory running? (planner up)")
         future = client.call_async(request)
-        rclpy.spin_until_future_complete(self._node, future, timeout_sec=WAIT_S)
+        rclpy.spin_until_future_complete(self._node, future, self._executor, WAIT_S)
         answer = future.result() if future.done() else None
         if answer is None:
             raise PlannerError(f"{name} did not answer within {WAIT_S:g} s")
@@ -89,6 +91,7 @@ class RemoteMemory:
 
     def close(self) -> None:
         """Leaves the graph of nodes."""
+        self._executor.shutdown()
         self._node.destroy_node()
         if self._own:
             rclpy.shutdown()

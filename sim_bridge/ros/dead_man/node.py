@@ -18,6 +18,7 @@ from geometry_msgs.msg import Twist, TwistStamped
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
 
+from planner.ros.guard import GuardedExecutor
 from sim_bridge.ros.dead_man.process import GOODBYE, MOVES
 from sim_bridge.ros.options import ArmMethod, RosOptions
 
@@ -30,6 +31,9 @@ class Watchdog:
 
     def __init__(self, options: RosOptions) -> None:
         self._node: Any = rclpy.create_node("bridge_dead_man", use_global_arguments=False)
+        # Nothing that others send may end a stop.
+        self._executor = GuardedExecutor()
+        self._executor.add_node(self._node)
         self._options = options
         nav, arm = options.navigation, options.arm
         moves = [nav.navigate, *(each.action for each in options.controllers)]
@@ -60,7 +64,7 @@ class Watchdog:
                 self._zero.header.stamp = self._node.get_clock().now().to_msg()
                 self._zero.header.frame_id = self._options.frames.base
             self._velocity.publish(self._zero)
-            rclpy.spin_once(self._node, timeout_sec=1.0 / HZ)
+            self._executor.spin_once(timeout_sec=1.0 / HZ)
 
 
 def watch(options: RosOptions) -> None:

@@ -23,6 +23,7 @@ from std_srvs.srv import Trigger
 
 from planner.ros.goal_server import GoalServer
 from planner.ros.guard import GuardedExecutor, essential, guard_of
+from planner.ros.loop_thread import ExecutorQueue
 
 WAIT_S = 20.0
 FAULT = 27
@@ -168,6 +169,15 @@ def test_timers_guards_and_tasks_go_on(pair: Pair) -> None:
     pair.executor.create_task(fail_later)
     pair.spin_until(lambda: len(ticks) >= 3)
     assert guard_of(pair.node).count >= 5
+
+
+def test_work_of_another_thread_that_fails_does_not_hold_the_rest(pair: Pair) -> None:
+    done: list[str] = []
+    queue = ExecutorQueue(pair.node)
+    for work in (fail, lambda: done.append("next")):
+        queue.post(work)
+    pair.spin_until(lambda: bool(done))
+    assert guard_of(pair.node).count == 1
 
 
 @pytest.mark.parametrize("callback", [fail, fail_later])

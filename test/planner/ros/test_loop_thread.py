@@ -20,7 +20,7 @@ def until(met: Callable[[], bool]) -> None:
 
 
 def test_a_loop_that_waits_answers_and_one_that_is_delayed_does_not() -> None:
-    loop, held = LoopThread("loop"), threading.Event()
+    loop, held = LoopThread("loop", print), threading.Event()
     try:
         waits = loop.submit(asyncio.sleep(60))
         assert loop.is_responsive()
@@ -37,7 +37,7 @@ def test_a_loop_that_waits_answers_and_one_that_is_delayed_does_not() -> None:
 
 
 def test_a_loop_that_has_ended_does_not_answer() -> None:
-    loop = LoopThread("loop")
+    loop = LoopThread("loop", print)
     assert loop.is_responsive()
     until(loop.is_responsive)
     loop.stop()
@@ -46,8 +46,20 @@ def test_a_loop_that_has_ended_does_not_answer() -> None:
         [loop.is_responsive() for _ in range(2)]
 
 
+def test_what_a_function_raises_in_the_loop_is_reported() -> None:
+    errors: list[Exception] = []
+    loop = LoopThread("loop", errors.append)
+    try:
+        loop.call(lambda: 1 / 0)
+        until(lambda: bool(errors))
+        assert isinstance(errors[0], ZeroDivisionError)
+        assert loop.submit(asyncio.sleep(0, "goes on")).result(30.0) == "goes on"
+    finally:
+        loop.stop()
+
+
 def test_an_answer_that_comes_after_its_timeout_is_dropped() -> None:
-    loop = LoopThread("loop")
+    loop = LoopThread("loop", print)
     problems: list[dict[str, object]] = []
 
     async def ask() -> tuple[str, str]:
