@@ -17,7 +17,6 @@ from PIL import Image as Picture
 from planner_msgs.msg import ApprovalQuestion
 from planner_msgs.srv import AnswerQuestion
 from rclpy.client import Client
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import Image
@@ -30,6 +29,7 @@ from planner.ros import images, qos
 from planner.ros.checked_subscription import listen
 from planner.ros.client_node import client_node
 from planner.ros.conversions import header, point_m, point_message
+from planner.ros.guard import GuardedExecutor
 from planner.ros.world_clock import WorldClock
 from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
@@ -59,7 +59,7 @@ def run_approve(request: ApproveRequest) -> int:
     # Keeps Ctrl-C a KeyboardInterrupt: nothing was sent then.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = client_node(f"approve_{os.getpid()}", request.namespace)
-    executor = SingleThreadedExecutor()
+    executor = GuardedExecutor()
     executor.add_node(node)
     try:
         return _ApproveClient(request, node, executor).run()
@@ -72,9 +72,7 @@ def run_approve(request: ApproveRequest) -> int:
 class _ApproveClient:
     """One question and its answer."""
 
-    def __init__(
-        self, request: ApproveRequest, node: Node, executor: SingleThreadedExecutor
-    ) -> None:
+    def __init__(self, request: ApproveRequest, node: Node, executor: GuardedExecutor) -> None:
         self._request, self._executor = request, executor
         self._question: ApprovalQuestion | None = None
         self._picture: Image | None = None
@@ -86,9 +84,8 @@ class _ApproveClient:
             self._on_question,
             qos.LATCHED,
         )
-        node.create_subscription(
-            Image, topics.of_agent(request.agent, topics.ASKS_IMAGE), self._on_picture, qos.LATCHED
-        )
+        picture = topics.of_agent(request.agent, topics.ASKS_IMAGE)
+        listen(node, Image, picture, self._on_picture, qos.LATCHED)
         self._client: Client[Any, Any] = node.create_client(
             AnswerQuestion, topics.of_agent(request.agent, topics.ANSWER)
         )

@@ -25,7 +25,6 @@ from planner_msgs.msg import (
 )
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Image
 from std_msgs.msg import Bool
 
@@ -44,7 +43,7 @@ from planner.console.view import View
 from planner.console.visitor import Visitor
 from planner.models.price_table import read_prices
 from planner.ros import parameters, qos
-from planner.ros.checked_subscription import checked
+from planner.ros.checked_subscription import reader
 from planner.ros.guard import GuardedExecutor, guard_of
 from planner.ros.images import COLOUR_ENCODINGS, rgb_array
 from planner.ros.lifecycle import run_node
@@ -96,15 +95,14 @@ class _Topic:
     def __init__(
         self, node: Node, kind: type[Any], name: str, profile: QoSProfile, group: PolledGroup
     ) -> None:
-        self.name, self._kind = name, kind
+        self.name = name
         self.count = 0
         self.is_fast = name in (topics.WORLD_STATE, topics.WORLD_GRAPH)
         self._is_whole = name in _WHOLE
         self._due_s = 0.0
         self._number = 0
         self._messages = PolledSubscription(node, kind, name, profile, group, None)
-        ours = kind.__module__.startswith("planner_msgs")
-        self._in_bounds = checked(node, kind, name, lambda message: message) if ours else None
+        self._read = reader(node, kind, name)
 
     def take(self, now_s: float, *, has_truth: bool) -> Any:
         """The oldest message, or None, also where it is out of bounds or the next is not due."""
@@ -116,8 +114,7 @@ class _Topic:
         # Newer ones took the place of those between, which have come all the same.
         self.count += max(1, found.number - self._number) if self._number else 1
         self._number = found.number if self._is_whole else 0
-        message = deserialize_message(found.data, self._kind)
-        return message if self._in_bounds is None else self._in_bounds(message)
+        return self._read(found.data)
 
 
 class _Camera:
@@ -164,6 +161,7 @@ class ConsoleNode(Node):
         )
         self._view = View(Table(self._hub.changed), read_prices(prices))
         self._pictures = Pictures()
+        self._read_picture = reader(self, Image, topics.colour_image(_CAMERA))
         self._cameras: dict[str, _Camera] = {}
         self._failure: Exception | None = None
         self._polls = 0
@@ -291,8 +289,8 @@ class ConsoleNode(Node):
 
     def _jpeg(self, agent: str, data: bytes) -> tuple[Image, bytes] | None:
         """A picture of colours, and for the page; None for one that cannot be shown."""
-        picture: Image = deserialize_message(data, Image)
-        if picture.encoding not in COLOUR_ENCODINGS:
+        picture: Image | None = self._read_picture(data)
+        if picture is None or picture.encoding not in COLOUR_ENCODINGS:
             return None
         try:
             return picture, jpeg_of(rgb_array(picture))

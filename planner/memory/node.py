@@ -383,9 +383,8 @@ class MemoryNode(ManagedNode):
             if camera
             else SightingsInput(self, agent, is_due, on_exposure)
         )
-        self.create_subscription(
-            JointState, topics.of_agent(agent, topics.GRIPPER_STATE), on_hand, qos.LATCHED
-        )
+        gripper = topics.of_agent(agent, topics.GRIPPER_STATE)
+        listen(self, JointState, gripper, on_hand, qos.LATCHED)
 
     def _wanted_pictures(self) -> tuple[str, ...]:
         return (DEPTH, INSTANCES) if self._needs_truth else (DEPTH, COLOUR)

@@ -141,11 +141,11 @@ class NarratorNode(Node):
         for agent in self._may_move:
             if not self._may_move[agent]:
                 topic = topics.of_agent(agent, topics.MOTION_ALLOWED)
-                self.create_subscription(Bool, topic, partial(self._on_allowed, agent), qos.LATCHED)
+                listen(self, Bool, topic, partial(self._on_allowed, agent), qos.LATCHED)
         for agent in self._agents:
             self._watch(agent)
         if self._builds_map:
-            self.create_subscription(OccupancyGrid, topics.MAP, self._on_map, qos.LATCHED)
+            listen(self, OccupancyGrid, topics.MAP, self._on_map, qos.LATCHED)
         listen(self, SkillReport, topics.SKILL_RESULTS, self._on_skill, qos.EVENTS)
         listen(self, Evaluation, topics.EVALUATION_RESULT, self._on_result, qos.LATCHED)
 
@@ -162,7 +162,8 @@ class NarratorNode(Node):
         if not self._has_pictures:
             # Without a subscriber the bridge renders nothing.
             return
-        self.create_subscription(
+        listen(
+            self,
             Image,
             topics.of_agent(agent, topics.colour_image("hand")),
             partial(self._on_view, agent),

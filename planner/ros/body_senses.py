@@ -10,6 +10,7 @@ from sensor_msgs.msg import JointState
 
 from planner.ros import qos
 from planner.ros.camera_input import COLOUR, DEPTH, CameraInput, Exposure, camera_frame
+from planner.ros.checked_subscription import listen
 from planner.ros.conversions import pose_record
 from planner.ros.frame_tree import FrameTree
 from planner.world import topics
@@ -95,15 +96,9 @@ class BodySenses:
             def topic(name: str) -> str:
                 return topics.of_agent(self._agent, name)
 
-            node.create_subscription(
-                Odometry, topic(topics.ODOMETRY), self._on_odometry, qos.STATE_INPUT
-            )
-            node.create_subscription(
-                JointState, topic(topics.JOINT_STATES), self._on_joints, qos.STATE_INPUT
-            )
-            node.create_subscription(
-                JointState, topic(topics.GRIPPER_STATE), self._on_gripper, qos.LATCHED
-            )
+            listen(node, Odometry, topic(topics.ODOMETRY), self._on_odometry, qos.STATE_INPUT)
+            listen(node, JointState, topic(topics.JOINT_STATES), self._on_joints, qos.STATE_INPUT)
+            listen(node, JointState, topic(topics.GRIPPER_STATE), self._on_gripper, qos.LATCHED)
         for camera in cameras:
             if camera not in self._inputs:
                 self._inputs[camera] = CameraInput(

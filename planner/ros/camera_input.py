@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import CameraInfo, Image
 
 from planner.ros import images, qos
+from planner.ros.checked_subscription import listen, reader
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
@@ -73,7 +73,8 @@ class CameraInput:
         }
         self._node = node
         info = topics.of_agent(agent, topics.depth_info(camera))
-        self._info: Any = node.create_subscription(CameraInfo, info, self._on_info, qos.IMAGE_INPUT)
+        self._info: Any = listen(node, CameraInfo, info, self._on_info, qos.IMAGE_INPUT)
+        self._readers = {kind: reader(node, Image, names[kind]) for kind in self._kinds}
         self._subscriptions: list[Any] = [
             node.create_subscription(
                 Image, names[kind], self._taker(kind), qos.IMAGE_INPUT, raw=True
@@ -114,7 +115,10 @@ class CameraInput:
         if len(taken) == len(self._kinds):
             # All incomplete exposures are older: drop them.
             self._waiting.clear()
-            images = {kind: deserialize_message(each, Image) for kind, each in taken.items()}
+            images = {kind: self._readers[kind](each) for kind, each in taken.items()}
+            if None in images.values():
+                self.losses["pictures out of bounds"] += 1
+                return
             frame_id = images[kind].header.frame_id
             self._on_exposure(Exposure(stamp_s, frame_id, self._camera_info, images))
         elif len(self._waiting) > _WAITING:

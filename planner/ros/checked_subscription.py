@@ -1,4 +1,7 @@
-"""Subscriptions to what other nodes say: what is out of bounds is dropped, and this is said."""
+"""Subscriptions to what other nodes say: what is out of bounds is dropped, and this is said.
+
+Messages that are taken serialised are checked once somebody reads them, by `checked`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
 from planner.ros.guard import guard_of
@@ -54,3 +58,13 @@ def listen(
     """Subscribes; see `checked`."""
     take = checked(node, message_type, topic, callback, bounds)
     return node.create_subscription(message_type, topic, take, profile)
+
+
+def reader(node: Node, message_type: Any, topic: str) -> Callable[[bytes], Any]:
+    """A function that reads serialised messages of a topic; it returns None for one to be dropped.
+
+    Raises:
+        UnboundedFieldError: naming a field that has no bound.
+    """
+    whole = checked(node, message_type, topic, lambda message: message)
+    return lambda data: whole(deserialize_message(data, message_type))

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
 from tf2_msgs.msg import TFMessage
 
 from planner.ros import qos
+from planner.ros.checked_subscription import listen, reader
 from planner.world import topics
 from planner.world.frame_links import FrameLinks, is_ours
 from planner.world.serialized import first_stamp_of
@@ -20,10 +20,16 @@ class FrameTree(FrameLinks):
 
     def __init__(self, node: Node, on_change: Callable[[], None]) -> None:
         """Subscribes to both topics; `on_change` is called after each message on /tf."""
-        super().__init__(_links)
+        read = reader(node, TFMessage, topics.TF)
+
+        def links(data: bytes) -> Iterable[Any]:
+            message = read(data)
+            return [] if message is None else list(message.transforms)
+
+        super().__init__(links)
         self._on_change = on_change
         node.create_subscription(TFMessage, topics.TF, self._on_links, qos.TF, raw=True)
-        node.create_subscription(TFMessage, topics.TF_STATIC, self._on_static_links, qos.TF_STATIC)
+        listen(node, TFMessage, topics.TF_STATIC, self._on_static_links, qos.TF_STATIC)
 
     def _on_links(self, data: bytes) -> None:
         stamp_s = first_stamp_of(data)
@@ -33,7 +39,3 @@ class FrameTree(FrameLinks):
 
     def _on_static_links(self, message: TFMessage) -> None:
         self.add_static(message.transforms)
-
-
-def _links(data: bytes) -> Iterable[Any]:
-    return list(deserialize_message(data, TFMessage).transforms)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 from planner_msgs.msg import Heartbeat
@@ -22,6 +23,7 @@ from rclpy.qos import qos_policy_name_from_kind
 from rclpy.subscription import Subscription
 
 from planner.ros import qos
+from planner.ros.checked_subscription import checked
 from planner.ros.conversions import time_message
 from planner.ros.message_bounds import bounds_of
 from planner.world import topics
@@ -130,6 +132,9 @@ class HeartbeatRelay:
         """Forwards messages from `skill_topic` to `safety_topic` unchanged."""
         self._node = node
         self._publisher = node.create_publisher(Heartbeat, safety_topic(agent), qos.HEARTBEAT)
+        self._relay = checked(
+            node, Heartbeat, skill_topic(agent), partial(_publish, self._publisher)
+        )
         self._subscription = node.create_subscription(
             Heartbeat,
             skill_topic(agent),
@@ -152,9 +157,6 @@ class HeartbeatRelay:
         """
         while (message := _taken(self._subscription)) is not None:
             self._relay(message)
-
-    def _relay(self, message: Heartbeat) -> None:
-        _publish(self._publisher, message)
 
 
 class HeartbeatSubscription:

@@ -19,8 +19,8 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 
 from planner.ros import qos
+from planner.ros.checked_subscription import checked
 from planner.ros.conversions import time_message
-from planner.ros.message_bounds import bounds_of
 from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
 from planner.world.memory_wire import stamp_seconds
@@ -88,18 +88,15 @@ class LockstepSubscriber:
     def __init__(
         self, node: Node, channel: LockstepChannel, on_message: Callable[[str, float], None]
     ) -> None:
-        bounds = bounds_of(Header, "/lockstep")
-
         def receive(message: Header) -> None:
-            problem = bounds.problem(message, 0.0)
-            if problem:
-                node.get_logger().warning(f"/{channel.value} is ignored: {problem}", once=True)
-                return
             forever = message.stamp.sec == _LATEST.sec
             on_message(message.frame_id, math.inf if forever else stamp_seconds(message.stamp))
 
-        self._node, self._topic, self._receive = node, channel.value, receive
-        self._subscription = node.create_subscription(Header, channel.value, receive, qos.EVENTS)
+        self._node, self._topic = node, channel.value
+        self._receive = checked(node, Header, channel.value, receive, "/lockstep")
+        self._subscription = node.create_subscription(
+            Header, channel.value, self._receive, qos.EVENTS
+        )
 
     def take(self) -> None:
         """Handles all messages that have arrived, ahead of the executor.

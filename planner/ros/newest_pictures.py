@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Image
 
 from planner.models.picture import Picture
 from planner.ros import images, qos
+from planner.ros.checked_subscription import reader
 from planner.world import topics
 from planner.world.observation import RgbImage
 
@@ -23,6 +23,7 @@ class NewestPictures:
         """Takes the node that subscribes."""
         self._node = node
         self._messages: dict[str, bytes] = {}
+        self._read = reader(node, Image, topics.colour_image(_CAMERA))
         self._subscriptions: dict[str, Any] = {}
 
     def add(self, agent: str) -> None:
@@ -56,4 +57,5 @@ class NewestPictures:
         message = self._messages.get(agent)
         if message is None:
             return None
-        return images.rgb_array(deserialize_message(message, Image))
+        picture = self._read(message)
+        return None if picture is None else images.rgb_array(picture)

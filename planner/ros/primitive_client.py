@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
@@ -13,9 +14,11 @@ from rclpy.node import Node
 
 from planner.ros.action_peers import ActionPeers, accept_timeout_s
 from planner.ros.body_senses import BodySenses
+from planner.ros.checked_subscription import checked
 from planner.ros.conversions import pose_record
 from planner.ros.goal_answers import why_no_result
 from planner.ros.matched_client import MatchedClient
+from planner.ros.message_bounds import bounds_of
 from planner.ros.presence import Peers
 from planner.ros.primitive_messages import goal_message, result_record
 from planner.world import topics
@@ -84,10 +87,10 @@ class PrimitiveClient:
         self._located = located
         self._wake = wake
         self._announce = announce
-        name = topics.of_agent(agent, topics.PRIMITIVE)
+        self._name = topics.of_agent(agent, topics.PRIMITIVE)
         # Anew while a goal still waits.
-        self._client = MatchedClient(node, ExecutePrimitive, name, WAIT_FOR_BRIDGE_S / 2)
-        self._ends = ActionPeers(node, topics.of_agent(agent, topics.PRIMITIVE))
+        self._client = MatchedClient(node, ExecutePrimitive, self._name, WAIT_FOR_BRIDGE_S / 2)
+        self._ends = ActionPeers(node, self._name)
         self._senses = BodySenses(node, agent, capabilities.cameras)
         self._tasks: dict[int, _Task] = {}
         self._next = 0
@@ -170,8 +173,10 @@ class PrimitiveClient:
         task.servers = self._ends.servers()
         self._announce()
 
+        note = checked(self._node, ExecutePrimitive.Feedback, self._name, partial(self._note, task))
+
         def feedback(message: Any) -> None:
-            self._note(task, message.feedback)
+            note(message.feedback)
 
         future = self._client.send(goal_message(task.primitive), feedback_callback=feedback)
         future.add_done_callback(lambda done: self._accepted(task, done.result()))
@@ -190,10 +195,14 @@ class PrimitiveClient:
         reason = why_no_result(answer)
         if reason:
             self._finish(task, _fault(f"the bridge gave no result: {reason}"))
-        else:
-            if answer.result.pose.header.frame_id:
-                self._move(answer.result.pose)
-            self._finish(task, result_record(answer.result))
+            return
+        problem = bounds_of(ExecutePrimitive.Result).problem(answer.result, 0.0)
+        if problem:
+            self._finish(task, _fault(f"the bridge's result is out of bounds: {problem}"))
+            return
+        if answer.result.pose.header.frame_id:
+            self._move(answer.result.pose)
+        self._finish(task, result_record(answer.result))
 
     def _finish(self, task: _Task, result: PrimitiveResult) -> None:
         if task.result is None:

@@ -13,6 +13,7 @@ from rclpy.node import Node
 from planner.ros.action_peers import ActionPeers, accept_timeout_s
 from planner.ros.goal_answers import why_no_result
 from planner.ros.matched_client import MatchedClient
+from planner.ros.message_bounds import bounds_of
 from planner.ros.presence import Peers
 from planner.world import topics
 from planner.world.memory_wire import result_record
@@ -146,6 +147,10 @@ class SkillClient:
         reason = why_no_result(answer)
         if reason:
             text = f"The skills gave no result: {reason}."
+            self._end(pending, _failure(SkillCode.BACKEND_FAULT, text))
+            return
+        if problem := bounds_of(ExecuteSkill.Result).problem(answer.result, 0.0):
+            text = f"The skills' result is out of bounds: {problem}."
             self._end(pending, _failure(SkillCode.BACKEND_FAULT, text))
             return
         try:

@@ -9,7 +9,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from planner.ros import qos
-from planner.ros.message_bounds import bounds_of
+from planner.ros.checked_subscription import listen
 from planner.world import topics
 
 _BOUNDS = f"/{topics.SAYS}"
@@ -29,15 +29,11 @@ class TeamTalk:
             return
 
         def take(message: String) -> None:
-            problem = bounds_of(String, _BOUNDS).problem(message, 0.0)
-            if problem:
-                self._node.get_logger().warning(f"/{topic} is not read: {problem}")
-            else:
-                self._on_message(agent, message.data)
+            self._on_message(agent, message.data)
 
         topic = topics.of_agent(agent, topics.SAYS)
         self._publishers[agent] = self._node.create_publisher(String, topic, qos.EVENTS)
-        self._node.create_subscription(String, topic, take, qos.EVENTS)
+        listen(self._node, String, topic, take, qos.EVENTS, _BOUNDS)
 
     def say(self, agent: str, text: str) -> None:
         """Publishes what an agent says, in the executor's thread."""

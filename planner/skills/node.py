@@ -107,7 +107,7 @@ class SkillExecutorNode(ManagedNode):
         self._pictures = NewestPictures(self)
         self._floor: FloorMap | None = None
         if self._builds_map:
-            self.create_subscription(OccupancyGrid, topics.MAP, self._on_map, qos.LATCHED)
+            listen(self, OccupancyGrid, topics.MAP, self._on_map, qos.LATCHED)
         self._logged: set[str] = set()
         self._now_s = self._graph_s = 0.0
         self._lockstep = LockstepPublisher(self, LockstepChannel.SKILLS, Counter())

@@ -72,7 +72,8 @@ class TourNode(Node):
             self._on_odometry,
             qos.STATE_INPUT,
         )
-        self.create_subscription(
+        listen(
+            self,
             Image,
             topics.of_agent(AGENT, topics.colour_image("hand")),
             self._on_picture,

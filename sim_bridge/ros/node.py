@@ -34,6 +34,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planner.ros import qos
+from planner.ros.checked_subscription import listen
 from planner.ros.conversions import point_m, pose_message, pose_record
 from planner.ros.robot_camera import CameraSource
 from planner.world.errors import PlannerError
@@ -95,12 +96,13 @@ class RosPort(RobotEar):
 
     def _subscribe(self) -> None:
         super()._subscribe()
-        options, listen = self.options, self._node.create_subscription
-        listen(String, options.description, self._on_description, qos.LATCHED)
+        options, node = self.options, self._node
+        text = "/robot_description"
+        listen(node, String, options.description, self._on_description, qos.LATCHED, text)
         if options.navigation.map:
-            listen(OccupancyGrid, options.navigation.map, self._on_map, qos.LATCHED)
+            listen(node, OccupancyGrid, options.navigation.map, self._on_map, qos.LATCHED)
         if options.battery is not None:
-            listen(BatteryState, options.battery.topic, self._on_battery, qos.STATE_INPUT)
+            listen(node, BatteryState, options.battery.topic, self._on_battery, qos.STATE_INPUT)
         self._make_clients()
         self._node.create_timer(1.0 / ZERO_HZ, self._send_zero)
         self._node.create_timer(1.0 / LOOK_HZ, self._look_for_servers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -59,6 +60,16 @@ def test_without_a_pose_in_the_result_that_of_the_feedback_stays(client: Client)
     made = primitives(client)
     handle = made.start(Primitive("look"))
     assert client.wait(lambda: made.poll(handle).result, "the end").succeeded
+    assert made.base() in (None, Pose.planar(0.0, 0.0))
+
+
+def test_a_result_out_of_bounds_is_a_fault_and_no_place(client: Client) -> None:
+    nowhere = stamped_pose(ENDED_S, "map", Pose((math.nan, 1e18, 0.0)))
+    made = primitives(client, pose=nowhere)
+    handle = made.start(Primitive("look"))
+    result = client.wait(lambda: made.poll(handle).result, "the end")
+    assert result.code is PrimitiveCode.BACKEND_FAULT
+    assert "out of bounds: pose.pose.position.x: not a number" in result.text
     assert made.base() in (None, Pose.planar(0.0, 0.0))
 
 

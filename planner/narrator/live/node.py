@@ -14,14 +14,13 @@ from planner_msgs.msg import (
 )
 from pydantic import JsonValue
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
 
 from planner.evaluation.as_understood import read_understood
 from planner.grounding.wording import request_words
 from planner.narrator import story
 from planner.narrator.story import Event, Kind
 from planner.ros import qos
-from planner.ros.checked_subscription import checked, listen
+from planner.ros.checked_subscription import listen, reader
 from planner.world import topics
 from planner.world.instruct import InstructState
 from planner.world.memory_wire import stamp_seconds
@@ -44,7 +43,7 @@ class StorySubscriber:
         self._calls: dict[str, str] = {}
         self._plan = ""
         listen(node, MemoryUpdate, topics.MEMORY_UPDATES, self._on_memory, qos.EVENTS)
-        self._take_graph = checked(node, WorldGraph, topics.WORLD_GRAPH, self._locate)
+        self._read_graph = reader(node, WorldGraph, topics.WORLD_GRAPH)
         node.create_subscription(
             WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.STATE_INPUT, raw=True
         )
@@ -94,9 +93,9 @@ class StorySubscriber:
         """Reports where new objects are; graphs are frequent and parsed only for that."""
         if not self._found:
             return
-        self._take_graph(deserialize_message(data, WorldGraph))
-
-    def _locate(self, message: WorldGraph) -> None:
+        message = self._read_graph(data)
+        if message is None:
+            return
         nodes = graph_record(message).nodes
         known = {name: stamp_s for name, stamp_s in self._found.items() if name in nodes}
         sights = [story.Sighting.of(nodes[name], nodes) for name in known]
