@@ -232,9 +232,10 @@ def after(
             return run.fail(f"{spec.name} cannot run as configured")
         if event.returncode == EXIT_FAILED and spec.ends_run:
             return run.fail(f"{spec.name} ended without success")
-        if event.returncode != 0 and not spec.respawn:
+        died = event.returncode != 0
+        if died and not (spec.respawn or spec.passive):
             return run.fail(f"{spec.name} died, status {event.returncode}")
-        if spec.respawn:
+        if spec.respawn or died:
             # Not `respawn` of the launch system, which starts it with the same parameters.
             return [TimerAction(period=run.pause_s(spec), actions=[action(restarted(spec), run)])]
         return run.finish(f"{spec.name} is done") if spec.ends_run else []

@@ -47,7 +47,7 @@ class NodeSpec:
             one ends the run.
         ends_run: the whole run ends when this node ends well.
         stops_last: stopped after all others, under `planner up`.
-        passive: it watches, and the robots work without it: it is restarted however often it dies.
+        passive: the robots work without it: it is restarted however often it dies.
     """
 
     name: str
@@ -297,6 +297,7 @@ def _narrator(args: Arguments) -> tuple[NodeSpec, ...]:
             parameters=parameters,
             respawn=False,
             ends_run=True,
+            passive=True,
         ),
     )
 

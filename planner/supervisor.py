@@ -48,7 +48,7 @@ class Command:
         warm: whether it is a Python program of ours, started as a fork; see `planner.warm_start`.
         stops_last: whether it is stopped only after all others have ended, such as a recorder.
         passive: whether the others do their work without it: however often it dies, it is restarted
-            and the others go on.
+            and the others go on, whether or not it has `respawn`.
     """
 
     name: str
@@ -330,7 +330,7 @@ class Supervisor:
             # It ended by itself with a failure: a task not done, a house not fully visited.
             self._log(f"{name} ended without success; stopping everything")
             self._begin_stop(EXIT_FAILED)
-        elif not child.command.respawn:
+        elif not child.command.respawn and not child.command.passive:
             self._log(f"{name} died, {how}; stopping everything")
             self._begin_stop(EXIT_FAILED)
         else:

@@ -77,7 +77,7 @@ def test_each_node_gets_its_identity_where_keys_are_used(
         ("bridge", 1, "TimerAction"),  # it is started again
         ("narrator", 0, "Shutdown"),
         ("narrator", 1, "narrator ended without success"),
-        ("narrator", 3, "narrator died, status 3"),
+        ("narrator", 3, "TimerAction"),
     ],
 )
 def test_the_end_of_a_node_is_the_end_of_the_run_where_up_would_end_it(

@@ -174,8 +174,9 @@ def test_a_memory_without_a_recording_has_a_store_of_this_run() -> None:
 
 def test_only_nodes_that_the_robots_do_not_need_are_passive() -> None:
     given = {"episode": "e1", "planner": "expert", "record": "/tmp/run", "console": "true"}
-    specs = node_list(Arguments.from_text(given))
-    assert {spec.name for spec in specs if spec.passive} == {"recorder", "evaluator", "console"}
+    specs = node_list(Arguments.from_text({**given, "narrate": "true"}))
+    passive = {"recorder", "evaluator", "console", "narrator"}
+    assert {spec.name for spec in specs if spec.passive} == passive
     assert {"bridge", "memory", "skill_executor", "task_planner"} <= {spec.name for spec in specs}
 
 

@@ -194,6 +194,24 @@ def test_a_passive_node_that_dies_again_and_again_never_ends_the_others() -> Non
     assert len([line for line in run.lines if "bridge started" in line]) == 1
 
 
+def test_a_passive_task_that_dies_is_tried_again_and_its_end_is_that_of_the_run(
+    tmp_path: Path,
+) -> None:
+    count = tmp_path / "count"
+    tried = f"""
+import os, pathlib
+count = pathlib.Path({str(count)!r})
+count.write_text((count.read_text() if count.exists() else "") + "x")
+if count.read_text() == "x":
+    os.kill(os.getpid(), 9)
+"""
+    narrator = {"name": "narrator", "code": tried, "passive": True, "respawn": False}
+    with supervised({"name": "bridge", "code": WAITS}, {**narrator, "ends_run": True}) as run:
+        run.until("narrator died, killed by SIGKILL; restart 1 in 0.01 s, the others go on")
+        assert run.end() == 0
+    assert any("narrator is done" in line for line in run.lines)
+
+
 def test_pauses_grow_to_their_bound_and_no_further() -> None:
     policy = RestartPolicy()
     assert [policy.delay_s(count) for count in (0, 1, 4, 9)] == [0.5, 1.0, 8.0, 8.0]
