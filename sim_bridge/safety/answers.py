@@ -44,10 +44,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Callbacks to the gate: start or end a primitive, keep a receipt."""
+    """Callbacks to the gate: start a primitive (why it was refused) or end it, keep a receipt."""
 
     entry: Callable[[Handle], Entry]
-    launch: Callable[[Entry], None]
+    launch: Callable[[Entry], str]
     finish: Callable[[Entry, PrimitiveResult], None]
     note: Note
 
@@ -156,7 +156,9 @@ class Answers:
             return Outcome(False, refusal.text)
         guard.approved = question.handle
         why_not = guard.approvals.agree(entry.primitive, remember=remember)
-        self._effects.launch(entry)
+        refused = self._effects.launch(entry)
+        if refused:
+            return Outcome(False, f"{entry.primitive.name} was approved and refused: {refused}")
         told = f"{entry.primitive.name} was approved{' at another place' if target_m else ''}"
         if why_not:
             return Outcome(True, f"{told}; its kind is not remembered: {why_not}")

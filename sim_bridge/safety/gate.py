@@ -96,7 +96,9 @@ class SafetyGate:
         self.answers = Answers(
             backend, self.questions, self._verdicts, lambda: self._guards, effects
         )
-        self._orders = OrderExecutor(self._robot, self.stop, self._note, self.answers.begin_claim)
+        self._orders = OrderExecutor(
+            self._robot, self.stop, self._note, self.answers.begin_claim, self._concern
+        )
         self._closed = False
         self._local_sequence = 0
 
@@ -349,9 +351,8 @@ class SafetyGate:
         return guard.current is not None and not self.poll(guard.current).done
 
     def _watch(self, agent: str, guard: Guard) -> None:
-        now_s = self.now_s()
         self._clear(agent, guard)
-        guard.concerns = guard.watch.look(self.health(agent), now_s) if self._robot else []
+        self._concern(agent, guard)
         if self._robot is not None:
             self._follow_robot(agent, guard)
         self.answers.expire(agent)
@@ -363,6 +364,12 @@ class SafetyGate:
                 self._hold(agent, guard, held=self._verdicts.pauses(guard))
         self._clear(agent, guard)
         self._rest(agent, guard)
+
+    def _concern(self, agent: str, guard: Guard) -> Concern | None:
+        """Looks at the robot's health; the first reason why it may not move, None if it may."""
+        found = guard.watch.look(self.health(agent), self.now_s()) if self._robot else []
+        guard.concerns = found
+        return guard.blocking
 
     def _follow_robot(self, agent: str, guard: Guard) -> None:
         """Takes claim, power and posture from the robot's own report."""
@@ -505,23 +512,26 @@ class SafetyGate:
 
     # Ends and receipts
 
-    def _launch(self, entry: Entry) -> None:
+    def _launch(self, entry: Entry) -> str:
+        """Starts a primitive; why the backend refused it, empty if it did not."""
         guard = self._guards[entry.agent]
         if self._robot is not None and self._verdicts.pauses(guard):
             # Its executive has just fallen silent: it starts paused.
             guard.held = True
             self._robot.pause(entry.agent)
         entry.inner = self.backend.start(entry.agent, entry.primitive)
-        if not self._note_refusal(entry):
+        why = self._note_refusal(entry)
+        if not why:
             self._note(entry.agent, entry.primitive.name, True, "allowed", None)
+        return why
 
-    def _note_refusal(self, entry: Entry) -> bool:
-        """Whether the backend refused to start; keeps a receipt then."""
+    def _note_refusal(self, entry: Entry) -> str:
+        """Why the backend refused to start, empty if it did not; keeps a receipt."""
         result = None if entry.inner is None else self.backend.poll(entry.inner).result
         if result is None or result.succeeded:
-            return False
+            return ""
         self.refused(entry.agent, entry.name, result.text)
-        return True
+        return result.text
 
     def _finish(self, entry: Entry, result: PrimitiveResult) -> None:
         self._finish_status(entry, result)

@@ -10,9 +10,12 @@ from sim_bridge.safety.guard import Guard
 from sim_bridge.safety.health import CLEARABLE_CAUSE, Supervised
 from sim_bridge.safety.orders import HOLDS_IN_ANY_CASE, Order, meanwhile
 from sim_bridge.safety.rules import Rule
+from sim_bridge.safety.watch import Concern
 
 # Keeps a receipt: agent, command, whether it was done, the reason, the rule.
 Note = Callable[[str, str, bool, str, Rule | None], None]
+# After these a person expects the agent to be a step nearer to moving.
+_ENABLES = frozenset({Command.POWER_ON, Command.STAND})
 
 
 class OrderExecutor:
@@ -24,6 +27,7 @@ class OrderExecutor:
         stop: Callable[[str], None],
         note: Note,
         on_claim: Callable[[str], None],
+        concern: Callable[[str, Guard], Concern | None],
     ) -> None:
         """Commands to `robot`.
 
@@ -32,8 +36,10 @@ class OrderExecutor:
             stop: ends an agent's motion.
             note: keeps a receipt.
             on_claim: called when an agent is claimed or released.
+            concern: the rules' first reason why an agent may not move now, None if it may.
         """
         self._robot, self._stop, self._note, self._on_claim = robot, stop, note, on_claim
+        self._concern = concern
 
     def carry_out(self, agent: str, guard: Guard, command: Command) -> Outcome:
         """Carries a command out and waits for its end."""
@@ -94,8 +100,6 @@ class OrderExecutor:
     def _conclude(self, agent: str, guard: Guard, order: Order, done: Outcome) -> None:
         """Records the end of a command."""
         guard.order, command = None, order.command
-        message = order.agreed.message if done.success else done.message
-        order.outcome = Outcome(done.success, message, order.agreed.stops)
         if done.success:
             guard.control.apply(command)
             if command is Command.CLAIM:
@@ -106,7 +110,15 @@ class OrderExecutor:
                 guard.rested.clear()
                 guard.attendance.hand_over()
                 guard.sent_home = False
+        message = self._told(agent, guard, order) if done.success else done.message
+        order.outcome = Outcome(done.success, message, order.agreed.stops)
         self._note(agent, command, done.success, message, order.rule)
+
+    def _told(self, agent: str, guard: Guard, order: Order) -> str:
+        """What was done, and what forbids motion all the same."""
+        wrong = self._concern(agent, guard) if order.command in _ENABLES else None
+        said = order.agreed.message
+        return said if wrong is None else f"{said}, but it may not move: {wrong.text}"
 
     def _clear_faults(self, agent: str) -> None:
         if self._robot is not None:

@@ -132,7 +132,7 @@ class Supervision:
         """Reads the lease's owner and, if the bridge is `well`, retains lease and policy."""
         self._retained_s = self.link.now_s()
         self.attempt(self._read_lease)
-        if well and self.link.lease is not None and self.lease() is Lease.OURS:
+        if well and self.link.lease is not None and self._is_ours():
             self.attempt(self.link.retain)
 
     def tidy(self) -> None:
@@ -293,7 +293,7 @@ class Supervision:
                 if not sat.success and (gentle or self.state.standing):
                     return _no_stop(sat) if gentle else _still_up(sat)
         actions: Mapping[Command, tuple[Callable[[], object], str, Check]] = {
-            Command.CLAIM: (self._claim, "claimed", lambda: True),
+            Command.CLAIM: (self._claim, "claimed", self._is_ours),
             Command.RELEASE: (self._release, "released", lambda: True),
             Command.POWER_ON: (lambda: link.power(on=True), "motors on", self._is_on),
             Command.POWER_OFF: (lambda: link.power(on=False), "motors off", self._is_off),
@@ -327,6 +327,9 @@ class Supervision:
             return Outcome(True, "released")
         return (yield from self._done(lambda: None, "motors cut", self._is_off, within_s))
 
+    def _is_ours(self) -> bool:
+        return self.lease() is Lease.OURS
+
     def _is_on(self) -> bool:
         return self.state.powered
 
@@ -339,11 +342,14 @@ class Supervision:
         Raises:
             PlannerError: if the robot rejects the map; the lease is returned then.
         """
-        if self.link.lease is None or self.lease() is not Lease.OURS:
+        if self.link.lease is None or not self._is_ours():
             self._begin(self.link.claim)
         else:
             # A release may have failed half way: restore the policy (rule 3).
             self.link.retain()
+            self.localisation.forget_the_way()
+            self.attempt(lambda: self.localisation.update(self.state.odometry))
+            self._accept_clock()
 
     def _release(self) -> None:
         self.link.release()
@@ -361,19 +367,25 @@ class Supervision:
                 self.link.release()
                 raise
             self.localisation.update(self.state.odometry)
-        self._clock_jumped = False
+        self._accept_clock()
+
+    def _accept_clock(self) -> None:
+        """Takes the robot's time for granted after a jump, once the clocks were compared."""
+        if self._clock_jumped:
+            self.link.synchronize_again()
+            self._skew_s, self._clock_jumped = self.link.skew_s, False
 
     def halt(self, answer_s: float | None = None) -> None:
         """Stops every motion, if the robot is ours and powered."""
         if self._state is not None and not self._state.powered:
             return
-        if self.link.lease is not None and self.lease() is Lease.OURS:
+        if self.link.lease is not None and self._is_ours():
             self.link.halt(answer_s)
 
     def take_lease(self) -> Outcome:
         """Takes the lease by force, for a person who was shown its owner."""
         take = partial(self._begin, self.link.take)
-        steps = self._done(take, "the lease was taken", lambda: True, POSTURE_TIMEOUT_S)
+        steps = self._done(take, "the lease was taken", self._is_ours, POSTURE_TIMEOUT_S)
         return self._wait_for(steps)
 
     def stow(self, within_s: float) -> Outcome:

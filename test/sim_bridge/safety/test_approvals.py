@@ -52,6 +52,16 @@ def test_rule_14_hands_wait_for_the_operator() -> None:
     assert gate.asked(ROBOT) is None
 
 
+def test_rule_14_an_approval_of_what_the_robot_refuses_is_no_success() -> None:
+    gate, robot = made(options())
+    pick = gate.start(ROBOT, CUP)
+    # Something else moves it meanwhile.
+    robot.start(ROBOT, WALK)
+    outcome = reply(gate)
+    assert (outcome.success, outcome.message) == (False, "pick was approved and refused: busy")
+    assert result(gate, pick).code is PrimitiveCode.BUSY
+
+
 def test_rule_14_the_first_grasp_of_a_class_is_approved_and_no_further_one() -> None:
     cup, bowl = CUP, replace(PICK, thing_class="bowl")
     gate, _ = made(options())

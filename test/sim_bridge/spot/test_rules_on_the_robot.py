@@ -368,6 +368,40 @@ def test_a_dropped_token_a_reboot_and_a_clock_that_jumps_are_survived(opened: Op
     gate.close()
 
 
+def test_a_clock_that_jumps_under_a_claimed_robot_is_settled_by_claiming_it_again(
+    opened: Opened,
+) -> None:
+    """What the message says helps; until then the answers say that it may not move, and why."""
+    gate, backend = guarded(opened)
+    trouble(backend, TroubleKind.CLOCK_SKEW, value=20.0)
+    for _ in range(round(1.0 / TICK_S)):
+        gate.step(TICK_S)
+    (told,) = gate.obstacles(ROBOT)
+    assert "claim it again" in told
+    for command in (Command.POWER_ON, Command.STAND):
+        outcome = gate.command(ROBOT, command)
+        assert outcome.success
+        assert outcome.message.endswith(f"but it may not move: {told}"), outcome.message
+    assert gate.command(ROBOT, Command.CLAIM).success
+    assert gate.command(ROBOT, Command.STAND).message == "standing"
+    gate.step(TICK_S)
+    assert gate.obstacles(ROBOT) == ()
+    walk = gate.start(ROBOT, Primitive(PrimitiveName.NAVIGATE, opened_corner(opened)))
+    assert finish(gate, walk).succeeded
+    gate.close()
+
+
+def test_a_claim_succeeds_when_the_robot_lists_it_and_not_before(opened: Opened) -> None:
+    gate, backend = guarded(opened)
+    assert gate.command(ROBOT, Command.RELEASE).success
+    gate.step(TICK_S)
+    trouble(backend, TroubleKind.FAIL, method="ListLeases", count=2)
+    assert gate.command(ROBOT, Command.CLAIM).success
+    gate.step(TICK_S)
+    assert gate.control(ROBOT).claimed
+    gate.close()
+
+
 @pytest.mark.parametrize("skill", ["walk", "arm", "pick"])
 def test_a_tablet_that_takes_over_in_any_skill_ends_it(opened: Opened, skill: str) -> None:
     """SPOT-F6.4: LEASE_LOST within 0.6 s, no command, take or acquire after it (rule 6)."""
