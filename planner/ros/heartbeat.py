@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 from collections.abc import Callable, Collection
@@ -131,10 +132,10 @@ class HeartbeatRelay:
     def __init__(self, node: Node, agent: str) -> None:
         """Forwards messages from `skill_topic` to `safety_topic` unchanged."""
         self._node = node
+        # When an executive was last heard, on the monotonic clock; a goodbye ends that.
+        self.heard_s = -math.inf
         self._publisher = node.create_publisher(Heartbeat, safety_topic(agent), qos.HEARTBEAT)
-        self._relay = checked(
-            node, Heartbeat, skill_topic(agent), partial(_publish, self._publisher)
-        )
+        self._relay = checked(node, Heartbeat, skill_topic(agent), self._pass_on)
         self._subscription = node.create_subscription(
             Heartbeat,
             skill_topic(agent),
@@ -157,6 +158,10 @@ class HeartbeatRelay:
         """
         while (message := _taken(self._subscription)) is not None:
             self._relay(message)
+
+    def _pass_on(self, message: Heartbeat) -> None:
+        self.heard_s = -math.inf if message.leaving else time.monotonic()
+        _publish(self._publisher, message)
 
 
 class HeartbeatSubscription:

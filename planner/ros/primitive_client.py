@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -29,6 +29,7 @@ from planner.world.primitive import (
     Capabilities,
     Primitive,
     PrimitiveCode,
+    PrimitiveName,
     PrimitiveResult,
     PrimitiveStatus,
 )
@@ -39,13 +40,45 @@ CANCEL_TIMEOUT_S = 5.0
 _CHECK_PERIOD_S = 0.2
 # A pose this much older than the newest one is of a world that was restarted.
 _RESTARTED_S = 5.0
+# The safety rules by which a bridge ends or refuses what the link keeps from a robot: an executive
+# that is not heard, and a robot that does not answer (docs/safety.md).
+_LINK_LOST, _EXECUTIVE_LOST = 7, 8
+# Wall seconds between two requests while the link is down.
+_AGAIN_S = 0.5
+# A request that was under way for longer was not refused: what ends it is another outage.
+_UNDER_WAY_S = 1.0
+# What a request that is repeated finds if the first one had its effect before it was interrupted.
+_HAPPENED: dict[str, PrimitiveCode] = {
+    PrimitiveName.PICK: PrimitiveCode.HAND_FULL,
+    PrimitiveName.PLACE: PrimitiveCode.HAND_EMPTY,
+}
 
 Located = Callable[[], tuple[Pose, float] | None]
 
 
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long primitives wait for a link that is down; they are requested again once it is back.
+
+    Attributes:
+        budget_s: of one outage, wall seconds; after it the primitive fails.
+        heard_s: when an executive was last heard, on the monotonic clock. A robot that none attends
+            is not waited for: only a person can change that.
+    """
+
+    budget_s: float
+    heard_s: Callable[[], float]
+
+
 @dataclass(slots=True)
 class _Task:
-    """A requested primitive; times are on the monotonic wall clock."""
+    """A requested primitive; times are on the monotonic wall clock.
+
+    Attributes:
+        lost_s: when the present or the last outage was noticed.
+        again_s: not requested again before.
+        begun, interrupted: whether the body has moved for it, and whether an outage ended that.
+    """
 
     primitive: Primitive
     began_s: float
@@ -57,6 +90,10 @@ class _Task:
     phase: str = "waiting for the bridge"
     progress: float = 0.0
     result: PrimitiveResult | None = None
+    lost_s: float | None = None
+    again_s: float = 0.0
+    begun: bool = False
+    interrupted: bool = False
 
 
 class PrimitiveClient:
@@ -70,6 +107,7 @@ class PrimitiveClient:
         located: Located,
         wake: Callable[[], None],
         announce: Callable[[], None] = lambda: None,
+        patience: Patience | None = None,
     ) -> None:
         """Connects.
 
@@ -80,13 +118,14 @@ class PrimitiveClient:
             located: where the memory last saw the agent and when, or None.
             wake: called when a primitive has ended.
             announce: called before each goal, to tell the bridge that the agent is attended.
+            patience: with the link; None = a primitive that it interrupts fails at once.
         """
         self._node = node
         self._agent = agent
         self._capabilities = capabilities
         self._located = located
         self._wake = wake
-        self._announce = announce
+        self._announce, self._patience = announce, patience
         self._name = topics.of_agent(agent, topics.PRIMITIVE)
         # Anew while a goal still waits.
         self._client = MatchedClient(node, ExecutePrimitive, self._name, WAIT_FOR_BRIDGE_S / 2)
@@ -205,12 +244,34 @@ class PrimitiveClient:
         self._finish(task, result_record(answer.result))
 
     def _finish(self, task: _Task, result: PrimitiveResult) -> None:
-        if task.result is None:
-            task.result = result
+        if task.result is None and not self._waits(task, result):
+            task.result = _despite_outage(task, result)
             self._wake()
 
+    def _waits(self, task: _Task, result: PrimitiveResult) -> bool:
+        """Whether the link has ended a primitive that is requested again when it is back."""
+        patience, wall_s = self._patience, time.monotonic()
+        if patience is None or task.cancel_s is not None:
+            return False
+        attended = wall_s - patience.heard_s() <= patience.budget_s
+        if result.rule != _LINK_LOST and not (result.rule == _EXECUTIVE_LOST and attended):
+            return False
+        if task.lost_s is None or wall_s - task.sent_s > _UNDER_WAY_S:
+            task.lost_s = wall_s
+            self._node.get_logger().warning(
+                f"{self._agent}: {task.primitive.name}: {result.text}; it goes on if that ends "
+                f"within {patience.budget_s:g} s"
+            )
+        if wall_s - task.lost_s >= patience.budget_s:
+            return False
+        task.interrupted = task.interrupted or task.begun
+        task.sent, task.handle, task.servers = False, None, None
+        task.began_s = task.again_s = wall_s + _AGAIN_S
+        task.phase = f"waiting for the link: {result.text}"
+        return True
+
     def _note(self, task: _Task, feedback: ExecutePrimitive.Feedback) -> None:
-        task.phase, task.progress = feedback.phase, float(feedback.progress)
+        task.phase, task.progress, task.begun = feedback.phase, float(feedback.progress), True
         self._move(feedback.pose)
 
     def _move(self, pose: PoseStamped) -> None:
@@ -224,6 +285,8 @@ class PrimitiveClient:
         """Ends a primitive if its bridge is missing, lost, or does not answer."""
         wall_s = time.monotonic()
         if not task.sent:
+            if wall_s < task.again_s:
+                return
             self._send(task)
             if not task.sent and wall_s - task.began_s > WAIT_FOR_BRIDGE_S:
                 task.result = _fault(f"no bridge answers for {self._agent}")
@@ -242,6 +305,14 @@ class PrimitiveClient:
                 task.handle.cancel_goal_async()
             if reason:
                 task.result = _fault(reason)
+
+
+def _despite_outage(task: _Task, result: PrimitiveResult) -> PrimitiveResult:
+    """The result, seen with what the primitive had done when the link was lost."""
+    if not (task.interrupted and _HAPPENED.get(task.primitive.name) is result.code):
+        return result
+    text = f"{task.primitive.name}: done while the link was lost"
+    return replace(result, code=PrimitiveCode.SUCCESS, text=text, rule=0)
 
 
 def _fault(text: str) -> PrimitiveResult:

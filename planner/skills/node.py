@@ -23,7 +23,7 @@ from planner.ros.map_parameter import builds_map
 from planner.ros.model_trace import ModelTrace
 from planner.ros.newest_pictures import NewestPictures
 from planner.ros.part_options import declare_options
-from planner.ros.primitive_client import PrimitiveClient
+from planner.ros.primitive_client import Patience, PrimitiveClient
 from planner.ros.skill_messages import report_message
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.skills.executor import SkillExecutor
@@ -48,6 +48,9 @@ from planner.world.wire import graph_record
 
 # Polling while a call is running; ends of primitives are handled immediately.
 TIMER_PERIOD_S = 0.05
+# Wall seconds that a robot which cannot be reached is waited for; one whose executive is silent for
+# so long sits down (executive.sit_after_s).
+LINK_WAIT_S = 10.0
 # Wall seconds after which an agent missing from the world graph is no longer served.
 GONE_AFTER_S = 5.0
 
@@ -89,6 +92,14 @@ class SkillExecutorNode(ManagedNode):
         try:
             self._layout = self._declare_layout()
             self._options = self._declare_options()
+            self._link_wait_s = parameters.number(
+                self,
+                "link_wait",
+                LINK_WAIT_S,
+                "wall seconds that a call waits for a lost link",
+                min_value=0.0,
+                max_value=600.0,
+            )
             self._choice = self._declare_choice()
             self._find_model = self._declare_find_model()
             self._encoder = self._declare_encoder()
@@ -298,7 +309,13 @@ class SkillExecutorNode(ManagedNode):
         # Created before the actions, so that a client that finds these can send heartbeats.
         heartbeat = HeartbeatRelay(self, name)
         port = PrimitiveClient(
-            self, name, capabilities, self._located(name), self._on_timer, heartbeat.relay_pending
+            self,
+            name,
+            capabilities,
+            self._located(name),
+            self._on_timer,
+            heartbeat.relay_pending,
+            Patience(self._link_wait_s, lambda: heartbeat.heard_s),
         )
         try:
             executor = SkillExecutor(

@@ -44,6 +44,7 @@ from sim_bridge.ros.senses import Senses, check_map
 from sim_bridge.routine import Ended, Routine, Stage
 from sim_bridge.safety.health import Fault, Health, Lease, SpeedLimit
 from sim_bridge.safety.options import SafetyOptions, default_safety
+from sim_bridge.safety.rules import Rule
 
 DEFAULT_TIMEOUT_S = 180.0
 STARTING = "starting"
@@ -281,7 +282,7 @@ class RosBackend:
         if not self._end(PrimitiveCode.STOPPED, "the agent was stopped"):
             self.port.recall()
 
-    def _end(self, code: PrimitiveCode, text: str, **evidence: str) -> bool:
+    def _end(self, code: PrimitiveCode, text: str, *, rule: int = 0, **evidence: str) -> bool:
         """Ends the running primitive; False if there is none."""
         if self._current is None:
             return False
@@ -289,7 +290,7 @@ class RosBackend:
         running = self._handles[self._current]
         if running.routine is not None:
             running.routine.close()
-        self._finish(running, PrimitiveResult(code, text, evidence))
+        self._finish(running, PrimitiveResult(code, text, evidence, rule=rule))
         return True
 
     def _advance(self) -> None:
@@ -373,7 +374,8 @@ class RosBackend:
         if self._current is not None:
             phase = self._handles[self._current].status.phase
             if phase not in (STARTING, WALKING):
-                self._end(PrimitiveCode.STOPPED, "it was interrupted")
+                rule = int(Rule.EXECUTIVE_LOST)
+                self._end(PrimitiveCode.STOPPED, "it was interrupted", rule=rule)
         self.port.recall()
 
     def resume(self, agent: str) -> None:

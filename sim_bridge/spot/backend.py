@@ -155,7 +155,9 @@ class SpotBackend:
         silent_s = self.clock_s() - self.watch.good_s
         if silent_s > self.safety.link.stale_after_s:
             text = f"no answer from the robot for {silent_s:.1f} s"
-            ended = self.motion.end(PrimitiveCode.BACKEND_FAULT, text, reason="COMMS_LOST")
+            ended = self.motion.end(
+                PrimitiveCode.BACKEND_FAULT, text, rule=Rule.LINK_LOST, reason="COMMS_LOST"
+            )
             if ended and self._workers is not None:
                 self._workers.halt()
 

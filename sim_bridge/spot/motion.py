@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.world.errors import PlannerError
 from planner.world.primitive import PrimitiveCode, PrimitiveResult, PrimitiveStatus
 from sim_bridge.backend import Handle
 from sim_bridge.routine import Routine
+from sim_bridge.safety.rules import Rule
 from sim_bridge.spot.advice import LEASE_ERRORS, LINK_ERRORS, SDK_ERRORS, explain
 from sim_bridge.spot.permit import Permit, WithdrawnError
 from sim_bridge.spot.walking import PHASES
@@ -156,13 +157,15 @@ class Motion:
             end = stop.value
         except WithdrawnError:
             # A stop has ended it already; anything but a walk is ended by a pause here.
-            end, breaks_off = PrimitiveResult(PrimitiveCode.STOPPED, "it was interrupted"), True
+            text, breaks_off = "it was interrupted", True
+            end = PrimitiveResult(PrimitiveCode.STOPPED, text, rule=int(Rule.EXECUTIVE_LOST))
         except LEASE_ERRORS as error:
             why = {"reason": "LEASE_LOST"}
             end = PrimitiveResult(PrimitiveCode.NOT_ALLOWED, explain(error), why)
         except (*SDK_ERRORS, PlannerError) as error:
-            lost = {"reason": "COMMS_LOST"} if isinstance(error, LINK_ERRORS) else {}
-            end = PrimitiveResult(PrimitiveCode.BACKEND_FAULT, explain(error), lost)
+            end = PrimitiveResult(PrimitiveCode.BACKEND_FAULT, explain(error))
+            if isinstance(error, LINK_ERRORS):
+                end = replace(end, evidence={"reason": "COMMS_LOST"}, rule=int(Rule.LINK_LOST))
             breaks_off = True
         with self._lock:
             if running.status.done:

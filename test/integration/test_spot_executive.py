@@ -1,4 +1,4 @@
-"""Rule 8 before an emulated Spot in real time: executives that hang, and one that thinks long.
+"""Rules 7 and 8 before an emulated Spot in real time: executives that hang, or think long; outages.
 
 SPOT-F6.4: the robot stands within 0.7 s of the last heartbeat. How long it takes is measured on the
 emulator's own steps; the margin allows for the delay with which this test receives heartbeats.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,6 +40,8 @@ UNHURRIED = (
 )
 # Long enough to look at a halted robot before the goal ends.
 PATIENT = f"{UNHURRIED}executive: {{stop_after_s: 6.0, sit_after_s: 60.0}}\n"
+# The shipped times of link and executive, for a machine on which calls may be late.
+WATCHFUL = "version: 1\nkeepalive: {motors_off_after_s: 300.0}\n"
 FAR = (6.0, 2.2, 0.0)
 
 
@@ -128,6 +130,38 @@ def test_a_planner_or_its_skills_that_hang_halt_the_robot_and_the_task_continues
         assert result.code == InstructionCode.DONE, planner.log + skills.log
         stack.client.wait(lambda: not stack.attended_by, "the planner's goodbye")
         assert stack.emulator.machine.posture is Posture.STANDING
+
+
+def link_stall(stack: SpotStack) -> None:
+    """The robot cannot be reached for 3 s."""
+    stack.relay.stall(3.0)
+    stack.client.idle(3.0)
+
+
+def frozen_bridge(stack: SpotStack) -> None:
+    """The bridge hangs for 2 s."""
+    with stopped(stack.bridge.process.pid):
+        stack.client.idle(2.0)
+
+
+@pytest.mark.parametrize("outage", [link_stall, frozen_bridge])
+def test_a_task_outlives_an_outage_of_its_link_and_no_call_of_it_fails(
+    outage: Callable[[SpotStack], None], small_house: House, small_episode: Episode, tmp_path: Path
+) -> None:
+    replies = ["Navigate[Object.103]\nAssigned!", "Done[]"]
+    with spot_stack(tmp_path, small_house, small_episode, WATCHFUL) as stack:
+        skills = stack.add("skill_executor")
+        planner = stack.add("task_planner", planner="react", model=script(tmp_path / "m", *replies))
+        stack.tell_graph()
+        stack.stand()
+        instructions = Instructions(stack.client)
+        handle = instructions.send("Go to the table.", agents=[ROBOT])
+        stack.until_moving()
+        outage(stack)
+        result, _ = instructions.result(handle)
+        assert result.code == InstructionCode.DONE, planner.log + skills.log
+        assert {item.key: item.value for item in result.evidence}["failed_calls"] == "0"
+        assert "it goes on if that ends" in skills.log
 
 
 class SlowModel(Model):
