@@ -6,7 +6,6 @@ import math
 import time
 import uuid
 from collections.abc import Callable, Collection
-from functools import partial
 from typing import Any
 
 from planner_msgs.msg import Heartbeat

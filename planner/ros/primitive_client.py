@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from planner_msgs.action import ExecutePrimitive
 from rclpy.node import Node
 
+from planner.ros import qos
 from planner.ros.action_peers import ActionPeers, accept_timeout_s
 from planner.ros.body_senses import BodySenses
-from planner.ros.checked_subscription import checked
+from planner.ros.checked_subscription import checked, listen
 from planner.ros.conversions import pose_record
 from planner.ros.goal_answers import why_no_result
 from planner.ros.matched_client import MatchedClient
@@ -43,6 +45,8 @@ _RESTARTED_S = 5.0
 # The safety rules by which a bridge ends or refuses what the link keeps from a robot: an executive
 # that is not heard, and a robot that does not answer (docs/safety.md).
 _LINK_LOST, _EXECUTIVE_LOST = 7, 8
+# The operator's commands that end motion (sim_bridge/control.py); also one that is waited for.
+_ENDS_MOTION = ("stop", "sit", "release", "power_off", "estop/gentle", "estop/hard")
 # Wall seconds between two requests while the link is down.
 _AGAIN_S = 0.5
 # A request that was under way for longer was not refused: what ends it is another outage.
@@ -78,6 +82,7 @@ class _Task:
         lost_s: when the present or the last outage was noticed.
         again_s: not requested again before.
         begun, interrupted: whether the body has moved for it, and whether an outage ended that.
+        stopped: whether the operator has ended the agent's motion since it was requested.
     """
 
     primitive: Primitive
@@ -94,6 +99,7 @@ class _Task:
     again_s: float = 0.0
     begun: bool = False
     interrupted: bool = False
+    stopped: bool = False
 
 
 class PrimitiveClient:
@@ -127,6 +133,10 @@ class PrimitiveClient:
         self._wake = wake
         self._announce, self._patience = announce, patience
         self._name = topics.of_agent(agent, topics.PRIMITIVE)
+        self._receipts = None
+        if patience is not None:
+            receipts = topics.of_agent(agent, topics.RECEIPTS)
+            self._receipts = listen(node, DiagnosticStatus, receipts, self._on_receipt, qos.STATE)
         # Anew while a goal still waits.
         self._client = MatchedClient(node, ExecutePrimitive, self._name, WAIT_FOR_BRIDGE_S / 2)
         self._ends = ActionPeers(node, self._name)
@@ -201,6 +211,8 @@ class PrimitiveClient:
         for handle in self._tasks:
             self.cancel(handle)
         self._senses.destroy()
+        if self._receipts is not None:
+            self._node.destroy_subscription(self._receipts)
         self._client.destroy()
 
     # Details
@@ -251,7 +263,7 @@ class PrimitiveClient:
     def _waits(self, task: _Task, result: PrimitiveResult) -> bool:
         """Whether the link has ended a primitive that is requested again when it is back."""
         patience, wall_s = self._patience, time.monotonic()
-        if patience is None or task.cancel_s is not None:
+        if patience is None or task.stopped or task.cancel_s is not None:
             return False
         attended = wall_s - patience.heard_s() <= patience.budget_s
         if result.rule != _LINK_LOST and not (result.rule == _EXECUTIVE_LOST and attended):
@@ -269,6 +281,16 @@ class PrimitiveClient:
         task.began_s = task.again_s = wall_s + _AGAIN_S
         task.phase = f"waiting for the link: {result.text}"
         return True
+
+    def _on_receipt(self, receipt: DiagnosticStatus) -> None:
+        """Whoever stops an agent that waits for its link does not want it to go on after it."""
+        if receipt.name not in {f"{self._agent}: {command}" for command in _ENDS_MOTION}:
+            return
+        for task in self._tasks.values():
+            task.stopped = True
+            if task.again_s and not task.sent and task.result is None:
+                task.result = PrimitiveResult(PrimitiveCode.STOPPED, "the agent was stopped")
+                self._wake()
 
     def _note(self, task: _Task, feedback: ExecutePrimitive.Feedback) -> None:
         task.phase, task.progress, task.begun = feedback.phase, float(feedback.progress), True

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from bridge_harness import Client
+from diagnostic_msgs.msg import DiagnosticStatus
 from planner_msgs.action import ExecutePrimitive
 from rclpy.action import ActionServer
 
@@ -174,6 +175,22 @@ def test_a_call_that_waits_for_the_link_is_canceled_at_once(client: Client) -> N
     assert ended.code is PrimitiveCode.CANCELED
     client.idle(1.0)
     assert len(made.asked_s) == 1
+
+
+def test_a_stop_of_the_operator_ends_what_waits_for_the_link(client: Client) -> None:
+    made = bridge(client, LINK_LOST)
+    receipts = client.node.create_publisher(DiagnosticStatus, "/agent_0/safety/receipts", 10)
+    client.wait(receipts.get_subscription_count, "the reader of receipts")
+    handle = made.port.start(Primitive("navigate"))
+    client.wait(lambda: "waiting for the link" in made.port.poll(handle).phase, "the outage")
+    for name in ("agent_0: navigate", "agent_1: stop"):
+        receipts.publish(DiagnosticStatus(name=name))
+    client.idle(0.1)
+    assert made.port.poll(handle).result is None
+    receipts.publish(DiagnosticStatus(name="agent_0: stop"))
+    ended = client.wait(lambda: made.port.poll(handle).result, "its end")
+    # If a request was on its way just then, the bridge's refusal of it is the last.
+    assert ended.code in (PrimitiveCode.STOPPED, LINK_LOST.code)
 
 
 @pytest.mark.parametrize(
