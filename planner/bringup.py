@@ -265,12 +265,18 @@ def _recorder(args: Arguments) -> tuple[NodeSpec, ...]:
 
 
 def _recorded(args: Arguments) -> dict[str, ParameterValue]:
+    limits: dict[str, ParameterValue] = {
+        "max_bag_mb": args.record_max_bag_mb,
+        "max_bag_s": args.record_max_bag_s,
+        "max_total_mb": args.record_max_total_mb,
+    }
     if args.record_full:
-        return {"images": "raw", "image_hz": 0.0, "exclude": ""}
+        return {"images": "raw", "image_hz": 0.0, "exclude": "", **limits}
     # One picture a second is enough for a story and takes a twentieth of the space.
     default_hz = 1.0 if args.narrate else 0.0
     image_hz = default_hz if args.record_image_hz is None else args.record_image_hz
-    return {"images": args.record_images, "image_hz": image_hz, "exclude": args.record_exclude}
+    exclude = args.record_exclude
+    return {"images": args.record_images, "image_hz": image_hz, "exclude": exclude, **limits}
 
 
 def _narrator(args: Arguments) -> tuple[NodeSpec, ...]:

@@ -52,6 +52,7 @@ def _arguments(options: Iterable[Option]) -> Iterator[Argument]:
 
 # As in planner.recorder.node: pictures that are rendered only for subscribers.
 UNRECORDED = r".*/body/(image|camera_info)"
+RECORD_LIMITS = ("record_max_bag_mb", "record_max_bag_s", "record_max_total_mb")
 ARGUMENTS: tuple[Argument, ...] = (
     Argument("backend", "embedded", "the world behind the bridge", BACKENDS.names()),
     Argument(
@@ -129,6 +130,15 @@ ARGUMENTS: tuple[Argument, ...] = (
         ("true", "false"),
     ),
     Argument(
+        "record_max_bag_mb", "1000", "MB after which the bag goes on in its next file; 0 = any"
+    ),
+    Argument("record_max_bag_s", "600", "wall seconds after which it does so, too; 0 = never"),
+    Argument(
+        "record_max_total_mb",
+        "20000",
+        "MB above which the bag's oldest files but the first are deleted; 0 = any",
+    ),
+    Argument(
         "narrate",
         "false",
         "send the instruction, print the story, end with the verdict",
@@ -192,6 +202,9 @@ class Arguments:
     record_image_hz: float | None = None
     record_exclude: str = UNRECORDED
     record_full: bool = False
+    record_max_bag_mb: int = 1000
+    record_max_bag_s: int = 600
+    record_max_total_mb: int = 20_000
     narrate: bool = False
     instruction: str = ""
     answers: str = ""
@@ -281,6 +294,9 @@ class Arguments:
             ),
             record_exclude=_expression("record_exclude", text["record_exclude"]),
             record_full=text["record_full"] == "true",
+            record_max_bag_mb=_limit("record_max_bag_mb", text),
+            record_max_bag_s=_limit("record_max_bag_s", text),
+            record_max_total_mb=_limit("record_max_total_mb", text),
             narrate=text["narrate"] == "true",
             instruction=text["instruction"],
             answers=text["answers"],
@@ -396,6 +412,10 @@ def _expression(name: str, text: str) -> str:
     except re.error as error:
         raise ArgumentError(name, f"{text!r} is not a regular expression: {error}") from None
     return text
+
+
+def _limit(name: str, text: Mapping[str, str]) -> int:
+    return _whole(name, text[name], maximum=10**9)
 
 
 def _whole(name: str, value: str, *, maximum: int) -> int:

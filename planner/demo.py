@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from planner.bringup import NodeSpec, node_list
-from planner.bringup_arguments import ARGUMENTS, UNRECORDED, Arguments
+from planner.bringup_arguments import ARGUMENTS, RECORD_LIMITS, UNRECORDED, Arguments
 from planner.demo_answers import TypedAnswers
 from planner.demo_log import story_writer
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED
@@ -100,6 +100,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="record every topic and picture as published: some 400 MB a minute at real time",
     )
+    for name in RECORD_LIMITS:
+        argument = next(each for each in ARGUMENTS if each.name == name)
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, default=argument.default, help=argument.description)
     parser.add_argument(
         "--no-pictures",
         action="store_true",
@@ -140,6 +144,7 @@ def run(args: argparse.Namespace) -> int:
         "agents": args.agents,
         "record": str(output),
         "record_full": "true" if args.record_full else "false",
+        **{name: getattr(args, name) for name in RECORD_LIMITS},
         "paced": "false" if args.fast else "true",
         "pace": args.pace,
     }
@@ -263,6 +268,8 @@ class LastLine:
             print(self.live, flush=True)
             return status
         found = check_bag(output)
+        for line in found.judged.lacks if found.judged is not None else ():
+            print(f"missing in the bag: {line}", flush=True)
         live, _, rest = self.live.partition("  ")
         print(f"{live}  bag verdict: {found.text}  {rest}", flush=True)
         return status if found.agrees else status or EXIT_FAILED

@@ -1,35 +1,39 @@
-"""A rosbag2 bag in MCAP: a folder with one .mcap file and metadata.yaml.
+"""A rosbag2 bag in MCAP: a folder with one or more .mcap files and metadata.yaml.
 
-Everything up to the last `flush` is on disk whatever happens to the process; `planner recover`
-completes a bag that was not closed. While a bag is being written its file is locked (`flock`,
-exclusive), so that readers can tell that it is still growing.
+Everything up to the last `flush` is on disk whatever happens to the process or its power; `planner
+recover` completes a bag that was not closed. While a bag is being written its newest file is locked
+(`flock`, exclusive), so that readers can tell that it is still growing.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import fcntl
-import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
 
 import yaml
-from mcap.writer import CompressionType, Writer
 
+from planner.recorder.bag_file import BagFile, FileSpan
+from planner.recorder.bag_records import GAP
+from planner.recorder.topic_counts import Gap
 from planner.world.errors import PlannerError
+from planner.world.synced import make_folder, replace_synced, sync_folder
 
 BAG_VERSION = 9
 # Wall seconds between updates of the counts in metadata.yaml; topics are added at once. Readers
 # rely on the messages, not on the counts.
 METADATA_S = 5.0
-# Chunks of this size stay in the CPU cache while they are compressed.
-_CHUNK_BYTES = 1 << 20
+# Written at once when so much waits, by an owner that is too busy to flush.
+_COMMIT_BYTES = 4 << 20
+# So much waits for a full disk: a minute of the demo. What comes later is not taken.
+BACKLOG_BYTES = 64 << 20
+# Cause of the gaps where old files were deleted.
+DELETED = "deleted to keep the bag below its largest size"
 
 
 class DiskFullError(PlannerError):
@@ -53,72 +57,69 @@ class Topic:
     qos: str
 
 
-class BagWriter:
-    """Writes serialized messages; one bag, one process."""
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a bag begins its next file, and deletes old ones; 0 = never.
 
-    def __init__(self, folder: Path) -> None:
+    Attributes:
+        file_bytes: size of a file.
+        file_s: wall seconds that a file spans.
+        bag_bytes: size of all files; the first one, which has what is said only once, is kept.
+    """
+
+    file_bytes: int = 0
+    file_s: float = 0.0
+    bag_bytes: int = 0
+
+
+class BagWriter:
+    """Writes serialized messages; one bag, one process.
+
+    A full disk ends nothing: up to `BACKLOG_BYTES` wait until there is space again.
+    """
+
+    def __init__(self, folder: Path, limits: Limits | None = None) -> None:
         """Creates the folder.
+
+        Args:
+            folder: of the bag.
+            limits: default: one file without limits.
 
         Raises:
             DiskFullError: if there is no space for it; nothing is left behind then.
             PlannerError: if it exists already or cannot be created.
         """
         self.folder = folder
-        self._file_name = f"{folder.name}_0.mcap"
+        self._limits = limits or Limits()
+        self._topics: list[Topic] = []
+        # In every file, as another one may be deleted.
+        self._records: dict[str, Mapping[str, str]] = {}
+        self._attachments: dict[str, tuple[str, bytes, int]] = {}
+        # Complete files that are on disk, and those of which the end waits for space.
+        self._ended: list[FileSpan] = []
+        self._ending: list[tuple[BagFile, FileSpan]] = []
+        self._removed: list[FileSpan] = []
+        self._is_finished = False
+        self._is_blocked = False
+        self._saved = 0
         try:
-            self._begin()
+            make_folder(folder, exist_ok=False)
+            self._file = BagFile(self._path(0))
+            self._save_metadata()
         except FileExistsError:
             raise PlannerError(f"{folder}: exists already, nothing is overwritten") from None
         except OSError as error:
             text = f"{folder}: cannot be written: {error}"
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                self._remove_empty()
+                # An empty file is no bag, and no reader could tell why it is there.
+                shutil.rmtree(folder, ignore_errors=True)
                 raise DiskFullError(text) from None
             raise PlannerError(text) from None
 
-    def _begin(self) -> None:
-        self.folder.mkdir(parents=True)
-        self._stream: BinaryIO = (self.folder / self._file_name).open("wb")
-        fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self._writer = Writer(
-            self._stream,
-            chunk_size=_CHUNK_BYTES,
-            compression=CompressionType.LZ4,
-            enable_crcs=True,
-        )
-        self._writer.start(profile="ros2", library="planner")
-        # Make it a valid, empty bag now: the process may be killed before the first flush.
-        self._stream.flush()
-        self._topics: list[Topic] = []
-        self._counts: list[int] = []
-        self._schemas: dict[str, int] = {}
-        self._channels: list[int] = []
-        self._first_ns: int | None = None
-        self._last_ns = 0
-        self._described = (0, time.monotonic())
-        self._save_metadata()
-
-    def _remove_empty(self) -> None:
-        """Removes an empty file: it is not a bag, and no reader could tell why it is there."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        with contextlib.suppress(AttributeError, OSError):
-            # Its buffer cannot be written either.
-            self._stream.close()
-
     def add_topic(self, topic: Topic) -> int:
         """Declares a topic; returns its number for `write`."""
-        schema = self._schemas.get(topic.type_name)
-        if schema is None:
-            schema = self._writer.register_schema(
-                topic.type_name, "ros2msg", topic.definition.encode()
-            )
-            self._schemas[topic.type_name] = schema
-        channel = self._writer.register_channel(
-            topic.name, "cdr", schema, {"offered_qos_profiles": topic.qos}
-        )
         self._topics.append(topic)
-        self._counts.append(0)
-        self._channels.append(channel)
+        self._file.add_topic(topic.name, topic.type_name, topic.definition, topic.qos)
         return len(self._topics) - 1
 
     def write(
@@ -128,8 +129,8 @@ class BagWriter:
         published_ns: int,
         data: bytes,
         sequence: int | None = None,
-    ) -> None:
-        """Adds one serialized message.
+    ) -> bool:
+        """Adds one serialized message; False = it is not taken, as too much waits for a full disk.
 
         Args:
             topic: its number.
@@ -138,114 +139,209 @@ class BagWriter:
             data: CDR.
             sequence: its number on this topic, from 0, with gaps for missing messages. None = no
                 gaps.
-
-        Raises:
-            PlannerError: if it cannot be written.
         """
-        number = self._counts[topic] if sequence is None else sequence
-        try:
-            self._writer.add_message(
-                self._channels[topic], received_ns, data, published_ns, number & 0xFFFFFFFF
-            )
-        except OSError as error:
-            raise PlannerError(f"{self.folder}: cannot be written: {error}") from None
-        self._counts[topic] += 1
-        self._first_ns = min(received_ns, self._first_ns or received_ns)
-        self._last_ns = max(self._last_ns, received_ns)
+        if self._is_backlog_full:
+            return False
+        number = self._counts()[topic] if sequence is None else sequence
+        self._file.write(topic, received_ns, published_ns, data, number)
+        if self._file.file.waiting_bytes > _COMMIT_BYTES and not self._is_blocked:
+            try:
+                self._file.file.commit()
+            except OSError:
+                # The next flush says so.
+                self._is_blocked = True
+        return True
 
-    def add_record(self, name: str, values: Mapping[str, str]) -> None:
-        """Adds a metadata record: a name with keys and values.
+    @property
+    def _is_backlog_full(self) -> bool:
+        return self._file.file.waiting_bytes > BACKLOG_BYTES
 
-        Raises:
-            PlannerError: if it cannot be written.
+    def add_record(self, name: str, values: Mapping[str, str], *, repeated: bool = False) -> bool:
+        """Adds a metadata record, a name with keys and values; False as `write`.
+
+        Args:
+            name: of the record.
+            values: texts by key.
+            repeated: whether the files that follow have it, too.
         """
-        try:
-            # Keep the order in the file: flush the messages before it.
-            self._writer.flush()
-            self._writer.add_metadata(name, dict(values))
-        except OSError as error:
-            raise PlannerError(f"{self.folder}: cannot be written: {error}") from None
+        if self._is_backlog_full:
+            return False
+        if repeated:
+            self._records[name] = values
+        self._file.add_record(name, values)
+        return True
 
-    def attach(self, name: str, media_type: str, data: bytes, stamp_ns: int) -> None:
-        """Adds an attachment, a file within the bag; the last one with a name counts.
+    def attach(self, name: str, media_type: str, data: bytes, stamp_ns: int) -> bool:
+        """Adds an attachment, a file within the bag, if it is another one than before.
 
-        Raises:
-            PlannerError: if it cannot be written.
+        The last one with a name counts. False as `write`.
         """
-        try:
-            self._writer.flush()
-            self._writer.add_attachment(stamp_ns, stamp_ns, name, media_type, data)
-        except OSError as error:
-            raise PlannerError(f"{self.folder}: cannot be written: {error}") from None
+        before = self._attachments.get(name)
+        if before is not None and before[1] == data:
+            return True
+        if self._is_backlog_full:
+            return False
+        self._attachments[name] = (media_type, data, stamp_ns)
+        self._file.attach(name, media_type, data, stamp_ns)
+        return True
 
     @property
     def size_bytes(self) -> int:
-        """Size of the file; incomplete chunks do not count."""
-        return self._stream.tell() if not self._stream.closed else 0
+        """Size of the files; incomplete chunks do not count."""
+        return sum(span.size_bytes for span in self._spans())
 
     @property
     def count(self) -> int:
-        """Messages written so far."""
-        return sum(self._counts)
+        """Messages written so far, also into files that were deleted since."""
+        return sum(sum(span.counts) for span in (*self._removed, *self._spans()))
+
+    @property
+    def unsaved(self) -> int:
+        """Messages of `count` that may not be on disk yet."""
+        return self.count - self._saved
 
     def flush(self) -> None:
-        """Writes everything buffered to disk.
+        """Brings everything to the disk, and begins the next file if it is time.
 
         Raises:
-            PlannerError: if it cannot be written.
+            PlannerError: if it cannot be written; it waits, and the next call tries again.
         """
         try:
-            self._writer.flush()
-            os.fdatasync(self._stream.fileno())
+            self._commit()
+            if self._is_file_full:
+                self._begin_next()
+                self._commit()
+                self._remove_oldest()
             topics, saved_s = self._described
             if topics != len(self._topics) or time.monotonic() - saved_s > METADATA_S:
                 self._save_metadata()
         except OSError as error:
+            self._is_blocked = True
             raise PlannerError(f"{self.folder}: cannot be written: {error}") from None
+        self._is_blocked = False
 
     def close(self) -> None:
-        """Completes the bag.
+        """Completes the bag; safe to call twice.
 
         Raises:
-            PlannerError: if it cannot be written; the bag stays as after a kill.
+            PlannerError: if it cannot be written; the bag is as after a kill, and the next call
+                tries again.
         """
-        if self._stream.closed:
+        if self._file.file.closed:
             return
         try:
-            self._writer.finish()
-            self._stream.close()
+            if not self._is_finished:
+                self._file.finish()
+                self._is_finished = True
+            self._commit()
             self._save_metadata()
         except OSError as error:
             raise PlannerError(f"{self.folder}: cannot be completed: {error}") from None
+        self._file.file.close()
+
+    def abandon(self) -> None:
+        """Lets go of the files as they are on disk, as if the process had ended."""
+        for file in (*(ended for ended, _ in self._ending), self._file):
+            file.file.close()
+
+    def _commit(self) -> None:
+        while self._ending:
+            ended, span = self._ending[0]
+            ended.file.commit()
+            ended.file.close()
+            self._ended.append(span)
+            self._ending.pop(0)
+        if not self._is_finished:
+            self._file.end_chunk()
+        count = self.count
+        self._file.file.commit()
+        self._saved = count
+
+    # Files
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{self.folder.name}_{number}.mcap"
+
+    def _spans(self) -> list[FileSpan]:
+        return [*self._ended, *(span for _, span in self._ending), self._file.span]
+
+    def _counts(self) -> list[int]:
+        counts = [0] * len(self._topics)
+        for span in (*self._removed, *self._spans()):
+            for number, count in enumerate(span.counts):
+                counts[number] += count
+        return counts
+
+    @property
+    def _is_file_full(self) -> bool:
+        most, longest_s = self._limits.file_bytes, self._limits.file_s
+        old_s = time.monotonic() - self._file.begun_s
+        return bool((most and self._file.file.tell() >= most) or (longest_s and old_s >= longest_s))
+
+    def _begin_next(self) -> None:
+        number = len(self._removed) + len(self._ended) + len(self._ending) + 1
+        following = BagFile(self._path(number))
+        sync_folder(self.folder)
+        for topic in self._topics:
+            following.add_topic(topic.name, topic.type_name, topic.definition, topic.qos)
+        for name, values in self._records.items():
+            following.add_record(name, values)
+        for name, (media_type, data, stamp_ns) in self._attachments.items():
+            following.attach(name, media_type, data, stamp_ns)
+        self._file.finish()
+        self._ending.append((self._file, self._file.span))
+        self._file = following
+
+    def _remove_oldest(self) -> None:
+        most = self._limits.bag_bytes
+        removed = len(self._removed)
+        while most and len(self._ended) > 1 and self.size_bytes > most:
+            span = self._ended.pop(1)
+            self._removed.append(span)
+        if len(self._removed) == removed:
+            return
+        # Said before it is done, and metadata.yaml names no file that is not there.
+        self._say_removed()
+        self._commit()
+        self._save_metadata()
+        for span in self._removed[removed:]:
+            (self.folder / span.name).unlink(missing_ok=True)
+
+    def _say_removed(self) -> None:
+        """All files that were deleted: they follow each other, so it is one gap for each topic."""
+        heard = [span for span in self._removed if any(span.counts)]
+        first_ns = min((span.first_ns for span in heard), default=0)
+        last_ns = max((span.last_ns for span in heard), default=0)
+        counts: Counter[int] = Counter()
+        for span in heard:
+            counts.update(dict(enumerate(span.counts)))
+        for number, count in counts.items():
+            if count:
+                gap = Gap(self._topics[number].name, first_ns, last_ns, count, DELETED)
+                self._file.add_record(GAP, gap.as_record())
 
     def _save_metadata(self) -> None:
         self._described = (len(self._topics), time.monotonic())
-        first = self._first_ns or 0
-        document = metadata(
-            self._file_name,
-            list(zip(self._topics, self._counts, strict=True)),
-            first,
-            max(self._last_ns - first, 0),
-        )
-        save_metadata(self.folder, document)
+        spans = self._spans()
+        counts = [0] * len(self._topics)
+        for span in spans:
+            for number, count in enumerate(span.counts):
+                counts[number] += count
+        save_metadata(self.folder, metadata(spans, list(zip(self._topics, counts, strict=True))))
 
 
-def metadata(
-    file_name: str, topics: list[tuple[Topic, int]], first_ns: int, duration_ns: int
-) -> dict[str, object]:
-    """The content of metadata.yaml for topics with their message counts."""
+def metadata(files: Sequence[FileSpan], topics: Sequence[tuple[Topic, int]]) -> dict[str, object]:
+    """The content of metadata.yaml for files in their order, and topics with their counts."""
+    heard = [file for file in files if any(file.counts)]
+    first_ns = min((file.first_ns for file in heard), default=0)
+    last_ns = max((file.last_ns for file in heard), default=0)
     total = sum(count for _, count in topics)
-    span = {
-        "starting_time": {"nanoseconds_since_epoch": first_ns},
-        "duration": {"nanoseconds": duration_ns},
-        "message_count": total,
-    }
     return {
         "rosbag2_bagfile_information": {
             "version": BAG_VERSION,
             "storage_identifier": "mcap",
-            "relative_file_paths": [file_name],
-            **span,
+            "relative_file_paths": [file.name for file in files],
+            **_described_span(first_ns, last_ns, total),
             "topics_with_message_count": [
                 {
                     "topic_metadata": {
@@ -261,10 +357,24 @@ def metadata(
             ],
             "compression_format": "",
             "compression_mode": "",
-            "files": [{"path": file_name, **span}],
+            "files": [
+                {
+                    "path": file.name,
+                    **_described_span(file.first_ns, file.last_ns, sum(file.counts)),
+                }
+                for file in files
+            ],
             "custom_data": None,
             "ros_distro": "kilted",
         }
+    }
+
+
+def _described_span(first_ns: int, last_ns: int, count: int) -> dict[str, object]:
+    return {
+        "starting_time": {"nanoseconds_since_epoch": first_ns},
+        "duration": {"nanoseconds": last_ns - first_ns},
+        "message_count": count,
     }
 
 
@@ -274,7 +384,9 @@ def _profiles(qos: str) -> object:
 
 
 def save_metadata(folder: Path, document: dict[str, object]) -> None:
-    """Writes metadata.yaml atomically."""
-    temporary = folder / "metadata.yaml.tmp"
-    temporary.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-    temporary.replace(folder / "metadata.yaml")
+    """Writes metadata.yaml, as a whole or not at all.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    replace_synced(folder / "metadata.yaml", yaml.safe_dump(document, sort_keys=False))

@@ -1,4 +1,4 @@
-"""Keeping freed memory, for processes that handle megabytes at a time."""
+"""Freed memory of processes that handle megabytes at a time: kept for the next use, or returned."""
 
 from __future__ import annotations
 
@@ -19,3 +19,13 @@ def keep_freed_memory() -> None:
     if mallopt is not None:
         mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
         mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+
+
+def return_freed_memory() -> None:
+    """Gives back to the system what lies free between used blocks, as after a queue was long.
+
+    A process that keeps freed memory would stay as large as it ever was.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(ctypes.c_size_t(_KEPT_BYTES))

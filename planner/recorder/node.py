@@ -9,23 +9,23 @@ import struct
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_msgs.msg import Header
 
 from planner.recorder import bag_records
-from planner.recorder.bag_writer import BagWriter, DiskFullError, Topic
-from planner.recorder.freed_memory import keep_freed_memory
+from planner.recorder.bag_writer import Topic
+from planner.recorder.freed_memory import keep_freed_memory, return_freed_memory
 from planner.recorder.naming import SHARED_TOPICS, name_in_bag
 from planner.recorder.notes.node import BagNotes, Handler
+from planner.recorder.opening.node import CONTINUES, SPACE_POLL_S, limits, open_bag
 from planner.recorder.topic_counts import TopicCounts, summary
 from planner.ros import offered_qos, parameters, qos
 from planner.ros.compressed_pictures import (
@@ -36,7 +36,7 @@ from planner.ros.compressed_pictures import (
     compressed,
 )
 from planner.ros.definitions import definition, message_class
-from planner.ros.diagnostics import own_statuses, status_name
+from planner.ros.diagnostics import RECORDER_STATUS, own_statuses, status_name
 from planner.ros.guard import GuardedExecutor, guard_of
 from planner.ros.lifecycle import run_node
 from planner.ros.node_parameters import ParameterCollector
@@ -46,8 +46,6 @@ from planner.world import topics
 from planner.world.errors import PlannerError
 
 DISCOVERY_PERIOD_S = 0.25
-# Wall seconds between checks whether a full disk has space again.
-SPACE_POLL_S = 0.5
 FLUSH_PERIOD_S = 0.5
 # Wall seconds between rounds that write queued messages. A round ends after MAX_ROUND_S even if
 # messages are left: on a busy machine pictures may take many seconds, and a new topic would be
@@ -59,8 +57,12 @@ DIAGNOSTICS_PERIOD_S = 1.0
 # Send the counts of all topics this often: they are as long as all other diagnostics together.
 TOPIC_COUNTS_EVERY = 10
 # Queue depths in the middleware for a busy machine: some seconds of the fastest topics; fewer
-# pictures, at half a megabyte each.
-QUEUE_DEPTH, PICTURE_QUEUE_DEPTH = 4000, 100
+# pictures, at a megabyte each, as the middleware keeps the memory of the longest queue for good.
+QUEUE_DEPTH, PICTURE_QUEUE_DEPTH = 4000, 40
+# No more is taken from the middleware while so much waits to be compressed and written.
+MAX_WAITING_BYTES = 64 << 20
+# After a stop, a full disk has so long to get space for the end of the bag.
+LAST_SPACE_S = 3.0
 # After a stop: publishers that stop at the same time are done once nothing arrived for this long; a
 # world that never rests is cut off after MAX_LAST_DRAIN_S.
 QUIET_S, MAX_LAST_DRAIN_S = 0.3, 3.0
@@ -90,6 +92,21 @@ class _Source:
     slot: int = -1
     # When the newest message could be taken; determines order and times in the bag.
     available_ns: int = 0
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A message that was taken from the middleware.
+
+    Attributes:
+        available_ns: when it could be taken.
+        kept: what is to be written; None = it is left out.
+    """
+
+    available_ns: int
+    taken: ReceivedMessage
+    source: _Source
+    kept: bytes | None
 
 
 class RecorderNode(Node):
@@ -125,7 +142,11 @@ class RecorderNode(Node):
             self._exclude = re.compile(pattern)
         except re.error as error:
             raise PlannerError(f"recorder: parameter exclude: {error}") from None
-        self._bag = self._open_bag(Path(folder))
+        try:
+            self._bag = open_bag(self, Path(folder), limits(self))
+        except BaseException:
+            super().destroy_node()
+            raise
         self._start = bag_records.start_record(
             time.time_ns(),
             {"images": self._images, "image_hz": f"{image_hz:g}", "exclude": pattern},
@@ -133,16 +154,17 @@ class RecorderNode(Node):
         self._begun_s = time.monotonic()
         self._group = PolledGroup()
         self._sources: dict[str, _Source] = {}
-        self._waiting: deque[tuple[int, ReceivedMessage, _Source]] = deque()
+        self._waiting: deque[_Waiting] = deque()
+        self._waiting_bytes = 0
         self._notes = BagNotes(self._add_record, self._attach)
         self._skipped: set[str] = set()
-        self._failure = ""
+        # Why nothing can be written now, and why it could not before.
+        self._blocked = self._failure = ""
         self._longest_wait_s = 0.0
         self._diagnosed = 0
         self._survey = ParameterCollector(self)
         self._surveyed = 0
-        self._attached: dict[str, bytes] = {}
-        self._add_record(bag_records.START, self._start)
+        self._bag.add_record(bag_records.START, self._start, repeated=True)
         self._diagnostics = self.create_publisher(
             DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS
         )
@@ -241,23 +263,24 @@ class RecorderNode(Node):
             limit_s: the rest is left for the next call after this many wall seconds.
         """
         begun_s = time.monotonic()
-        if not self._waiting:
+        if self._waiting_bytes < MAX_WAITING_BYTES:
             self._take_all()
         count = 0
         while self._waiting and (not count or time.monotonic() - begun_s < limit_s):
-            available_ns, taken, source = self._waiting.popleft()
+            found = self._waiting.popleft()
+            self._waiting_bytes -= len(found.taken.data)
             count += 1
             try:
-                self._take(source, taken, available_ns)
+                self._write(found)
             except Exception as error:
                 # Such as a picture that is none; the other messages are not its fault.
-                source.counts.left_out += 1
-                guard_of(self).contain(error, f"recording {source.name}")
+                found.source.counts.left_out += 1
+                guard_of(self).contain(error, f"recording {found.source.name}")
         return count
 
     def _take_all(self) -> None:
         """Takes all queued messages from the middleware."""
-        waiting: list[tuple[int, ReceivedMessage, _Source]] = []
+        waiting: list[_Waiting] = []
         for source in self._sources.values():
             # Bounded, so that one busy publisher cannot starve the others.
             for _ in range(QUEUE_DEPTH):
@@ -266,39 +289,51 @@ class RecorderNode(Node):
                     break
                 # A retransmitted message arrived late and held back those after it.
                 source.available_ns = max(source.available_ns, taken.received_ns)
-                waiting.append((source.available_ns, taken, source))
+                kept = self._selected(source, taken.data)
+                if kept is None:
+                    # It is only counted: most pictures of a demo need not wait.
+                    taken = replace(taken, data=b"")
+                waiting.append(_Waiting(source.available_ns, taken, source, kept))
+                self._waiting_bytes += len(taken.data)
         if not waiting:
             return
-        waiting.sort(key=lambda entry: entry[0])
-        waited_s = (time.time_ns() - waiting[0][0]) * 1e-9
+        waiting.sort(key=lambda found: found.available_ns)
+        waited_s = (time.time_ns() - waiting[0].available_ns) * 1e-9
         self._longest_wait_s = max(self._longest_wait_s, waited_s)
         self._waiting.extend(waiting)
 
-    def _take(self, source: _Source, taken: ReceivedMessage, available_ns: int) -> None:
-        counts = source.counts
-        gap = counts.take(taken.publisher, taken.number, available_ns)
-        if self._failure:
-            return
+    def _selected(self, source: _Source, data: bytes) -> bytes | None:
+        """What is to be written of a message; None = it is left out, also one that is malformed."""
+        try:
+            kept = source.select(data)
+            left_out = kept is None or (source.is_thinned and not self._is_due(source, kept))
+        except Exception as error:
+            guard_of(self).contain(error, f"recording {source.name}")
+            return None
+        return None if left_out else kept
+
+    def _write(self, found: _Waiting) -> None:
+        source, taken, counts = found.source, found.taken, found.source.counts
+        gap = counts.take(taken.publisher, taken.number, found.available_ns)
         if gap is not None:
-            self._add_record(bag_records.GAP, gap.as_record())
-        kept = source.select(taken.data)
-        if kept is None or (source.is_thinned and not self._is_due(source, kept)):
+            self._bag.add_record(bag_records.GAP, gap.as_record())
+        if found.kept is None:
             counts.left_out += 1
             return
-        try:
-            suffix, data = compressed(kept) if source.is_compressed else ("", kept)
-        except PlannerError as error:
-            self.get_logger().warning(f"{source.name} is recorded raw: {error}", once=True)
-            suffix, data = "", kept
-
-        def write() -> None:
-            number = self._number(source, suffix)
-            self._bag.write(number, available_ns, taken.published_ns, data, counts.sequence)
-
-        if self._attempt(write):
-            counts.written += 1
-            if source.on_kept is not None:
-                source.on_kept(taken.data, taken.received_ns)
+        suffix, data = "", found.kept
+        if source.is_compressed:
+            try:
+                suffix, data = compressed(found.kept)
+            except PlannerError as error:
+                self.get_logger().warning(f"{source.name} is recorded raw: {error}", once=True)
+        number = self._number(source, suffix)
+        published_ns, sequence = taken.published_ns, counts.sequence
+        if not self._bag.write(number, found.available_ns, published_ns, data, sequence):
+            counts.lose(found.available_ns, self._failure)
+            return
+        counts.written += 1
+        if source.on_kept is not None:
+            source.on_kept(taken.data, taken.received_ns)
 
     def _number(self, source: _Source, suffix: str) -> int:
         """The topic's number in the bag; a picture's form is known from its first message on."""
@@ -328,40 +363,42 @@ class RecorderNode(Node):
         self._attach(bag_records.PARAMETERS, bag_records.YAML, text)
 
     def _attach(self, name: str, media_type: str, data: bytes) -> None:
-        if self._attached.get(name, b"") != data:
-            self._attached[name] = data
-            self._attempt(lambda: self._bag.attach(name, media_type, data, time.time_ns()))
+        self._bag.attach(name, media_type, data, time.time_ns())
 
     def _add_record(self, name: str, values: Mapping[str, str]) -> None:
-        self._attempt(lambda: self._bag.add_record(name, values))
+        self._bag.add_record(name, values)
 
     def _publish_diagnostics(self) -> None:
         accounts = self._all_counts()
         missed = sum(counts.missed for counts in accounts)
+        unwritten = sum(counts.unwritten for counts in accounts)
         level, text = DiagnosticStatus.OK, "recording"
-        if missed:
-            level, text = DiagnosticStatus.WARN, f"{missed} messages never arrived"
-        if self._failure:
-            level, text = DiagnosticStatus.ERROR, f"recording ended: {self._failure}"
+        if missed or unwritten:
+            lost = f", {unwritten} were not written: {self._failure}" if unwritten else ""
+            level, text = DiagnosticStatus.WARN, f"{missed} messages never arrived{lost}"
+        if self._blocked:
+            level, text = DiagnosticStatus.ERROR, f"{self._blocked}; {CONTINUES}"
         size_mb, minutes = self._bag.size_bytes / 1e6, (time.monotonic() - self._begun_s) / 60
         values = {
             "folder": str(self._bag.folder),
             "received": str(sum(counts.received for counts in accounts)),
             "written": str(self._bag.count),
             "left_out": str(sum(counts.left_out for counts in accounts)),
+            "unwritten": str(unwritten),
             "missed": str(missed),
             "reported_lost": str(sum(counts.reported_lost for counts in accounts)),
             "longest_wait_s": f"{self._longest_wait_s:.3f}",
             "size_mb": f"{size_mb:.2f}",
             "mb_per_minute": f"{size_mb / minutes:.2f}" if minutes else "0",
         }
-        statuses = [_status(level, status_name(self, "recorder: bag"), text, values)]
+        statuses = [_status(level, status_name(self, RECORDER_STATUS), text, values)]
         if self._diagnosed % TOPIC_COUNTS_EVERY == 0:
             counts = {
                 counts.name: " ".join(f"{k}={v}" for k, v in counts.as_record().items())
                 for counts in accounts
             }
             statuses.append(_status(level, status_name(self, "recorder: topics"), text, counts))
+            return_freed_memory()
         self._diagnosed += 1
         self._longest_wait_s = 0.0
         header = Header(stamp=self.get_clock().now().to_msg())
@@ -373,61 +410,55 @@ class RecorderNode(Node):
     # Disk and shutdown
 
     def _flush(self) -> None:
-        self._attempt(self._bag.flush)
-
-    def _attempt(self, write: Callable[[], None]) -> bool:
-        """Writes unless writing has failed; the disk stays readable, and the robots go on."""
-        if self._failure:
-            return False
+        """Writes to the disk; while that is full, messages wait, and the robots go on."""
         try:
-            write()
+            self._bag.flush()
         except PlannerError as error:
-            self._failure = str(error)
-            self.get_logger().error(f"recording ended: {error}")
-        return not self._failure
+            if not self._blocked:
+                self.get_logger().error(f"{error}; {CONTINUES}")
+            self._blocked = self._failure = str(error)
+            return
+        lost = [gap for counts in self._all_counts() if (gap := counts.take_lost()) is not None]
+        for gap in lost:
+            self._bag.add_record(bag_records.GAP, gap.as_record())
+        if self._blocked:
+            count = sum(gap.missing for gap in lost)
+            self.get_logger().warning(f"recording continues; {count} messages were not written")
+        self._blocked = ""
 
     def destroy_node(self) -> None:
         """Writes what was published before the stop, completes the bag and prints its summary."""
         self._drain_final()
+        self._flush()
         self._keep_parameters()
         accounts = {source.name: source.counts for source in self._sources.values()}
         if not self._exclude.fullmatch(f"/{topics.EVALUATION_RESULT}"):
             self._notes.count_missing_verdicts(accounts)
-        record = bag_records.recording_record(self._start, time.time_ns(), accounts, self._failure)
+        lost = any(counts.unwritten for counts in accounts.values())
+        failure = self._failure if lost else ""
+        record = bag_records.recording_record(self._start, time.time_ns(), accounts, failure)
         self._add_record(bag_records.RECORDING, record)
-        self._attempt(self._bag.close)
-        text = f"{self._bag.folder}: {summary([*accounts.values()], self._failure)}"
+        failure = self._close() or failure
+        unsaved = self._bag.unsaved
+        text = f"{self._bag.folder}: {summary([*accounts.values()], failure, unsaved)}"
         missed = any(counts.missed for counts in accounts.values())
         # ROS is shut down: /rosout would reach nobody.
-        print(f"warning: {text}" if missed or self._failure else f"bag {text}", flush=True)
+        print(f"warning: {text}" if missed or failure else f"bag {text}", flush=True)
         super().destroy_node()
 
-    def _open_bag(self, folder: Path) -> BagWriter:
-        """Creates the bag; a restarted recorder waits for disk space, as the robots go on.
-
-        Raises:
-            PlannerError: if it cannot be written, or there is no space for the first bag.
-            ExternalShutdownException: if asked to stop while waiting.
-        """
-        logged = False
-        try:
-            while True:
-                place = _new_folder(folder)
-                try:
-                    return BagWriter(place)
-                except DiskFullError as error:
-                    if place == folder:
-                        raise
-                    if not logged:
-                        text = f"{error}; recording continues when there is space"
-                        self.get_logger().error(text)
-                        logged = True
-                if not self.context.ok():
-                    raise ExternalShutdownException
+    def _close(self) -> str:
+        """Completes the bag; why that failed, "" = it did not."""
+        ends_s = time.monotonic() + LAST_SPACE_S
+        while True:
+            try:
+                self._bag.close()
+            except PlannerError as error:
+                if time.monotonic() > ends_s:
+                    self._bag.abandon()
+                    return str(error)
                 time.sleep(SPACE_POLL_S)
-        except BaseException:
-            super().destroy_node()
-            raise
+            else:
+                return ""
 
     def _drain_final(self) -> None:
         # Take the last messages even if writing earlier ones takes all the time.
@@ -439,15 +470,6 @@ class RecorderNode(Node):
             if self.drain():
                 heard_s = time.monotonic()
             time.sleep(DRAIN_S / 5)
-
-
-def _new_folder(folder: Path) -> Path:
-    """The folder, with a number if it exists: a restarted recorder starts a second bag."""
-    candidate, number = folder, 1
-    while candidate.exists():
-        number += 1
-        candidate = folder.with_name(f"{folder.name}_{number}")
-    return candidate
 
 
 def _keeps_history(name: str) -> bool:

@@ -9,19 +9,21 @@ from planner.recorder.sequence_tracker import SequenceTracker
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Messages of a topic that never arrived.
+    """Messages of a topic that are not in the bag.
 
     Attributes:
         topic: its name.
         from_ns: receipt of the last message before them, nanoseconds since the epoch; 0 = none.
         to_ns: receipt of the first message after them.
         missing: their number.
+        cause: why; "" = they never arrived.
     """
 
     topic: str
     from_ns: int
     to_ns: int
     missing: int
+    cause: str = ""
 
     def as_record(self) -> dict[str, str]:
         """As a metadata record `planner.gap` of the bag."""
@@ -30,6 +32,7 @@ class Gap:
             "from_ns": str(self.from_ns),
             "to_ns": str(self.to_ns),
             "missing": str(self.missing),
+            **({"cause": self.cause} if self.cause else {}),
         }
 
 
@@ -44,6 +47,7 @@ class TopicCounts:
         received: taken from the middleware.
         written: put into the bag.
         left_out: received, but dropped on purpose to save space.
+        unwritten: received, but not written: the disk was full for longer than the recorder waits.
         missed: never received, according to the publishers' sequence numbers.
         reported_lost: reported as lost by the middleware's own events.
     """
@@ -53,10 +57,12 @@ class TopicCounts:
     received: int = 0
     written: int = 0
     left_out: int = 0
+    unwritten: int = 0
     missed: int = 0
     reported_lost: int = 0
     _numbers: SequenceTracker = field(init=False)
     _last_ns: int = 0
+    _lost: Gap | None = None
 
     def __post_init__(self) -> None:
         """Starts counting at the first message."""
@@ -76,10 +82,22 @@ class TopicCounts:
         last_ns, self._last_ns = self._last_ns, received_ns
         return Gap(self.name, last_ns, received_ns, missing) if missing else None
 
+    def lose(self, received_ns: int, cause: str) -> None:
+        """Counts a received message that cannot be written."""
+        self.unwritten += 1
+        begun = self._lost
+        from_ns, missing = (received_ns, 1) if begun is None else (begun.from_ns, begun.missing + 1)
+        self._lost = Gap(self.name, from_ns, max(received_ns, from_ns + 1), missing, cause)
+
+    def take_lost(self) -> Gap | None:
+        """The gap of what could not be written since the last call, if any."""
+        lost, self._lost = self._lost, None
+        return lost
+
     @property
     def sequence(self) -> int:
-        """Sequence number for the next message written: gaps are exactly the missed messages."""
-        return self.written + self.missed
+        """Sequence number for the next message written: gaps are exactly what is missing."""
+        return self.written + self.unwritten + self.missed
 
     def as_record(self) -> dict[str, int]:
         """The counters by name."""
@@ -87,26 +105,28 @@ class TopicCounts:
             "received": self.received,
             "written": self.written,
             "left_out": self.left_out,
+            "unwritten": self.unwritten,
             "missed": self.missed,
             "reported_lost": self.reported_lost,
         }
 
 
-def summary(accounts: list[TopicCounts], failure: str = "") -> str:
+def summary(accounts: list[TopicCounts], failure: str = "", unsaved: int = 0) -> str:
     """One line for people: what the bag has and what is missing.
 
     Args:
         accounts: counters of all topics.
-        failure: why writing ended early; "" = it did not.
+        failure: why some could not be written; "" = all could.
+        unsaved: messages counted as written that did not reach the disk.
     """
-    written = sum(counts.written for counts in accounts)
+    written = sum(counts.written for counts in accounts) - unsaved
     text = f"{written} messages of {len(accounts)} topics"
     faults = [
         f"{counts.name} {counts.missed} of {counts.received + counts.missed}"
         for counts in sorted(accounts, key=lambda counts: (-counts.missed, counts.name))
         if counts.missed
     ]
-    unwritten = sum(a.received - a.left_out - a.written for a in accounts)
+    unwritten = sum(a.received - a.left_out - a.written for a in accounts) + unsaved
     if failure:
         text += f"; INCOMPLETE, {unwritten} not written: {failure}"
     if faults:

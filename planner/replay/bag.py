@@ -14,7 +14,15 @@ from typing import Any, NamedTuple
 
 from planner.replay.bag_files import OUR_LIBRARY, open_files
 from planner.replay.definitions import UnreadableError, message_reader
-from planner.replay.gaps import Gap, SequenceGaps, has_one_publisher, merged, recorded_gaps
+from planner.replay.gaps import (
+    GAP,
+    Gap,
+    SequenceGaps,
+    described,
+    has_one_publisher,
+    merged,
+    recorded_gaps,
+)
 from planner.replay.storage import Storage, StoredChannel, StoredMessage
 from planner.replay.world_info import WORLD_INFO, WorldInfo, world_info_of
 from planner.world.errors import FileError
@@ -261,6 +269,22 @@ class Bag:
                 if gap is not None:
                     found.append(gap)
         return merged(found)
+
+    def lacks(self) -> tuple[str, ...]:
+        """What is missing of the recording as its recorder noted it, a line each, for people.
+
+        Whoever says a verdict or a result by this bag says these lines before it.
+
+        Raises:
+            FileError: if a record is not numeric.
+        """
+        names = sorted({m.texts.get("topic", "") for m in self._metadata if m.name == GAP})
+        lines = described({name: self.recorded_gaps(name) for name in names})
+        if self.is_open:
+            lines.append("its end: the bag is still being written")
+        elif self.cut_short:
+            lines.append("its end: the bag was cut short, as by a killed recorder or a full disk")
+        return tuple(lines)
 
     def is_numbered(self, topic: str) -> bool:
         """Whether a jump in a topic's sequence numbers is a gap.

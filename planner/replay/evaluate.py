@@ -11,7 +11,6 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -19,6 +18,7 @@ from pydantic import JsonValue
 from planner.evaluation.progress import CriteriaProgress, Mode, criteria_word, variant_text
 from planner.recorder.freed_memory import keep_freed_memory
 from planner.replay.definitions import printable
+from planner.replay.gaps import moment
 from planner.replay.judging import Judged, Unjudged, judge, recordings
 from planner.replay.runs import Request, StateGap
 from planner.world.errors import PlannerError
@@ -80,6 +80,10 @@ def run(args: argparse.Namespace) -> int:
         document["unjudged"] = [_unjudged_entry(u) for u in unjudged]
         print(json.dumps(document, indent=2))
     else:
+        every: list[Judged | Unjudged] = [*judged, *unjudged]
+        for each in every:
+            for line in each.lacks:
+                print(printable(f"missing in {each.source}: {line}"))
         if judged:
             _print_table(judged, partial=args.partial)
         if counted and (args.metrics or len(judged) > 1):
@@ -124,6 +128,7 @@ def _entry(judged: Judged, *, counts: bool) -> dict[str, JsonValue]:
         "success": verdict.success if counts else None,
         "final": judged.final,
         "gaps": [{**asdict(gap)} for gap in judged.gaps],
+        "missing": list(judged.lacks),
         "percent_complete": verdict.percent_complete,
         "sim_steps": verdict.sim_steps,
         "mode": str(verdict.mode),
@@ -161,6 +166,7 @@ def _unjudged_entry(unjudged: Unjudged) -> dict[str, JsonValue]:
         "recording": str(unjudged.source),
         "house": unjudged.house,
         "episode": unjudged.episode_id,
+        "missing": list(unjudged.lacks),
         "instructions": [
             {
                 "id": i.id,
@@ -207,17 +213,8 @@ def _gap(gap: StateGap) -> str:
     many = f"{gap.missing} states" if gap.missing else "states"
     begin = "the beginning" if gap.from_s is None else f"{gap.from_s:.3f} s"
     end = "the end" if gap.to_s is None else f"{gap.to_s:.3f} s"
-    since = f"between {_time(gap.from_ns)} and" if gap.from_ns else "before"
-    return f"{many} missing between {begin} and {end}, received {since} {_time(gap.to_ns)}"
-
-
-def _time(nanoseconds: int) -> str:
-    """Wall-clock time as UTC, or in nanoseconds if out of range."""
-    try:
-        moment = datetime.fromtimestamp(nanoseconds / 1e9, UTC)
-    except (ValueError, OverflowError, OSError):
-        return f"{nanoseconds} ns"
-    return moment.isoformat(timespec="milliseconds")
+    since = f"between {moment(gap.from_ns)} and" if gap.from_ns else "before"
+    return f"{many} missing between {begin} and {end}, received {since} {moment(gap.to_ns)}"
 
 
 def _cells(judged: Judged, *, partial: bool) -> tuple[str, ...]:

@@ -7,13 +7,15 @@ that the publisher was restarted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from planner.replay.storage import Metadatum
 
-# Metadata record that a recorder writes for messages it knows it missed, with `topic`, `from_ns`,
-# `to_ns` and `missing`.
+# Metadata record that a recorder writes for messages that it knows are missing, with `topic`,
+# `from_ns`, `to_ns`, `missing` and perhaps `cause`.
 GAP = "planner.gap"
 _MAX_NS = (1 << 63) - 1
 
@@ -26,12 +28,14 @@ class Gap:
         from_ns: receipt of the last message before it, or start of the loss; 0 = none.
         to_ns: receipt of the first message after it, or when the loss was noticed.
         missing: how many; 0 = unknown.
+        cause: why, as the recorder says; "" = they never arrived.
     """
 
     topic: str
     from_ns: int
     to_ns: int
     missing: int
+    cause: str = ""
 
 
 class SequenceGaps:
@@ -69,7 +73,7 @@ def recorded_gaps(metadata: Iterable[Metadatum], topic: str) -> list[Gap]:
     for record in metadata:
         if record.name == GAP and record.texts.get("topic") == topic:
             begin, end, missing = (_count(record, k) for k in ("from_ns", "to_ns", "missing"))
-            found.append(Gap(topic, begin, end, missing))
+            found.append(Gap(topic, begin, end, missing, record.texts.get("cause", "")))
     return found
 
 
@@ -87,7 +91,34 @@ def merged(gaps: Iterable[Gap]) -> tuple[Gap, ...]:
         last = found[-1] if found else None
         if last is not None and gap.from_ns < last.to_ns:
             missing = max(last.missing, gap.missing)
-            found[-1] = Gap(gap.topic, last.from_ns, max(last.to_ns, gap.to_ns), missing)
+            end, cause = max(last.to_ns, gap.to_ns), last.cause or gap.cause
+            found[-1] = Gap(gap.topic, last.from_ns, end, missing, cause)
         else:
             found.append(gap)
     return tuple(found)
+
+
+def described(gaps: Mapping[str, Sequence[Gap]]) -> list[str]:
+    """What is missing of topics, for people: a line for each cause."""
+    by_cause: dict[str, list[Gap]] = defaultdict(list)
+    for several in gaps.values():
+        for gap in merged(several):
+            by_cause[gap.cause].append(gap)
+    lines = []
+    for cause, found in sorted(by_cause.items()):
+        count, names = sum(gap.missing for gap in found), sorted({gap.topic for gap in found})
+        where = f"of {names[0]}" if len(names) == 1 else f"of {len(names)} topics"
+        since = min(gap.from_ns for gap in found)
+        begin = f"between {moment(since)} and" if since else "before"
+        end = moment(max(gap.to_ns for gap in found))
+        lines.append(f"{count} messages {where} {begin} {end}: {cause or 'they never arrived'}")
+    return lines
+
+
+def moment(nanoseconds: int) -> str:
+    """Wall-clock time as UTC, or in nanoseconds if out of range."""
+    try:
+        found = datetime.fromtimestamp(nanoseconds / 1e9, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{nanoseconds} ns"
+    return found.isoformat(timespec="milliseconds")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from planner.evaluation.perceived import PerceivedWorld
@@ -44,6 +44,7 @@ class Judged:
         live: the live verdict, if recorded.
         cut_short: whether the recording has no end, so the length of the run is unknown.
         gaps: missing states within the run.
+        lacks: what is missing of the whole recording (`Bag.lacks`).
         trace: if requested.
     """
 
@@ -53,6 +54,7 @@ class Judged:
     cut_short: bool = False
     gaps: tuple[StateGap, ...] = ()
     trace: EpisodeTrace | None = None
+    lacks: tuple[str, ...] = ()
 
     @property
     def final(self) -> bool:
@@ -91,6 +93,7 @@ class Unjudged:
     house: str
     episode_id: str
     instructions: tuple[InstructionOutcome, ...]
+    lacks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         what = f"episode {self.episode_id} has no goal" if self.episode_id else "it had no episode"
@@ -136,7 +139,8 @@ def judge(path: Path, request: Request) -> Iterator[Judged | Unjudged | PlannerE
     """
     try:
         if path.is_dir():
-            yield judge_bag(Bag(path), request)
+            bag = Bag(path)
+            yield replace(judge_bag(bag, request), lacks=bag.lacks())
         else:
             yield from _judge_log(path, request)
     except PlannerError as error:

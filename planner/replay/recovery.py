@@ -11,6 +11,7 @@ from typing import BinaryIO
 import yaml
 from mcap.writer import CompressionType, Writer
 
+from planner.recorder.bag_file import FileSpan
 from planner.recorder.bag_writer import Topic, metadata, save_metadata
 from planner.replay.bag import CUT_SHORT
 from planner.replay.bag_files import mcap_files
@@ -95,10 +96,10 @@ def _write(files: Sequence[McapFile], out: Path, damaged: int) -> Recovered:
     heard = [file for file in files if file.start_ns or file.end_ns]
     first = min((file.start_ns for file in heard), default=0)
     last = max((file.end_ns for file in heard), default=0)
-    save_metadata(out, metadata(name, topics, first, last - first))
-    count = sum(count for _, count in topics)
-    names = {topic.name for topic, _ in topics}
-    return Recovered(out, count, len(names), first, last, damaged)
+    counts = tuple(count for _, count in topics)
+    span = FileSpan(name, first, last, counts, (out / name).stat().st_size)
+    save_metadata(out, metadata([span], topics))
+    return Recovered(out, sum(counts), len(topics), first, last, damaged)
 
 
 def _write_messages(files: Sequence[McapFile], stream: BinaryIO) -> list[tuple[Topic, int]]:

@@ -6,6 +6,9 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message, serialize_message
 
+# The status that says whether the recorder writes what it receives.
+RECORDER_STATUS = "recorder: bag"
+
 
 def status_name(node: Node, name: str) -> str:
     """A status's name in the node's namespace: `bridge: world`, or `/left/bridge: world`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -16,9 +17,11 @@ from unittest import mock
 import numpy as np
 import pytest
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from planner_msgs.msg import Evaluation, NamedState
 from rclpy.duration import Duration
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import Image
 from std_msgs.msg import String
 
@@ -47,15 +50,19 @@ def start(bag: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, str(RECORDER), "--ros-args", "-p", f"folder:={bag}"])
 
 
+def wait_for_reader(node: Node, words: Publisher[String]) -> None:
+    deadline = time.monotonic() + 60
+    while words.get_subscription_count() == 0:
+        assert time.monotonic() < deadline, "the recorder never subscribed"
+        rclpy.spin_once(node, timeout_sec=0.1)
+
+
 def spread(node: Node) -> None:
     """Publishes numbered words once the recorder listens, and one latched state before."""
     latched = node.create_publisher(NamedState, "latched", qos.LATCHED)
     latched.publish(NamedState(name="open", value=True))
     words = node.create_publisher(String, "words", qos.EVENTS)
-    deadline = time.monotonic() + 60
-    while words.get_subscription_count() == 0:
-        assert time.monotonic() < deadline, "the recorder never subscribed"
-        rclpy.spin_once(node, timeout_sec=0.1)
+    wait_for_reader(node, words)
     for i in range(COUNT):
         words.publish(String(data=str(i)))
         rclpy.spin_once(node, timeout_sec=0.002)
@@ -116,6 +123,7 @@ def test_many_quick_topics_are_written_to_their_last_message(tmp_path: Path, tal
     assert all(words == [str(k) for k in range(rounds)] for words in heard.values())
 
 
+Capture = pytest.CaptureFixture[str]
 Beside = tuple[Node, RecorderNode, RoundsExecutor]
 
 
@@ -161,17 +169,17 @@ def test_a_new_topic_is_met_while_pictures_keep_the_recorder_busy(
     pictures = talker.create_publisher(Image, "pictures", qos.EVENTS)
     with mock.patch("planner.recorder.node.compressed", slow):
         until(pictures.get_subscription_count, executor)
-        for _ in range(90):
+        for _ in range(30):
             pictures.publish(Image())
         until(lambda: done, executor)
         verdict = talker.create_publisher(String, "verdict", qos.EVENTS)
         until(verdict.get_subscription_count, executor)
-        assert done < 90
+        assert done < 30
         verdict.publish(String(data="success"))
         assert verdict.wait_for_all_acked()
     recorder.destroy_node()
     counts = recording(tmp_path / "bag")
-    assert (counts["/pictures"]["written"], counts["/verdict"]["written"]) == (90, 1)
+    assert (counts["/pictures"]["written"], counts["/verdict"]["written"]) == (30, 1)
 
 
 @pytest.mark.parametrize("arrives", [True, False])
@@ -245,6 +253,96 @@ def test_a_restarted_recorder_begins_a_second_bag(tmp_path: Path) -> None:
     assert recorder.wait(30) == 0
     own = {"/diagnostics", "/parameter_events", "/rosout"}
     assert {message.topic for message in read_bag(tmp_path / "bag_2")} <= own
+
+
+@pytest.mark.slow
+def test_twelve_seconds_of_full_disk_lose_nothing(tmp_path: Path, talker: Node) -> None:
+    """What comes meanwhile waits; the bag goes on, and says nothing is missing."""
+    try:
+        disk = SmallDisk(tmp_path / "disk")
+    except PlannerError as error:
+        pytest.skip(str(error))
+    bag = disk.folder / "bag"
+    try:
+        recorder = start(bag)
+        words = talker.create_publisher(String, "words", qos.EVENTS)
+        wait_for_reader(talker, words)
+        sent = 0
+
+        def speak(seconds: float) -> None:
+            nonlocal sent
+            ends_s = time.monotonic() + seconds
+            while time.monotonic() < ends_s:
+                words.publish(String(data=str(sent)))
+                sent += 1
+                if sent % 50 == 0:
+                    assert words.wait_for_all_acked()
+                time.sleep(0.002)
+
+        speak(2.0)
+        disk.fill()
+        speak(12.0)
+        disk.empty()
+        speak(2.0)
+        assert words.wait_for_all_acked()
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(60) == 0
+        written = Bag(bag)
+        assert [m.content.data for m in written.messages(("/words",))] == [
+            str(number) for number in range(sent)
+        ]
+        assert (written.cut_short, written.lacks()) == (False, ())
+        assert "No space left" in "".join(
+            message.content.msg for message in written.messages(("/rosout",))
+        )
+    finally:
+        disk.close()
+
+
+def test_what_a_full_disk_cost_is_said_before_any_verdict(
+    beside: Beside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    talker, recorder, executor = beside
+    monkeypatch.setattr("planner.recorder.bag_writer.BACKLOG_BYTES", 20_000)
+    words = talker.create_publisher(String, "words", qos.EVENTS)
+    told: list[DiagnosticStatus] = []
+    talker.create_subscription(
+        DiagnosticArray, "diagnostics", lambda message: told.extend(message.status), qos.DIAGNOSTICS
+    )
+    until(words.get_subscription_count, executor)
+
+    def speak(numbers: range) -> None:
+        for number in numbers:
+            words.publish(String(data=f"{number} {os.urandom(500).hex()}"))
+            executor.spin_once()
+        assert words.wait_for_all_acked()
+
+    def is_told(level: bytes) -> bool:
+        rclpy.spin_once(talker, timeout_sec=0.0)
+        return any(s.name == "recorder: bag" and s.level == level for s in told)
+
+    speak(range(20))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # A stand-in for a full disk: no file of this process may grow.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
+    try:
+        speak(range(20, 80))
+        until(lambda: is_told(DiagnosticStatus.ERROR), executor)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    until(lambda: is_told(DiagnosticStatus.WARN), executor)
+    speak(range(80, 100))
+    recorder.destroy_node()
+    written = Bag(tmp_path / "bag")
+    there = [int(m.content.data.split()[0]) for m in written.messages(("/words",))]
+    assert set(there) >= {*range(20), *range(80, 100)}
+    (gap,) = written.gaps("/words")
+    assert gap.missing == 100 - len(there) > 0
+    lost = [line for line in written.lacks() if "cannot be written" in line]
+    assert int(lost[0].split()[0]) >= gap.missing
+    counts = recording(tmp_path / "bag")["/words"]
+    assert (counts["written"], counts["unwritten"]) == (len(there), 100 - len(there))
+    assert "INCOMPLETE" in capsys.readouterr().out
 
 
 def test_a_recorder_that_comes_back_to_a_full_disk_waits_for_room(tmp_path: Path) -> None:

@@ -148,9 +148,16 @@ def recorder_of(**given: str) -> dict[str, object]:
 def test_what_a_bag_costs_is_chosen_by_arguments() -> None:
     assert recorder_of()["image_hz"] == 0.0
     chosen = recorder_of(record_images="none", record_image_hz="2.5", record_exclude="/tf|/clock")
-    assert chosen == {"images": "none", "image_hz": 2.5, "exclude": "/tf|/clock"}
+    limits = {"max_bag_mb": 1000, "max_bag_s": 600, "max_total_mb": 20_000}
+    assert chosen == {"images": "none", "image_hz": 2.5, "exclude": "/tf|/clock", **limits}
     full = recorder_of(record_full="true", record_images="none")
-    assert full == {"images": "raw", "image_hz": 0.0, "exclude": ""}
+    assert full == {"images": "raw", "image_hz": 0.0, "exclude": "", **limits}
+    small = recorder_of(record_max_bag_mb="10", record_max_bag_s="0", record_max_total_mb="30")
+    assert {name: small[name] for name in limits} == {
+        "max_bag_mb": 10,
+        "max_bag_s": 0,
+        "max_total_mb": 30,
+    }
 
 
 @pytest.mark.parametrize(
@@ -158,6 +165,7 @@ def test_what_a_bag_costs_is_chosen_by_arguments() -> None:
     [
         ("record_exclude", "(", "is not a regular expression"),
         ("record_image_hz", "often", "is not a number"),
+        ("record_max_bag_mb", "1.5", "is not a whole number"),
         ("record_images", "gif", "is not one of compressed, raw, none"),
     ],
 )
@@ -201,6 +209,9 @@ def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
         "folder": "out/bag",
         "images": "compressed",
         "image_hz": 1.0,
+        "max_bag_mb": 1000,
+        "max_bag_s": 600,
+        "max_total_mb": 20_000,
         "exclude": r".*/body/(image|camera_info)",
     }
     assert nodes["recorder"].stops_last

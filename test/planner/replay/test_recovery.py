@@ -249,6 +249,7 @@ def test_a_full_disk_is_one_error_and_what_was_written_is_kept(
         fill()
     with pytest.raises(PlannerError, match="bag: cannot be completed"):
         writer.close()
+    writer.abandon()
     assert flushed > 0
     damaged = next(bag.glob("*.mcap")).read_bytes()
     # Reading takes no room. A recovery that finds none leaves nothing behind.
