@@ -49,13 +49,7 @@ class Recording:
         }
         self.name = folder.resolve().name
         self.duration_s = (self._bag.end_ns - self._bag.start_ns) / _NS
-        self.note = (
-            "still being recorded; shown up to the moment of opening"
-            if self._bag.is_open
-            else "cut short"
-            if self._bag.cut_short
-            else ""
-        )
+        self.note = "; ".join(f"missing: {line}" for line in self._bag.lacks())
 
     def messages(self, after_s: float, until_s: float) -> Iterator[tuple[str, RawMessage]]:
         """Topic, relative to the namespace, and message of those after a time until another one.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from nav_msgs.msg import OccupancyGrid, Odometry
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation, SkillReport
@@ -31,6 +32,7 @@ from planner.narrator.picture import Moment, draw_run, save
 from planner.parts.calls import acted_as, parse_call
 from planner.ros import parameters, qos
 from planner.ros.checked_subscription import listen
+from planner.ros.diagnostics import RECORDER_STATUS, status_name
 from planner.ros.floor_maps import map_record
 from planner.ros.frame_tree import FrameTree
 from planner.ros.guard import essential
@@ -82,6 +84,7 @@ class NarratorNode(Node):
         self._moments: list[Moment] = []
         self._result: Evaluation | None = None
         self._outcome, self._done = "", False
+        self._bag_lacks = ""
         self._waited_s = 0.0
         self._moving = False
         self._story = StorySubscriber(self, self._on_event)
@@ -148,6 +151,8 @@ class NarratorNode(Node):
             listen(self, OccupancyGrid, topics.MAP, self._on_map, qos.LATCHED)
         listen(self, SkillReport, topics.SKILL_RESULTS, self._on_skill, qos.EVENTS)
         listen(self, Evaluation, topics.EVALUATION_RESULT, self._on_result, qos.LATCHED)
+        if self._bag:
+            listen(self, DiagnosticArray, topics.DIAGNOSTICS, self._on_diagnostics, qos.DIAGNOSTICS)
 
     def _watch(self, agent: str) -> None:
         """Follows an agent's path, and its camera where pictures are wanted."""
@@ -242,6 +247,11 @@ class NarratorNode(Node):
         if agent in self._views and len(self._moments) < MAX_MOMENTS:
             self._moments.append(Moment(caption, self._views[agent]))
 
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name == status_name(self, RECORDER_STATUS):
+                self._bag_lacks = status.message if status.level != DiagnosticStatus.OK else ""
+
     def _on_result(self, message: Evaluation) -> None:
         self._result = message
 
@@ -314,6 +324,8 @@ class NarratorNode(Node):
             return
         self._timer.cancel()
         self.succeeded = verdict.status == Evaluation.SUCCEEDED
+        if self._bag_lacks:
+            self._log(f"the bag is not complete: {self._bag_lacks}")
         if verdict.explanation:
             self._log(f"why: {verdict.explanation}")
         self._log(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from planner.replay.bag import Bag
+from planner.replay.definitions import printable
 from planner.replay.player.options import add_play_arguments, options_of
 from planner.world.errors import PlannerError
 
@@ -48,4 +50,6 @@ def run(args: argparse.Namespace) -> int:
         raise PlannerError(
             f"publishing needs ROS 2, which is not installed here ({error}); see docs/setup.md"
         ) from None
+    for line in bag.lacks():
+        print(printable(f"missing in {bag.folder}: {line}"), file=sys.stderr)
     return play(bag, options)

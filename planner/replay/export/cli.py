@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from planner.replay.definitions import printable
 from planner.replay.export.destination import check_outside, new_file, new_folder, require_extra
 from planner.replay.export.source import Source
 from planner.world.errors import PlannerError
@@ -85,9 +86,8 @@ def run(args: argparse.Namespace) -> int:
     check_outside(path, args.bags)
     sources = [Source(bag) for bag in args.bags]
     for source in sources:
-        if source.bag.cut_short:
-            state = "is still being written" if source.bag.is_open else "was cut short"
-            print(f"{source.folder}: the bag {state}: exported as far as it goes", file=sys.stderr)
+        for line in source.bag.lacks():
+            print(printable(f"missing in {source.folder}: {line}"), file=sys.stderr)
     print(f"{path}: {chosen.export(sources, path, args)}")
     return 0
 

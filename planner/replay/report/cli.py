@@ -17,7 +17,7 @@ from planner.replay.judging import recordings
 from planner.replay.report.collect import Collected, collect
 from planner.replay.report.comparison import compare
 from planner.replay.report.cost import priced
-from planner.replay.report.document import BagReport, Report
+from planner.replay.report.document import BagReport, Level, Report
 from planner.replay.report.page import page_html, report_json
 from planner.replay.report.progress_bar import ProgressBar
 from planner.replay.report.tables import has_parquet, tables_of, write_csv, write_parquet
@@ -73,6 +73,9 @@ def run(args: argparse.Namespace) -> int:
     report = Report(reports, compare(reports, [one.trace for one in found]))
     _write(report, found, output)
     for one in reports:
+        for notice in one.notices:
+            if notice.level is not Level.INFO:
+                print(printable(f"{one.name}: {notice.text}"))
         print(_line(one))
     if not has_parquet():
         print("Parquet tables left out: pip install 'planner[report]'", file=sys.stderr)

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from planner.replay.bag import Bag
+from planner.replay.definitions import printable
 from planner.replay.through.evaluator import replay_evaluator
 from planner.replay.through.evaluator_findings import evaluator_findings
 from planner.replay.through.memory import replay_memory
@@ -43,10 +44,10 @@ def run_through(args: argparse.Namespace) -> int:
     with Progress(recorded.start_ns, recorded.end_ns) as progress:
         findings = _findings(recorded, request, words, progress)
     save(findings, folder)
+    for line in bag.lacks():
+        print(printable(f"missing in {bag.folder}: {line}"))
     for line in findings.lines:
         print(line)
-    if bag.cut_short:
-        print("the recording was cut short: it is compared as far as it goes")
     print(f"saved: {folder / DIFFERENCES} {folder / SUMMARY}")
     return 0
 
