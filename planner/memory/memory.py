@@ -234,18 +234,25 @@ class Memory:
         return self._keep(self._list.apply(made, provenance))
 
     def edit(self, operations: Sequence[Operation], author: str, stamp_s: float) -> Outcome:
-        """Carries out edits by hand: all of them, or none.
+        """Carries out edits by hand: all of them, or none. They are stored when this returns.
 
         Raises:
-            EditError: naming the first operation that is refused, and why.
+            EditError: naming the first operation that is refused, and why; or that they cannot be
+                stored where the memory is to be.
         """
         tried = self._list.copy()
         outcome = tried.apply(operations, Provenance(stamp_s, author, Source.TOLD))
         if outcome.refused:
             first = outcome.ids.index(0)
             raise EditError(f"operation {first}: {outcome.refused[0]}")
+        before, confirmed = self._list, dict(self._confirmed)
         self._list = tried
         self._keep(outcome)
+        if self.fault and outcome.change is not None:
+            # Nobody has been told of it yet.
+            self._list, self._confirmed = before, confirmed
+            self._forget(outcome.change)
+            raise EditError(f"nothing was changed, as it cannot be stored: {self.fault}")
         return outcome
 
     def _slot(self, stamp_s: float) -> int:
@@ -314,6 +321,13 @@ class Memory:
             if self._unsaved or (self._confirmed and stale):
                 self._save(self._store)
         return outcome.change
+
+    def _forget(self, change: MemoryChange) -> None:
+        """Drops the newest change, which could not be stored."""
+        self._belief = self._index = None
+        self._history.remove(change)
+        if change in self._unsaved:
+            self._unsaved.remove(change)
 
     def _save(self, store: Store) -> None:
         try:

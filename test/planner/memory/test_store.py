@@ -21,6 +21,7 @@ from planner.memory.run import open_memory, store_path
 from planner.memory.store import Store, StoreError, read_file, write_file
 from planner.memory.updater import Operation
 from planner.world.entity import OperationKind
+from planner.world.observation import Observation
 
 ADD, UPDATE, REMOVE = OperationKind.ADD, OperationKind.UPDATE, OperationKind.REMOVE
 SAMPLES = Path(__file__).parents[2] / "integration"
@@ -261,18 +262,25 @@ def short_of_space() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+def give_space() -> None:
+    resource = pytest.importorskip("resource")
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+
+
 @pytest.mark.usefixtures("short_of_space")
 def test_a_full_disk_is_one_fault_and_the_list_continues(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     memory = begin(tmp_path)
+    seen = Observation.at_rest(1.0)
     count = 0
     while not memory.fault:
-        memory.edit([add(f"cup {'x' * 400}")], "test", 1.0)
+        memory.learn(seen, [add(f"cup {'x' * 400}")], "test")
         count += 1
         assert count < 1000
     for _ in range(5):
-        memory.edit([add()], "test", 1.0)
+        memory.learn(seen, [add()], "test")
     assert len(memory.snapshot().entities) == 3 + count + 5
     assert memory.sequence == count + 5
     errors = [record for record in caplog.records if record.levelname == "ERROR"]
@@ -281,13 +289,47 @@ def test_a_full_disk_is_one_fault_and_the_list_continues(
     with pytest.raises(StoreError):
         memory.save()
     # Once there is room again, everything that was missing is stored with the next change.
-    resource = pytest.importorskip("resource")
-    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-    memory.edit([add("last")], "test", 2.0)
+    give_space()
+    memory.learn(seen, [add("last")], "test")
     assert memory.fault == ""
     memory.close()
     assert read_file(store_path(tmp_path, "e1")).sequence == count + 6
+
+
+@pytest.mark.usefixtures("short_of_space")
+def test_an_edit_by_hand_that_cannot_be_stored_is_refused_and_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    memory = begin(tmp_path)
+    refused = None
+    while refused is None:
+        before = memory.content()
+        try:
+            memory.edit([add(f"cup {'x' * 400}")], "test", 1.0)
+        except EditError as error:
+            refused = str(error)
+        assert memory.sequence < 1000
+    assert "nothing was changed, as it cannot be stored" in refused
+    assert memory.content() == before
+    # What the robots learn meanwhile is kept, and an edit waits for no more than space.
+    memory.learn(Observation.at_rest(1.0), [add("seen meanwhile")], "test")
+    with pytest.raises(EditError):
+        memory.edit([add("told meanwhile")], "test", 1.0)
+    give_space()
+    memory.edit([add("told after")], "test", 2.0)
+    assert memory.fault == ""
+    memory.close()
+    kept = [entity.description for entity in read_file(store_path(tmp_path, "e1")).entities]
+    assert kept[-2:] == ["seen meanwhile", "told after"]
+
+
+def test_a_memory_whose_store_could_not_be_opened_takes_no_edits(tmp_path: Path) -> None:
+    memory = Memory(layout_of(3), None, None)
+    memory.edit([add()], "test", 1.0)
+    memory.fault = f"{tmp_path}: no space left"
+    with pytest.raises(EditError, match=r"cannot be stored: .*no space left"):
+        memory.edit([add()], "test", 2.0)
+    assert memory.sequence == 1
 
 
 def test_a_closed_store_says_so(tmp_path: Path) -> None:
