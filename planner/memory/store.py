@@ -1,7 +1,8 @@
 """The memory on disk: one SQLite file a run, in write-ahead mode.
 
 A change is committed before anybody is told of it, so that a killed process loses nothing that
-was published. `PRAGMA user_version` is the schema's version; another one is refused.
+was published; a power cut costs no more than the last second (`JournalSync`). `PRAGMA user_version`
+is the schema's version; another one is refused.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from planner.memory.journal_sync import JournalSync
 from planner.world.entity import Edit, Entity, MemoryChange
 from planner.world.errors import FileError, PlannerError
+from planner.world.synced import make_folder, sync_folder
 
 SCHEMA_VERSION = 1
 # Changes kept for who asks for all since some number. Older ones are dropped, so that a file grows
@@ -73,17 +76,21 @@ class Store:
         """
         self.path = path
         self._database: sqlite3.Connection | None = None
+        self._sync = JournalSync(path)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{path}: cannot create its folder: {error.strerror}") from None
         with _as_store_error(path):
             # Autocommit: transactions are begun and ended here, in `_transaction`.
             self._database = sqlite3.connect(path, isolation_level=None, timeout=1.0)
             _check_or_create(self._database, path)
+            # The names of the file and of its journal.
+            sync_folder(path.parent)
 
     def close(self) -> None:
         """Closes the file; safe to call twice, and with a full disk."""
+        self._sync.close()
         if self._database is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._database.close()
@@ -148,6 +155,8 @@ class Store:
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         database = self._open()
+        if self._sync.failure:
+            raise StoreError(f"{self.path}: {self._sync.failure}")
         with _as_store_error(self.path):
             database.execute("BEGIN IMMEDIATE")
             try:
@@ -157,6 +166,7 @@ class Store:
                 with contextlib.suppress(sqlite3.Error):
                     database.execute("ROLLBACK")
                 raise
+        self._sync.note()
 
 
 def read_file(path: Path) -> Content:
@@ -196,6 +206,7 @@ def write_file(path: Path, content: Content) -> None:
         for suffix in ("-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         temporary.replace(path)
+        sync_folder(path.parent)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
     finally:
@@ -227,6 +238,8 @@ def _as_store_error(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise StoreError(f"{path}: {error}") from None
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from None
 
 
 def _check_or_create(database: sqlite3.Connection, path: Path) -> None:
@@ -240,7 +253,7 @@ def _check_or_create(database: sqlite3.Connection, path: Path) -> None:
             f"{path}: schema version {version}; this program reads version {SCHEMA_VERSION}"
         )
     database.execute("PRAGMA journal_mode = WAL")
-    # Commits survive a killed process; a power cut may cost the last of them, never the file.
+    # Commits survive a killed process; `JournalSync` makes them survive a power cut.
     database.execute("PRAGMA synchronous = NORMAL")
     if not tables:
         database.executescript(
